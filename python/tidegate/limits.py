@@ -1,0 +1,40 @@
+"""Every bound in one place, each with its reason."""
+
+from __future__ import annotations
+
+import attrs
+
+
+@attrs.frozen
+class Limits:
+    """Bounds on an expression, on one evaluation and on one event."""
+
+    source_bytes: int = 16 * 1024
+    """Longest expression text; keeps parsing far under a millisecond a kilobyte."""
+    nesting: int = 64
+    """Deepest tree; every recursive walk relies on it."""
+    nodes: int = 4_000
+    """Most nodes in one tree; a literal list or map of constants counts once."""
+    list_elements: int = 10_000
+    """Longest list or map literal."""
+    macro_nesting: int = 3
+    """Deepest nesting of comprehensions; the power of the cost."""
+    cost: int = 20_000
+    """Units one evaluation may spend (see docs/canonical-tree.md)."""
+    string_bytes: int = 64 * 1024
+    """Longest string or bytes value an evaluation may build."""
+    regex_pattern_bytes: int = 1_024
+    regex_nesting: int = 64
+    regex_repeat: int = 1_000
+    regex_program_bytes: int = 1024 * 1024
+    """Compiled size, by the estimate of language/regex.py; bounds the automaton."""
+    regex_subject_bytes: int = 16 * 1024
+    """A match looks at no more of its subject than this."""
+    event_bytes: int = 64 * 1024
+    event_depth: int = 32
+    event_members: int = 256
+    """Members of one object (or elements of one array) in an event."""
+    event_string_bytes: int = 16 * 1024
+
+
+DEFAULT = Limits()
