@@ -1,0 +1,73 @@
+"""Every exception Tidegate raises.
+
+    TidegateError
+    ├── ExpressionError     an expression was refused; .diagnostics says why, all at once
+    ├── EvaluationError     an evaluation ended in an error; .code, .span
+    ├── EventError          an event was refused; .pointer, .offset
+    ├── DefinitionsError    a definitions document was refused; .diagnostics
+    └── SnapshotError       a saved state could not be read
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tidegate.language.ast import Span
+    from tidegate.language.diagnostics import Diagnostic
+
+
+class TidegateError(Exception):
+    """Base of everything raised on purpose."""
+
+
+class ExpressionError(TidegateError):
+    """An expression does not parse or does not check; ``diagnostics`` has every finding."""
+
+    code = "invalid-expression"
+
+    def __init__(self, diagnostics: Sequence[Diagnostic], rendered: str) -> None:
+        super().__init__(rendered)
+        self.diagnostics = tuple(diagnostics)
+
+
+class EvaluationError(TidegateError):
+    """An evaluation ended in an error; ``code`` is one of the stable codes of the language."""
+
+    def __init__(self, code: str, message: str, span: Span | None = None) -> None:
+        super().__init__(f"{code}: {message}" if message else code)
+        self.code = code
+        self.message = message
+        self.span = span
+
+
+class EventError(TidegateError):
+    """An event was refused: ``pointer`` names the member, ``offset`` the byte if it came as text."""
+
+    code = "invalid-event"
+
+    def __init__(self, message: str, pointer: str = "", offset: int | None = None) -> None:
+        place = f" at `{pointer}`" if pointer else ""
+        place += f" (byte {offset})" if offset is not None else ""
+        super().__init__(message + place)
+        self.message = message
+        self.pointer = pointer
+        self.offset = offset
+
+
+class DefinitionsError(TidegateError):
+    """A definitions document was refused; ``diagnostics`` has every finding, with positions."""
+
+    code = "invalid-definitions"
+
+    def __init__(self, diagnostics: Sequence[object], rendered: str) -> None:
+        super().__init__(rendered)
+        self.diagnostics = tuple(diagnostics)
+
+
+class SnapshotError(TidegateError):
+    """A saved state could not be read."""
+
+    code = "invalid-snapshot"
