@@ -1,0 +1,47 @@
+# Two commands do everything, set-up included: `make run` and `make test`.
+
+PYTHON ?= python3
+BIN := .venv/bin
+export CARGO_NET_RETRY ?= 5
+
+# What the extension is built from; a change to any of these builds it anew.
+RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+
+.PHONY: run test check agree bench conformance docs clean
+
+run: .venv/built           ## decide the bundled sample traffic and explain one decision
+	$(BIN)/tidegate demo
+
+test: .venv/built          ## every test, Rust and Python
+	cargo test --workspace --exclude tidegate-python --locked --quiet
+	$(BIN)/python -m pytest
+
+check: .venv/built         ## formatting, lint, types
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest tidegate._native
+
+agree: .venv/built         ## 200,000 generated programs through both evaluators
+	$(BIN)/python -m tidegate.testing.agreement --programs 200000
+
+conformance: .venv/built   ## the published cases, one table an evaluator
+	$(BIN)/python -m tidegate.testing.conformance ../shared/conformance/cel
+
+bench: .venv/built         ## every benchmark, and the peers side by side
+	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=min,median,iqr,rounds
+	$(BIN)/python -m benchmarks.peers
+
+clean:
+	rm -rf .venv target
+
+.venv/installed: pyproject.toml requirements-dev.txt
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $@
+
+.venv/built: .venv/installed $(RUST_SOURCES)
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet
+	touch $@

@@ -1,0 +1,76 @@
+"""One compiled expression."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tidegate.evaluation.rules import Evaluator, PreparedContext, compile_rules
+from tidegate.language.checker import CheckedExpression, check
+from tidegate.language.schema import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tidegate.language.checker import References
+    from tidegate.language.estimate import CostEstimate
+    from tidegate.language.types import Type
+
+
+class Program:
+    """An expression that has been parsed, checked and compiled; made by :func:`compile`."""
+
+    def __init__(self, checked: CheckedExpression, schema: Schema, evaluator: Evaluator) -> None:
+        self.checked = checked
+        self.evaluator = evaluator
+        self._rules = compile_rules({"": checked}, schema, evaluator)
+
+    @property
+    def text(self) -> str:
+        return self.checked.text
+
+    @property
+    def result_type(self) -> Type:
+        return self.checked.type
+
+    @property
+    def references(self) -> References:
+        """The fields, header names, lists and functions the expression reads."""
+        return self.checked.references
+
+    @property
+    def cost_estimate(self) -> CostEstimate:
+        return self.checked.cost_estimate
+
+    def evaluate(self, context: Mapping[str, Any] | bytes | PreparedContext) -> Any:
+        """The value of the expression for one event.
+
+        Args:
+            context: the event in the shape of a runtime request, with a member
+                for each declared variable; a dict, JSON bytes, or what
+                :meth:`prepare` gave.
+
+        Raises:
+            EvaluationError: the expression is an error for this event.
+            EventError: the event itself is refused.
+        """
+        return self._rules.evaluate(0, context)
+
+    def prepare(self, context: Mapping[str, Any] | bytes) -> PreparedContext:
+        """Encode an event once, to evaluate this program on it many times."""
+        return self._rules.prepare(context)
+
+    def __repr__(self) -> str:
+        return f"<Program {self.text!r} -> {self.result_type}, {self.evaluator}>"
+
+
+def compile(  # noqa: A001 - the name is the stage
+    text: str, *, schema: Schema | None = None, evaluator: Evaluator = "native"
+) -> Program:
+    """Parse, check and compile one expression.
+
+    Raises:
+        ExpressionError: the text does not parse or does not check;
+            ``diagnostics`` has every finding.
+    """
+    schema = schema if schema is not None else Schema.default()
+    return Program(check(text, schema), schema, evaluator)

@@ -1,0 +1,102 @@
+"""Many expressions, compiled together and matched against one event at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tidegate.evaluation.rules import Evaluator, PreparedContext, compile_rules, read_rules
+from tidegate.errors import ExpressionError
+from tidegate.language.checker import check
+from tidegate.language.schema import Schema
+from tidegate.language.types import BOOL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tidegate.language.checker import CheckedExpression
+
+
+@attrs.frozen
+class Matches:
+    """Which rules hold for one event."""
+
+    matched: list[str]
+    """Ids of the rules that are true, in the order of the set."""
+    errors: dict[str, str]
+    """Id to error code of the rules that are errors; filled when asked for."""
+
+
+class RuleSet:
+    """Boolean expressions by id, compiled together.
+
+    Args:
+        expressions: id to text.
+        schema: the fields the texts may read; ``Schema.default()`` when left out.
+        evaluator: ``"native"`` or ``"reference"``.
+
+    Raises:
+        ExpressionError: some text does not parse, does not check or is no
+            bool; its message names each rule, ``diagnostics`` has every finding.
+    """
+
+    def __init__(
+        self,
+        expressions: Mapping[str, str],
+        schema: Schema | None = None,
+        evaluator: Evaluator = "native",
+    ) -> None:
+        schema = schema if schema is not None else Schema.default()
+        self.evaluator = evaluator
+        self._rules = compile_rules(_check_all(expressions, schema), schema, evaluator)
+
+    @classmethod
+    def from_canonical(cls, data: bytes, evaluator: Evaluator = "native") -> RuleSet:
+        """A set from what :meth:`to_canonical` gave: no text is parsed.
+
+        Raises:
+            CanonicalFormError: the data is not a canonical rule set.
+        """
+        made = cls.__new__(cls)
+        made.evaluator = evaluator
+        made._rules = read_rules(data, evaluator)
+        return made
+
+    def to_canonical(self) -> bytes:
+        """The set as JSON: fields, lists and the canonical tree of each rule."""
+        return self._rules.canonical
+
+    def match(self, event: Mapping[str, Any] | bytes | PreparedContext, errors: bool = False) -> Matches:
+        """Which rules hold for ``event`` (a dict, JSON bytes, or a prepared event).
+
+        A rule that is an error does not hold; ``errors=True`` also says which
+        those are and with what code.
+
+        Raises:
+            EventError: the event is refused.
+        """
+        return Matches(*self._rules.match(event, errors))
+
+    def prepare(self, event: Mapping[str, Any] | bytes) -> PreparedContext:
+        """Encode an event once, to match this set against it many times."""
+        return self._rules.prepare(event)
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+
+def _check_all(expressions: Mapping[str, str], schema: Schema) -> dict[str, CheckedExpression]:
+    checked: dict[str, CheckedExpression] = {}
+    refused: list[tuple[str, ExpressionError]] = []
+    for name, text in expressions.items():
+        try:
+            checked[name] = check(text, schema, expect=BOOL)
+        except ExpressionError as error:
+            refused.append((name, error))
+    if refused:
+        raise ExpressionError(
+            [finding for _, error in refused for finding in error.diagnostics],
+            "\n".join(f"rule `{name}`: {error}" for name, error in refused),
+        )
+    return checked
