@@ -1,0 +1,127 @@
+"""Compiled rules behind one interface, whichever evaluator runs them.
+
+The *bundle* is the canonical form of a set: JSON with the fields and lists the
+rules were checked against and the canonical tree of each. The native
+evaluator is built from its bytes; the reference reads the same trees.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+import attrs
+import orjson
+
+from tidegate.errors import EvaluationError
+from tidegate.evaluation import reference
+from tidegate.evaluation.encoder import encode
+from tidegate.language import canonical
+from tidegate.language.types import parse_type
+from tidegate.limits import DEFAULT, Limits
+from tidegate.values import to_python
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tidegate.evaluation.outcome import Outcome
+    from tidegate.language.checked import Checked
+    from tidegate.language.checker import CheckedExpression
+    from tidegate.language.schema import Schema
+
+Evaluator: TypeAlias = Literal["native", "reference"]
+Context: TypeAlias = "Mapping[str, Any] | bytes | PreparedContext"
+
+
+class PreparedContext(Protocol):
+    """An event already encoded for one set of rules; opaque."""
+
+
+class Rules(Protocol):
+    """A compiled set: what a program and a rule set stand on."""
+
+    canonical: bytes
+
+    def __len__(self) -> int: ...
+    def prepare(self, context: Mapping[str, Any] | bytes) -> PreparedContext: ...
+    def evaluate(self, index: int, context: Context) -> Any: ...
+    def match(self, context: Context, errors: bool) -> tuple[list[str], dict[str, str]]: ...
+
+
+def bundle(
+    checked: Mapping[str, CheckedExpression], schema: Schema, limits: Limits = DEFAULT
+) -> bytes:
+    """The canonical form of a set of checked expressions, as JSON."""
+    return orjson.dumps(
+        {
+            "version": canonical.VERSION,
+            "fields": {name: str(type_) for name, type_ in schema.fields.items()},
+            "lists": {name: attrs.asdict(named) for name, named in schema.lists.items()},
+            "limits": attrs.asdict(limits),
+            "programs": [{"id": name, **canonical.to_json(one)} for name, one in checked.items()],
+        }
+    )
+
+
+def compile_rules(
+    checked: Mapping[str, CheckedExpression], schema: Schema, evaluator: Evaluator
+) -> Rules:
+    """Compile checked expressions for an evaluator."""
+    return read_rules(bundle(checked, schema), evaluator)
+
+
+def read_rules(data: bytes, evaluator: Evaluator) -> Rules:
+    """Compile a set from its canonical form."""
+    if evaluator == "native":
+        from tidegate.evaluation.native import NativeRules  # noqa: PLC0415 - the reference needs no extension
+
+        return NativeRules(data)
+    if evaluator == "reference":
+        return ReferenceRules(data)
+    raise ValueError(f'there is no evaluator `{evaluator}`; it is "native" or "reference"')
+
+
+@attrs.frozen
+class _Encoded:
+    record: Mapping[str, Any]
+
+
+class ReferenceRules:
+    """The same set, run by the reference evaluator."""
+
+    def __init__(self, data: bytes) -> None:
+        self.canonical = data
+        document = orjson.loads(data)
+        programs: Sequence[Mapping[str, Any]] = document["programs"]
+        self._ids = [str(program["id"]) for program in programs]
+        self._roots: list[Checked] = [canonical.from_json(program).root for program in programs]
+        self._variables = {name: parse_type(text) for name, text in document["fields"].items()}
+        self._lists = document["lists"]
+        self._limits = Limits(**document["limits"])
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def prepare(self, context: Mapping[str, Any] | bytes) -> PreparedContext:
+        return _Encoded(encode(context, self._variables, variables=self._variables))
+
+    def outcome(self, index: int, context: Context) -> Outcome:
+        """Value or failure, and cost, of one rule."""
+        prepared = context if isinstance(context, _Encoded) else self.prepare(context)  # type: ignore[arg-type]
+        assert isinstance(prepared, _Encoded)
+        return reference.evaluate(
+            self._roots[index], prepared.record, lists=self._lists, limits=self._limits
+        )
+
+    def evaluate(self, index: int, context: Context) -> Any:
+        outcome = self.outcome(index, context)
+        if outcome.failure is not None:
+            failure = outcome.failure
+            raise EvaluationError(failure.code, failure.message, failure.span)
+        return to_python(outcome.value)
+
+    def match(self, context: Context, errors: bool) -> tuple[list[str], dict[str, str]]:
+        prepared = context if isinstance(context, _Encoded) else self.prepare(context)  # type: ignore[arg-type]
+        outcomes = [(name, self.outcome(index, prepared)) for index, name in enumerate(self._ids)]
+        matched = [name for name, outcome in outcomes if outcome.failure is None and outcome.value is True]
+        failed = {name: outcome.failure.code for name, outcome in outcomes if outcome.failure is not None}
+        return matched, failed if errors else {}
