@@ -1,1 +1,283 @@
-//! (being written)
+//! Which fields a set of programs reads, and one event's values of them.
+//!
+//! A [`Layout`] numbers fields while programs are compiled; a [`Record`] holds
+//! one value for each number, so that reading a field is one load. Literal keys of
+//! the event's maps (`request.headers["host"]`) are numbered as well.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use foldhash::fast::RandomState;
+
+use crate::address::Address;
+use crate::field::{Field, Section};
+use crate::value::Value;
+use crate::variable::VariableType;
+
+type Table<T> = HashMap<String, T, RandomState>;
+
+/// The number of a field in a [`Layout`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Slot(u32);
+
+/// The number of a literal key of one of the event's maps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeySlot(u32);
+
+/// Where the value of a slot comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// Computed by the encoder from the request.
+    Field(Field),
+    /// Taken from the member of the event with this name.
+    Variable(VariableType),
+    /// Set by the decision; no event has it.
+    Decision,
+}
+
+/// A declared field whose type text says nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownType {
+    pub field: String,
+    pub type_text: String,
+}
+
+impl fmt::Display for UnknownType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "the field `{}` has the unknown type `{}`",
+            self.field, self.type_text
+        )
+    }
+}
+
+impl std::error::Error for UnknownType {}
+
+/// The fields and keys that programs read, numbered in the order of first use.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    declared: Table<Source>,
+    numbers: Table<Slot>,
+    slots: Vec<(String, Source)>,
+    keys: [Table<KeySlot>; Section::COUNT],
+    key_count: u32,
+}
+
+impl Layout {
+    /// A layout without slots over the declared fields, given as name and type text.
+    ///
+    /// # Errors
+    /// [`UnknownType`] for a variable whose type does not parse.
+    pub fn new<'t>(
+        declared: impl IntoIterator<Item = (&'t str, &'t str)>,
+    ) -> Result<Self, UnknownType> {
+        let mut layout = Self::default();
+        for (name, type_text) in declared {
+            let source = source_of(name, type_text)?;
+            layout.declared.insert(name.to_owned(), source);
+        }
+        Ok(layout)
+    }
+
+    /// The slot of a field, numbered when it is new; `None` for an undeclared name.
+    pub fn slot(&mut self, name: &str) -> Option<Slot> {
+        if let Some(slot) = self.find(name) {
+            return Some(slot);
+        }
+        let source = self.declared.get(name)?.clone();
+        let slot = Slot(u32::try_from(self.slots.len()).ok()?);
+        self.slots.push((name.to_owned(), source));
+        self.numbers.insert(name.to_owned(), slot);
+        Some(slot)
+    }
+
+    /// The slot of a literal key of a map field, numbered when it is new; `None`
+    /// when the field is none of the event's maps.
+    pub fn key_slot(&mut self, map: &str, key: &str) -> Option<KeySlot> {
+        let Source::Field(Field::Section(section)) = self.declared.get(map)? else {
+            return None;
+        };
+        let keys = self.keys.get_mut(section.index())?;
+        if let Some(slot) = keys.get(key) {
+            return Some(*slot);
+        }
+        let slot = KeySlot(self.key_count);
+        self.key_count = self.key_count.checked_add(1)?;
+        keys.insert(key.to_owned(), slot);
+        Some(slot)
+    }
+
+    /// The slot of a field that some program reads.
+    pub fn find(&self, name: &str) -> Option<Slot> {
+        self.numbers.get(name).copied()
+    }
+
+    /// The fields read, with their slots.
+    pub fn fields(&self) -> impl Iterator<Item = (Slot, &str, &Source)> {
+        (0u32..)
+            .zip(&self.slots)
+            .map(|(number, (name, source))| (Slot(number), name.as_str(), source))
+    }
+
+    /// Whether some program reads the field.
+    pub fn reads(&self, field: Field) -> bool {
+        self.slots
+            .iter()
+            .any(|(_, source)| *source == Source::Field(field))
+    }
+
+    /// The slot of a key that some program reads of a section.
+    #[inline]
+    pub fn find_key(&self, section: Section, key: &str) -> Option<KeySlot> {
+        self.keys.get(section.index())?.get(key).copied()
+    }
+
+    /// Whether some program reads a key of the section by literal.
+    pub fn reads_keys(&self, section: Section) -> bool {
+        self.keys
+            .get(section.index())
+            .is_some_and(|keys| !keys.is_empty())
+    }
+
+    pub fn slot_count(&self) -> usize {
+        self.slots.len()
+    }
+}
+
+/// One event's values by slot. What the event lacks is `None`.
+#[derive(Clone, Debug)]
+pub struct Record<'a> {
+    values: Vec<Option<Value<'a>>>,
+    keys: Vec<Option<&'a str>>,
+    client_address: Option<Address>,
+}
+
+impl<'a> Record<'a> {
+    /// A record of an event that has nothing.
+    pub fn empty(layout: &Layout) -> Self {
+        Self {
+            values: vec![None; layout.slots.len()],
+            keys: vec![None; usize::try_from(layout.key_count).unwrap_or(0)],
+            client_address: None,
+        }
+    }
+
+    #[inline]
+    pub fn get(&self, slot: Slot) -> Option<&Value<'a>> {
+        self.values.get(slot.0 as usize)?.as_ref()
+    }
+
+    /// The value under a literal key, `None` when the map lacks it (it reads as `""`).
+    #[inline]
+    pub fn key(&self, slot: KeySlot) -> Option<&'a str> {
+        self.keys.get(slot.0 as usize).copied().flatten()
+    }
+
+    /// Sets or, with `None`, takes away the value of a slot.
+    pub fn set(&mut self, slot: Slot, value: Option<Value<'a>>) {
+        if let Some(place) = self.values.get_mut(slot.0 as usize) {
+            *place = value;
+        }
+    }
+
+    pub fn set_key(&mut self, slot: KeySlot, value: &'a str) {
+        if let Some(place) = self.keys.get_mut(slot.0 as usize) {
+            *place = Some(value);
+        }
+    }
+
+    /// The address that `request.client_ip` writes, parsed once; `None` when it is
+    /// `""` or no program reads it.
+    #[inline]
+    pub fn client_address(&self) -> Option<Address> {
+        self.client_address
+    }
+
+    pub fn set_client_address(&mut self, address: Option<Address>) {
+        self.client_address = address;
+    }
+}
+
+/// A name of the field model with its own type is that field, whatever else is
+/// declared is a variable.
+fn source_of(name: &str, type_text: &str) -> Result<Source, UnknownType> {
+    if name.starts_with("actions.") || name.starts_with("entity.") {
+        return Ok(Source::Decision);
+    }
+    match Field::from_name(name) {
+        Some(field) if field.type_text() == type_text => Ok(Source::Field(field)),
+        _ => VariableType::parse(type_text)
+            .map(Source::Variable)
+            .ok_or_else(|| UnknownType {
+                field: name.to_owned(),
+                type_text: type_text.to_owned(),
+            }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Text;
+
+    fn layout() -> Layout {
+        Layout::new([
+            ("request.path", "string"),
+            ("request.headers", "map(string, string)"),
+            ("actions.login", "bool"),
+            ("x", "list(int)"),
+        ])
+        .unwrap()
+    }
+
+    #[test]
+    fn a_field_has_one_slot_however_often_it_is_read() {
+        let mut layout = layout();
+        let path = layout.slot("request.path").unwrap();
+        assert_ne!(layout.slot("x"), Some(path));
+        assert_eq!(layout.slot("request.path"), Some(path));
+        assert_eq!(layout.slot("nothing"), None);
+        assert_eq!(layout.slot_count(), 2);
+    }
+
+    #[test]
+    fn keys_are_numbered_for_the_maps_of_the_event_only() {
+        let mut layout = layout();
+        let host = layout.key_slot("request.headers", "host").unwrap();
+        assert_eq!(layout.key_slot("request.headers", "host"), Some(host));
+        assert_ne!(layout.key_slot("request.headers", "accept"), Some(host));
+        assert_eq!(layout.key_slot("request.path", "host"), None);
+        assert_eq!(layout.key_slot("x", "host"), None);
+    }
+
+    #[test]
+    fn sources_follow_from_name_and_type() {
+        let field = Source::Field(Field::Method);
+        assert_eq!(source_of("request.method", "string"), Ok(field));
+        assert_eq!(source_of("actions.login", "bool"), Ok(Source::Decision));
+        assert_eq!(
+            source_of("source", "int"),
+            Ok(Source::Variable(VariableType::Int))
+        );
+        assert!(source_of("y", "list(").is_err());
+    }
+
+    #[test]
+    fn a_record_keeps_what_is_set() {
+        let mut layout = layout();
+        let path = layout.slot("request.path").unwrap();
+        let host = layout.key_slot("request.headers", "host").unwrap();
+        let mut record = Record::empty(&layout);
+        assert!(record.get(path).is_none() && record.key(host).is_none());
+        record.set(path, Some(Value::String(Text::Borrowed("/"))));
+        record.set_key(host, "h");
+        assert!(matches!(
+            record.get(path),
+            Some(Value::String(Text::Borrowed("/")))
+        ));
+        assert_eq!(record.key(host), Some("h"));
+        record.set(path, None);
+        assert!(record.get(path).is_none());
+    }
+}

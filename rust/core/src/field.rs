@@ -1,0 +1,139 @@
+//! The field model: what the encoder computes from a request (docs/fields.md).
+
+/// The maps of an event; absent keys read as `""`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Section {
+    Headers,
+    QueryParams,
+    Cookies,
+    RouteParams,
+    Fields,
+}
+
+impl Section {
+    pub const COUNT: usize = 5;
+
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Headers,
+        Self::QueryParams,
+        Self::Cookies,
+        Self::RouteParams,
+        Self::Fields,
+    ];
+
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The name of its member in the event or request.
+    pub const fn member(self) -> &'static str {
+        match self {
+            Self::Headers => "headers",
+            Self::QueryParams => "query_params",
+            Self::Cookies => "cookies",
+            Self::RouteParams => "route_params",
+            Self::Fields => "fields",
+        }
+    }
+}
+
+/// A member of the event or request that is text as received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Member {
+    Method,
+    Scheme,
+    Host,
+    Path,
+    ClientIp,
+    UserAgent,
+    Referer,
+    ContentType,
+    Source,
+}
+
+impl Member {
+    pub const COUNT: usize = 9;
+
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// A field that the encoder computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Field {
+    Method,
+    Scheme,
+    Host,
+    RawPath,
+    Path,
+    Section(Section),
+    UserAgent,
+    Referer,
+    ContentType,
+    ClientIp,
+    Body,
+    Source,
+    ObservedAt,
+    IpVersion,
+    IpSubnet,
+    PathSegments,
+    PathExtension,
+    UaFamily,
+    UaOs,
+    UaDevice,
+    IsBot,
+    Country,
+    Asn,
+    AsOrganization,
+}
+
+impl Field {
+    /// The field of a full name, `None` for what is no field of the model.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "request.method" => Self::Method,
+            "request.scheme" => Self::Scheme,
+            "request.host" => Self::Host,
+            "request.raw_path" => Self::RawPath,
+            "request.path" => Self::Path,
+            "request.headers" => Self::Section(Section::Headers),
+            "request.query_params" => Self::Section(Section::QueryParams),
+            "request.cookies" => Self::Section(Section::Cookies),
+            "request.route_params" => Self::Section(Section::RouteParams),
+            "fields" => Self::Section(Section::Fields),
+            "request.user_agent" => Self::UserAgent,
+            "request.referer" => Self::Referer,
+            "request.content_type" => Self::ContentType,
+            "request.client_ip" => Self::ClientIp,
+            "request.body" => Self::Body,
+            "source" => Self::Source,
+            "observed_at" => Self::ObservedAt,
+            "derived.ip_version" => Self::IpVersion,
+            "derived.ip_subnet" => Self::IpSubnet,
+            "derived.path_segments" => Self::PathSegments,
+            "derived.path_extension" => Self::PathExtension,
+            "derived.ua_family" => Self::UaFamily,
+            "derived.ua_os" => Self::UaOs,
+            "derived.ua_device" => Self::UaDevice,
+            "derived.is_bot" => Self::IsBot,
+            "derived.country" => Self::Country,
+            "derived.asn" => Self::Asn,
+            "derived.as_org" => Self::AsOrganization,
+            _ => return None,
+        })
+    }
+
+    /// The type of the field, in the text form of docs/canonical-tree.md.
+    pub const fn type_text(self) -> &'static str {
+        match self {
+            Self::Section(_) => "map(string, string)",
+            Self::Body => "dyn",
+            Self::ObservedAt => "timestamp",
+            Self::IpVersion | Self::Asn => "int",
+            Self::PathSegments => "list(string)",
+            Self::IsBot => "bool",
+            _ => "string",
+        }
+    }
+}
