@@ -1,5 +1,8 @@
 //! The codes of an evaluation error: one list, the same in Python.
 
+use std::fmt;
+
+/// What went wrong in an evaluation. The texts are stable for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
     NoSuchKey,
@@ -14,6 +17,7 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
+    /// The code as users and tests see it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NoSuchKey => "no_such_key",
@@ -25,6 +29,21 @@ impl ErrorCode {
             Self::InvalidArgument => "invalid_argument",
             Self::InvalidUtf8 => "invalid_utf8",
             Self::CostExceeded => "cost_exceeded",
+        }
+    }
+
+    /// What the code means, in words for a person.
+    pub const fn message(self) -> &'static str {
+        match self {
+            Self::NoSuchKey => "the map has no such key",
+            Self::NoSuchField => "the event has no such field",
+            Self::NoSuchOverload => "the operation does not accept values of these types",
+            Self::DivideByZero => "division by zero",
+            Self::Overflow => "the result is out of range",
+            Self::IndexOutOfRange => "the index is outside the list",
+            Self::InvalidArgument => "an argument has a value that is not accepted",
+            Self::InvalidUtf8 => "the bytes are not valid UTF-8",
+            Self::CostExceeded => "the evaluation costs more than allowed",
         }
     }
 }
@@ -52,3 +71,24 @@ pub struct EventError {
     /// Byte offset in the text, when the event came as text.
     pub offset: Option<usize>,
 }
+
+/// A bundle of programs that is refused: it was not made by this version's
+/// checker, or it was changed on the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramError {
+    pub message: String,
+    /// JSON pointer to the offending part.
+    pub pointer: String,
+}
+
+impl fmt::Display for ProgramError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.pointer.is_empty() {
+            formatter.write_str(&self.message)
+        } else {
+            write!(formatter, "{} at `{}`", self.message, self.pointer)
+        }
+    }
+}
+
+impl std::error::Error for ProgramError {}
