@@ -1,0 +1,51 @@
+"""Tidegate decides what to do with web traffic: allow, challenge or block.
+
+The layers, each knowing only those before it: ``language`` reads expressions,
+``functions`` says what they can call, ``evaluation`` runs them, ``policy``
+joins them to a decision, ``Engine`` keeps the state between decisions.
+"""
+
+from tidegate import testing
+from tidegate.definitions import load_definitions
+from tidegate.engine import Engine
+from tidegate.errors import (
+    DefinitionsError,
+    EvaluationError,
+    EventError,
+    ExpressionError,
+    SnapshotError,
+    TidegateError,
+)
+from tidegate.language.checker import check
+from tidegate.language.printer import format
+from tidegate.language.schema import NamedList, Schema
+from tidegate.limits import Limits
+from tidegate.program import Program, compile
+from tidegate.ruleset import Matches, RuleSet
+from tidegate.values import Duration, OptionalValue, Timestamp, TypeName, UInt
+
+__all__ = [
+    "DefinitionsError",
+    "Duration",
+    "Engine",
+    "EvaluationError",
+    "EventError",
+    "ExpressionError",
+    "Limits",
+    "Matches",
+    "NamedList",
+    "OptionalValue",
+    "Program",
+    "RuleSet",
+    "Schema",
+    "SnapshotError",
+    "TidegateError",
+    "Timestamp",
+    "TypeName",
+    "UInt",
+    "check",
+    "compile",
+    "format",
+    "load_definitions",
+    "testing",
+]

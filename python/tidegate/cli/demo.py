@@ -1,0 +1,45 @@
+"""``tidegate demo``: the bundled traffic, decided and explained."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import click
+
+from tidegate.cli.decide import decide_all
+from tidegate.cli.events import read_events
+from tidegate.cli.output import console, evaluator_option, json_option, print_json
+from tidegate.definitions import load_definitions
+from tidegate.engine import Engine
+from tidegate.evaluation.rules import Evaluator
+
+
+@click.command()
+@evaluator_option
+@json_option
+def demo(evaluator: Evaluator, as_json: bool) -> None:
+    """Decide the bundled sample traffic and explain one block."""
+    samples = resources.files("tidegate.samples")
+    with (
+        resources.as_file(samples / "definitions.yaml") as definitions,
+        resources.as_file(samples / "traffic.jsonl.gz") as traffic,
+    ):
+        engine = Engine(load_definitions(definitions), evaluator=evaluator)
+        summary = decide_all(engine, str(traffic))
+        number, explanation = _first_block(Engine(load_definitions(definitions), evaluator=evaluator), str(traffic))
+    if as_json:
+        print_json({"summary": summary.to_dict(), "line": number, "explanation": explanation.to_dict()})
+        return
+    summary.print(console)
+    console.print(f"\nwhy event {number} was blocked:\n", style="bold")
+    console.print(str(explanation), markup=False)
+
+
+def _first_block(engine: Engine, traffic: str) -> tuple[int, object]:
+    """The first event that a window's clause blocks by itself, explained as of that moment."""
+    for line in read_events(traffic):
+        before = engine.explain(line.text)
+        decision = engine.decide(line.text)
+        if decision.action.type == "block" and any(clause.window for clause in decision.fired):
+            return line.number, before
+    raise LookupError("the sample traffic has no block to explain")

@@ -1,0 +1,48 @@
+"""``tidegate explain``: why a decision is what it is."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from tidegate.cli.events import events_argument, read_events
+from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json
+from tidegate.definitions import load_definitions
+from tidegate.engine import Engine
+from tidegate.errors import EventError
+from tidegate.evaluation.rules import Evaluator
+
+
+@click.command()
+@click.argument("definitions", type=click.Path(exists=True, dir_okay=False))
+@events_argument
+@click.option("--line", type=click.IntRange(min=1), help="Explain this line; the last one when left out.")
+@evaluator_option
+@json_option
+def explain(definitions: str, events: str, line: int | None, evaluator: Evaluator, as_json: bool) -> None:
+    """Decide EVENTS up to a line, then explain that line: every condition,
+    every node's value, every window, and why nothing fired where nothing did."""
+    engine = Engine(load_definitions(definitions), evaluator=evaluator)
+    waiting = None
+    for event in read_events(events):
+        if waiting is not None:
+            _decide(engine, waiting.number, waiting.text)
+        waiting = event
+        if event.number == line:
+            break
+    if waiting is None or (line is not None and waiting.number != line):
+        raise click.UsageError(f"the events have no line {line}" if line else "there are no events")
+    explanation = engine.explain(waiting.text)
+    if as_json:
+        print_json(explanation.to_dict())
+    else:
+        console.print(str(explanation), markup=False)
+    sys.exit(0)
+
+
+def _decide(engine: Engine, number: int, text: bytes) -> None:
+    try:
+        engine.decide(text)
+    except EventError as error:
+        errors.print(f"line {number}: {error}", style="red", markup=False)

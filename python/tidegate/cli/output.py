@@ -1,0 +1,40 @@
+"""What every command prints the same way."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import attrs
+import click
+import orjson
+from rich.console import Console
+
+from tidegate.errors import TidegateError
+
+console = Console(highlight=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+evaluator_option = click.option(
+    "--evaluator",
+    type=click.Choice(["native", "reference"]),
+    default="native",
+    show_default=True,
+    help="The Rust evaluator, or the Python definition it is held to.",
+)
+
+
+def print_json(document: Any) -> None:
+    """One JSON document and a newline on standard output."""
+    sys.stdout.write(orjson.dumps(document, default=str).decode() + "\n")
+
+
+def report_failure(error: TidegateError) -> None:
+    """A refusal on standard error; nothing in it is taken for markup."""
+    errors.print(f"error: {error}", style="red", markup=False)
+
+
+def finding_json(finding: Any) -> dict[str, Any]:
+    """A diagnostic as a JSON object."""
+    return attrs.asdict(finding)
