@@ -1,0 +1,82 @@
+"""Who may import whom, and what the inner layers may not touch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tidegate
+
+PACKAGE = Path(tidegate.__file__).parent
+INNER = ("language", "functions", "evaluation", "policy")
+OUTER = ("stores", "server", "console", "daemon", "cli")
+WORLD = {
+    "asyncio", "http", "os", "pathlib", "random", "secrets", "select", "shutil", "socket", "ssl",
+    "subprocess", "sys", "tempfile", "threading", "time", "urllib", "urllib.request",
+}  # fmt: skip
+WORLD_CALLS = {"open", "input", "print"}
+CLOCK_CALLS = {".now", ".today", ".utcnow"}
+ALL_INNER = [path for layer in INNER for path in (PACKAGE / layer).rglob("*.py")]
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def called(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name):
+                yield node.func.id
+            elif isinstance(node.func, ast.Attribute):
+                yield f".{node.func.attr}"
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
+@pytest.mark.parametrize("path", ALL_INNER, ids=relative)
+def test_inner_layers_import_no_outer_layer(path: Path) -> None:
+    """The language, the functions, the evaluators and the policy know no store, server or command."""
+    outer = {f"tidegate.{layer}" for layer in OUTER} | {"tidegate.engine", "tidegate.definitions"}
+    assert not [
+        name
+        for name in imported(path)
+        if any(name == layer or name.startswith(layer + ".") for layer in outer)
+    ]
+
+
+@pytest.mark.parametrize("path", ALL_INNER, ids=relative)
+def test_inner_layers_touch_no_clock_file_socket_or_environment(path: Path) -> None:
+    """Time, files, randomness and the environment are handed in, never fetched."""
+    assert not WORLD & set(imported(path))
+    assert not (WORLD_CALLS | CLOCK_CALLS) & set(called(path))
+
+
+def test_only_the_parser_imports_the_parser_library() -> None:
+    """Another parser generator would be a change to one file."""
+    users = {
+        relative(path)
+        for path in PACKAGE.rglob("*.py")
+        if "lark" in {name.split(".")[0] for name in imported(path)}
+    }
+    assert users == {"language/parser.py"}
+
+
+def test_only_one_module_imports_the_extension() -> None:
+    """The extension is entered through one adapter."""
+    users = {
+        relative(path)
+        for path in PACKAGE.rglob("*.py")
+        if any(name.startswith("tidegate._native") for name in imported(path))
+    }
+    assert users == {"evaluation/native.py"}
