@@ -30,8 +30,8 @@ agree: .venv/built         ## 200,000 generated programs through both evaluators
 conformance: .venv/built   ## the published cases, one table an evaluator
 	$(BIN)/python -m tidegate.testing.conformance ../shared/conformance/cel
 
-bench: .venv/built         ## every benchmark, and the peers side by side
-	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=min,median,iqr,rounds
+bench: .venv/peers         ## every benchmark, and the peers side by side
+	$(BIN)/python -m pytest benchmarks -o python_files='bench_*.py' --benchmark-only --benchmark-columns=min,median,iqr,rounds
 	$(BIN)/python -m benchmarks.peers
 
 clean:
@@ -40,6 +40,10 @@ clean:
 .venv/installed: pyproject.toml requirements-dev.txt
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $@
+
+.venv/peers: .venv/built benchmarks/requirements-peers.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements-peers.txt
 	touch $@
 
 .venv/built: .venv/installed $(RUST_SOURCES)
