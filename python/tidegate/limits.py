@@ -27,7 +27,7 @@ class Limits:
     regex_nesting: int = 64
     regex_repeat: int = 1_000
     regex_program_bytes: int = 1024 * 1024
-    """Compiled size, by the estimate of language/regex.py; bounds the automaton."""
+    """Compiled size, by the estimate of language/regex; bounds the automaton."""
     regex_subject_bytes: int = 16 * 1024
     """A match looks at no more of its subject than this."""
     event_bytes: int = 64 * 1024

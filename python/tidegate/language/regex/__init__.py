@@ -1,0 +1,50 @@
+"""The regular expressions of the language: pattern text to tree, and what is known of it.
+
+``parse`` accepts the common subset of RE2 and Rust's ``regex`` and decides by
+itself, in Python alone, whether a pattern is accepted.  ``translate`` gives the
+text that the native evaluator compiles; the reference evaluator runs the tree on
+``tidegate.functions.automaton``.
+"""
+
+from __future__ import annotations
+
+from tidegate.language.regex.errors import RegexError
+from tidegate.language.regex.parser import parse
+from tidegate.language.regex.shape import LiteralTest, Shape, shape
+from tidegate.language.regex.size import RUST_NEST_LIMIT, RUST_SIZE_LIMIT
+from tidegate.language.regex.translation import translate
+from tidegate.language.regex.tree import (
+    Alternation,
+    Assertion,
+    Characters,
+    Concatenation,
+    Empty,
+    Group,
+    Position,
+    Ranges,
+    Regex,
+    RegexNode,
+    Repetition,
+)
+
+__all__ = [
+    "RUST_NEST_LIMIT",
+    "RUST_SIZE_LIMIT",
+    "Alternation",
+    "Assertion",
+    "Characters",
+    "Concatenation",
+    "Empty",
+    "Group",
+    "LiteralTest",
+    "Position",
+    "Ranges",
+    "Regex",
+    "RegexError",
+    "RegexNode",
+    "Repetition",
+    "Shape",
+    "parse",
+    "shape",
+    "translate",
+]

@@ -1,0 +1,161 @@
+"""Sets of code points: the algebra of character classes and the named classes.
+
+Only Unicode scalar values exist here: surrogates are in no set.
+"""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from functools import lru_cache
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from tidegate.language.regex.folding import ORBITS, PAIRS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tidegate.language.regex.tree import Ranges
+
+LAST = sys.maxunicode
+ALL: Ranges = ((0, 0xD7FF), (0xE000, LAST))
+EMPTY: Ranges = ()
+
+
+def union(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """The canonical form of any ranges, without surrogates."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(_scalar(ranges)):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
+        else:
+            merged.append((low, high))
+    return tuple(merged)
+
+
+def _scalar(ranges: Iterable[tuple[int, int]]) -> Iterable[tuple[int, int]]:
+    for low, high in ranges:
+        for first, last in ALL:
+            if max(low, first) <= min(high, last):
+                yield max(low, first), min(high, last)
+
+
+def negate(ranges: Ranges) -> Ranges:
+    """Everything that is not in ``ranges``, which is canonical."""
+    gaps: list[tuple[int, int]] = []
+    start = 0
+    for low, high in ranges:
+        gaps.append((start, low - 1))
+        start = high + 1
+    gaps.append((start, LAST))
+    return union(gaps)
+
+
+def fold(ranges: Ranges) -> Ranges:
+    """``ranges`` with every other case of each letter in it (simple folding)."""
+    if not ranges:
+        return EMPTY
+    extra = list(ranges)
+    for first, last, step, distance in PAIRS:
+        extra += _partners(ranges, first, last, step, distance)
+        extra += _partners(ranges, first + distance, last + distance, step, -distance)
+    for orbit in ORBITS:
+        if any(contains(ranges, letter) for letter in orbit):
+            extra += [(letter, letter) for letter in orbit]
+    return union(extra)
+
+
+def _partners(
+    ranges: Ranges, first: int, last: int, step: int, distance: int
+) -> Iterable[tuple[int, int]]:
+    for low, high in ranges:
+        if high < first or low > last:
+            continue
+        start = first + -(-(max(low, first) - first) // step) * step
+        stop = min(high, last)
+        if step == 1:
+            if start <= stop:
+                yield start + distance, stop + distance
+        else:
+            for letter in range(start, stop + 1, step):
+                yield letter + distance, letter + distance
+
+
+def contains(ranges: Ranges, code_point: int) -> bool:
+    """Whether ``code_point`` is in the set."""
+    low, high = 0, len(ranges)
+    while low < high:
+        middle = (low + high) // 2
+        if ranges[middle][1] < code_point:
+            low = middle + 1
+        else:
+            high = middle
+    return low < len(ranges) and ranges[low][0] <= code_point
+
+
+def single(character: str) -> Ranges:
+    """The set of one character."""
+    return ((ord(character), ord(character)),)
+
+
+def _of(*spellings: str) -> Ranges:
+    return union((ord(spelling[0]), ord(spelling[-1])) for spelling in spellings)
+
+
+DIGIT = _of("09")
+SPACE = _of("\t\n", "\f\r", " ")
+"""What ``\\s`` means: as in RE2 and Perl 5.8, without the vertical tab."""
+WORD = _of("09", "AZ", "_", "az")
+NEWLINE = _of("\n")
+
+PERL: dict[str, Ranges] = {"d": DIGIT, "s": SPACE, "w": WORD}
+POSIX: dict[str, Ranges] = {
+    "alnum": _of("09", "AZ", "az"),
+    "alpha": _of("AZ", "az"),
+    "ascii": _of("\x00\x7f"),
+    "blank": _of("\t", " "),
+    "cntrl": _of("\x00\x1f", "\x7f"),
+    "digit": DIGIT,
+    "graph": _of("!~"),
+    "lower": _of("az"),
+    "print": _of(" ~"),
+    "punct": _of("!/", ":@", "[`", "{~"),
+    "space": _of("\t\r", " "),
+    "upper": _of("AZ"),
+    "word": WORD,
+    "xdigit": _of("09", "AF", "af"),
+}
+
+CATEGORIES = frozenset({
+    "L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "Mn", "Mc", "Me", "N", "Nd", "Nl", "No",
+    "P", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "S", "Sm", "Sc", "Sk", "So",
+    "Z", "Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Any",
+})  # fmt: skip
+"""General categories with one meaning everywhere.  ``C`` and ``Cn`` are not among
+them: RE2 leaves the unassigned code points out of ``C``, Rust counts them in."""
+
+
+@lru_cache(maxsize=1)
+def _by_category() -> dict[str, list[tuple[int, int]]]:
+    found: dict[str, list[tuple[int, int]]] = {}
+    for first, last in ALL:
+        for name, run in groupby(
+            range(first, last + 1), key=lambda code_point: unicodedata.category(chr(code_point))
+        ):
+            members = list(run)
+            found.setdefault(name, []).append((members[0], members[-1]))
+    return found
+
+
+@lru_cache(maxsize=64)
+def category(name: str) -> Ranges:
+    """The code points of one of ``CATEGORIES``, as the running Python knows them."""
+    if name == "Any":
+        return ALL
+    return union(
+        pair
+        for found, ranges in _by_category().items()
+        if found.startswith(name)
+        for pair in ranges
+    )
