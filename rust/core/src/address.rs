@@ -31,9 +31,7 @@ pub struct Network {
 impl Address {
     /// Reads an address as expressions and lists write it.
     pub fn parse(text: &str) -> Option<Self> {
-        is_plain_notation(text)
-            .then(|| Self::parse_received(text))
-            .flatten()
+        is_plain_notation(text).then(|| Self::parse_received(text)).flatten()
     }
 
     /// Reads an address as a client sends it: IPv6 may end in dotted decimal.
@@ -147,9 +145,7 @@ impl Network {
 
     /// Reads `address/prefix` as expressions and lists write it.
     pub fn parse(text: &str) -> Option<Self> {
-        is_plain_notation(text)
-            .then(|| Self::parse_received(text))
-            .flatten()
+        is_plain_notation(text).then(|| Self::parse_received(text)).flatten()
     }
 
     /// Reads `address/prefix`; an IPv6 address may end in dotted decimal.
@@ -235,10 +231,7 @@ impl FromIterator<Network> for NetworkSet {
                 Address::V6(first) => v6.push((first, first | !v6_mask(network.prefix))),
             }
         }
-        Self {
-            v4: merge(v4),
-            v6: merge(v6),
-        }
+        Self { v4: merge(v4), v6: merge(v6) }
     }
 }
 
@@ -257,10 +250,7 @@ fn merge<T: Ord + Copy>(mut ranges: Vec<(T, T)>) -> Box<[(T, T)]> {
 
 fn in_ranges<T: Ord + Copy>(ranges: &[(T, T)], bits: T) -> bool {
     let after = ranges.partition_point(|range| range.0 <= bits);
-    after
-        .checked_sub(1)
-        .and_then(|index| ranges.get(index))
-        .is_some_and(|range| bits <= range.1)
+    after.checked_sub(1).and_then(|index| ranges.get(index)).is_some_and(|range| bits <= range.1)
 }
 
 /// False for IPv6 text with a dotted part.
@@ -269,9 +259,7 @@ fn is_plain_notation(text: &str) -> bool {
 }
 
 fn mapped_v4(bits: u128) -> Option<u32> {
-    (bits >> 32 == MAPPED_PREFIX)
-        .then(|| u32::try_from(bits & u128::from(u32::MAX)).ok())
-        .flatten()
+    (bits >> 32 == MAPPED_PREFIX).then(|| u32::try_from(bits & u128::from(u32::MAX)).ok()).flatten()
 }
 
 /// A prefix length: decimal without sign or leading zero.
@@ -283,15 +271,11 @@ fn parse_prefix(text: &str) -> Option<u8> {
 
 /// The first `prefix` bits set; none for a prefix of 0, where the shift would overflow.
 fn v4_mask(prefix: u8) -> u32 {
-    u32::MAX
-        .checked_shl(u32::from(V4_BITS.saturating_sub(prefix)))
-        .unwrap_or(0)
+    u32::MAX.checked_shl(u32::from(V4_BITS.saturating_sub(prefix))).unwrap_or(0)
 }
 
 fn v6_mask(prefix: u8) -> u128 {
-    u128::MAX
-        .checked_shl(u32::from(V6_BITS.saturating_sub(prefix)))
-        .unwrap_or(0)
+    u128::MAX.checked_shl(u32::from(V6_BITS.saturating_sub(prefix))).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -349,10 +333,7 @@ mod tests {
     #[test]
     fn the_dotted_spelling_is_only_for_what_is_received() {
         assert_eq!(Address::parse("::ffff:192.0.2.1"), None);
-        assert_eq!(
-            Address::parse_received("::ffff:192.0.2.1"),
-            Some(address("192.0.2.1"))
-        );
+        assert_eq!(Address::parse_received("::ffff:192.0.2.1"), Some(address("192.0.2.1")));
         assert_eq!(
             Address::parse_received("64:ff9b::192.0.2.1"),
             Some(address("64:ff9b::c000:201"))
@@ -366,18 +347,9 @@ mod tests {
         assert_eq!(network("10.1.2.3/8").masked().to_string(), "10.0.0.0/8");
         assert_eq!(network("::ffff:c000:201/120").to_string(), "192.0.2.1/24");
         assert_eq!(network("::ffff:c000:201/96").to_string(), "192.0.2.1/0");
-        assert_eq!(
-            network("::ffff:c000:201/64").to_string(),
-            "::ffff:c000:201/64"
-        );
-        for text in [
-            "10.0.0.0",
-            "10.0.0.0/",
-            "10.0.0.0/33",
-            "10.0.0.0/08",
-            "10.0.0.0/+8",
-            "::/129",
-        ] {
+        assert_eq!(network("::ffff:c000:201/64").to_string(), "::ffff:c000:201/64");
+        for text in ["10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/08", "10.0.0.0/+8", "::/129"]
+        {
             assert_eq!(Network::parse(text), None, "{text}");
         }
     }
@@ -428,14 +400,7 @@ mod tests {
         assert!(address("ff02::1").is_link_local_multicast());
         assert!(!address("224.0.1.0").is_link_local_multicast());
         assert!(address("10.0.0.1").is_global_unicast());
-        for text in [
-            "0.0.0.0",
-            "255.255.255.255",
-            "127.0.0.1",
-            "224.0.0.1",
-            "fe80::1",
-            "::",
-        ] {
+        for text in ["0.0.0.0", "255.255.255.255", "127.0.0.1", "224.0.0.1", "fe80::1", "::"] {
             assert!(!address(text).is_global_unicast(), "{text}");
         }
     }

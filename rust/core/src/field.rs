@@ -13,13 +13,8 @@ pub enum Section {
 impl Section {
     pub const COUNT: usize = 5;
 
-    pub const ALL: [Self; Self::COUNT] = [
-        Self::Headers,
-        Self::QueryParams,
-        Self::Cookies,
-        Self::RouteParams,
-        Self::Fields,
-    ];
+    pub const ALL: [Self; Self::COUNT] =
+        [Self::Headers, Self::QueryParams, Self::Cookies, Self::RouteParams, Self::Fields];
 
     pub const fn index(self) -> usize {
         self as usize

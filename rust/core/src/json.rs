@@ -1,1 +1,796 @@
-//! (being written)
+//! A strict reader of JSON text (RFC 8259), made for the events of the hot path.
+//!
+//! One forward pass, nothing is built that the caller does not ask for, and all
+//! text is checked, also what is skipped: UTF-8, grammar, escapes, duplicate
+//! members, and the limits on depth, members and strings. Strings without escapes
+//! are borrowed from the text, others are decoded into the arena.
+
+use std::hash::{BuildHasher, Hasher};
+
+use bumpalo::Bump;
+use foldhash::fast::RandomState;
+use smallvec::SmallVec;
+
+use crate::error::EventError;
+use crate::limits::Limits;
+use crate::map::Map;
+use crate::value::{List, Text, Value};
+
+/// What kind of fault ends the reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The text is no strict JSON.
+    Text,
+    /// The text is JSON but passes a limit.
+    Limit,
+    /// The value is not what its place in the event asks for.
+    Shape,
+}
+
+/// Why a text is refused, and where. Boxed, so that results stay small.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub kind: FaultKind,
+    pub message: String,
+    /// Byte offset in the text.
+    pub offset: usize,
+    /// Members and elements that enclose the place, the innermost first.
+    path: Vec<String>,
+}
+
+pub type Result<T> = std::result::Result<T, Box<Fault>>;
+
+impl Fault {
+    pub fn new(kind: FaultKind, message: impl Into<String>, offset: usize) -> Box<Self> {
+        Box::new(Self { kind, message: message.into(), offset, path: Vec::new() })
+    }
+
+    /// The same fault, seen from the object or array around it.
+    pub fn under(mut self: Box<Self>, part: impl ToString) -> Box<Self> {
+        self.path.push(part.to_string());
+        self
+    }
+}
+
+impl From<Box<Fault>> for EventError {
+    fn from(fault: Box<Fault>) -> Self {
+        // A place in broken text has an offset, but no member to point to.
+        let parts: &[String] = if fault.kind == FaultKind::Text { &[] } else { &fault.path };
+        Self {
+            message: fault.message,
+            pointer: parts.iter().rev().map(|part| pointer_step(part)).collect(),
+            offset: Some(fault.offset),
+        }
+    }
+}
+
+/// One step of a JSON pointer (RFC 6901).
+pub fn pointer_step(part: &str) -> String {
+    format!("/{}", part.replace('~', "~0").replace('/', "~1"))
+}
+
+/// The kind of the next value, known from its first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Null,
+    Bool,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+/// Checks that bytes are one JSON text within the limits.
+///
+/// # Errors
+/// The first [`Fault`] of the text.
+pub fn check(bytes: &[u8], limits: &Limits) -> Result<()> {
+    let arena = Bump::new();
+    let mut reader = Reader::new(bytes, &arena, limits)?;
+    reader.skip()?;
+    reader.finish()
+}
+
+/// A place in a JSON text, moved forward by reading.
+pub struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    arena: &'a Bump,
+    depth: usize,
+    max_depth: usize,
+    max_members: usize,
+    max_string_bytes: usize,
+    hasher: RandomState,
+    is_out_of_range: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader at the start of the bytes, which are checked to be UTF-8.
+    ///
+    /// # Errors
+    /// The bytes are not UTF-8.
+    pub fn new(bytes: &'a [u8], arena: &'a Bump, limits: &Limits) -> Result<Self> {
+        match simdutf8::basic::from_utf8(bytes) {
+            Ok(text) => Ok(Self::over(text, arena, limits)),
+            Err(_) => Err(invalid_utf8(bytes)),
+        }
+    }
+
+    /// A reader at the start of the text.
+    pub fn over(text: &'a str, arena: &'a Bump, limits: &Limits) -> Self {
+        Self {
+            text,
+            at: 0,
+            arena,
+            depth: 0,
+            max_depth: limits.event_depth,
+            max_members: limits.event_members,
+            max_string_bytes: limits.event_string_bytes,
+            hasher: RandomState::default(),
+            is_out_of_range: false,
+        }
+    }
+
+    pub fn arena(&self) -> &'a Bump {
+        self.arena
+    }
+
+    /// Whether [`Self::value`] has met a number beyond every kind of number.
+    pub fn is_out_of_range(&self) -> bool {
+        self.is_out_of_range
+    }
+
+    /// The kind of the next value, which is not read yet.
+    #[inline]
+    pub fn kind(&mut self) -> Result<Kind> {
+        Ok(match self.peek() {
+            Some(b'"') => Kind::String,
+            Some(b'-' | b'0'..=b'9') => Kind::Number,
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b't' | b'f') => Kind::Bool,
+            Some(b'n') => Kind::Null,
+            _ => return Err(self.unexpected("a value")),
+        })
+    }
+
+    /// A fault of the value that comes next.
+    #[cold]
+    pub fn shape_fault(&self, message: impl Into<String>) -> Box<Fault> {
+        Fault::new(FaultKind::Shape, message, self.at)
+    }
+
+    /// Reads a string.
+    #[inline]
+    pub fn string(&mut self) -> Result<&'a str> {
+        if self.peek() != Some(b'"') {
+            return Err(self.unexpected("a string"));
+        }
+        let start = self.at.wrapping_add(1);
+        let end = next_special(self.text.as_bytes(), start);
+        if self.byte_at(end) != Some(b'"') {
+            return self.escaped_string(start, end);
+        }
+        self.at = end.wrapping_add(1);
+        match self.text.get(start..end) {
+            Some(text) if text.len() <= self.max_string_bytes => Ok(text),
+            _ => Err(self.long_string(start)),
+        }
+    }
+
+    /// Reads a number and gives its text.
+    pub fn number(&mut self) -> Result<&'a str> {
+        self.peek();
+        let start = self.at;
+        if self.byte_at(self.at) == Some(b'-') {
+            self.step();
+        }
+        if self.byte_at(self.at) == Some(b'0') {
+            self.step();
+        } else {
+            self.digits()?;
+        }
+        if self.byte_at(self.at) == Some(b'.') {
+            self.step();
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.byte_at(self.at) {
+            self.step();
+            if let Some(b'+' | b'-') = self.byte_at(self.at) {
+                self.step();
+            }
+            self.digits()?;
+        }
+        Ok(self.text.get(start..self.at).unwrap_or_default())
+    }
+
+    /// Reads `true` or `false`.
+    pub fn boolean(&mut self) -> Result<bool> {
+        if self.peek() == Some(b't') {
+            self.word("true")?;
+            return Ok(true);
+        }
+        self.word("false")?;
+        Ok(false)
+    }
+
+    /// Reads `null`.
+    pub fn null(&mut self) -> Result<()> {
+        self.peek();
+        self.word("null")
+    }
+
+    /// Reads an object; `member` is called after each name and reads its value.
+    #[inline]
+    pub fn object(
+        &mut self,
+        mut member: impl FnMut(&mut Self, &'a str) -> Result<()>,
+    ) -> Result<()> {
+        self.open(b'{', "an object")?;
+        if self.closes(b'}') {
+            return Ok(());
+        }
+        let mut names = Names::default();
+        loop {
+            if self.peek() != Some(b'"') {
+                return Err(self.unexpected("a member name"));
+            }
+            let start = self.at;
+            let name = self.string()?;
+            if !names.add(name, &self.hasher) {
+                return Err(duplicate(name, start));
+            }
+            if names.len() > self.max_members {
+                return Err(self.many("members in an object", start));
+            }
+            if self.peek() != Some(b':') {
+                return Err(self.unexpected("`:`"));
+            }
+            self.step();
+            if let Err(fault) = member(self, name) {
+                return Err(fault.under(name));
+            }
+            if self.ends(b'}')? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads an array; `element` is called with each index and reads the element.
+    #[inline]
+    pub fn array(&mut self, mut element: impl FnMut(&mut Self, usize) -> Result<()>) -> Result<()> {
+        self.open(b'[', "an array")?;
+        if self.closes(b']') {
+            return Ok(());
+        }
+        for index in 0.. {
+            if index == self.max_members {
+                return Err(self.many("elements in an array", self.at));
+            }
+            if let Err(fault) = element(self, index) {
+                return Err(fault.under(index));
+            }
+            if self.ends(b']')? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the next value and passes it over.
+    pub fn skip(&mut self) -> Result<()> {
+        match self.kind()? {
+            Kind::String => self.string().map(drop),
+            Kind::Number => self.number().map(drop),
+            Kind::Object => self.object(|reader, _| reader.skip()),
+            Kind::Array => self.array(|reader, _| reader.skip()),
+            Kind::Bool => self.boolean().map(drop),
+            Kind::Null => self.null(),
+        }
+    }
+
+    /// Reads any value: integers where they fit, maps in the order of the text.
+    pub fn value(&mut self) -> Result<Value<'a>> {
+        Ok(match self.kind()? {
+            Kind::String => Value::String(Text::Borrowed(self.string()?)),
+            Kind::Number => self.numeric_value()?,
+            Kind::Bool => Value::Bool(self.boolean()?),
+            Kind::Null => {
+                self.null()?;
+                Value::Null
+            }
+            Kind::Array => {
+                let mut elements = Vec::new();
+                self.array(|reader, _| {
+                    elements.push(reader.value()?);
+                    Ok(())
+                })?;
+                Value::List(List::from(elements))
+            }
+            Kind::Object => {
+                let mut entries = Vec::new();
+                self.object(|reader, name| {
+                    entries.push((Value::String(Text::Borrowed(name)), reader.value()?));
+                    Ok(())
+                })?;
+                Value::Map(Map::from_unique(entries).into())
+            }
+        })
+    }
+
+    /// Checks that nothing follows.
+    pub fn finish(&mut self) -> Result<()> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.unexpected("the end of the text")),
+        }
+    }
+
+    fn numeric_value(&mut self) -> Result<Value<'a>> {
+        let text = self.number()?;
+        if let Some(value) = integer_value(text) {
+            return Ok(value);
+        }
+        let number: f64 = text.parse().unwrap_or(f64::NAN);
+        self.is_out_of_range |= !number.is_finite();
+        Ok(Value::Double(number))
+    }
+
+    /// The next byte that is no white space, which is passed over.
+    #[inline]
+    fn peek(&mut self) -> Option<u8> {
+        loop {
+            match self.byte_at(self.at) {
+                Some(b' ' | b'\n' | b'\r' | b'\t') => self.step(),
+                byte => return byte,
+            }
+        }
+    }
+
+    #[inline]
+    fn byte_at(&self, at: usize) -> Option<u8> {
+        self.text.as_bytes().get(at).copied()
+    }
+
+    #[inline]
+    fn step(&mut self) {
+        self.at = self.at.wrapping_add(1);
+    }
+
+    fn digits(&mut self) -> Result<()> {
+        if !matches!(self.byte_at(self.at), Some(b'0'..=b'9')) {
+            return Err(self.unexpected("a digit"));
+        }
+        while let Some(b'0'..=b'9') = self.byte_at(self.at) {
+            self.step();
+        }
+        Ok(())
+    }
+
+    fn word(&mut self, word: &str) -> Result<()> {
+        let end = self.at.wrapping_add(word.len());
+        if self.text.as_bytes().get(self.at..end) != Some(word.as_bytes()) {
+            return Err(self.unexpected("a value"));
+        }
+        self.at = end;
+        Ok(())
+    }
+
+    #[inline]
+    fn open(&mut self, bracket: u8, wanted: &str) -> Result<()> {
+        if self.peek() != Some(bracket) {
+            return Err(self.unexpected(wanted));
+        }
+        if self.depth >= self.max_depth {
+            return Err(self.deep());
+        }
+        self.depth = self.depth.wrapping_add(1);
+        self.step();
+        Ok(())
+    }
+
+    /// Whether the object or array just opened ends here, without a part.
+    #[inline]
+    fn closes(&mut self, bracket: u8) -> bool {
+        let is_closed = self.peek() == Some(bracket);
+        if is_closed {
+            self.close();
+        }
+        is_closed
+    }
+
+    /// Whether the object or array ends after a part, or has another one.
+    #[inline]
+    fn ends(&mut self, bracket: u8) -> Result<bool> {
+        match self.peek() {
+            Some(b',') => {
+                self.step();
+                Ok(false)
+            }
+            Some(byte) if byte == bracket => {
+                self.close();
+                Ok(true)
+            }
+            _ => Err(self.unexpected(if bracket == b'}' { "`,` or `}`" } else { "`,` or `]`" })),
+        }
+    }
+
+    #[inline]
+    fn close(&mut self) {
+        self.depth = self.depth.wrapping_sub(1);
+        self.step();
+    }
+
+    /// Decodes a string whose first escape, control character or end is at `special`.
+    #[cold]
+    fn escaped_string(&mut self, start: usize, special: usize) -> Result<&'a str> {
+        let mut decoded = bumpalo::collections::String::new_in(self.arena);
+        let mut plain = start;
+        self.at = special;
+        loop {
+            decoded.push_str(self.text.get(plain..self.at).unwrap_or_default());
+            if decoded.len() > self.max_string_bytes {
+                return Err(self.long_string(start));
+            }
+            match self.byte_at(self.at) {
+                Some(b'"') => break,
+                Some(b'\\') => decoded.push(self.escape()?),
+                Some(_) => return Err(self.text_fault("a control character must be escaped")),
+                None => return Err(self.text_fault("the string has no end")),
+            }
+            plain = self.at;
+            self.at = next_special(self.text.as_bytes(), self.at);
+        }
+        self.step();
+        Ok(decoded.into_bump_str())
+    }
+
+    /// Reads one escape sequence, from its backslash.
+    fn escape(&mut self) -> Result<char> {
+        let letter = self.byte_at(self.at.wrapping_add(1));
+        let decoded = match letter {
+            Some(byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => return self.unicode_escape(),
+            _ => return Err(self.text_fault("unknown escape sequence")),
+        };
+        self.at = self.at.wrapping_add(2);
+        Ok(decoded)
+    }
+
+    /// Reads `\uXXXX`, or the two that write one character outside the basic plane.
+    fn unicode_escape(&mut self) -> Result<char> {
+        let high = self.code_unit(self.at)?;
+        if let Some(character) = char::from_u32(high) {
+            self.at = self.at.wrapping_add(6);
+            return Ok(character);
+        }
+        let next = self.at.wrapping_add(6);
+        let has_next =
+            self.text.as_bytes().get(next..).is_some_and(|rest| rest.starts_with(b"\\u"));
+        let low = if has_next { self.code_unit(next)? } else { 0 };
+        let units = [high, low].map(|unit| u16::try_from(unit).unwrap_or_default());
+        match char::decode_utf16(units).next() {
+            Some(Ok(character)) => {
+                self.at = next.wrapping_add(6);
+                Ok(character)
+            }
+            _ => Err(self.text_fault("a surrogate stands alone")),
+        }
+    }
+
+    /// The four hexadecimal digits of the `\u` at a place.
+    fn code_unit(&self, at: usize) -> Result<u32> {
+        let digits = self.text.get(at.wrapping_add(2)..at.wrapping_add(6)).unwrap_or_default();
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(self.text_fault("`\\u` needs four hexadecimal digits"));
+        }
+        u32::from_str_radix(digits, 16).map_err(|_| self.text_fault("bad escape sequence"))
+    }
+
+    #[cold]
+    fn text_fault(&self, message: impl Into<String>) -> Box<Fault> {
+        Fault::new(FaultKind::Text, message, self.at)
+    }
+
+    #[cold]
+    fn unexpected(&self, wanted: &str) -> Box<Fault> {
+        let found = self.text.get(self.at..).and_then(|rest| rest.chars().next());
+        self.text_fault(match found {
+            Some(found) => format!("expected {wanted}, found `{}`", found.escape_debug()),
+            None => format!("expected {wanted}, found the end of the text"),
+        })
+    }
+
+    #[cold]
+    fn long_string(&self, start: usize) -> Box<Fault> {
+        let message = format!("a string is longer than {} bytes", self.max_string_bytes);
+        Fault::new(FaultKind::Limit, message, start.saturating_sub(1))
+    }
+
+    #[cold]
+    fn many(&self, what: &str, offset: usize) -> Box<Fault> {
+        Fault::new(FaultKind::Limit, format!("more than {} {what}", self.max_members), offset)
+    }
+
+    #[cold]
+    fn deep(&self) -> Box<Fault> {
+        let message = format!("objects and arrays nest deeper than {}", self.max_depth);
+        Fault::new(FaultKind::Limit, message, self.at)
+    }
+}
+
+/// The integer that a number's text writes without fraction or exponent.
+pub fn integer_value<'a>(text: &str) -> Option<Value<'a>> {
+    let signed = text.parse().map(Value::Int);
+    signed.or_else(|_| text.parse().map(Value::Uint)).ok()
+}
+
+#[cold]
+fn invalid_utf8(bytes: &[u8]) -> Box<Fault> {
+    let offset = simdutf8::compat::from_utf8(bytes).err().map_or(0, |error| error.valid_up_to());
+    Fault::new(FaultKind::Text, "the text is not valid UTF-8", offset)
+}
+
+#[cold]
+fn duplicate(name: &str, offset: usize) -> Box<Fault> {
+    Fault::new(FaultKind::Text, format!("duplicate member `{}`", name.escape_debug()), offset)
+}
+
+/// The names of one object so far, to find repeated ones.
+///
+/// A small Bloom filter tells most new names at once. Behind it stands a walk
+/// over 32-bit hashes with a secret seed, so that no choice of names is slow.
+#[derive(Default)]
+struct Names<'a> {
+    filter: [u64; 4],
+    hashes: SmallVec<[u32; 24]>,
+    names: SmallVec<[&'a str; 24]>,
+}
+
+impl<'a> Names<'a> {
+    fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Adds a name; false when it was there.
+    #[inline]
+    fn add(&mut self, name: &'a str, hasher: &RandomState) -> bool {
+        let mut state = hasher.build_hasher();
+        state.write(name.as_bytes());
+        let [a, b, c, d, word, bit, ..] = state.finish().to_le_bytes();
+        let hash = u32::from_le_bytes([a, b, c, d]);
+        if let Some(word) = self.filter.get_mut(usize::from(word & 3)) {
+            let mask = 1u64 << (bit & 63);
+            let mut known = self.hashes.iter().zip(&self.names);
+            if *word & mask != 0 && known.any(|(&each, &known)| each == hash && known == name) {
+                return false;
+            }
+            *word |= mask;
+        }
+        self.hashes.push(hash);
+        self.names.push(name);
+        true
+    }
+}
+
+const LOW_BITS: u64 = 0x0101_0101_0101_0101;
+const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+
+/// The first place from `at` of a quote, a backslash or a control character, or
+/// the end; eight bytes a step.
+#[inline]
+fn next_special(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let mask = special_bytes(u64::from_le_bytes(*chunk));
+        if mask != 0 {
+            return at.wrapping_add(mask.trailing_zeros() as usize / 8);
+        }
+        at = at.wrapping_add(8);
+    }
+    let is_special = |&byte: &u8| byte == b'"' || byte == b'\\' || byte < b' ';
+    let rest = bytes.get(at..).unwrap_or_default();
+    at.wrapping_add(rest.iter().position(is_special).unwrap_or(rest.len()))
+}
+
+/// A word whose lowest set bit lies in the first special byte of eight. A borrow
+/// can mark bytes after that one wrongly, never before it.
+#[inline]
+fn special_bytes(word: u64) -> u64 {
+    let quotes = word ^ LOW_BITS.wrapping_mul(b'"' as u64);
+    let backslashes = word ^ LOW_BITS.wrapping_mul(b'\\' as u64);
+    let below_space = word.wrapping_sub(LOW_BITS.wrapping_mul(b' ' as u64)) & !word;
+    (zero_bytes(quotes) | zero_bytes(backslashes) | below_space) & HIGH_BITS
+}
+
+#[inline]
+fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(LOW_BITS) & !word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &[u8]) -> Option<Fault> {
+        check(text, &Limits::default()).err().map(|fault| *fault)
+    }
+
+    fn decode(text: &str) -> String {
+        let arena = Bump::new();
+        let mut reader = Reader::over(text, &arena, &Limits::default());
+        reader.string().unwrap().to_owned()
+    }
+
+    #[test]
+    fn strict_json_is_accepted() {
+        for text in [
+            "null",
+            " true ",
+            "-0.0e+1",
+            "\"\"",
+            "[]",
+            "{}",
+            "[1,\"a\",{\"b\":[]}]",
+            "{\"a\":{\"a\":1},\"b\":1}",
+            "\"\\ud83d\\ude00 \u{7f}\"",
+            "1E400",
+        ] {
+            assert_eq!(refusal(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn anything_looser_is_refused() {
+        for text in [
+            "",
+            " ",
+            "nul",
+            "True",
+            "NaN",
+            "-Infinity",
+            "01",
+            "-",
+            "+1",
+            "1.",
+            ".5",
+            "1e",
+            "0x10",
+            "[1,]",
+            "[,1]",
+            "{\"a\":1,}",
+            "{a:1}",
+            "{'a':1}",
+            "[1 2]",
+            "{\"a\" 1}",
+            "[1",
+            "{\"a\":1",
+            "\"a",
+            "\"\t\"",
+            "\"\0\"",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\\u+123\"",
+            "\"\\ud800\"",
+            "\"\\ud800\\u0041\"",
+            "\"\\udc00\\ud800\"",
+            "1 1",
+            "\u{feff}1",
+            "// a\n1",
+            "[1]]",
+            "\u{a0}1",
+        ] {
+            let fault = refusal(text.as_bytes());
+            assert_eq!(fault.map(|fault| fault.kind), Some(FaultKind::Text), "{text}");
+        }
+    }
+
+    #[test]
+    fn bad_utf8_is_refused_at_its_offset() {
+        for bytes in [&b"\"ab\xff\""[..], b"\"ab\xc0\xaf\"", b"\"ab\xed\xa0\x80\""] {
+            assert_eq!(refusal(bytes).map(|fault| fault.offset), Some(3));
+        }
+    }
+
+    #[test]
+    fn duplicates_are_found_through_escapes_and_in_large_objects() {
+        assert!(refusal(br#"{"a":1,"\u0061":2}"#).is_some());
+        let many = |last: usize| {
+            let names = (0..255).chain([last]).map(|number| format!("\"k{number}\":0"));
+            format!("{{{}}}", names.collect::<Vec<_>>().join(","))
+        };
+        assert_eq!(refusal(many(255).as_bytes()), None);
+        for repeated in [0, 100, 254] {
+            let fault = refusal(many(repeated).as_bytes()).unwrap();
+            assert_eq!(fault.message, format!("duplicate member `k{repeated}`"));
+        }
+    }
+
+    #[test]
+    fn limits_hold_to_the_unit() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let wide = |count: usize| format!("[{}]", vec!["0"; count].join(","));
+        let members = |count: usize| {
+            let names: Vec<String> = (0..count).map(|number| format!("\"{number}\":0")).collect();
+            format!("{{{}}}", names.join(","))
+        };
+        let long = |count: usize| format!("\"{}\"", "a".repeat(count));
+        let escaped = |count: usize| format!("\"{}\"", "\\u00e4".repeat(count));
+        for (within, beyond) in [
+            (nested(32), nested(33)),
+            (wide(256), wide(257)),
+            (members(256), members(257)),
+            (long(16_384), long(16_385)),
+            (escaped(8_192), escaped(8_193)),
+        ] {
+            assert_eq!(refusal(within.as_bytes()), None);
+            let kind = refusal(beyond.as_bytes()).map(|fault| fault.kind);
+            assert_eq!(kind, Some(FaultKind::Limit));
+        }
+        assert!(refusal("[".repeat(1_000_000).as_bytes()).is_some());
+    }
+
+    #[test]
+    fn strings_end_where_they_end_at_every_alignment() {
+        for length in 0..40 {
+            for special in ["\"", "\\n\"", "\u{e9}\""] {
+                let plain = "x".repeat(length);
+                let tail = special.trim_end_matches('"').replace("\\n", "\n");
+                let text = format!("\"{plain}{special} , \"");
+                assert_eq!(decode(&text), format!("{plain}{tail}"));
+            }
+        }
+    }
+
+    #[test]
+    fn escapes_are_decoded() {
+        let text = "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0000\\u00E9\\uD834\\uDD1E\"";
+        assert_eq!(decode(text), "\"\\/\u{8}\u{c}\n\r\t\0\u{e9}\u{1d11e}");
+    }
+
+    #[test]
+    fn special_bytes_agree_with_a_walk() {
+        for first in 0..=255u8 {
+            for second in 0..=255u8 {
+                let bytes = [b'a', first, second, b'a', b'a', b'a', b'a', b'"', b'a'];
+                let walked = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=31));
+                assert_eq!(Some(next_special(&bytes, 0)), walked, "{first} {second}");
+            }
+        }
+    }
+
+    #[test]
+    fn limits_point_to_the_value_and_broken_text_to_its_offset() {
+        let long = "a".repeat(16_385);
+        let fault = check(format!(r#"{{"a/b":[0,"{long}"]}}"#).as_bytes(), &Limits::default());
+        let error = EventError::from(fault.unwrap_err());
+        assert_eq!((error.pointer.as_str(), error.offset), ("/a~1b/1", Some(10)));
+        let error = EventError::from(check(br#"{"a":[0,x]}"#, &Limits::default()).unwrap_err());
+        assert_eq!((error.pointer.as_str(), error.offset), ("", Some(8)));
+        assert_eq!(error.message, "expected a value, found `x`");
+    }
+
+    #[test]
+    fn numbers_become_what_holds_them() {
+        let value = |text: &str| {
+            let arena = Bump::new();
+            let mut reader = Reader::over(text, &arena, &Limits::default());
+            (format!("{:?}", reader.value().unwrap()), reader.is_out_of_range())
+        };
+        for (text, expected, is_out_of_range) in [
+            ("-9223372036854775808", "Int(-9223372036854775808)", false),
+            ("18446744073709551615", "Uint(18446744073709551615)", false),
+            ("18446744073709551616", "Double(1.8446744073709552e19)", false),
+            ("-0", "Int(0)", false),
+            ("1.0", "Double(1.0)", false),
+            ("1e2", "Double(100.0)", false),
+            ("1e999", "Double(inf)", true),
+        ] {
+            assert_eq!(value(text), (expected.to_owned(), is_out_of_range), "{text}");
+        }
+    }
+}

@@ -44,11 +44,7 @@ pub struct UnknownType {
 
 impl fmt::Display for UnknownType {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "the field `{}` has the unknown type `{}`",
-            self.field, self.type_text
-        )
+        write!(formatter, "the field `{}` has the unknown type `{}`", self.field, self.type_text)
     }
 }
 
@@ -122,9 +118,7 @@ impl Layout {
 
     /// Whether some program reads the field.
     pub fn reads(&self, field: Field) -> bool {
-        self.slots
-            .iter()
-            .any(|(_, source)| *source == Source::Field(field))
+        self.slots.iter().any(|(_, source)| *source == Source::Field(field))
     }
 
     /// The slot of a key that some program reads of a section.
@@ -135,9 +129,7 @@ impl Layout {
 
     /// Whether some program reads a key of the section by literal.
     pub fn reads_keys(&self, section: Section) -> bool {
-        self.keys
-            .get(section.index())
-            .is_some_and(|keys| !keys.is_empty())
+        self.keys.get(section.index()).is_some_and(|keys| !keys.is_empty())
     }
 
     pub fn slot_count(&self) -> usize {
@@ -209,10 +201,7 @@ fn source_of(name: &str, type_text: &str) -> Result<Source, UnknownType> {
         Some(field) if field.type_text() == type_text => Ok(Source::Field(field)),
         _ => VariableType::parse(type_text)
             .map(Source::Variable)
-            .ok_or_else(|| UnknownType {
-                field: name.to_owned(),
-                type_text: type_text.to_owned(),
-            }),
+            .ok_or_else(|| UnknownType { field: name.to_owned(), type_text: type_text.to_owned() }),
     }
 }
 
@@ -256,10 +245,7 @@ mod tests {
         let field = Source::Field(Field::Method);
         assert_eq!(source_of("request.method", "string"), Ok(field));
         assert_eq!(source_of("actions.login", "bool"), Ok(Source::Decision));
-        assert_eq!(
-            source_of("source", "int"),
-            Ok(Source::Variable(VariableType::Int))
-        );
+        assert_eq!(source_of("source", "int"), Ok(Source::Variable(VariableType::Int)));
         assert!(source_of("y", "list(").is_err());
     }
 
@@ -272,10 +258,7 @@ mod tests {
         assert!(record.get(path).is_none() && record.key(host).is_none());
         record.set(path, Some(Value::String(Text::Borrowed("/"))));
         record.set_key(host, "h");
-        assert!(matches!(
-            record.get(path),
-            Some(Value::String(Text::Borrowed("/")))
-        ));
+        assert!(matches!(record.get(path), Some(Value::String(Text::Borrowed("/")))));
         assert_eq!(record.key(host), Some("h"));
         record.set(path, None);
         assert!(record.get(path).is_none());

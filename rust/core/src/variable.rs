@@ -104,15 +104,7 @@ mod tests {
         ] {
             assert_eq!(VariableType::parse(text), Some(expected), "{text}");
         }
-        for text in [
-            "",
-            "integer",
-            "list",
-            "list(int",
-            "list(int))",
-            "map(int)",
-            "int int",
-        ] {
+        for text in ["", "integer", "list", "list(int", "list(int))", "map(int)", "int int"] {
             assert_eq!(VariableType::parse(text), None, "{text}");
         }
         assert_eq!(VariableType::parse(&"list(".repeat(100_000)), None);
