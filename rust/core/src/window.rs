@@ -1,1 +1,273 @@
-//! (being written)
+//! Exact rolling windows.
+//!
+//! "At least `threshold` events in the last `duration`" holds exactly when the
+//! `threshold`-th newest event is younger than `duration`, so a window keeps that
+//! many times and no more, and of those only what is still inside. Most keys have a
+//! few: up to eight times stay in the window itself, which then is 56 bytes.
+
+use std::collections::VecDeque;
+
+use foldhash::fast::RandomState;
+
+use crate::distinct::DistinctTimes;
+
+/// What a window asks for: `threshold` in `duration`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Nanoseconds, 1 to [`Rule::LONGEST`].
+    pub duration: i64,
+    /// At least 1.
+    pub threshold: u16,
+}
+
+impl Rule {
+    /// One day: what the differences of the short form must hold.
+    pub const LONGEST: i64 = 86_400_000_000_000;
+
+    /// The newest time that is outside a window whose newest time is `newest`.
+    pub fn edge(self, newest: i64) -> i64 {
+        newest.saturating_sub(self.duration)
+    }
+}
+
+/// Times a window holds itself: one whole, seven as differences.
+const FEW: u8 = 8;
+/// A long form this short goes back to the short one.
+const FEW_AGAIN: usize = 4;
+
+/// The window of one entity for one clause. Times never decrease: an event is
+/// counted at the newest time seen when it is late.
+#[derive(Debug)]
+pub enum Window {
+    /// Up to eight times: the oldest, and differences from it.
+    Few { clause: u32, len: u8, oldest: i64, later: Differences },
+    /// More of them, oldest first.
+    Many { clause: u32, times: Box<VecDeque<i64>> },
+    /// Values, each with the time it was last seen.
+    Distinct { clause: u32, values: Box<DistinctTimes> },
+}
+
+impl Window {
+    /// An empty count window.
+    pub fn count(clause: u32) -> Self {
+        Self::Few { clause, len: 0, oldest: 0, later: Differences::default() }
+    }
+
+    /// An empty distinct window.
+    pub fn distinct(clause: u32) -> Self {
+        Self::Distinct { clause, values: Box::default() }
+    }
+
+    /// The clause the window belongs to, by its number in the definitions.
+    pub fn clause(&self) -> u32 {
+        match self {
+            Self::Few { clause, .. } | Self::Many { clause, .. } | Self::Distinct { clause, .. } => {
+                *clause
+            }
+        }
+    }
+
+    /// What the window would hold after counting an event at `time`.
+    pub fn peek(&self, rule: Rule, time: i64) -> u16 {
+        let Some(newest) = self.newest() else { return 1 };
+        let edge = rule.edge(time.max(newest));
+        let inside = match self {
+            Self::Few { len, .. } => {
+                let outside = self.few_times().take_while(|&time| time <= edge).count();
+                usize::from(*len).saturating_sub(outside)
+            }
+            Self::Many { times, .. } => {
+                let outside = match times.front() {
+                    Some(&oldest) if oldest > edge => 0,
+                    _ => times.partition_point(|&time| time <= edge),
+                };
+                times.len().saturating_sub(outside)
+            }
+            Self::Distinct { values, .. } => values.inside(edge),
+        };
+        at_most(inside.saturating_add(1), rule.threshold)
+    }
+
+    /// What the window would hold after counting `value` at `time`; for a count
+    /// window the value does not matter.
+    pub fn peek_value(&self, rule: Rule, time: i64, value: &str, hasher: &RandomState) -> u16 {
+        let Self::Distinct { values, .. } = self else {
+            return self.peek(rule, time);
+        };
+        let Some(newest) = values.newest() else { return 1 };
+        let edge = rule.edge(time.max(newest));
+        let known = values.last_seen(value, hasher).is_some_and(|seen| seen > edge);
+        at_most(values.inside(edge).saturating_add(usize::from(!known)), rule.threshold)
+    }
+
+    /// Counts an event at `time`; what is left outside is forgotten.
+    pub fn add(&mut self, rule: Rule, time: i64) {
+        let time = self.newest().map_or(time, |newest| newest.max(time));
+        let edge = rule.edge(time);
+        match self {
+            Self::Few { clause, .. } => {
+                let clause = *clause;
+                if let Some(times) = self.add_few(rule, time, edge) {
+                    *self = Self::Many { clause, times: Box::new(times) };
+                }
+            }
+            Self::Many { times, .. } => {
+                while times.front().is_some_and(|&oldest| oldest <= edge) {
+                    times.pop_front();
+                }
+                if times.len() >= usize::from(rule.threshold) {
+                    times.pop_front();
+                }
+                times.push_back(time);
+                self.compact();
+            }
+            Self::Distinct { .. } => {}
+        }
+    }
+
+    /// Counts `value` at `time` in a distinct window.
+    pub fn add_value(&mut self, rule: Rule, time: i64, value: &str, hasher: &RandomState) {
+        if let Self::Distinct { values, .. } = self {
+            let time = values.newest().map_or(time, |newest| newest.max(time));
+            values.renew(value, time, hasher);
+            values.prune(rule.edge(time), usize::from(rule.threshold), hasher);
+        }
+    }
+
+    /// The times of a count window, oldest first; of a distinct window, none.
+    pub fn times(&self) -> impl Iterator<Item = i64> {
+        let many = match self {
+            Self::Many { times, .. } => Some(times.iter().copied()),
+            _ => None,
+        };
+        self.few_times().chain(many.into_iter().flatten())
+    }
+
+    /// The values of a distinct window with their times, oldest first.
+    pub fn values(&self) -> impl Iterator<Item = (&str, i64)> {
+        let values = match self {
+            Self::Distinct { values, .. } => Some(values.iter()),
+            _ => None,
+        };
+        values.into_iter().flatten()
+    }
+
+    /// Bytes on the heap, for the account of memory.
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Few { .. } => 0,
+            Self::Many { times, .. } => times
+                .capacity()
+                .saturating_mul(size_of::<i64>())
+                .saturating_add(size_of::<VecDeque<i64>>()),
+            Self::Distinct { values, .. } => values.heap_bytes(),
+        }
+    }
+
+    fn newest(&self) -> Option<i64> {
+        match self {
+            Self::Few { len, oldest, later, .. } => match len.checked_sub(2) {
+                Some(last) => Some(oldest.saturating_add(later.get(last))),
+                None => (*len == 1).then_some(*oldest),
+            },
+            Self::Many { times, .. } => times.back().copied(),
+            Self::Distinct { values, .. } => values.newest(),
+        }
+    }
+
+    fn few_times(&self) -> impl Iterator<Item = i64> {
+        let (len, oldest, later) = match self {
+            Self::Few { len, oldest, later, .. } => (*len, *oldest, *later),
+            _ => (0, 0, Differences::default()),
+        };
+        (0..len).map(move |index| match index.checked_sub(1) {
+            Some(index) => oldest.saturating_add(later.get(index)),
+            None => oldest,
+        })
+    }
+
+    /// Counts in the short form; when the times have become too many for it, they
+    /// are given back.
+    fn add_few(&mut self, rule: Rule, time: i64, edge: i64) -> Option<VecDeque<i64>> {
+        let outside = self.few_times().take_while(|&time| time <= edge).count();
+        let Self::Few { len, oldest, later, .. } = self else { return None };
+        let kept = usize::from(*len).saturating_sub(outside);
+        let too_many = kept >= usize::from(rule.threshold);
+        let dropped = u8::try_from(outside).unwrap_or(u8::MAX).saturating_add(u8::from(too_many));
+        later.shift(len, oldest, dropped);
+        if *len == FEW {
+            let mut times = VecDeque::with_capacity(usize::from(FEW).saturating_mul(2));
+            times.extend(self.few_times());
+            times.push_back(time);
+            return Some(times);
+        }
+        match len.checked_sub(1) {
+            Some(index) => later.set(index, time.saturating_sub(*oldest)),
+            None => *oldest = time,
+        }
+        *len = len.saturating_add(1);
+        None
+    }
+
+    /// Gives memory back after a burst has passed.
+    fn compact(&mut self) {
+        let Self::Many { clause, times } = self else { return };
+        if times.len() > FEW_AGAIN {
+            if times.capacity() >= 64 && times.len() < times.capacity() / 4 {
+                times.shrink_to(times.capacity() / 2);
+            }
+            return;
+        }
+        let (mut len, mut oldest, mut later) = (0_u8, 0, Differences::default());
+        for &time in times.iter() {
+            match len.checked_sub(1) {
+                Some(index) => later.set(index, time.saturating_sub(oldest)),
+                None => oldest = time,
+            }
+            len = len.saturating_add(1);
+        }
+        *self = Self::Few { clause: *clause, len, oldest, later };
+    }
+}
+
+/// Seven differences of 48 bits: a window is at most a day, 47 bits of
+/// nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Differences([[u8; 6]; 7]);
+
+impl Differences {
+    fn get(&self, index: u8) -> i64 {
+        let [a, b, c, d, e, f] = self.0.get(usize::from(index)).copied().unwrap_or_default();
+        i64::from_le_bytes([a, b, c, d, e, f, 0, 0])
+    }
+
+    fn set(&mut self, index: u8, difference: i64) {
+        let [a, b, c, d, e, f, ..] = difference.to_le_bytes();
+        if let Some(slot) = self.0.get_mut(usize::from(index)) {
+            *slot = [a, b, c, d, e, f];
+        }
+    }
+
+    /// Drops the oldest `dropped` of `len` times and states the rest anew.
+    fn shift(&mut self, len: &mut u8, oldest: &mut i64, dropped: u8) {
+        if dropped == 0 {
+            return;
+        }
+        let left = len.saturating_sub(dropped);
+        let first = self.get(dropped.saturating_sub(1));
+        for index in 0..left.saturating_sub(1) {
+            let difference = self.get(index.saturating_add(dropped));
+            self.set(index, difference.saturating_sub(first));
+        }
+        *oldest = oldest.saturating_add(first);
+        *len = left;
+    }
+}
+
+fn at_most(held: usize, threshold: u16) -> u16 {
+    u16::try_from(held).unwrap_or(u16::MAX).min(threshold)
+}
+
+#[cfg(test)]
+#[path = "window_tests.rs"]
+mod tests;
