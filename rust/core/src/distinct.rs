@@ -85,7 +85,7 @@ impl DistinctTimes {
     /// Bytes on the heap, the values included.
     pub fn heap_bytes(&self) -> usize {
         let text: usize = self.iter().map(|(value, _)| value.len()).sum();
-        let slots = self.seen.capacity().saturating_mul(size_of::<Seen>().saturating_add(8));
+        let slots = self.seen.capacity().saturating_mul(Slab::<Seen>::SLOT_BYTES);
         let table = self.table.capacity().saturating_mul(6);
         size_of::<Self>().saturating_add(text).saturating_add(slots).saturating_add(table)
     }
@@ -93,7 +93,11 @@ impl DistinctTimes {
     fn find(&self, value: &str, hasher: &RandomState) -> Option<u32> {
         let is_value = |index: u32| self.seen.get(index).is_some_and(|seen| &*seen.value == value);
         if self.table.is_empty() {
-            return self.seen.iter(&self.order).map(|(index, _)| index).find(|&index| is_value(index));
+            return self
+                .seen
+                .iter(&self.order)
+                .map(|(index, _)| index)
+                .find(|&index| is_value(index));
         }
         self.table.find(hasher.hash_one(value), |&index| is_value(index)).copied()
     }
@@ -111,7 +115,9 @@ impl DistinctTimes {
     fn index(&mut self, hasher: &RandomState) {
         let Self { seen, table, .. } = self;
         for (index, _) in seen.members() {
-            table.insert_unique(hash(seen, index, hasher), index, |&other| hash(seen, other, hasher));
+            table.insert_unique(hash(seen, index, hasher), index, |&other| {
+                hash(seen, other, hasher)
+            });
         }
     }
 

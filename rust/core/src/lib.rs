@@ -17,7 +17,9 @@
 pub mod address;
 pub mod decide;
 pub mod definitions;
+pub mod distinct;
 pub mod encode;
+pub mod entity;
 pub mod error;
 pub mod evaluate;
 pub mod event;
@@ -31,6 +33,8 @@ pub mod ops;
 pub mod path;
 pub mod program;
 pub mod record;
+pub mod slab;
+pub mod snapshot;
 pub mod state;
 pub mod user_agent;
 pub mod value;

@@ -63,6 +63,9 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
+    /// Memory of one slot.
+    pub const SLOT_BYTES: usize = size_of::<Slot<T>>();
+
     pub fn get(&self, index: u32) -> Option<&T> {
         self.slot(index)?.value.as_ref()
     }

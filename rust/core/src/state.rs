@@ -1,1 +1,228 @@
-//! (being written)
+//! What is remembered of a tenant's traffic: one block for each entity key, at
+//! most so many of them, everything in constant time (docs/decision.md, "State").
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use crate::entity::Entity;
+use crate::slab::{Queue, Slab};
+use crate::window::Rule;
+
+/// What one event changes in the state of one of its entities.
+#[derive(Clone, Copy, Debug)]
+pub enum Change<'c> {
+    /// A count window counts the event.
+    Count { clause: u32, rule: Rule },
+    /// A distinct window counts a value.
+    CountValue { clause: u32, rule: Rule, value: &'c str },
+    /// A clause fired and mitigates the entity.
+    Mitigate { clause: u32, expires_at: i64 },
+}
+
+/// How many keys had to make room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evictions {
+    pub total: u64,
+    /// Of these, keys that lost a mitigation before its end.
+    pub mitigated: u64,
+}
+
+/// The blocks, found by key and ordered by last touch.
+#[derive(Debug)]
+pub struct State {
+    entities: Slab<Entity>,
+    by_key: HashTable<u32>,
+    /// Without and with mitigations after the last touch.
+    plain: Queue,
+    mitigated: Queue,
+    touches: u64,
+    evictions: Evictions,
+    max_keys: usize,
+    /// Keyed anew in every process: keys are text from outside.
+    hasher: RandomState,
+}
+
+impl State {
+    /// An empty state of at most `max_keys` blocks (at least one).
+    pub fn new(max_keys: u32, hasher: RandomState) -> Self {
+        Self {
+            entities: Slab::default(),
+            by_key: HashTable::new(),
+            plain: Queue::default(),
+            mitigated: Queue::default(),
+            touches: 0,
+            evictions: Evictions::default(),
+            max_keys: usize::try_from(max_keys).unwrap_or(usize::MAX).max(1),
+            hasher,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.plain.len().saturating_add(self.mitigated.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Keys in the queue of those with mitigations.
+    pub fn mitigated_len(&self) -> usize {
+        self.mitigated.len()
+    }
+
+    pub fn evictions(&self) -> Evictions {
+        self.evictions
+    }
+
+    pub fn set_evictions(&mut self, evictions: Evictions) {
+        self.evictions = evictions;
+    }
+
+    pub fn max_keys(&self) -> usize {
+        self.max_keys
+    }
+
+    pub fn hasher(&self) -> &RandomState {
+        &self.hasher
+    }
+
+    /// The number of a key's block.
+    pub fn find(&self, key: &str) -> Option<u32> {
+        self.by_key.find(self.hasher.hash_one(key), |&index| self.has_key(index, key)).copied()
+    }
+
+    pub fn get(&self, index: u32) -> Option<&Entity> {
+        self.entities.get(index)
+    }
+
+    /// All blocks in the order of their last touch, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Entity> {
+        let mut plain = self.entities.iter(&self.plain).map(|(_, entity)| entity).peekable();
+        let mut mitigated =
+            self.entities.iter(&self.mitigated).map(|(_, entity)| entity).peekable();
+        std::iter::from_fn(move || {
+            let touch = |entity: Option<&&Entity>| entity.map_or(u64::MAX, |entity| entity.touch());
+            if touch(plain.peek()) <= touch(mitigated.peek()) {
+                plain.next()
+            } else {
+                mitigated.next()
+            }
+        })
+    }
+
+    /// Updates the block of a key for one event at `time`, in place of a new one if
+    /// there is none. `known` is where it was when the event was looked at.
+    pub fn update<'c>(
+        &mut self,
+        key: &str,
+        known: Option<u32>,
+        time: i64,
+        changes: impl Iterator<Item = Change<'c>>,
+    ) {
+        let index = match known.filter(|&index| self.has_key(index, key)) {
+            Some(index) => Some(index),
+            // An entity before this one may have made it leave, or be the same key.
+            None => self.find(key).or_else(|| self.insert(Entity::new(key.into(), time), time)),
+        };
+        let Some(index) = index else { return };
+        let Some(entity) = self.entities.get_mut(index) else { return };
+        let was_mitigated = entity.is_mitigated();
+        for change in changes {
+            entity.change(change, time, &self.hasher);
+        }
+        entity.see(time, self.touches);
+        self.touches = self.touches.saturating_add(1);
+        let (plain, mitigated) = (&mut self.plain, &mut self.mitigated);
+        match (was_mitigated, entity.is_mitigated()) {
+            (false, false) => self.entities.renew(plain, index),
+            (true, true) => self.entities.renew(mitigated, index),
+            (false, true) => self.entities.transfer(plain, mitigated, index),
+            (true, false) => self.entities.transfer(mitigated, plain, index),
+        }
+    }
+
+    /// Puts a block from a snapshot at the newest end. A key that is there already
+    /// is refused.
+    pub fn adopt(&mut self, mut entity: Entity) -> bool {
+        if self.find(entity.key()).is_some() {
+            return false;
+        }
+        entity.set_touch(self.touches);
+        self.touches = self.touches.saturating_add(1);
+        self.insert(entity, i64::MAX).is_some()
+    }
+
+    /// Bytes of the blocks, their keys and their table.
+    pub fn memory_bytes(&self) -> usize {
+        let blocks = self.entities.capacity().saturating_mul(Slab::<Entity>::SLOT_BYTES);
+        let heap: usize = self.entities.members().map(|(_, entity)| entity.heap_bytes()).sum();
+        let table = self.by_key.capacity().saturating_mul(6);
+        blocks.saturating_add(heap).saturating_add(table)
+    }
+
+    fn has_key(&self, index: u32, key: &str) -> bool {
+        self.entities.get(index).is_some_and(|entity| entity.key() == key)
+    }
+
+    fn insert(&mut self, entity: Entity, time: i64) -> Option<u32> {
+        while self.len() >= self.max_keys {
+            self.evict(time)?;
+        }
+        self.grow();
+        let hash = self.hasher.hash_one(entity.key());
+        let queue = if entity.is_mitigated() { &mut self.mitigated } else { &mut self.plain };
+        let index = self.entities.insert(queue, entity)?;
+        let Self { entities, by_key, hasher, .. } = self;
+        by_key.insert_unique(hash, index, |&other| hash_of(entities, other, hasher));
+        Some(index)
+    }
+
+    /// Removes the key whose loss hurts least.
+    fn evict(&mut self, time: i64) -> Option<()> {
+        let expired = |index: &u32| {
+            self.entities.get(*index).is_some_and(|entity| !entity.is_mitigated_at(time))
+        };
+        let victim = self.mitigated.oldest().filter(expired);
+        let victim = victim.or_else(|| self.plain.oldest()).or_else(|| self.mitigated.oldest())?;
+        let hash = hash_of(&self.entities, victim, &self.hasher);
+        if let Ok(found) = self.by_key.find_entry(hash, |&index| index == victim) {
+            found.remove();
+        }
+        let is_mitigated = self.entities.get(victim)?.is_mitigated();
+        let queue = if is_mitigated { &mut self.mitigated } else { &mut self.plain };
+        let lost = self.entities.remove(queue, victim)?;
+        self.evictions.total = self.evictions.total.saturating_add(1);
+        let mitigated = u64::from(lost.is_mitigated_at(time));
+        self.evictions.mitigated = self.evictions.mitigated.saturating_add(mitigated);
+        Some(())
+    }
+
+    /// Makes room in the table. Filling a new one in the order of the slots reads
+    /// memory forward; the table's own growth would read it at random, six
+    /// times slower at a million keys, and every decision waits for it.
+    fn grow(&mut self) {
+        if self.by_key.len() < self.by_key.capacity() {
+            return;
+        }
+        let len = self.by_key.len();
+        let wanted = len.saturating_mul(2).min(self.max_keys).max(len.saturating_add(len / 8));
+        let mut larger = HashTable::with_capacity(wanted.max(8));
+        for (index, entity) in self.entities.members() {
+            larger.insert_unique(self.hasher.hash_one(entity.key()), index, |&other| {
+                hash_of(&self.entities, other, &self.hasher)
+            });
+        }
+        self.by_key = larger;
+    }
+}
+
+fn hash_of(entities: &Slab<Entity>, index: u32, hasher: &RandomState) -> u64 {
+    hasher.hash_one(entities.get(index).map_or("", Entity::key))
+}
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+#[allow(clippy::arithmetic_side_effects, reason = "a test may overflow")]
+mod tests;

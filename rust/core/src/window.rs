@@ -61,9 +61,9 @@ impl Window {
     /// The clause the window belongs to, by its number in the definitions.
     pub fn clause(&self) -> u32 {
         match self {
-            Self::Few { clause, .. } | Self::Many { clause, .. } | Self::Distinct { clause, .. } => {
-                *clause
-            }
+            Self::Few { clause, .. }
+            | Self::Many { clause, .. }
+            | Self::Distinct { clause, .. } => *clause,
         }
     }
 
@@ -270,4 +270,5 @@ fn at_most(held: usize, threshold: u16) -> u16 {
 
 #[cfg(test)]
 #[path = "window_tests.rs"]
+#[allow(clippy::arithmetic_side_effects, reason = "a test may overflow")]
 mod tests;

@@ -79,7 +79,8 @@ fn agrees_with_the_log(mut window: Window, rule: Rule, seed: u64, values: u64) {
 fn count_windows_agree_with_a_log_of_all_events() {
     let mut dice = Dice(1);
     for seed in 0..300 {
-        let threshold = u16::try_from([1, 2, 4, 8, 9, 10, 50, 1_000][dice.below(8) as usize]).unwrap();
+        let threshold =
+            u16::try_from([1, 2, 4, 8, 9, 10, 50, 1_000][dice.below(8) as usize]).unwrap();
         let duration = [1, 10, 1_000_000, Rule::LONGEST][dice.below(4) as usize];
         agrees_with_the_log(Window::count(3), Rule { duration, threshold }, seed, 1);
     }
