@@ -1,0 +1,80 @@
+"""How a function is declared: one signature for each overload, beside its meaning.
+
+A meaning is a plain Python function over the values of ``tidegate.values``.  It
+raises an ``EvaluationError`` without a span when it fails.  It may ask for what it
+needs of the evaluation by keyword: ``limit``, the longest string it may build;
+``lists``, the named lists; ``charge``, where comparisons tell their cost.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import attrs
+
+from tidegate.language.types import Signature, parse_signature
+
+Meaning = TypeVar("Meaning", bound=Callable[..., Any])
+
+_WANTS = ("limit", "lists", "charge")
+_MAX_ARGUMENTS = 16
+"""Most arguments of a variadic function; a list takes more."""
+
+
+@attrs.frozen
+class Overload:
+    """One signature of a function with its meaning; ``wants`` names its keywords."""
+
+    signature: Signature
+    meaning: Callable[..., Any]
+    wants: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class Function:
+    """A function with all overloads, in the order in which they are tried."""
+
+    name: str
+    member: bool
+    overloads: tuple[Overload, ...]
+
+
+_declared: dict[tuple[str, bool], list[Overload]] = {}
+
+
+def overload(*signatures: str) -> Callable[[Meaning], Meaning]:
+    """Declare a Python function as the meaning of these signatures.
+
+    Operators go by their sign: ``+(int, int) -> int``.  A signature whose parameters
+    end in ``...`` stands for any number of the last one.
+    """
+
+    def declare(meaning: Meaning) -> Meaning:
+        wants = tuple(name for name in _WANTS if name in inspect.signature(meaning).parameters)
+        for text in signatures:
+            for single in _expanded(text):
+                signature = parse_signature(single)
+                overloads = _declared.setdefault((signature.name, signature.member), [])
+                overloads.append(Overload(signature, meaning, wants))
+        return meaning
+
+    return declare
+
+
+def _expanded(text: str) -> list[str]:
+    head, dots, tail = text.partition("...")
+    if not dots:
+        return [text]
+    repeated = head.rpartition("(")[2]
+    counts = range(_MAX_ARGUMENTS)
+    return [head + f", {repeated}" * count + tail for count in counts]
+
+
+def declared() -> dict[tuple[str, bool], Function]:
+    """Every function declared so far."""
+    return {
+        (name, member): Function(name, member, tuple(overloads))
+        for (name, member), overloads in _declared.items()
+    }

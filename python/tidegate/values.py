@@ -1,0 +1,607 @@
+"""The values of the language: their kinds, equality, order, and forms outside.
+
+Inside an evaluation a value is one of
+
+    kind       Python type
+    null       None
+    bool       bool
+    int        int, within 64 bits
+    uint       UInt
+    double     float
+    string     str
+    bytes      bytes
+    list       list
+    map        Map
+    timestamp  Timestamp
+    duration   Duration
+    type       TypeName
+    optional   OptionalValue
+    ip         ipaddress.IPv4Address, IPv6Address
+    cidr       ipaddress.IPv4Interface, IPv6Interface (host bits are kept)
+
+``from_python`` and ``to_python`` cross the border to everyday Python objects,
+``from_wire`` and ``to_wire`` to the VALUE form of docs/canonical-tree.md.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ipaddress
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias
+
+import attrs
+
+INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+UINT_MAX = 2**64 - 1
+NANOSECONDS = 1_000_000_000
+TIMESTAMP_MIN = -62_135_596_800 * NANOSECONDS
+TIMESTAMP_MAX = 253_402_300_800 * NANOSECONDS - 1
+"""0001-01-01T00:00:00Z up to the last nanosecond of the year 9999."""
+
+MAX_PARTS = 1_000_000
+"""Most parts of one value that crosses the border.  A value may hold the same list
+many times over, so its written form can be far larger than what it occupies."""
+
+MAX_DEPTH = 200
+"""Deepest value that crosses the border; far more than an expression or event can nest."""
+
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network: TypeAlias = ipaddress.IPv4Interface | ipaddress.IPv6Interface
+Charge: TypeAlias = Callable[[int], None]
+
+
+class UInt(int):
+    """An unsigned 64-bit integer; a subclass of ``int`` so that the two never mix unseen."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"UInt({int(self)})"
+
+    def __str__(self) -> str:
+        return int.__repr__(self)
+
+
+@attrs.frozen(order=True)
+class Timestamp:
+    """A moment, in nanoseconds since 1970-01-01T00:00:00Z."""
+
+    nanoseconds: int
+
+    @classmethod
+    def from_datetime(cls, moment: datetime) -> Timestamp:
+        """The same moment; ``moment`` must carry its offset from UTC.
+
+        Raises:
+            ValueError: ``moment`` is naive.
+        """
+        if moment.utcoffset() is None:
+            raise ValueError("a datetime needs a time zone to be a timestamp")
+        since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+        return cls(_timedelta_nanoseconds(since))
+
+    def to_datetime(self) -> datetime:
+        """The moment in UTC, rounded down to the microsecond."""
+        epoch = datetime(1970, 1, 1, tzinfo=UTC)
+        return epoch + timedelta(microseconds=self.nanoseconds // 1000)
+
+
+@attrs.frozen(order=True)
+class Duration:
+    """A length of time, in nanoseconds; negative ones point back."""
+
+    nanoseconds: int
+
+    def to_timedelta(self) -> timedelta:
+        """The same length, rounded down to the microsecond."""
+        return timedelta(microseconds=self.nanoseconds // 1000)
+
+
+@attrs.frozen
+class TypeName:
+    """A type as a value, by its name: ``int``, ``google.protobuf.Timestamp``, ``net.IP``."""
+
+    name: str
+
+
+_ABSENT: Any = object()
+
+
+@attrs.frozen(eq=False, repr=False)
+class OptionalValue:
+    """A value that may be absent; ``OptionalValue()`` is the empty one."""
+
+    _content: Any = _ABSENT
+
+    @property
+    def is_present(self) -> bool:
+        return self._content is not _ABSENT
+
+    @property
+    def content(self) -> Any:
+        """The value inside.
+
+        Raises:
+            ValueError: the optional is empty.
+        """
+        if self._content is _ABSENT:
+            raise ValueError("the optional is empty")
+        return self._content
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OptionalValue) and equal(self, other)
+
+    def __hash__(self) -> int:
+        return hash((OptionalValue, self.is_present))
+
+    def __repr__(self) -> str:
+        return f"OptionalValue({self._content!r})" if self.is_present else "OptionalValue()"
+
+
+MapKey: TypeAlias = tuple[str, object]
+
+
+def map_key(key: object) -> MapKey | None:
+    """What two keys must share to be the same key, or None for what can be no key.
+
+    Integers are one whatever their kind, a double with an integral value is that
+    integer, and ``true`` is never ``1``.
+    """
+    if isinstance(key, bool):
+        return ("bool", key)
+    if isinstance(key, int):
+        return ("number", int(key))
+    if isinstance(key, float):
+        return ("number", int(key)) if key.is_integer() else None
+    return ("string", key) if isinstance(key, str) else None
+
+
+class Map(Mapping[Any, Any]):
+    """A map of the language: entries in order, keys told apart as the language does.
+
+    Python takes ``True`` and ``1`` for one key, the language does not.  ``total``
+    maps answer an absent key with ``""`` in ``select`` and ``index``; that is the
+    evaluator's business, this class only carries the mark.
+    """
+
+    __slots__ = ("_entries", "total")
+
+    def __init__(self, entries: Iterable[tuple[Any, Any]] = (), *, total: bool = False) -> None:
+        """
+        Raises:
+            ValueError: a key is repeated.
+            TypeError: a key is no bool, int, uint or string.
+        """
+        self._entries: dict[MapKey, tuple[Any, Any]] = {}
+        self.total = total
+        for key, value in entries:
+            token = None if isinstance(key, float) else map_key(key)
+            if token is None:
+                raise TypeError(f"`{kind_of(key)}` cannot be the key of a map")
+            if token in self._entries:
+                raise ValueError("the map has a repeated key")
+            self._entries[token] = (key, value)
+
+    def __getitem__(self, key: Any) -> Any:
+        token = map_key(key)
+        if token is None or token not in self._entries:
+            raise KeyError(key)
+        return self._entries[token][1]
+
+    def __contains__(self, key: object) -> bool:
+        return map_key(key) in self._entries
+
+    def __iter__(self) -> Iterator[Any]:
+        return (key for key, _ in self._entries.values())
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Map) and equal(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Map({list(self._entries.values())!r}{', total=True' if self.total else ''})"
+
+
+_KINDS: tuple[tuple[Any, str], ...] = (
+    (bool, "bool"), (UInt, "uint"), (int, "int"), (float, "double"), (str, "string"),
+    (bytes, "bytes"), (list, "list"), (Map, "map"), (Timestamp, "timestamp"),
+    (Duration, "duration"), (TypeName, "type"), (OptionalValue, "optional"),
+    # An interface is also an address to Python, so it is asked first.
+    ((ipaddress.IPv4Interface, ipaddress.IPv6Interface), "cidr"),
+    ((ipaddress.IPv4Address, ipaddress.IPv6Address), "ip"),
+)  # fmt: skip
+
+
+def kind_of(value: object) -> str:
+    """The kind of a value, as in the table above.
+
+    Raises:
+        TypeError: ``value`` is no value of the language.
+    """
+    if value is None:
+        return "null"
+    for python_type, kind in _KINDS:
+        if isinstance(value, python_type):
+            return kind
+    raise TypeError(f"`{type(value).__name__}` is no value of the language")
+
+
+_TYPE_NAMES = {
+    "null": "null_type",
+    "timestamp": "google.protobuf.Timestamp",
+    "duration": "google.protobuf.Duration",
+    "optional": "optional_type",
+    "ip": "net.IP",
+    "cidr": "net.CIDR",
+}
+
+
+def type_of(value: object) -> TypeName:
+    """The type of a value as ``type(value)`` gives it, without the types of its parts."""
+    kind = kind_of(value)
+    return TypeName(_TYPE_NAMES.get(kind, kind))
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is an int, uint or double."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _free(_units: int) -> None:
+    """A charge that costs nothing."""
+
+
+def equal(left: Any, right: Any, charge: Charge = _free) -> bool:
+    """Whether two values are equal, as ``==`` has it.
+
+    Numbers are equal when they are the same real number, whatever their kinds; NaN
+    equals nothing; values of different kinds are unequal.  Networks compare with
+    their host bits.  ``charge`` is told the units of each comparison, before it.
+    """
+    if is_number(left) and is_number(right):
+        return bool(left == right)  # Python compares int and float without rounding.
+    if isinstance(left, str) and isinstance(right, str):
+        charge(min(utf8_length(left), utf8_length(right)) // 16)
+        return left == right
+    if isinstance(left, bytes) and isinstance(right, bytes):
+        charge(min(len(left), len(right)) // 16)
+        return left == right
+    if isinstance(left, list) and isinstance(right, list):
+        return _equal_lists(left, right, charge)
+    if isinstance(left, Map) and isinstance(right, Map):
+        return _equal_maps(left, right, charge)
+    if isinstance(left, OptionalValue) and isinstance(right, OptionalValue):
+        if not (left.is_present and right.is_present):
+            return left.is_present == right.is_present
+        return equal(left.content, right.content, charge)
+    return kind_of(left) == kind_of(right) and bool(left == right)
+
+
+def _equal_lists(left: list[Any], right: list[Any], charge: Charge) -> bool:
+    if len(left) != len(right):
+        return False
+    for one, other in zip(left, right, strict=True):
+        charge(1)
+        if not equal(one, other, charge):
+            return False
+    return True
+
+
+def _equal_maps(left: Map, right: Map, charge: Charge) -> bool:
+    if len(left) != len(right):
+        return False
+    for key, value in left.items():
+        charge(1)
+        if key not in right or not equal(value, right[key], charge):
+            return False
+    return True
+
+
+def utf8_length(text: str) -> int:
+    """The length of a string in UTF-8."""
+    return len(text.encode())
+
+
+_ORDERED = ("bool", "string", "bytes", "timestamp", "duration")
+
+
+def compare(left: Any, right: Any) -> int | None:
+    """Negative, zero or positive as ``left`` is below, at or above ``right``.
+
+    Numbers compare as real numbers across kinds; strings by code points, bytes by
+    bytes, false before true.  None when there is no order: one is NaN.
+
+    Raises:
+        TypeError: values of these kinds have no order at all.
+    """
+    kinds = {kind_of(left), kind_of(right)}
+    if not (is_number(left) and is_number(right)) and not (len(kinds) == 1 and kinds & {*_ORDERED}):
+        raise TypeError("values of these kinds have no order")
+    if left < right:
+        return -1
+    if left > right:
+        return 1
+    return 0 if left == right else None
+
+
+# --- to and from Python -------------------------------------------------------------------
+
+
+class _Budget:
+    """Counts the parts of one value that crosses the border."""
+
+    def __init__(self) -> None:
+        self._left = MAX_PARTS
+
+    def take(self, depth: int) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise ValueError(f"the value has more than {MAX_PARTS} parts")
+        if depth > MAX_DEPTH:
+            raise ValueError(f"the value nests deeper than {MAX_DEPTH}")
+
+
+def from_python(value: object) -> Any:
+    """The value of the language that a Python object stands for.
+
+    Takes, beside the values themselves: tuples, any Mapping, ``bytearray``, aware
+    ``datetime``, ``timedelta``, and the networks of ``ipaddress``.  IPv4-mapped IPv6
+    addresses become IPv4.
+
+    Raises:
+        TypeError: the object, or a part of it, stands for no value.
+        ValueError: an integer is out of range, a datetime naive, a string no text
+            (lone surrogates), a timestamp or duration out of range.
+    """
+    return _from_python(value, 0, _Budget())
+
+
+def _from_python(value: Any, depth: int, budget: _Budget) -> Any:
+    budget.take(depth)
+    if isinstance(value, (list, tuple)):
+        return [_from_python(part, depth + 1, budget) for part in value]
+    if isinstance(value, Mapping):
+        entries = (
+            (_from_python(key, depth + 1, budget), _from_python(part, depth + 1, budget))
+            for key, part in value.items()
+        )
+        return Map(entries, total=isinstance(value, Map) and value.total)
+    if isinstance(value, OptionalValue):
+        if not value.is_present:
+            return value
+        return OptionalValue(_from_python(value.content, depth + 1, budget))
+    return _scalar_from_python(value)
+
+
+def _scalar_from_python(value: Any) -> Any:
+    match value:
+        case datetime():
+            return _checked(Timestamp.from_datetime(value))
+        case timedelta():
+            return _checked(Duration(_timedelta_nanoseconds(value)))
+        case bytearray() | memoryview():
+            return bytes(value)
+        case ipaddress.IPv4Network() | ipaddress.IPv6Network():
+            return unmapped_network(ipaddress.ip_interface(value.with_prefixlen))
+        case ipaddress.IPv4Interface() | ipaddress.IPv6Interface():
+            return unmapped_network(value)
+        case ipaddress.IPv4Address() | ipaddress.IPv6Address():
+            return unmapped(value)
+        case _:
+            kind_of(value)
+            return _checked(value)
+
+
+def _checked(value: Any) -> Any:
+    """The scalar itself, once it is known to lie within the bounds of its kind."""
+    bounds = {"int": (INT_MIN, INT_MAX), "uint": (0, UINT_MAX)}
+    kind = kind_of(value)
+    if kind in bounds and not bounds[kind][0] <= value <= bounds[kind][1]:
+        raise ValueError(f"{int(value)} is out of the range of {kind}")
+    if kind == "timestamp" and not TIMESTAMP_MIN <= value.nanoseconds <= TIMESTAMP_MAX:
+        raise ValueError("the timestamp is out of range")
+    if kind == "duration" and not INT_MIN <= value.nanoseconds <= INT_MAX:
+        raise ValueError("the duration is out of range")
+    if kind == "string":
+        value.encode()  # raises UnicodeEncodeError, a ValueError, for lone surrogates
+    return value
+
+
+def _timedelta_nanoseconds(length: timedelta) -> int:
+    seconds = length.days * 86_400 + length.seconds
+    return seconds * NANOSECONDS + length.microseconds * 1000
+
+
+def unmapped(address: Address) -> Address:
+    """The address, IPv4 if it is an IPv4-mapped IPv6 address."""
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
+
+
+def unmapped_network(network: Network) -> Network:
+    """The network, IPv4 if it is a mapped one of at least 96 bits."""
+    if isinstance(network, ipaddress.IPv6Interface) and network.network.prefixlen >= 96:
+        mapped = network.ip.ipv4_mapped
+        if mapped is not None:
+            return ipaddress.IPv4Interface((mapped, network.network.prefixlen - 96))
+    return network
+
+
+def to_python(value: Any) -> Any:
+    """The everyday Python object for a value of the language.
+
+    Lists stay lists, maps become dicts (a Map whose keys a dict would merge stays a
+    Map, which is a Mapping).  UInt, Timestamp, Duration, TypeName, OptionalValue and
+    the ``ipaddress`` objects are returned as they are.
+
+    Raises:
+        ValueError: the value, written out, has more than ``MAX_PARTS`` parts.
+    """
+    return _to_python(value, 0, _Budget())
+
+
+def _to_python(value: Any, depth: int, budget: _Budget) -> Any:
+    budget.take(depth)
+    if isinstance(value, list):
+        return [_to_python(part, depth + 1, budget) for part in value]
+    if isinstance(value, Map):
+        entries = [(key, _to_python(part, depth + 1, budget)) for key, part in value.items()]
+        plain = dict(entries)
+        return plain if len(plain) == len(entries) else Map(entries)
+    if isinstance(value, OptionalValue) and value.is_present:
+        return OptionalValue(_to_python(value.content, depth + 1, budget))
+    return value
+
+
+# --- to and from the wire -----------------------------------------------------------------
+
+
+def to_wire(value: Any) -> dict[str, Any]:
+    """VALUE of docs/canonical-tree.md, as a JSON-ready dict.
+
+    Raises:
+        ValueError: the value, written out, has more than ``MAX_PARTS`` parts.
+    """
+    return _to_wire(value, 0, _Budget())
+
+
+def _to_wire(value: Any, depth: int, budget: _Budget) -> dict[str, Any]:
+    budget.take(depth)
+    kind = kind_of(value)
+    match kind:
+        case "null":
+            return {"type": kind}
+        case "bool" | "string":
+            return {"type": kind, "value": value}
+        case "int" | "uint":
+            return {"type": kind, "value": str(int(value))}
+        case "double":
+            return {"type": kind, "value": _double_to_wire(value)}
+        case "bytes":
+            return {"type": kind, "value": base64.b64encode(value).decode()}
+        case "list":
+            return {"type": kind, "value": [_to_wire(part, depth + 1, budget) for part in value]}
+        case "map":
+            entries = [
+                [_to_wire(key, depth + 1, budget), _to_wire(part, depth + 1, budget)]
+                for key, part in value.items()
+            ]
+            return {"type": kind, "value": entries}
+        case "timestamp" | "duration":
+            return {"type": kind, **_nanoseconds_to_wire(kind, value.nanoseconds)}
+        case "type":
+            return {"type": kind, "value": value.name}
+        case "optional":
+            inner = _to_wire(value.content, depth + 1, budget) if value.is_present else None
+            return {"type": kind, "value": inner}
+        case _:
+            return {"type": kind, "value": str(value)}
+
+
+def _double_to_wire(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return repr(value)
+
+
+def _nanoseconds_to_wire(kind: str, nanoseconds: int) -> dict[str, Any]:
+    """Seconds and nanos: of one sign in a duration, nanos never negative in a timestamp."""
+    seconds, nanos = divmod(nanoseconds, NANOSECONDS)
+    if kind == "duration" and seconds < 0 and nanos:
+        seconds, nanos = seconds + 1, nanos - NANOSECONDS
+    return {"seconds": str(seconds), "nanos": nanos}
+
+
+def from_wire(wire: object) -> Any:
+    """The value that a VALUE stands for; strict, since wires come from outside.
+
+    Raises:
+        ValueError: ``wire`` is no well-formed VALUE.
+    """
+    return _from_wire(wire, 0, _Budget())
+
+
+def _from_wire(wire: Any, depth: int, budget: _Budget) -> Any:
+    budget.take(depth)
+    if not isinstance(wire, dict) or not isinstance(wire.get("type"), str):
+        raise ValueError("a value must be an object with a type")
+    kind, content = wire["type"], wire.get("value")
+    match kind, content:
+        case "null", None:
+            return None
+        case "list", list():
+            return [_from_wire(part, depth + 1, budget) for part in content]
+        case "map", list():
+            return _map_from_wire(content, depth, budget)
+        case "optional", None:
+            return OptionalValue()
+        case "optional", dict():
+            return OptionalValue(_from_wire(content, depth + 1, budget))
+        case ("timestamp" | "duration"), None:
+            return _nanoseconds_from_wire(kind, wire)
+        case "bool", bool():
+            return content
+        case _, str():
+            return _scalar_from_wire(kind, content)
+    raise ValueError(f"a value of type `{kind[:40]}` is malformed")
+
+
+def _map_from_wire(entries: list[Any], depth: int, budget: _Budget) -> Map:
+    pairs = []
+    for entry in entries:
+        if not isinstance(entry, list) or len(entry) != 2:
+            raise ValueError("an entry of a map must be a pair")
+        pairs.append(tuple(_from_wire(part, depth + 1, budget) for part in entry))
+    try:
+        return Map((key, value) for key, value in pairs)
+    except TypeError as error:
+        raise ValueError(str(error)) from error
+
+
+def _scalar_from_wire(kind: str, text: str) -> Any:
+    match kind:
+        case "string":
+            return _checked(text)
+        case "int":
+            return _checked(_integer_from_wire(text))
+        case "uint":
+            return _checked(UInt(_integer_from_wire(text)))
+        case "double":
+            return float(text)
+        case "bytes":
+            try:
+                return base64.b64decode(text, validate=True)
+            except binascii.Error as error:
+                raise ValueError("the bytes are no base64") from error
+        case "type":
+            return TypeName(text)
+        case "ip":
+            return unmapped(ipaddress.ip_address(text))
+        case "cidr":
+            return unmapped_network(ipaddress.ip_interface(text))
+    raise ValueError(f"`{kind[:40]}` is no type of value")
+
+
+def _integer_from_wire(text: str) -> int:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 20):
+        raise ValueError(f"`{text[:40]}` is no integer")
+    return int(text)
+
+
+def _nanoseconds_from_wire(kind: str, wire: dict[str, Any]) -> Any:
+    seconds, nanos = wire.get("seconds"), wire.get("nanos")
+    if not isinstance(seconds, str) or type(nanos) is not int or abs(nanos) >= NANOSECONDS:
+        raise ValueError(f"a value of type `{kind}` needs seconds and nanos")
+    total = _integer_from_wire(seconds) * NANOSECONDS + nanos
+    return _checked(Timestamp(total) if kind == "timestamp" else Duration(total))
