@@ -547,7 +547,7 @@ def _from_wire(wire: Any, depth: int, budget: _Budget) -> Any:
             return OptionalValue()
         case "optional", dict():
             return OptionalValue(_from_wire(content, depth + 1, budget))
-        case ("timestamp" | "duration"), None:
+        case (("timestamp" | "duration"), None):
             return _nanoseconds_from_wire(kind, wire)
         case "bool", bool():
             return content

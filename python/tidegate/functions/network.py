@@ -96,10 +96,11 @@ def is_loopback(address: Address) -> bool:
 
 @overload("net.IP.isGlobalUnicast() -> bool")
 def is_global_unicast(address: Address) -> bool:
-    """Neither unspecified, loopback, link-local, multicast nor 255.255.255.255; private is global."""
-    return not _in_any(
-        address, _UNSPECIFIED + _LOOPBACK + _LINK_LOCAL + _MULTICAST + _BROADCAST
-    )
+    """Neither unspecified, loopback, link-local, multicast nor 255.255.255.255.
+
+    Private addresses are global unicast.
+    """
+    return not _in_any(address, _UNSPECIFIED + _LOOPBACK + _LINK_LOCAL + _MULTICAST + _BROADCAST)
 
 
 @overload("net.IP.isLinkLocalMulticast() -> bool")
@@ -191,8 +192,12 @@ def is_mask(network: Network) -> bool:
 # --- ranges and lists ---------------------------------------------------------------------
 
 
-@overload("inIpRange(string, string) -> bool", "inIpRange(string, list(string)) -> bool",
-          "inIpRange(net.IP, string) -> bool", "inIpRange(net.IP, list(string)) -> bool")  # fmt: skip
+@overload(
+    "inIpRange(string, string) -> bool",
+    "inIpRange(string, list(string)) -> bool",
+    "inIpRange(net.IP, string) -> bool",
+    "inIpRange(net.IP, list(string)) -> bool",
+)
 def in_ip_range(address: Address | str, ranges: str | list[Any]) -> bool:
     """``inIpRange(request.client_ip, ["192.0.2.0/24", "2001:db8::1"])``.
 
@@ -212,9 +217,7 @@ def in_ip_range(address: Address | str, ranges: str | list[Any]) -> bool:
 
 
 @overload("string.inList(string) -> bool", "net.IP.inList(string) -> bool")
-def in_list(
-    subject: Address | str, name: str, *, lists: Mapping[str, NamedList]
-) -> bool:
+def in_list(subject: Address | str, name: str, *, lists: Mapping[str, NamedList]) -> bool:
     """``request.client_ip.inList("scanners")``: whether a named list of the tenant has it.
 
     A list of kind ``ip`` holds addresses and networks; a text that is no address is in

@@ -13,9 +13,7 @@ from tidegate.values import INT_MAX, UINT_MAX, UInt, compare, is_number
 
 def _extreme_signatures(name: str) -> list[str]:
     kinds = [f"math.{name}({kind}...) -> {kind}" for kind in ("int", "uint", "double", "dyn")]
-    lists = [
-        f"math.{name}(list({kind})) -> {kind}" for kind in ("int", "uint", "double", "dyn")
-    ]
+    lists = [f"math.{name}(list({kind})) -> {kind}" for kind in ("int", "uint", "double", "dyn")]
     # The lists come first: a lone list is also a lone value of a type known later.
     return lists + kinds
 

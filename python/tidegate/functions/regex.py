@@ -4,79 +4,71 @@ A subject longer than 16 KiB is cut there (before the code point that would cros
 for matching; ``regex.replace`` keeps what was cut off as it is.
 
 Successive matches do not overlap.  An empty match right where the match before it
-ended does not count; the search goes on one code point later.
+ended does not count; the search goes on one code point later.  The search for each may
+look at all that is left of the subject, so each match that is found is charged as
+reading the subject once.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidegate.functions import failures
-from tidegate.functions.automaton import Automaton
 from tidegate.functions.bounded import BoundedText
 from tidegate.functions.registry import overload
 from tidegate.functions.text import strings_in
-from tidegate.limits import DEFAULT
-from tidegate.values import OptionalValue
+from tidegate.language.regex import Regex, parse
+from tidegate.values import OptionalValue, utf8_length
 
-Spans = tuple[tuple[int, int] | None, ...]
+if TYPE_CHECKING:
+    from tidegate.functions.automaton import Automaton, Span
+    from tidegate.values import Charge
 
 
-def _compiled(pattern: str) -> Automaton:
+def _parsed(pattern: str) -> Regex:
     try:
-        return Automaton(pattern)
+        return parse(pattern)
     except ValueError as error:
         raise failures.invalid_argument("the pattern is no regular expression") from error
 
 
-def _cut(subject: str) -> str:
-    data = subject.encode()
-    if len(data) <= DEFAULT.regex_subject_bytes:
-        return subject
-    return data[: DEFAULT.regex_subject_bytes].decode(errors="ignore")
+def clip(subject: str) -> str:
+    from tidegate.functions.automaton import clip
+
+    return clip(subject)
 
 
-def _matches(automaton: Automaton, subject: str) -> Iterator[Any]:
-    """The spans of each successive match: the whole, then the groups."""
-    start, last_end = 0, -1
-    while start <= len(subject):
-        spans = automaton.search(subject, start)
-        if spans is None:
-            return
-        begin, end = spans[0]
-        if begin == end == last_end:
-            start = end + 1
-            continue
-        yield spans
-        start = last_end = end
+def _automaton(pattern: str) -> Automaton:
+    from tidegate.functions.automaton import Automaton
+
+    return Automaton(_parsed(pattern))
 
 
 @overload("string.matches(string) -> bool", "matches(string, string) -> bool")
 def matches(subject: str, pattern: str) -> bool:
     """``"tacocat".matches("c.t")``: whether the pattern is found anywhere."""
-    return _compiled(pattern).search(_cut(subject), 0) is not None
+    return _automaton(pattern).is_match(clip(subject))
 
 
 @overload("string.matchesAny(list(string)) -> bool")
 def matches_any(subject: str, patterns: list[Any]) -> bool:
     """``"tacocat".matchesAny(["d.g", "c.t"])``; false for an empty list."""
-    automata = [_compiled(pattern) for pattern in strings_in(patterns)]
-    text = _cut(subject)
-    return any(automaton.search(text, 0) is not None for automaton in automata)
+    automata = [_automaton(pattern) for pattern in strings_in(patterns)]
+    return any(automaton.is_match(clip(subject)) for automaton in automata)
 
 
-def _single_group(pattern: str) -> Automaton:
-    automaton = _compiled(pattern)
-    if automaton.group_count > 1:
+def _has_group(pattern: str) -> bool:
+    """Whether the pattern has a capture group; ``invalid_argument`` when it has several."""
+    groups = len(_parsed(pattern).group_names)
+    if groups > 1:
         raise failures.invalid_argument("the pattern has more than one capture group")
-    return automaton
+    return groups == 1
 
 
-def _captured(text: str, spans: Spans) -> str:
-    """The group if there is one, else the whole match."""
-    return _group(text, spans[-1])
+def _taken(text: str, span: Span | None) -> str:
+    """What a match or a group took, nothing when it took no part."""
+    return text[slice(*span)] if span else ""
 
 
 @overload("regex.extract(string, string) -> optional_type(string)")
@@ -87,22 +79,28 @@ def extract(subject: str, pattern: str) -> OptionalValue:
     there is a group that is empty or took no part.  ``invalid_argument`` for a pattern
     with more than one group.
     """
-    automaton, text = _single_group(pattern), _cut(subject)
-    spans = automaton.search(text, 0)
-    if spans is None or (automaton.group_count and not _captured(text, spans)):
+    has_group, text = _has_group(pattern), clip(subject)
+    match = _automaton(pattern).search(text)
+    if match is None:
         return OptionalValue()
-    return OptionalValue(_captured(text, spans))
+    if not has_group:
+        return OptionalValue(_taken(text, match.span))
+    group = _taken(text, match.groups[0])
+    return OptionalValue(group) if group else OptionalValue()
 
 
 @overload("regex.extractAll(string, string) -> list(string)")
-def extract_all(subject: str, pattern: str) -> list[str]:
+def extract_all(subject: str, pattern: str, *, charge: Charge) -> list[str]:
     """``regex.extractAll("id:1, id:2", "id:(\\\\d)") == ["1", "2"]``: of every match.
 
     As ``regex.extract``; groups that are empty or took no part are left out.
     """
-    automaton, text = _single_group(pattern), _cut(subject)
-    found = [_captured(text, spans) for spans in _matches(automaton, text)]
-    return [part for part in found if part] if automaton.group_count else found
+    has_group, text = _has_group(pattern), clip(subject)
+    found = []
+    for match in _automaton(pattern).find_all(text):
+        charge(utf8_length(text) // 16)
+        found.append(_taken(text, match.groups[0] if has_group else match.span))
+    return [part for part in found if part] if has_group else found
 
 
 _REPLACEMENT_PART = re.compile(r"\\(?P<escaped>[0-9\\])|(?P<text>[^\\]+)|(?P<wrong>\\)", re.DOTALL)
@@ -122,7 +120,13 @@ def _replacement_parts(replacement: str, group_count: int) -> list[str | int]:
 @overload("regex.replace(string, string, string) -> string",
           "regex.replace(string, string, string, int) -> string")  # fmt: skip
 def replace(
-    subject: str, pattern: str, replacement: str, count: int = -1, *, limit: int
+    subject: str,
+    pattern: str,
+    replacement: str,
+    count: int = -1,
+    *,
+    limit: int,
+    charge: Charge,
 ) -> str:
     """``regex.replace("foo bar", "(fo)o (ba)r", "\\\\2 \\\\1") == "ba fo"``.
 
@@ -131,21 +135,17 @@ def replace(
     any other use of a backslash and a number above the pattern's groups is
     ``invalid_argument``, even without a match.
     """
-    automaton, text = _compiled(pattern), _cut(subject)
-    parts = _replacement_parts(replacement, automaton.group_count)
-    built, at = BoundedText(limit), 0
-    for number, spans in enumerate(_matches(automaton, text)):
+    parts = _replacement_parts(replacement, len(_parsed(pattern).group_names))
+    text, built, at = clip(subject), BoundedText(limit), 0
+    for number, match in enumerate(_automaton(pattern).find_all(text)):
         if number == count:
             break
-        begin, end = spans[0]
+        charge(utf8_length(text) // 16)
+        begin, end = match.span
         built.add(text[at:begin])
+        spans = (match.span, *match.groups)
         for part in parts:
-            built.add(part if isinstance(part, str) else _group(text, spans[part]))
+            built.add(part if isinstance(part, str) else _taken(text, spans[part]))
         at = end
     built.add(subject[at:])
     return str(built)
-
-
-def _group(text: str, span: tuple[int, int] | None) -> str:
-    """What a group took, nothing when it took no part."""
-    return text[slice(*span)] if span else ""
