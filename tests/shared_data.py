@@ -23,6 +23,6 @@ def shared_path(name: str) -> Path:
 def shared_lines(name: str) -> list[Any]:
     """The JSON lines of a shared file, unpacked when its name ends in ``.gz``."""
     path = shared_path(name)
-    text = gzip.open(path, "rt") if name.endswith(".gz") else path.open()
-    with text as lines:
-        return [json.loads(line) for line in lines]
+    content = path.read_bytes()
+    text = gzip.decompress(content) if name.endswith(".gz") else content
+    return [json.loads(line) for line in text.splitlines()]

@@ -17,7 +17,10 @@ TRAFFIC = str(resources.files("tidegate.samples") / "traffic.jsonl.gz")
 
 def run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-m", "tidegate", *arguments], input=stdin, capture_output=True, check=False
+        [sys.executable, "-m", "tidegate", *arguments],
+        input=stdin,
+        capture_output=True,
+        check=False,
     )
 
 
@@ -31,7 +34,9 @@ def test_check_accepts_the_sample_definitions() -> None:
 def test_check_points_at_what_is_wrong(tmp_path: Path) -> None:
     """Bad definitions: every finding with its line, and exit code 1."""
     bad = tmp_path / "bad.yaml"
-    bad.write_text("apiVersion: tidegate/v1\nactions:\n  - name: A\n    expression: request.pth == 1\n")
+    bad.write_text(
+        "apiVersion: tidegate/v1\nactions:\n  - name: A\n    expression: request.pth == 1\n"
+    )
     done = run("check", str(bad))
     assert done.returncode == 1
     assert b"request.path" in done.stderr
@@ -56,7 +61,7 @@ def test_wrong_calls_exit_with_2() -> None:
 
 def test_fmt_prints_the_canonical_layout() -> None:
     """Formatting goes to standard output, and --check only answers."""
-    assert run("fmt", "-e", 'a&&( b )').stdout == b"a && b\n"
+    assert run("fmt", "-e", "a&&( b )").stdout == b"a && b\n"
     assert run("fmt", "-", stdin=b"a&&b\n").stdout == b"a && b\n"
     assert run("fmt", "-e", "a&&b", "--check").returncode == 1
     assert run("fmt", "-e", "a && b", "--check").returncode == 0
@@ -66,29 +71,36 @@ def test_eval_prints_a_value_a_line() -> None:
     """One expression over JSON lines from standard input, errors among the values."""
     events = b'{"fields":{"n":"4"}}\n\n{"fields":{"n":"four"}}\n'
     done = run("eval", 'int(fields["n"]) * 2', "--json", stdin=events)
-    assert [json.loads(line) for line in done.stdout.splitlines()] == [
-        {"line": 1, "value": 8},
-        {"line": 3, "error": "invalid_argument", "message": done and json.loads(done.stdout.splitlines()[1])["message"]},
-    ]
+    first, second = (json.loads(line) for line in done.stdout.splitlines())
+    assert first == {"line": 1, "value": 8}
+    assert (second["line"], second["error"]) == (3, "invalid_argument")
     assert done.returncode == 1
 
 
 @pytest.mark.parametrize("packed", [True, False])
-def test_decide_reads_gzip_and_plain_from_file_and_standard_input(tmp_path: Path, packed: bool) -> None:
+def test_decide_reads_gzip_and_plain_from_file_and_standard_input(
+    tmp_path: Path, packed: bool
+) -> None:
     """The same events give the same decisions however they come."""
     content = gzip.decompress(Path(TRAFFIC).read_bytes())
     file = tmp_path / "events"
     file.write_bytes(gzip.compress(content) if packed else content)
     from_file = run("decide", DEFINITIONS, str(file), "--json")
-    from_stdin = run("decide", DEFINITIONS, stdin=file.read_bytes(), *()) if packed else run("decide", DEFINITIONS, "-", "--json", stdin=content)
+    from_stdin = run("decide", DEFINITIONS, "--json", stdin=file.read_bytes())
     assert from_file.returncode == 0
     assert len(from_file.stdout.splitlines()) == 1_000
-    assert len(from_stdin.stdout.splitlines()) == 1_000
+    assert from_stdin.stdout == from_file.stdout
 
 
 def test_decide_tells_refused_lines_and_goes_on() -> None:
     """A bad line is named and counted; the others are decided; the exit code says so."""
-    done = run("decide", DEFINITIONS, "--summary", "--json", stdin=b'{"fields":{}}\nnonsense\n{"fields":{}}\n')
+    done = run(
+        "decide",
+        DEFINITIONS,
+        "--summary",
+        "--json",
+        stdin=b'{"fields":{}}\nnonsense\n{"fields":{}}\n',
+    )
     assert done.returncode == 1
     assert b"line 2" in done.stderr
     summary = json.loads(done.stdout)
@@ -100,7 +112,11 @@ def test_evaluators_give_the_same_summary() -> None:
     """The sample traffic has one answer."""
     summaries = []
     for evaluator in ("native", "reference"):
-        summary = json.loads(run("decide", DEFINITIONS, TRAFFIC, "--summary", "--json", "--evaluator", evaluator).stdout)
+        summary = json.loads(
+            run(
+                "decide", DEFINITIONS, TRAFFIC, "--summary", "--json", "--evaluator", evaluator
+            ).stdout
+        )
         del summary["seconds"]
         summaries.append(summary)
     assert summaries[0] == summaries[1]

@@ -39,7 +39,9 @@ SHAPES = {
     "or_chain_right_nested": lambda n: _nested('request.method == "GET" || (', "true", ")", n),
     "nested_list_literal": lambda n: _nested("[", "", "]", n) + " == []",
     "nested_function_call": lambda n: _nested("dyn(", "true", ")", n),
-    "in_list_literal": lambda n: "request.method in [" + ", ".join(f'"m{i}"' for i in range(n)) + "]",
+    "in_list_literal": lambda n: (
+        "request.method in [" + ", ".join(f'"m{i}"' for i in range(n)) + "]"
+    ),
     "string_literal_bytes": lambda n: f'request.path == "{"a" * n}"',
     "unary_minus_chain": lambda n: "-" * n + "1 == 1",
     "whitespace_or_comment_bytes": lambda n: " " * n + "true",

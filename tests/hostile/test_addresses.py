@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from shared_data import shared_lines
 
 import tidegate
+from shared_data import shared_lines
 
 SCHEMA = tidegate.Schema.empty().with_variables({"s": "string"})
 PROGRAMS = {
@@ -17,18 +17,23 @@ ZONES_AND_DOTTED = ("%", "::ffff:192.168.140.255")
 
 
 def test_published_addresses_are_judged_alike_and_rightly() -> None:
-    """One parser: both evaluators agree on every text, and on Go's verdict but for what we refuse on purpose."""
+    """Both evaluators judge every text alike, and as Go does but where we refuse on purpose."""
     for case in shared_lines("data/adversarial/ip/addresses_and_prefixes.jsonl"):
         answers = {
-            PROGRAMS[case["kind"], evaluator].evaluate({"s": case["s"]}) for evaluator in ("native", "reference")
+            PROGRAMS[case["kind"], evaluator].evaluate({"s": case["s"]})
+            for evaluator in ("native", "reference")
         }
         assert len(answers) == 1, case["s"]
-        if case.get("valid") is not None and not any(mark in case["s"] for mark in ZONES_AND_DOTTED):
+        if case.get("valid") is not None and not any(
+            mark in case["s"] for mark in ZONES_AND_DOTTED
+        ):
             assert answers == {case["valid"]}, case["s"]
 
 
 @pytest.mark.parametrize("evaluator", ["native", "reference"])
-@pytest.mark.parametrize("text", ["127.1", "010.0.0.1", "1.2.3.4 ", "１.2.3.4", "::1%eth0", "[::1]", "1.2.3.4/33"])
+@pytest.mark.parametrize(
+    "text", ["127.1", "010.0.0.1", "1.2.3.4 ", "１.2.3.4", "::1%eth0", "[::1]", "1.2.3.4/33"]
+)
 def test_near_addresses_are_none(text: str, evaluator: str) -> None:
     """Short, octal, padded, full-width, zoned and bracketed forms are no addresses."""
     assert PROGRAMS["address", evaluator].evaluate({"s": text}) is False

@@ -6,12 +6,14 @@ import base64
 from typing import Any
 
 import pytest
-from shared_data import shared_lines
 
 import tidegate
+from shared_data import shared_lines
 
 RULES = {
-    name: tidegate.RuleSet({"all": 'request.path != "x" || fields["a"] == request.user_agent'}, evaluator=name)
+    name: tidegate.RuleSet(
+        {"all": 'request.path != "x" || fields["a"] == request.user_agent'}, evaluator=name
+    )
     for name in ("native", "reference")
 }
 
@@ -79,4 +81,6 @@ def test_naughty_strings_pass_through_every_member() -> None:
         text = case["s"]
         if any(0xD800 <= ord(character) <= 0xDFFF for character in text):
             continue
-        assert rules.match({"request": {"headers": {"b": text}}, "fields": {"a": text}}).matched == ["same"]
+        assert rules.match(
+            {"request": {"headers": {"b": text}}, "fields": {"a": text}}
+        ).matched == ["same"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hostile.bombs import SHAPES, SIZES, written
-from shared_data import shared_lines
 
 import tidegate
+from hostile.bombs import SHAPES, SIZES, written
+from shared_data import shared_lines
 
 LARGEST = {
     "request": {
@@ -45,16 +45,20 @@ def test_bombs_end_the_same_way_in_both_evaluators(shape: str, size: int) -> Non
     assert survive(text, "native") == survive(text, "reference")
 
 
-@pytest.mark.parametrize("shape", ["nested_not", "nested_ternary", "nested_list_literal", "unary_minus_chain"])
+@pytest.mark.parametrize(
+    "shape", ["nested_not", "nested_ternary", "nested_list_literal", "unary_minus_chain"]
+)
 def test_depth_past_the_limit_is_named(shape: str) -> None:
-    """A tree deeper than 64 is refused for its depth, not for something that happened on the way."""
+    """A tree deeper than 64 is refused for its depth, not for what happened on the way."""
     assert survive(SHAPES[shape](1_000), "native") in {"too-deep", "too-long"}
 
 
 def test_published_bombs_are_survived() -> None:
     """Every published shape ends in a refusal, an error or a value."""
     cases: list[dict[str, Any]] = shared_lines("data/adversarial/expressions/cost_bombs.jsonl")
-    outcomes = {case["id"]: survive(text, "native") for case in cases if (text := written(case)) is not None}
+    outcomes = {
+        case["id"]: survive(text, "native") for case in cases if (text := written(case)) is not None
+    }
     assert len(outcomes) > 50
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from shared_data import shared_lines
 
 import tidegate
+from shared_data import shared_lines
 
 SCHEMA = tidegate.Schema.empty().with_variables({"subject": "string"})
 FILES = ["redos/regexlib_redos", "redos/regexlib_sample", "regex_semantics/rust_regex"]
@@ -29,7 +29,7 @@ def attack(case: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("file", FILES)
 def test_patterns_are_refused_with_a_place_or_run(file: str) -> None:
-    """A pattern someone published is refused with a position inside it, or matches within bounds."""
+    """A published pattern is refused with a position inside it, or matches within bounds."""
     accepted = 0
     cases = shared_lines(f"data/adversarial/{file}.jsonl")
     for case in cases:
