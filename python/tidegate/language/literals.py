@@ -62,6 +62,21 @@ def bytes_value(text: str) -> bytes:
     return replaced.encode("utf-8", "surrogateescape")
 
 
+def source_offsets(text: str) -> list[int]:
+    """For each character of a string literal's value, and its end, where it stands in ``text``."""
+    body, start, raw = _body(text)
+    offsets, at = [], 0
+    while at < len(body):
+        offsets.append(start + at)
+        escape = None if raw else _ESCAPE.match(body, at)
+        if escape is not None:
+            at = escape.end()
+        else:
+            at += 2 if body.startswith("\r\n", at) else 1
+    offsets.append(start + len(body))
+    return offsets
+
+
 def int_value(text: str) -> int:
     """The value of an int or uint literal without its ``u``."""
     return int(text, 16) if text.startswith("0x") else int(text)
