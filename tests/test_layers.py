@@ -46,7 +46,7 @@ def relative(path: Path) -> str:
 
 @pytest.mark.parametrize("path", ALL_INNER, ids=relative)
 def test_inner_layers_import_no_outer_layer(path: Path) -> None:
-    """The language, the functions, the evaluators and the policy know no store, server or command."""
+    """Language, functions, evaluators and policy know no store, server or command."""
     outer = {f"tidegate.{layer}" for layer in OUTER} | {"tidegate.engine", "tidegate.definitions"}
     assert not [
         name

@@ -31,4 +31,6 @@ def test_public_names_have_a_docstring(name: str) -> None:
 def test_public_methods_have_a_docstring(name: str) -> None:
     """The same for what can be called on the main classes."""
     members = inspect.getmembers(getattr(tidegate, name), inspect.isfunction)
-    assert not [member for member, value in members if not member.startswith("_") and not value.__doc__]
+    assert not [
+        member for member, value in members if not member.startswith("_") and not value.__doc__
+    ]

@@ -44,7 +44,7 @@ class EvaluationError(TidegateError):
 
 
 class EventError(TidegateError):
-    """An event was refused: ``pointer`` names the member, ``offset`` the byte if it came as text."""
+    """An event was refused; ``pointer`` names the member, ``offset`` the byte of its text."""
 
     code = "invalid-event"
 

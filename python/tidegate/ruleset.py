@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tidegate.evaluation.rules import Evaluator, PreparedContext, compile_rules, read_rules
 from tidegate.errors import ExpressionError
+from tidegate.evaluation.rules import Evaluator, PreparedContext, compile_rules, read_rules
 from tidegate.language.checker import check
 from tidegate.language.schema import Schema
 from tidegate.language.types import BOOL
@@ -67,7 +67,9 @@ class RuleSet:
         """The set as JSON: fields, lists and the canonical tree of each rule."""
         return self._rules.canonical
 
-    def match(self, event: Mapping[str, Any] | bytes | PreparedContext, errors: bool = False) -> Matches:
+    def match(
+        self, event: Mapping[str, Any] | bytes | PreparedContext, errors: bool = False
+    ) -> Matches:
         """Which rules hold for ``event`` (a dict, JSON bytes, or a prepared event).
 
         A rule that is an error does not hold; ``errors=True`` also says which

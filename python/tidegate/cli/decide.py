@@ -20,13 +20,19 @@ from tidegate.policy.decision import Decision
 @click.command()
 @click.argument("definitions", type=click.Path(exists=True, dir_okay=False))
 @events_argument
-@click.option("--summary", "summarise", is_flag=True, help="Print a table instead of each decision.")
+@click.option(
+    "--summary", "summarise", is_flag=True, help="Print a table instead of each decision."
+)
 @evaluator_option
 @json_option
-def decide(definitions: str, events: str, summarise: bool, evaluator: Evaluator, as_json: bool) -> None:
+def decide(
+    definitions: str, events: str, summarise: bool, evaluator: Evaluator, as_json: bool
+) -> None:
     """Decide each line of EVENTS (JSON lines, gzip or plain; - is standard input)."""
     engine = Engine(load_definitions(definitions), evaluator=evaluator)
-    summary = decide_all(engine, events, each=None if summarise else _print_json if as_json else _print_line)
+    summary = decide_all(
+        engine, events, each=None if summarise else _print_json if as_json else _print_line
+    )
     if summarise:
         print_json(summary.to_dict()) if as_json else summary.print(console)
     sys.exit(1 if summary.refused else 0)
@@ -56,4 +62,6 @@ def _print_json(number: int, decision: Decision) -> None:
 
 def _print_line(number: int, decision: Decision) -> None:
     place = f"{decision.policy} / {decision.clause}" if decision.policy else "-"
-    console.print(f"{number:>7}  {decision.action.type:<9}  {decision.reason:<17}  {place}", markup=False)
+    console.print(
+        f"{number:>7}  {decision.action.type:<9}  {decision.reason:<17}  {place}", markup=False
+    )

@@ -26,9 +26,13 @@ def demo(evaluator: Evaluator, as_json: bool) -> None:
     ):
         engine = Engine(load_definitions(definitions), evaluator=evaluator)
         summary = decide_all(engine, str(traffic))
-        number, explanation = _first_block(Engine(load_definitions(definitions), evaluator=evaluator), str(traffic))
+        number, explanation = _first_block(
+            Engine(load_definitions(definitions), evaluator=evaluator), str(traffic)
+        )
     if as_json:
-        print_json({"summary": summary.to_dict(), "line": number, "explanation": explanation.to_dict()})
+        print_json(
+            {"summary": summary.to_dict(), "line": number, "explanation": explanation.to_dict()}
+        )
         return
     summary.print(console)
     console.print(f"\nwhy event {number} was blocked:\n", style="bold")

@@ -17,10 +17,14 @@ from tidegate.evaluation.rules import Evaluator
 @click.command()
 @click.argument("definitions", type=click.Path(exists=True, dir_okay=False))
 @events_argument
-@click.option("--line", type=click.IntRange(min=1), help="Explain this line; the last one when left out.")
+@click.option(
+    "--line", type=click.IntRange(min=1), help="Explain this line; the last one when left out."
+)
 @evaluator_option
 @json_option
-def explain(definitions: str, events: str, line: int | None, evaluator: Evaluator, as_json: bool) -> None:
+def explain(
+    definitions: str, events: str, line: int | None, evaluator: Evaluator, as_json: bool
+) -> None:
     """Decide EVENTS up to a line, then explain that line: every condition,
     every node's value, every window, and why nothing fired where nothing did."""
     engine = Engine(load_definitions(definitions), evaluator=evaluator)

@@ -13,9 +13,13 @@ from tidegate.language.printer import format as format_text
 @click.command("fmt")
 @click.argument("file", type=click.File("r", encoding="utf-8"), required=False)
 @click.option("-e", "--expression", help="The expression itself instead of a file.")
-@click.option("--check", "only_check", is_flag=True, help="Print nothing; exit 1 when it would change.")
+@click.option(
+    "--check", "only_check", is_flag=True, help="Print nothing; exit 1 when it would change."
+)
 @json_option
-def format_(file: click.utils.LazyFile | None, expression: str | None, only_check: bool, as_json: bool) -> None:
+def format_(
+    file: click.utils.LazyFile | None, expression: str | None, only_check: bool, as_json: bool
+) -> None:
     """Format the expression in FILE (``-`` for standard input) and print it."""
     if (file is None) == (expression is None):
         raise click.UsageError("give a file or --expression, one of them")

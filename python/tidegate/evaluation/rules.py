@@ -122,6 +122,10 @@ class ReferenceRules:
     def match(self, context: Context, errors: bool) -> tuple[list[str], dict[str, str]]:
         prepared = context if isinstance(context, _Encoded) else self.prepare(context)  # type: ignore[arg-type]
         outcomes = [(name, self.outcome(index, prepared)) for index, name in enumerate(self._ids)]
-        matched = [name for name, outcome in outcomes if outcome.failure is None and outcome.value is True]
-        failed = {name: outcome.failure.code for name, outcome in outcomes if outcome.failure is not None}
+        matched = [
+            name for name, outcome in outcomes if outcome.failure is None and outcome.value is True
+        ]
+        failed = {
+            name: outcome.failure.code for name, outcome in outcomes if outcome.failure is not None
+        }
         return matched, failed if errors else {}

@@ -10,11 +10,25 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from tidegate.language.types import Signature, parse_signature
+from tidegate.language.types import (
+    ListType,
+    MapType,
+    OptionalType,
+    Primitive,
+    Signature,
+    TypeParam,
+    parse_signature,
+)
+from tidegate.values import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tidegate.language.types import Type
 
 Meaning = TypeVar("Meaning", bound=Callable[..., Any])
 
@@ -39,6 +53,35 @@ class Function:
     name: str
     member: bool
     overloads: tuple[Overload, ...]
+
+    def choose(self, arguments: Sequence[object]) -> Overload | None:
+        """The first overload whose parameters take values of these kinds, or None."""
+        for each in self.overloads:
+            parameters = each.signature.params
+            if len(parameters) == len(arguments) and all(map(_takes, parameters, arguments)):
+                return each
+        return None
+
+
+_KINDS = {"null_type": "null", "net.IP": "ip", "net.CIDR": "cidr"}
+"""The kinds whose name is not that of their type."""
+
+
+def _takes(parameter: Type, argument: object) -> bool:
+    """Whether a parameter takes a value, by its kind alone: parts are not looked at."""
+    match parameter:
+        case Primitive(name="dyn") | TypeParam():
+            return True
+        case Primitive(name=name):
+            return kind_of(argument) == _KINDS.get(name, name)
+        case ListType():
+            return kind_of(argument) == "list"
+        case MapType():
+            return kind_of(argument) == "map"
+        case OptionalType():
+            return kind_of(argument) == "optional"
+        case _:
+            return kind_of(argument) == "type"
 
 
 _declared: dict[tuple[str, bool], list[Overload]] = {}

@@ -10,24 +10,30 @@ import gzip
 import random
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from tidegate.values import Timestamp
-
-START_SECONDS = 1_793_610_000  # 2026-11-02T09:00:00Z
+START = datetime(2026, 11, 2, 9, tzinfo=UTC)
 DURATION_SECONDS = 900.0
 EVENTS = 1_000
 
 BROWSERS = (
-    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/143.0.0.0 Safari/537.36",
-    "Mozilla/5.0 (iPhone; CPU iPhone OS 19_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.1 Mobile/15E148 Safari/604.1",
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/143.0.0.0 Safari/537.36",
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 19_1 like Mac OS X) Version/19.1 Mobile/15E148 Safari/604.1",
     "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0",
 )
 CRAWLER = "Mozilla/5.0 (compatible; ExampleBot/2.1; +https://bot.example.test/about)"
-PROBES = ("/.env", "/.git/config", "/wp-login.php", "/phpmyadmin/index.php", "/backup.sql", "/old/site.bak")
+PROBES = (
+    "/.env",
+    "/.git/config",
+    "/wp-login.php",
+    "/phpmyadmin/index.php",
+    "/backup.sql",
+    "/old/site.bak",
+)
 INJECTIONS = (
     "1 UNION SELECT password FROM users",
     "%3Cscript%3Ealert(1)%3C/script%3E",
@@ -65,47 +71,92 @@ def _shoppers(dice: random.Random) -> Iterator[tuple[float, Request]]:
     for number in range(60):
         address = f"203.0.113.{number + 1}" if number % 4 else f"2001:db8:5:{number:x}::1"
         agent = dice.choice(BROWSERS)
-        known = {"country": dice.choice(("NL", "NL", "DE", "BE", "FR")), "ja4": f"t13d{number % 9:04d}h2_shopper"}
+        known = {
+            "country": dice.choice(("NL", "NL", "DE", "BE", "FR")),
+            "ja4": f"t13d{number % 9:04d}h2_shopper",
+        }
         at = dice.uniform(0, DURATION_SECONDS * 0.8)
         for _ in range(dice.randint(5, 11)):
             at += dice.expovariate(1 / 12)
             path = dice.choice(("/", "/products/{}", "/products/{}", "/search", "/cart"))
             query = {"q": dice.choice(("tea", "mug", "kettle"))} if path == "/search" else None
-            yield at, _request("GET", path.format(dice.randint(1, 40)), address, agent, query=query, **known)
+            yield (
+                at,
+                _request(
+                    "GET", path.format(dice.randint(1, 40)), address, agent, query=query, **known
+                ),
+            )
         if number % 3 == 0:
             account = {"account_id": f"acc-{number:04d}", **known}
             failed = "401" if dice.random() < 0.2 else "200"
-            yield at + 4, _request("POST", "/account/login", address, agent, **{**account, "status": failed})
+            yield (
+                at + 4,
+                _request("POST", "/account/login", address, agent, **{**account, "status": failed}),
+            )
             score = dice.choice(("0.05", "0.12", "0.31", "0.93", "n/a"))
-            yield at + 20, _request("POST", "/checkout", address, agent, risk_score=score, **account)
+            yield (
+                at + 20,
+                _request("POST", "/checkout", address, agent, risk_score=score, **account),
+            )
 
 
 def _attackers(dice: random.Random) -> Iterator[tuple[float, Request]]:
     for number in range(45):  # one program, many addresses
         address = f"192.0.2.{number + 10}"
-        known = {"country": "US", "ja4": "t13d0101h1_stuffer", "status": "401", "account_id": f"acc-{number:04d}"}
+        known = {
+            "country": "US",
+            "ja4": "t13d0101h1_stuffer",
+            "status": "401",
+            "account_id": f"acc-{number:04d}",
+        }
         for turn in range(2):
-            yield 120 + number * 4 + turn, _request("POST", "/account/login", address, BROWSERS[0], **known)
+            yield (
+                120 + number * 4 + turn,
+                _request("POST", "/account/login", address, BROWSERS[0], **known),
+            )
     for number in range(40):  # one address, many passwords
-        known = {"country": "FR", "ja4": "t13d0202h2_guess", "status": "401", "account_id": "acc-0007"}
-        yield 300 + number * 1.5, _request("POST", "/account/login", "198.51.100.200", BROWSERS[2], **known)
+        known = {
+            "country": "FR",
+            "ja4": "t13d0202h2_guess",
+            "status": "401",
+            "account_id": "acc-0007",
+        }
+        yield (
+            300 + number * 1.5,
+            _request("POST", "/account/login", "198.51.100.200", BROWSERS[2], **known),
+        )
     for number in range(48):  # scanners
         address = f"198.51.100.{210 + number % 3}"
         path = dice.choice(PROBES)
-        yield 60 + number * 2.5, _request("GET", path, address, "curl/8.11.0", country="US", status="404")
+        yield (
+            60 + number * 2.5,
+            _request("GET", path, address, "curl/8.11.0", country="US", status="404"),
+        )
     for number, text in enumerate(INJECTIONS * 4):
-        yield 420 + number * 9, _request("GET", "/search", "192.0.2.200", BROWSERS[2], query={"q": text}, country="US")
+        yield (
+            420 + number * 9,
+            _request("GET", "/search", "192.0.2.200", BROWSERS[2], query={"q": text}, country="US"),
+        )
     for number in range(110):  # a scraper
         path = f"/products/{number + 1}"
-        yield 500 + number * 1.2, _request("GET", path, "192.0.2.99", "python-requests/2.33", country="US")
+        yield (
+            500 + number * 1.2,
+            _request("GET", path, "192.0.2.99", "python-requests/2.33", country="US"),
+        )
 
 
 def _crawlers(dice: random.Random) -> Iterator[tuple[float, Request]]:
     for number in range(80):
         path = f"/products/{dice.randint(1, 40)}"
-        yield number * 10.0, _request("GET", path, f"198.51.100.{number % 6 + 1}", CRAWLER, country="US")
+        yield (
+            number * 10.0,
+            _request("GET", path, f"198.51.100.{number % 6 + 1}", CRAWLER, country="US"),
+        )
     for number in range(12):  # somebody who borrows its name
-        yield 200 + number * 7, _request("GET", f"/products/{number}", "192.0.2.66", CRAWLER, country="US")
+        yield (
+            200 + number * 7,
+            _request("GET", f"/products/{number}", "192.0.2.66", CRAWLER, country="US"),
+        )
 
 
 def events() -> list[Request]:
@@ -114,12 +165,16 @@ def events() -> list[Request]:
     timed = [*_shoppers(dice), *_attackers(dice), *_crawlers(dice)]
     while len(timed) < EVENTS:
         at = dice.uniform(0, DURATION_SECONDS)
-        timed.append((at, _request("GET", "/healthz", "203.0.113.250", "uptime-check/1.4", country="NL")))
+        timed.append(
+            (at, _request("GET", "/healthz", "203.0.113.250", "uptime-check/1.4", country="NL"))
+        )
     timed = sorted(sorted(timed, key=lambda pair: pair[0])[:EVENTS], key=lambda pair: pair[0])
     return [
         {
             "source": "edge",
-            "observed_at": str(Timestamp((START_SECONDS * 1_000 + round(at * 1_000)) * 1_000_000)),
+            "observed_at": (START + timedelta(milliseconds=round(at * 1_000))).isoformat(
+                timespec="milliseconds"
+            ),
             "idempotency_key": f"sample-{number:04d}",
             "return_url": "https://shop.example.test" + request["request"]["path"],
             **request,

@@ -1,1 +1,383 @@
-//! (being written)
+//! An event as it was received, before any field is computed.
+
+use bumpalo::Bump;
+use bumpalo::collections::Vec as ArenaVec;
+
+use crate::error::EventError;
+use crate::field::{Member, Section};
+use crate::json::{self, Fault, FaultKind, Kind, Reader, Result};
+use crate::limits::Limits;
+use crate::record::Layout;
+use crate::time_text::parse_timestamp;
+use crate::value::{Timestamp, Value};
+
+/// The entries of one of the event's maps, in order, each name once.
+pub type Entries<'a> = &'a [(&'a str, &'a str)];
+
+/// What `fields.body` holds.
+#[derive(Clone, Debug)]
+pub enum RawBody<'a> {
+    /// Text, which may be JSON.
+    Text(&'a str),
+    Value(Value<'a>),
+}
+
+/// The members of an event that fields are computed from; text is borrowed.
+#[derive(Clone, Debug, Default)]
+pub struct RawEvent<'a> {
+    members: [Option<&'a str>; Member::COUNT],
+    sections: [Entries<'a>; Section::COUNT],
+    pub observed_at: Option<Timestamp>,
+    pub body: Option<RawBody<'a>>,
+    /// The members that declared variables name, as an untyped map; kept only
+    /// when some program reads a variable.
+    pub variables: Vec<(&'a str, Value<'a>)>,
+}
+
+impl<'a> RawEvent<'a> {
+    /// The text of a member, `None` when it is absent.
+    pub fn member(&self, member: Member) -> Option<&'a str> {
+        self.members.get(member.index()).copied().flatten()
+    }
+
+    pub fn set_member(&mut self, member: Member, text: Option<&'a str>) {
+        if let Some(place) = self.members.get_mut(member.index()) {
+            *place = text;
+        }
+    }
+
+    /// The entries of a map, none when it is absent or not read by any program.
+    pub fn section(&self, section: Section) -> Entries<'a> {
+        self.sections.get(section.index()).copied().unwrap_or_default()
+    }
+
+    pub fn set_section(&mut self, section: Section, entries: Entries<'a>) {
+        if let Some(place) = self.sections.get_mut(section.index()) {
+            *place = entries;
+        }
+    }
+}
+
+/// Reads an event from JSON text, keeping what the layout reads.
+///
+/// The whole text is checked, and the type of every member that docs/fields.md
+/// names, whether it is read or not.
+///
+/// # Errors
+/// The text is no event: see docs/fields.md.
+pub fn read<'a>(
+    bytes: &'a [u8],
+    layout: &Layout,
+    arena: &'a Bump,
+    limits: &Limits,
+) -> std::result::Result<RawEvent<'a>, EventError> {
+    if bytes.len() > limits.event_bytes {
+        let message = format!("the event is longer than {} bytes", limits.event_bytes);
+        return Err(Fault::new(FaultKind::Limit, message, limits.event_bytes).into());
+    }
+    read_all(bytes, layout, arena, limits).map_err(|fault| {
+        // A misplaced value may come before a fault of the text, which counts more.
+        let earlier = match fault.kind {
+            FaultKind::Shape => json::check(bytes, limits).err(),
+            FaultKind::Text | FaultKind::Limit => None,
+        };
+        earlier.unwrap_or(fault).into()
+    })
+}
+
+fn read_all<'a>(
+    bytes: &'a [u8],
+    layout: &Layout,
+    arena: &'a Bump,
+    limits: &Limits,
+) -> Result<RawEvent<'a>> {
+    let mut reader = Reader::new(bytes, arena, limits)?;
+    let start = reader.clone();
+    let mut event = RawEvent::default();
+    expect(&mut reader, Kind::Object, "the event must be an object")?;
+    reader.object(|reader, name| read_member(reader, name, layout, &mut event))?;
+    reader.finish()?;
+    if layout.reads_variables() {
+        event.variables = read_variables(start, layout)?;
+    }
+    Ok(event)
+}
+
+fn read_member<'a>(
+    reader: &mut Reader<'a>,
+    name: &str,
+    layout: &Layout,
+    event: &mut RawEvent<'a>,
+) -> Result<()> {
+    if layout.declares_variable(name) {
+        return reader.skip();
+    }
+    match name {
+        "source" => read_text(reader, Member::Source, event),
+        "return_url" | "idempotency_key" | "tenant_id" => optional_text(reader).map(drop),
+        "observed_at" => {
+            event.observed_at = read_observed_at(reader)?;
+            Ok(())
+        }
+        "request" => read_request(reader, layout, event),
+        "fields" => read_section(reader, Section::Fields, layout, event),
+        _ => reader.skip(),
+    }
+}
+
+fn read_request<'a>(
+    reader: &mut Reader<'a>,
+    layout: &Layout,
+    event: &mut RawEvent<'a>,
+) -> Result<()> {
+    if reader.kind()? == Kind::Null {
+        return reader.null();
+    }
+    expect(reader, Kind::Object, "must be an object")?;
+    reader.object(|reader, name| match name {
+        "method" => read_text(reader, Member::Method, event),
+        "scheme" => read_text(reader, Member::Scheme, event),
+        "host" => read_text(reader, Member::Host, event),
+        "path" => read_text(reader, Member::Path, event),
+        "client_ip" => read_text(reader, Member::ClientIp, event),
+        "user_agent" => read_text(reader, Member::UserAgent, event),
+        "referer" => read_text(reader, Member::Referer, event),
+        "content_type" => read_text(reader, Member::ContentType, event),
+        "headers" => read_section(reader, Section::Headers, layout, event),
+        "query_params" => read_section(reader, Section::QueryParams, layout, event),
+        "cookies" => read_section(reader, Section::Cookies, layout, event),
+        "route_params" => read_section(reader, Section::RouteParams, layout, event),
+        _ => reader.skip(),
+    })
+}
+
+fn read_text<'a>(reader: &mut Reader<'a>, member: Member, event: &mut RawEvent<'a>) -> Result<()> {
+    event.set_member(member, optional_text(reader)?);
+    Ok(())
+}
+
+fn optional_text<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a str>> {
+    if reader.kind()? == Kind::Null {
+        return reader.null().map(|()| None);
+    }
+    expect(reader, Kind::String, "must be a string")?;
+    reader.string().map(Some)
+}
+
+fn read_observed_at(reader: &mut Reader<'_>) -> Result<Option<Timestamp>> {
+    let misplaced = reader.shape_fault("must be RFC 3339 text with an offset");
+    match optional_text(reader)? {
+        Some(text) => parse_timestamp(text).map(Some).map_err(|_| misplaced),
+        None => Ok(None),
+    }
+}
+
+fn read_section<'a>(
+    reader: &mut Reader<'a>,
+    section: Section,
+    layout: &Layout,
+    event: &mut RawEvent<'a>,
+) -> Result<()> {
+    if reader.kind()? == Kind::Null {
+        return reader.null();
+    }
+    expect(reader, Kind::Object, "must be an object")?;
+    let is_read = layout.reads_section(section);
+    let mut entries = ArenaVec::with_capacity_in(if is_read { 16 } else { 0 }, reader.arena());
+    reader.object(|reader, name| {
+        if section == Section::Fields && name == "body" && read_body(reader, layout, event)? {
+            return Ok(());
+        }
+        if let Some(text) = read_entry(reader, section)?
+            && is_read
+        {
+            entries.push((name, text));
+        }
+        Ok(())
+    })?;
+    event.set_section(section, entries.into_bump_slice());
+    Ok(())
+}
+
+/// Reads `fields.body`; false when it is a value like others, not read yet.
+fn read_body<'a>(
+    reader: &mut Reader<'a>,
+    layout: &Layout,
+    event: &mut RawEvent<'a>,
+) -> Result<bool> {
+    let kind = reader.kind()?;
+    let is_structured = matches!(kind, Kind::Object | Kind::Array);
+    if !layout.reads_body() {
+        if is_structured {
+            reader.skip()?;
+        }
+        return Ok(is_structured);
+    }
+    if is_structured {
+        let value = reader.value()?;
+        event.body = (!reader.is_out_of_range()).then_some(RawBody::Value(value));
+    } else if kind == Kind::String {
+        event.body = Some(RawBody::Text(reader.clone().string()?));
+    }
+    Ok(is_structured)
+}
+
+/// One value of a map as text, `None` when it counts as absent.
+fn read_entry<'a>(reader: &mut Reader<'a>, section: Section) -> Result<Option<&'a str>> {
+    if reader.kind()? != Kind::Array {
+        return read_scalar(reader);
+    }
+    let mut texts: Vec<&'a str> = Vec::new();
+    reader.array(|reader, _| {
+        texts.extend(read_scalar(reader)?);
+        Ok(())
+    })?;
+    Ok(several(&texts, section, reader.arena()))
+}
+
+/// What several values under one name read as: headers are joined, else the
+/// first counts.
+pub fn several<'a>(texts: &[&'a str], section: Section, arena: &'a Bump) -> Option<&'a str> {
+    match texts {
+        [first, _, ..] if section != Section::Headers => Some(first),
+        [_, _, ..] => Some(arena.alloc_str(&texts.join(", "))),
+        _ => texts.first().copied(),
+    }
+}
+
+fn read_scalar<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a str>> {
+    Ok(match reader.kind()? {
+        Kind::String => Some(reader.string()?),
+        Kind::Number => Some(reader.number()?),
+        Kind::Bool => Some(if reader.boolean()? { "true" } else { "false" }),
+        Kind::Null => {
+            reader.null()?;
+            None
+        }
+        Kind::Array | Kind::Object => {
+            return Err(reader.shape_fault("must be a string, a number, a bool or null"));
+        }
+    })
+}
+
+/// The members that variables name, or begin to name.
+fn read_variables<'a>(
+    mut reader: Reader<'a>,
+    layout: &Layout,
+) -> Result<Vec<(&'a str, Value<'a>)>> {
+    let mut variables = Vec::new();
+    reader.object(|reader, name| {
+        if !layout.begins_variable(name) {
+            return reader.skip();
+        }
+        variables.push((name, reader.value()?));
+        Ok(())
+    })?;
+    Ok(variables)
+}
+
+fn expect(reader: &mut Reader<'_>, kind: Kind, message: &str) -> Result<()> {
+    if reader.kind()? == kind { Ok(()) } else { Err(reader.shape_fault(message)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout() -> Layout {
+        let mut layout = Layout::new([
+            ("request.headers", "map(string, string)"),
+            ("fields", "map(string, string)"),
+            ("request.body", "dyn"),
+            ("request.cookies", "map(string, string)"),
+            ("x.y", "int"),
+        ])
+        .unwrap();
+        for name in ["request.headers", "fields", "request.body", "x.y"] {
+            layout.slot(name).unwrap();
+        }
+        layout
+    }
+
+    fn with_event(text: &str, check: impl FnOnce(RawEvent<'_>)) {
+        let arena = Bump::new();
+        check(read(text.as_bytes(), &layout(), &arena, &Limits::default()).unwrap());
+    }
+
+    fn refusal(text: &str) -> (String, Option<usize>) {
+        let arena = Bump::new();
+        let error = read(text.as_bytes(), &layout(), &arena, &Limits::default()).unwrap_err();
+        (error.pointer, error.offset)
+    }
+
+    #[test]
+    fn members_are_kept_as_received() {
+        let text = r#"{"source":"edge","request":{"method":"get","path":null,"other":[1]},"z":{}}"#;
+        with_event(text, |event| {
+            assert_eq!(event.member(Member::Source), Some("edge"));
+            assert_eq!(event.member(Member::Method), Some("get"));
+            assert_eq!(event.member(Member::Path), None);
+        });
+    }
+
+    #[test]
+    fn map_values_become_text() {
+        let text = r#"{"request":{"headers":{"a":["x",1.50,null,true],"b":[],"c":null,"d":"\u00e9"}},
+            "fields":{"n":-0.0,"t":false,"l":["x","y"],"e":[null]}}"#;
+        with_event(text, |event| {
+            let headers = [("a", "x, 1.50, true"), ("d", "\u{e9}")];
+            assert_eq!(event.section(Section::Headers), headers);
+            let fields = [("n", "-0.0"), ("t", "false"), ("l", "x")];
+            assert_eq!(event.section(Section::Fields), fields);
+        });
+    }
+
+    #[test]
+    fn a_structured_body_is_no_field() {
+        with_event(r#"{"fields":{"body":{"a":1},"b":"x"}}"#, |event| {
+            assert!(matches!(event.body, Some(RawBody::Value(Value::Map(_)))));
+            assert_eq!(event.section(Section::Fields), [("b", "x")]);
+        });
+        with_event(r#"{"fields":{"body":"[1]"}}"#, |event| {
+            assert!(matches!(event.body, Some(RawBody::Text("[1]"))));
+            assert_eq!(event.section(Section::Fields), [("body", "[1]")]);
+        });
+        with_event(r#"{"fields":{"body":[1e999]}}"#, |event| assert!(event.body.is_none()));
+    }
+
+    #[test]
+    fn variables_are_kept_with_what_leads_to_them() {
+        with_event(r#"{"x":{"y":5},"z":1,"x.y":6}"#, |event| {
+            let names: Vec<&str> = event.variables.iter().map(|(name, _)| *name).collect();
+            assert_eq!(names, ["x", "x.y"]);
+        });
+    }
+
+    #[test]
+    fn misplaced_values_are_refused_with_their_place() {
+        for (text, pointer, offset) in [
+            ("[]", "", 0),
+            (r#"{"source":1}"#, "/source", 10),
+            (r#"{"return_url":[]}"#, "/return_url", 14),
+            (r#"{"observed_at":"now"}"#, "/observed_at", 15),
+            (r#"{"request":[]}"#, "/request", 11),
+            (r#"{"request":{"headers":{"a/b":{}}}}"#, "/request/headers/a~1b", 29),
+            (r#"{"request":{"cookies":{"a":[[]]}}}"#, "/request/cookies/a/0", 28),
+            (r#"{"fields":{"a":{}}}"#, "/fields/a", 15),
+        ] {
+            assert_eq!(refusal(text), (pointer.to_owned(), Some(offset)), "{text}");
+        }
+    }
+
+    #[test]
+    fn broken_text_counts_more_than_a_misplaced_value() {
+        assert_eq!(refusal(r#"{"source":1,"a":nan}"#), (String::new(), Some(16)));
+    }
+
+    #[test]
+    fn long_events_are_refused_unread() {
+        let within = format!("{{}}{}", " ".repeat(65_534));
+        with_event(&within, |event| assert!(event.body.is_none()));
+        assert_eq!(refusal(&" ".repeat(65_537)), (String::new(), Some(65_536)));
+    }
+}

@@ -119,6 +119,28 @@ impl Field {
         })
     }
 
+    /// The map that the field is, or that it may be computed from.
+    pub const fn section(self) -> Option<Section> {
+        match self {
+            Self::Section(section) => Some(section),
+            Self::Host
+            | Self::UserAgent
+            | Self::Referer
+            | Self::ContentType
+            | Self::ClientIp
+            | Self::IpVersion
+            | Self::IpSubnet
+            | Self::UaFamily
+            | Self::UaOs
+            | Self::UaDevice
+            | Self::IsBot
+            | Self::Country
+            | Self::Asn
+            | Self::AsOrganization => Some(Section::Headers),
+            _ => None,
+        }
+    }
+
     /// The type of the field, in the text form of docs/canonical-tree.md.
     pub const fn type_text(self) -> &'static str {
         match self {

@@ -92,6 +92,7 @@ pub fn check(bytes: &[u8], limits: &Limits) -> Result<()> {
 }
 
 /// A place in a JSON text, moved forward by reading.
+#[derive(Clone)]
 pub struct Reader<'a> {
     text: &'a str,
     at: usize,

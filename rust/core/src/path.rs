@@ -1,1 +1,185 @@
-//! (being written)
+//! Paths: percent decoding, the canonical form, segments and extension.
+
+use std::borrow::Cow;
+
+use bumpalo::Bump;
+
+/// The text with percent escapes decoded once. Bad sequences stay as they are;
+/// bytes that are no UTF-8 become U+FFFD.
+pub fn percent_decode(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return Cow::Borrowed(text);
+    }
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let escaped = match after {
+            [high, low, ..] if byte == b'%' => hex_digit(*high).zip(hex_digit(*low)),
+            _ => None,
+        };
+        if let Some((high, low)) = escaped {
+            decoded.push((high << 4) | low);
+            rest = after.get(2..).unwrap_or_default();
+        } else {
+            decoded.push(byte);
+            rest = after;
+        }
+    }
+    Cow::Owned(match String::from_utf8(decoded) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    })
+}
+
+fn hex_digit(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+/// The canonical path: decoded once, without empty and dot segments.
+pub fn canonical_path<'a>(path: &'a str, arena: &'a Bump) -> &'a str {
+    if is_canonical(path) {
+        return path;
+    }
+    let decoded = percent_decode(path);
+    let mut segments: Vec<&str> = Vec::new();
+    for segment in decoded.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => drop(segments.pop()),
+            _ => segments.push(segment),
+        }
+    }
+    let mut canonical = bumpalo::collections::String::with_capacity_in(decoded.len(), arena);
+    if decoded.starts_with('/') {
+        canonical.push('/');
+    }
+    for (index, segment) in segments.iter().enumerate() {
+        if index > 0 {
+            canonical.push('/');
+        }
+        canonical.push_str(segment);
+    }
+    let is_directory = ["/", "/.", "/.."].iter().any(|end| decoded.ends_with(end));
+    if is_directory && !canonical.ends_with('/') {
+        canonical.push('/');
+    }
+    canonical.into_bump_str()
+}
+
+/// Whether nothing can need a change; some canonical paths are not recognised.
+fn is_canonical(path: &str) -> bool {
+    let mut previous = b'/';
+    for (index, &byte) in path.as_bytes().iter().enumerate() {
+        let is_doubtful = previous == b'/' && (byte == b'.' || (byte == b'/' && index > 0));
+        if byte == b'%' || is_doubtful {
+            return false;
+        }
+        previous = byte;
+    }
+    true
+}
+
+/// The segments of a path: what stands between slashes after the first one.
+/// `""` and `"/"` have none.
+pub fn segments(path: &str) -> impl Iterator<Item = &str> {
+    let inner = path.strip_prefix('/').unwrap_or(path);
+    let count = if inner.is_empty() { 0 } else { usize::MAX };
+    inner.split('/').take(count)
+}
+
+/// What follows the last `.` of the last segment, `""` when that dot is missing
+/// or begins the segment.
+pub fn extension(path: &str) -> &str {
+    let last = path.rsplit_once('/').map_or(path, |(_, last)| last);
+    match last.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() => extension,
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_decoded_once_and_bad_ones_stay() {
+        for (text, expected) in [
+            ("/a%20b", "/a b"),
+            ("%252e", "%2e"),
+            ("%2", "%2"),
+            ("%", "%"),
+            ("%zz%41", "%zzA"),
+            ("%+1", "%+1"),
+            ("%e4%b8%ad", "\u{4e2d}"),
+            ("%ff%41%e4%b8", "\u{fffd}A\u{fffd}"),
+            ("%00", "\0"),
+        ] {
+            assert_eq!(percent_decode(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn canonical_paths_hold_no_empty_or_dot_segments() {
+        let arena = Bump::new();
+        for (path, expected) in [
+            ("", ""),
+            ("/", "/"),
+            ("//", "/"),
+            ("/a/b", "/a/b"),
+            ("/a/b/", "/a/b/"),
+            ("//a///b", "/a/b"),
+            ("/a/./b/../c", "/a/c"),
+            ("/../../a", "/a"),
+            ("/a/..", "/"),
+            ("/a/b/..", "/a/"),
+            ("/a/.", "/a/"),
+            ("/.", "/"),
+            ("/a/%2e%2e/b", "/b"),
+            ("/a%2f%2fb", "/a/b"),
+            ("/%252e%252e/b", "/%2e%2e/b"),
+            ("a/../b", "b"),
+            ("a/..", "/"),
+            ("..", ""),
+            (".", ""),
+            ("./a", "a"),
+            ("/.well-known/x", "/.well-known/x"),
+            ("/a..", "/a.."),
+            ("/...", "/..."),
+        ] {
+            assert_eq!(canonical_path(path, &arena), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_canonical_form_is_its_own() {
+        let arena = Bump::new();
+        for path in ["//a/./b/..", "a/..", "/x/%2e/", "..//..", "/a/b"] {
+            let canonical = canonical_path(path, &arena);
+            assert_eq!(canonical_path(canonical, &arena), canonical, "{path}");
+        }
+    }
+
+    #[test]
+    fn segments_follow_the_first_slash() {
+        let split = |path| segments(path).collect::<Vec<_>>();
+        assert_eq!(split(""), [""; 0]);
+        assert_eq!(split("/"), [""; 0]);
+        assert_eq!(split("/a/"), ["a", ""]);
+        assert_eq!(split("a/b"), ["a", "b"]);
+    }
+
+    #[test]
+    fn extensions_follow_the_last_dot_of_the_last_segment() {
+        for (path, expected) in [
+            ("/a.tar.gz", "gz"),
+            ("/a.b/c", ""),
+            ("/.env", ""),
+            ("/.env.bak", "bak"),
+            ("/a.", ""),
+            ("a.PHP", "PHP"),
+            ("/", ""),
+        ] {
+            assert_eq!(extension(path), expected, "{path}");
+        }
+    }
+}

@@ -58,6 +58,9 @@ pub struct Layout {
     slots: Vec<(String, Source)>,
     keys: [Table<KeySlot>; Section::COUNT],
     key_count: u32,
+    sections: [bool; Section::COUNT],
+    reads_body: bool,
+    reads_variables: bool,
 }
 
 impl Layout {
@@ -83,6 +86,7 @@ impl Layout {
         }
         let source = self.declared.get(name)?.clone();
         let slot = Slot(u32::try_from(self.slots.len()).ok()?);
+        self.note(&source);
         self.slots.push((name.to_owned(), source));
         self.numbers.insert(name.to_owned(), slot);
         Some(slot)
@@ -91,7 +95,7 @@ impl Layout {
     /// The slot of a literal key of a map field, numbered when it is new; `None`
     /// when the field is none of the event's maps.
     pub fn key_slot(&mut self, map: &str, key: &str) -> Option<KeySlot> {
-        let Source::Field(Field::Section(section)) = self.declared.get(map)? else {
+        let Source::Field(Field::Section(section)) = *self.declared.get(map)? else {
             return None;
         };
         let keys = self.keys.get_mut(section.index())?;
@@ -101,7 +105,21 @@ impl Layout {
         let slot = KeySlot(self.key_count);
         self.key_count = self.key_count.checked_add(1)?;
         keys.insert(key.to_owned(), slot);
+        self.note(&Source::Field(Field::Section(section)));
         Some(slot)
+    }
+
+    /// Notes what the encoder needs for a source, so that it can skip the rest.
+    fn note(&mut self, source: &Source) {
+        self.reads_body |= *source == Source::Field(Field::Body);
+        self.reads_variables |= matches!(source, Source::Variable(_));
+        let section = match source {
+            Source::Field(field) => field.section(),
+            Source::Variable(_) | Source::Decision => None,
+        };
+        if let Some(is_read) = section.and_then(|section| self.sections.get_mut(section.index())) {
+            *is_read = true;
+        }
     }
 
     /// The slot of a field that some program reads.
@@ -116,11 +134,6 @@ impl Layout {
             .map(|(number, (name, source))| (Slot(number), name.as_str(), source))
     }
 
-    /// Whether some program reads the field.
-    pub fn reads(&self, field: Field) -> bool {
-        self.slots.iter().any(|(_, source)| *source == Source::Field(field))
-    }
-
     /// The slot of a key that some program reads of a section.
     #[inline]
     pub fn find_key(&self, section: Section, key: &str) -> Option<KeySlot> {
@@ -130,6 +143,40 @@ impl Layout {
     /// Whether some program reads a key of the section by literal.
     pub fn reads_keys(&self, section: Section) -> bool {
         self.keys.get(section.index()).is_some_and(|keys| !keys.is_empty())
+    }
+
+    /// Whether some program reads the section: whole, by a literal key, or through a
+    /// field that may be computed from one of its entries.
+    #[inline]
+    pub fn reads_section(&self, section: Section) -> bool {
+        self.sections.get(section.index()).is_some_and(|read| *read)
+    }
+
+    /// Whether some program reads the body.
+    #[inline]
+    pub fn reads_body(&self) -> bool {
+        self.reads_body
+    }
+
+    /// Whether some program reads a declared variable.
+    #[inline]
+    pub fn reads_variables(&self) -> bool {
+        self.reads_variables
+    }
+
+    /// Whether a member of the event is a declared variable, read or not.
+    pub fn declares_variable(&self, member: &str) -> bool {
+        matches!(self.declared.get(member), Some(Source::Variable(_)))
+    }
+
+    /// Whether a member of the event is a variable that is read, or the first part
+    /// of the dotted name of one.
+    pub fn begins_variable(&self, member: &str) -> bool {
+        let begins = |name: &str| {
+            name.strip_prefix(member).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let mut slots = self.slots.iter();
+        slots.any(|(name, source)| matches!(source, Source::Variable(_)) && begins(name))
     }
 
     pub fn slot_count(&self) -> usize {

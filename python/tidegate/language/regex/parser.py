@@ -68,7 +68,6 @@ _REFUSED_GROUPS = {
     "(": ("conditionals are not supported", None),
     "'": ("this form of named group is not supported", "use `(?<name>...)`"),
     "&": ("recursion is not supported", None),
-    "R": ("recursion is not supported", None),
 }
 _SET_OPERATORS = ("&&", "--", "~~")
 _FLAGS = "imsU"
@@ -168,12 +167,12 @@ class _Parser:
     def _concatenation(self) -> RegexNode:
         items: list[RegexNode] = []
         while self._at < len(self._text) and self._peek() not in "|)":
-            start = self._at
+            start, groups = self._at, len(self._names)
             item = self._atom()
             if item is None:
                 self._refuse_repeat("there is nothing to repeat after flags")
             else:
-                items.append(self._repeated(item, start))
+                items.append(self._repeated(item, start, groups))
         match items:
             case []:
                 return Empty()
@@ -182,11 +181,15 @@ class _Parser:
             case _:
                 return Concatenation(tuple(items))
 
-    def _repeated(self, item: RegexNode, start: int) -> RegexNode:
+    def _repeated(self, item: RegexNode, start: int, groups: int) -> RegexNode:
+        """``item`` with the repetition that follows it, if any; ``groups`` were open before."""
         counts = self._counts()
         if counts is None:
             return item
         minimum, maximum = counts
+        if maximum == 0 and len(self._names) > groups:
+            # RE2 still counts such a group, Rust does not.
+            self._refuse("a capturing group may not be repeated zero times", start, self._at)
         greedy = not self._accept("?")
         self._refuse_repeat("a repetition may not be repeated", start)
         return Repetition(item, minimum, maximum, greedy != self._flags.U)
@@ -282,14 +285,15 @@ class _Parser:
         if position := _ANCHORS.get(self._peek()):
             self._at += 1
             return Assertion(position)
-        if ranges := self._escaped_set(start):
+        ranges = self._escaped_set(start)
+        if ranges is not None:
             return Characters(ranges)
         return Characters(self._folded(sets.single(self._escaped_character(start))))
 
     # Escapes; `start` is the offset of the backslash and the position is past it
 
-    def _escaped_set(self, start: int) -> Ranges:
-        r"""The class of ``\d``, ``\pL`` and their like; empty when it is none of these."""
+    def _escaped_set(self, start: int) -> Ranges | None:
+        r"""The class of ``\d``, ``\pL`` and their like; ``None`` when it is none of these."""
         letter = self._peek()
         if letter and letter.lower() in sets.PERL:
             self._at += 1
@@ -299,7 +303,7 @@ class _Parser:
             self._at += 1
             ranges = self._folded(sets.category(self._category(start)))
             return sets.negate(ranges) if letter == "P" else ranges
-        return sets.EMPTY
+        return None
 
     def _category(self, start: int) -> str:
         if self._accept("{"):
@@ -457,16 +461,15 @@ class _Parser:
     def _class_item(self) -> Ranges:
         start = self._at
         self._refuse_set_operator()
-        named = self._posix_class() or self._perl_class()
-        if named:
+        posix = self._posix_class()
+        if posix is not None:
+            return posix
+        perl = self._perl_class()
+        if perl is not None:
             if self._peek() == "-" and self._peek(2) != "-]":
-                self._refuse(
-                    "a range may not begin with a class",
-                    start,
-                    self._at + 1,
-                    r"write `\-` for the hyphen",
-                )
-            return named
+                message = "a range may not begin with a class"
+                self._refuse(message, start, self._at + 1, r"write `\-` for the hyphen")
+            return perl
         low = self._class_character()
         if self._peek() != "-" or self._peek(2) == "-]":
             return self._folded(sets.single(low))
@@ -502,19 +505,17 @@ class _Parser:
             )
         return character
 
-    def _perl_class(self) -> Ranges:
+    def _perl_class(self) -> Ranges | None:
         start = self._at
-        if not self._accept("\\"):
-            return sets.EMPTY
-        ranges = self._escaped_set(start)
-        if not ranges:
+        ranges = self._escaped_set(start) if self._accept("\\") else None
+        if ranges is None:
             self._at = start
         return ranges
 
-    def _posix_class(self) -> Ranges:
+    def _posix_class(self) -> Ranges | None:
         start = self._at
         if not self._accept("[:"):
-            return sets.EMPTY
+            return None
         negated = self._accept("^")
         name = self._take_while("abcdefghijklmnopqrstuvwxyz")
         if not self._accept(":]") or name not in sets.POSIX:

@@ -1,0 +1,62 @@
+"""What a call costs, by section "Cost" of docs/canonical-tree.md."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tidegate.language import checked
+from tidegate.values import Map, utf8_length
+
+if TYPE_CHECKING:
+    from tidegate.values import Charge
+
+_FREE = frozenset(
+    {"dyn", "type", "optional.of", "optional.none", "optional.ofNonZeroValue", "hasValue", "value"}
+    | {"or", "orValue", "optional.unwrap", "unwrapOpt"}
+)
+_BY_COMPARISON = frozenset({"==", "!=", "in"})
+
+
+def of_arguments(node: checked.Call, arguments: list[Any]) -> int:
+    """What is charged before the function works (rules 4, 6 and 8)."""
+    literal = [isinstance(argument, checked.Literal) for argument in node.arguments]
+    if node.function == "in":
+        return int(isinstance(arguments[1], Map) or literal[1])
+    if node.function in _FREE | _BY_COMPARISON | {"+"}:
+        return 0
+    if node.function == "size":
+        return size_in_bytes(arguments[0]) // 16 if isinstance(arguments[0], str) else 0
+    elements = sum(
+        len(argument)
+        for argument, is_literal in zip(arguments, literal, strict=True)
+        if isinstance(argument, (list, Map)) and not is_literal
+    )
+    return sum(map(size_in_bytes, arguments)) // 16 + elements
+
+
+def of_comparisons(node: checked.Call, charge: Charge) -> Charge:
+    """Where the function tells what its comparisons cost (rules 3, 4 and 9).
+
+    Membership of a literal list is one unit however long it is, already charged.
+    """
+    if node.function == "in" and isinstance(node.arguments[1], checked.Literal):
+        return _free
+    return charge
+
+
+def of_result(node: checked.Call, result: Any) -> int:
+    """What is charged after the function has worked (rules 5 and 8)."""
+    if node.function in _FREE:
+        return 0
+    return len(result) if isinstance(result, (list, Map)) else size_in_bytes(result) // 16
+
+
+def size_in_bytes(value: Any) -> int:
+    """The bytes of a string, in UTF-8, or of bytes; of anything else none."""
+    if isinstance(value, str):
+        return utf8_length(value)
+    return len(value) if isinstance(value, bytes) else 0
+
+
+def _free(_units: int) -> None:
+    """Charge nothing."""

@@ -1,0 +1,326 @@
+"""Matching a regex tree in linear time: the reference's own automaton.
+
+The tree becomes a Thompson program (Thompson, "Regular Expression Search
+Algorithm", 1968) that runs on a Pike machine (Cox, "Regular Expression Matching:
+the Virtual Machine Approach", 2009): all alternatives advance over the subject
+together, in order of preference, so the work is at most the length of the program
+times the length of the subject.  The first alternative in that order wins
+(leftmost-first, as in Perl, RE2 and Rust).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from tidegate.language.regex import (
+    Alternation,
+    Assertion,
+    Characters,
+    Concatenation,
+    Empty,
+    Group,
+    Position,
+    Ranges,
+    Regex,
+    RegexNode,
+    Repetition,
+    parse,
+)
+from tidegate.limits import DEFAULT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Span: TypeAlias = tuple[int, int]
+
+
+@attrs.frozen
+class Match:
+    """Where a pattern matched: the whole match in ``span``, then each group.
+
+    A group that took no part is ``None``.  Offsets count characters.
+    """
+
+    span: Span
+    groups: tuple[Span | None, ...]
+
+
+def clip(subject: str, limit: int = DEFAULT.regex_subject_bytes) -> str:
+    """The part of ``subject`` that a match may look at: at most ``limit`` bytes of
+    UTF-8, cut between characters."""
+    if len(subject) * 4 <= limit:
+        return subject
+    return subject.encode()[:limit].decode(errors="ignore")
+
+
+@lru_cache(maxsize=256)
+def automaton(pattern: str) -> Automaton:
+    """The automaton of an accepted pattern.
+
+    Raises:
+        RegexError: the pattern is outside the subset.
+    """
+    return Automaton(parse(pattern))
+
+
+# The program: each instruction names those that may follow by their place in it.
+
+
+@attrs.frozen
+class _Read:
+    """Read one character of a set, then go on."""
+
+    ranges: Ranges
+    then: int
+
+
+@attrs.frozen
+class _Require:
+    """Go on if the position is as asked."""
+
+    position: Position
+    then: int
+
+
+@attrs.frozen
+class _Mark:
+    """Note the position in a slot, then go on."""
+
+    slot: int
+    then: int
+
+
+@attrs.mutable
+class _Fork:
+    """Go on in each of these places, the first preferred; mutable, to close loops."""
+
+    then: list[int]
+
+
+@attrs.frozen
+class _Accept:
+    """The pattern has matched."""
+
+
+_Instruction: TypeAlias = _Read | _Require | _Mark | _Fork | _Accept
+
+
+class _Compiler:
+    """Builds the program from its end: each part is told what follows it."""
+
+    def __init__(self) -> None:
+        self.program: list[_Instruction] = []
+
+    def add(self, instruction: _Instruction) -> int:
+        self.program.append(instruction)
+        return len(self.program) - 1
+
+    def build(self, node: RegexNode, then: int) -> int:
+        """Add ``node`` before ``then``; the place to enter it."""
+        match node:
+            case Empty():
+                return then
+            case Characters(ranges=ranges):
+                return self.add(_Read(ranges, then))
+            case Assertion(position=position):
+                return self.add(_Require(position, then))
+            case Group(index=index, item=item):
+                close = self.add(_Mark(2 * index + 1, then))
+                return self.add(_Mark(2 * index, self.build(item, close)))
+            case Concatenation(items=items):
+                for item in reversed(items):
+                    then = self.build(item, then)
+                return then
+            case Alternation(items=items):
+                return self.add(_Fork([self.build(item, then) for item in items]))
+            case Repetition():
+                if node.maximum is None:
+                    return self._unbounded(node, then)
+                return self._bounded(node, node.maximum, then)
+
+    def _unbounded(self, node: Repetition, then: int) -> int:
+        loop = _Fork([])
+        place = self.add(loop)
+        entry = self.build(node.item, place)
+        loop.then = _preferred(entry, then, greedy=node.greedy)
+        if node.minimum > 0:
+            return self._copies(node.item, node.minimum - 1, entry)
+        if _can_be_empty(node.item):
+            # `(x+)?` in place of `x*`: an `x` that has matched nothing would come back
+            # to the loop it entered by, find it taken, and lose its preference.
+            return self.add(_Fork(_preferred(entry, then, greedy=node.greedy)))
+        return place
+
+    def _bounded(self, node: Repetition, maximum: int, then: int) -> int:
+        entry = then
+        for _ in range(maximum - node.minimum):
+            entry = self.add(
+                _Fork(_preferred(self.build(node.item, entry), then, greedy=node.greedy))
+            )
+        return self._copies(node.item, node.minimum, entry)
+
+    def _copies(self, item: RegexNode, count: int, then: int) -> int:
+        for _ in range(count):
+            then = self.build(item, then)
+        return then
+
+
+def _can_be_empty(node: RegexNode) -> bool:
+    match node:
+        case Empty() | Assertion():
+            return True
+        case Characters():
+            return False
+        case Group(item=item):
+            return _can_be_empty(item)
+        case Repetition(item=item, minimum=minimum):
+            return minimum == 0 or _can_be_empty(item)
+        case Concatenation(items=items):
+            return all(map(_can_be_empty, items))
+        case Alternation(items=items):
+            return any(map(_can_be_empty, items))
+
+
+def _preferred(enter: int, leave: int, *, greedy: bool) -> list[int]:
+    return [enter, leave] if greedy else [leave, enter]
+
+
+_Slots: TypeAlias = tuple[int, ...]
+_Threads: TypeAlias = list[tuple[int, _Slots]]
+"""Where each thread waits and what it has noted, most preferred first."""
+
+
+class Automaton:
+    """A regex ready to match: built once, used for any number of subjects."""
+
+    def __init__(self, regex: Regex) -> None:
+        compiler = _Compiler()
+        accept = compiler.add(_Accept())
+        self._start = compiler.build(Group(0, None, regex.root), accept)
+        self._program = compiler.program
+        self._unset: _Slots = (-1,) * (2 * len(regex.group_names) + 2)
+        self._bounds = _class_bounds(self._program)
+        self._classes = [
+            _classes_within(instruction.ranges, self._bounds)
+            if isinstance(instruction, _Read)
+            else frozenset()
+            for instruction in self._program
+        ]
+
+    def is_match(self, subject: str) -> bool:
+        """Whether the pattern matches anywhere in ``subject``."""
+        return self._run(subject, 0, any_match=True) is not None
+
+    def search(self, subject: str, start: int = 0) -> Match | None:
+        """The leftmost match that begins at ``start`` or after it; the text before
+        ``start`` still counts for anchors and word boundaries."""
+        slots = self._run(subject, start, any_match=False)
+        if slots is None:
+            return None
+        spans = list(zip(slots[::2], slots[1::2], strict=True))
+        return Match(spans[0], tuple(None if -1 in span else span for span in spans[1:]))
+
+    def find_all(self, subject: str) -> Iterator[Match]:
+        """Every match from left to right, none overlapping another; an empty match
+        right behind the one before does not count."""
+        start, last_end = 0, -1
+        while start <= len(subject) and (match := self.search(subject, start)):
+            if match.span == (last_end, last_end):
+                start = last_end + 1
+                continue
+            yield match
+            start = last_end = match.span[1]
+
+    def _run(self, subject: str, start: int, *, any_match: bool) -> _Slots | None:
+        """Advance all threads over the subject; the slots of the preferred match."""
+        best: _Slots | None = None
+        threads: _Threads = []
+        for at in range(start, len(subject) + 1):
+            waiting: dict[int, _Slots] = {}
+            for place, slots in threads:
+                self._follow(place, slots, subject, at, waiting)
+            if best is None:
+                self._follow(self._start, self._unset, subject, at, waiting)
+            elif not waiting:
+                return best
+            class_number = bisect_right(self._bounds, ord(subject[at])) if at < len(subject) else -1
+            threads = []
+            for place, slots in waiting.items():
+                instruction = self._program[place]
+                if isinstance(instruction, _Accept):
+                    best = slots
+                    if any_match:
+                        return best
+                    break  # the threads behind this one are less preferred
+                if class_number in self._classes[place]:
+                    assert isinstance(instruction, _Read)
+                    threads.append((instruction.then, slots))
+        return best
+
+    def _follow(
+        self, place: int, slots: _Slots, subject: str, at: int, waiting: dict[int, _Slots]
+    ) -> None:
+        """Let a thread run until it reads or accepts; of those that meet, the first stays.
+
+        ``waiting`` also remembers the places passed, which read nothing.
+        """
+        stack = [(place, slots)]
+        while stack:
+            place, slots = stack.pop()
+            if place in waiting:
+                continue
+            waiting[place] = slots
+            match self._program[place]:
+                case _Fork(then=branches):
+                    stack.extend((branch, slots) for branch in reversed(branches))
+                case _Mark(slot=slot, then=then):
+                    stack.append((then, (*slots[:slot], at, *slots[slot + 1 :])))
+                case _Require(position=position, then=then) if _holds(position, subject, at):
+                    stack.append((then, slots))
+                case _:
+                    pass
+
+
+def _holds(position: Position, subject: str, at: int) -> bool:
+    match position:
+        case Position.TEXT_START:
+            return at == 0
+        case Position.TEXT_END:
+            return at == len(subject)
+        case Position.LINE_START:
+            return at == 0 or subject[at - 1] == "\n"
+        case Position.LINE_END:
+            return at == len(subject) or subject[at] == "\n"
+        case Position.WORD_BOUNDARY:
+            return _is_word(subject, at - 1) != _is_word(subject, at)
+        case Position.NOT_WORD_BOUNDARY:
+            return _is_word(subject, at - 1) == _is_word(subject, at)
+
+
+def _is_word(subject: str, at: int) -> bool:
+    if not 0 <= at < len(subject):
+        return False
+    character = subject[at]
+    return character.isascii() and (character.isalnum() or character == "_")
+
+
+def _class_bounds(program: list[_Instruction]) -> list[int]:
+    """Where the code points divide into classes that every set treats alike."""
+    bounds: set[int] = set()
+    for instruction in program:
+        if isinstance(instruction, _Read):
+            bounds.update(bound for low, high in instruction.ranges for bound in (low, high + 1))
+    return sorted(bounds)
+
+
+def _classes_within(ranges: Ranges, bounds: list[int]) -> frozenset[int]:
+    """The numbers of the classes that make up a set."""
+    return frozenset(
+        number
+        for low, high in ranges
+        for number in range(bisect_right(bounds, low), bisect_right(bounds, high) + 1)
+    )

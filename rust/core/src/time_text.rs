@@ -1,0 +1,276 @@
+//! Moments and lengths of time in text, as events and expressions write them.
+
+use std::ops::RangeInclusive;
+
+use jiff::civil::DateTime;
+
+use crate::value::{Duration, Timestamp};
+
+const NANOSECONDS: i128 = 1_000_000_000;
+
+/// The years 1 to 9999.
+const TIMESTAMP_RANGE: RangeInclusive<i128> =
+    -62_135_596_800 * NANOSECONDS..=253_402_300_800 * NANOSECONDS - 1;
+
+/// Why a text is no moment or no length of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeTextError {
+    /// The text is not of the form, or names no day or time that exists.
+    Malformed,
+    /// The text means something beyond what the language can hold.
+    OutOfRange,
+}
+
+type Result<T> = std::result::Result<T, TimeTextError>;
+
+/// Reads RFC 3339 text: `2009-02-13T23:31:30.5+01:00`.
+///
+/// `T` and `Z` in upper case, at most nine digits of fraction, no leap second, an
+/// offset (`Z` or `±HH:MM`) of at most 23:59.
+///
+/// # Errors
+/// The text is not of this form, or outside the years 1 to 9999 in UTC.
+pub fn parse_timestamp(text: &str) -> Result<Timestamp> {
+    let (local, offset_seconds) = split_timestamp(text).ok_or(TimeTextError::Malformed)?;
+    if local.year() == 0 {
+        return Err(TimeTextError::OutOfRange);
+    }
+    let epoch = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+    // Not jiff's timestamps: theirs end some hours before the year 10000.
+    let offset = i128::from(offset_seconds).checked_mul(NANOSECONDS);
+    offset
+        .and_then(|offset| local.duration_since(epoch).as_nanos().checked_sub(offset))
+        .filter(|moment| TIMESTAMP_RANGE.contains(moment))
+        .map(Timestamp)
+        .ok_or(TimeTextError::OutOfRange)
+}
+
+fn split_timestamp(text: &str) -> Option<(DateTime, i32)> {
+    let (date_time, rest) = text.as_bytes().split_at_checked(19)?;
+    let is_separated = matches!(
+        date_time,
+        [_, _, _, _, b'-', _, _, b'-', _, _, b'T', _, _, b':', _, _, b':', _, _]
+    );
+    if !is_separated {
+        return None;
+    }
+    let part = |from: usize, to: usize| date_time.get(from..to).and_then(decimal);
+    let (nanosecond, offset) = split_fraction(rest)?;
+    let year = i16::try_from(part(0, 4)?).ok()?;
+    let [month, day, hour, minute, second] =
+        [part(5, 7)?, part(8, 10)?, part(11, 13)?, part(14, 16)?, part(17, 19)?].map(small);
+    let local = DateTime::new(year, month, day, hour, minute, second, nanosecond).ok()?;
+    Some((local, parse_offset(offset)?))
+}
+
+/// The nanoseconds of a fraction, 0 without one, and what follows it.
+fn split_fraction(text: &[u8]) -> Option<(i32, &[u8])> {
+    let Some(digits) = text.strip_prefix(b".") else {
+        return Some((0, text));
+    };
+    let length = digits.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(digits.len());
+    let (digits, rest) = digits.split_at_checked(length)?;
+    let missing = u32::try_from(9usize.checked_sub(length)?).ok()?;
+    let scale = 10i32.checked_pow(missing)?;
+    (length > 0).then_some((decimal(digits)?.checked_mul(scale)?, rest))
+}
+
+/// The seconds of an offset from UTC.
+fn parse_offset(text: &[u8]) -> Option<i32> {
+    let (sign, hours, minutes) = match text {
+        b"Z" => return Some(0),
+        [sign @ (b'+' | b'-'), hours @ .., b':', a, b] if hours.len() == 2 => {
+            (*sign, decimal(hours)?, decimal(&[*a, *b])?)
+        }
+        _ => return None,
+    };
+    if hours > 23 || minutes > 59 {
+        return None;
+    }
+    let seconds = hours.checked_mul(3600)?.checked_add(minutes.checked_mul(60)?)?;
+    if sign == b'-' { seconds.checked_neg() } else { Some(seconds) }
+}
+
+/// The number of a run of ASCII digits, at most nine.
+fn decimal(digits: &[u8]) -> Option<i32> {
+    digits.iter().try_fold(0i32, |number, byte| {
+        let digit = byte.is_ascii_digit().then(|| i32::from(byte & 0xf))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+/// A number of two digits.
+fn small(number: i32) -> i8 {
+    i8::try_from(number).unwrap_or(i8::MAX)
+}
+
+/// Digits of a fraction that are read; an hour has fewer than 10^13 nanoseconds.
+const FRACTION_DIGITS: usize = 18;
+
+/// Reads numbers with units: `1h30m`, `-1.5s`, `0`.
+///
+/// Units are `h m s ms us ns` (and `µs`), as often as one likes. The fraction of
+/// each part is exact, cut below the nanosecond.
+///
+/// # Errors
+/// The text is not of this form, or means more nanoseconds than 64 bits hold.
+pub fn parse_duration(text: &str) -> Result<Duration> {
+    let is_negative = text.starts_with('-');
+    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if rest == "0" {
+        return Ok(Duration(0));
+    }
+    if rest.is_empty() {
+        return Err(TimeTextError::Malformed);
+    }
+    let mut total = Some(0i128);
+    while !rest.is_empty() {
+        let (part, after) = split_part(rest).ok_or(TimeTextError::Malformed)?;
+        total = total.zip(part).and_then(|(total, part)| total.checked_add(part));
+        rest = after;
+    }
+    let total = if is_negative { total.and_then(i128::checked_neg) } else { total };
+    total
+        .filter(|nanoseconds| i64::try_from(*nanoseconds).is_ok())
+        .map(Duration)
+        .ok_or(TimeTextError::OutOfRange)
+}
+
+/// The nanoseconds of the first number and unit (`None` when they overflow), and
+/// what follows them.
+fn split_part(text: &str) -> Option<(Option<i128>, &str)> {
+    let (whole, rest) = split_digits(text);
+    let (fraction, rest) = match rest.strip_prefix('.') {
+        Some(rest) => split_digits(rest),
+        None => ("", rest),
+    };
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let (unit, rest) = split_unit(rest)?;
+    Some((scaled(whole, fraction, unit), rest))
+}
+
+fn split_digits(text: &str) -> (&str, &str) {
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    text.split_at_checked(end).unwrap_or((text, ""))
+}
+
+/// The nanoseconds of a unit, and what follows it.
+fn split_unit(text: &str) -> Option<(i128, &str)> {
+    const UNITS: [(&str, i128); 8] = [
+        ("ms", 1_000_000),
+        ("us", 1_000),
+        ("\u{b5}s", 1_000),
+        ("\u{3bc}s", 1_000),
+        ("ns", 1),
+        ("h", 3_600 * NANOSECONDS),
+        ("m", 60 * NANOSECONDS),
+        ("s", NANOSECONDS),
+    ];
+    UNITS.iter().find_map(|(name, unit)| text.strip_prefix(name).map(|rest| (*unit, rest)))
+}
+
+fn scaled(whole: &str, fraction: &str, unit: i128) -> Option<i128> {
+    let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let fraction = fraction.get(..FRACTION_DIGITS).unwrap_or(fraction);
+    let scale = 10i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    let part: i128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
+    let part = part.checked_mul(unit)?.checked_div(scale)?;
+    whole.checked_mul(unit)?.checked_add(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i128 = NANOSECONDS;
+
+    fn nanoseconds(text: &str) -> Option<i128> {
+        parse_timestamp(text).ok().map(|moment| moment.0)
+    }
+
+    #[test]
+    fn moments_are_counted_from_the_epoch() {
+        for (text, expected) in [
+            ("1970-01-01T00:00:00Z", 0),
+            ("1970-01-01T00:00:00-00:00", 0),
+            ("1970-01-01T01:30:00+01:30", 0),
+            ("1969-12-31T23:59:59.999999999Z", -1),
+            ("2026-03-02T00:00:00.397Z", 1_772_409_600_397_000_000),
+            ("2024-02-29T00:00:00.123456789Z", 1_709_164_800_123_456_789),
+            ("0001-01-01T00:00:00Z", -62_135_596_800 * SECOND),
+            ("9999-12-31T23:59:59Z", 253_402_300_799 * SECOND),
+            ("2026-01-02T03:04:05+23:59", 1_767_236_705 * SECOND),
+        ] {
+            assert_eq!(nanoseconds(text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_text_is_refused() {
+        for text in [
+            "",
+            "2026-01-02",
+            "2026-01-02 03:04:05Z",
+            "2026-01-02t03:04:05Z",
+            "2026-01-02T03:04:05z",
+            "2026-01-02T03:04:05",
+            "2026-01-02T03:04:05.Z",
+            "2026-01-02T03:04:05,1Z",
+            "2026-01-02T03:04:05.1234567890Z",
+            "2026-01-02T03:04:05+25:00",
+            "2026-01-02T03:04:05+01:60",
+            "2026-01-02T03:04:05+0100",
+            "2026-01-02T03:04:05+1:00",
+            "2026-01-02T03:04:05Z\n",
+            " 2026-01-02T03:04:05Z",
+            "2026-02-29T00:00:00Z",
+            "2026-00-10T00:00:00Z",
+            "2026-01-01T24:00:00Z",
+            "2026-01-01T23:59:60Z",
+            "0000-01-01T00:00:00Z",
+            "10000-01-01T00:00:00Z",
+            "0001-01-01T00:00:00+00:01",
+            "9999-12-31T23:59:59-00:01",
+            "٢٠٢٦-01-02T03:04:05Z",
+            "20260102T030405Z",
+            "2026-01-02T03:04:05\u{2212}01:00",
+            "+026-01-01T00:00:00Z",
+        ] {
+            assert_eq!(nanoseconds(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn moments_out_of_range_are_told_from_malformed_ones() {
+        assert_eq!(parse_timestamp("0000-01-01T00:00:00Z"), Err(TimeTextError::OutOfRange));
+        assert_eq!(parse_timestamp("9999-12-31T23:59:59-00:01"), Err(TimeTextError::OutOfRange));
+        assert_eq!(parse_timestamp("2026-02-29T00:00:00Z"), Err(TimeTextError::Malformed));
+    }
+
+    #[test]
+    fn durations_add_their_parts() {
+        for (text, expected) in [
+            ("0", 0),
+            ("-0", 0),
+            ("1h30m", 5_400 * SECOND),
+            ("-1.5s", -1_500_000_000),
+            (".5s", 500_000_000),
+            ("1.s", SECOND),
+            ("1s1s", 2 * SECOND),
+            ("1ms2us3ns4\u{b5}s", 1_006_003),
+            ("0.0000000019s", 1),
+            ("9223372036854775807ns", i128::from(i64::MAX)),
+        ] {
+            assert_eq!(parse_duration(text), Ok(Duration(expected)), "{text}");
+        }
+        for text in ["", "-", "1", "s", ".s", "1.5", "1 s", "1d", "--1s", "1s-1s", "00"] {
+            assert_eq!(parse_duration(text), Err(TimeTextError::Malformed), "{text}");
+        }
+        let digits = "9".repeat(10_000);
+        for text in ["9223372036854775808ns", "2562048h", &format!("{digits}s")] {
+            assert_eq!(parse_duration(text), Err(TimeTextError::OutOfRange), "{text}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+"""The command, started as a user starts it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+DEFINITIONS = str(resources.files("tidegate.samples") / "definitions.yaml")
+TRAFFIC = str(resources.files("tidegate.samples") / "traffic.jsonl.gz")
+
+
+def run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "tidegate", *arguments],
+        input=stdin,
+        capture_output=True,
+        check=False,
+    )
+
+
+def test_check_accepts_the_sample_definitions() -> None:
+    """Good definitions: a count of what is in them and exit code 0."""
+    done = run("check", DEFINITIONS)
+    assert done.returncode == 0
+    assert b"7 actions, 3 entities, 3 mitigations, 5 policies, 2 lists" in done.stdout
+
+
+def test_check_points_at_what_is_wrong(tmp_path: Path) -> None:
+    """Bad definitions: every finding with its line, and exit code 1."""
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(
+        "apiVersion: tidegate/v1\nactions:\n  - name: A\n    expression: request.pth == 1\n"
+    )
+    done = run("check", str(bad))
+    assert done.returncode == 1
+    assert b"request.path" in done.stderr
+    report = json.loads(run("check", str(bad), "--json").stdout)
+    assert report["ok"] is False
+    assert report["errors"][0]["line"] == 4
+
+
+def test_check_of_an_expression_gives_type_and_cost() -> None:
+    """An expression alone is checked against the field model."""
+    report = json.loads(run("check", "-e", 'request.path.startsWith("/a")', "--json").stdout)
+    assert report["type"] == "bool"
+    assert report["fields"] == ["request.path"]
+
+
+def test_wrong_calls_exit_with_2() -> None:
+    """A call that makes no sense is told so, with exit code 2."""
+    assert run("check").returncode == 2
+    assert run("decide", "no-such-file.yaml").returncode == 2
+    assert run("no-such-command").returncode == 2
+
+
+def test_fmt_prints_the_canonical_layout() -> None:
+    """Formatting goes to standard output, and --check only answers."""
+    assert run("fmt", "-e", "a&&( b )").stdout == b"a && b\n"
+    assert run("fmt", "-", stdin=b"a&&b\n").stdout == b"a && b\n"
+    assert run("fmt", "-e", "a&&b", "--check").returncode == 1
+    assert run("fmt", "-e", "a && b", "--check").returncode == 0
+
+
+def test_eval_prints_a_value_a_line() -> None:
+    """One expression over JSON lines from standard input, errors among the values."""
+    events = b'{"fields":{"n":"4"}}\n\n{"fields":{"n":"four"}}\n'
+    done = run("eval", 'int(fields["n"]) * 2', "--json", stdin=events)
+    first, second = (json.loads(line) for line in done.stdout.splitlines())
+    assert first == {"line": 1, "value": 8}
+    assert (second["line"], second["error"]) == (3, "invalid_argument")
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_decide_reads_gzip_and_plain_from_file_and_standard_input(
+    tmp_path: Path, packed: bool
+) -> None:
+    """The same events give the same decisions however they come."""
+    content = gzip.decompress(Path(TRAFFIC).read_bytes())
+    file = tmp_path / "events"
+    file.write_bytes(gzip.compress(content) if packed else content)
+    from_file = run("decide", DEFINITIONS, str(file), "--json")
+    from_stdin = run("decide", DEFINITIONS, "--json", stdin=file.read_bytes())
+    assert from_file.returncode == 0
+    assert len(from_file.stdout.splitlines()) == 1_000
+    assert from_stdin.stdout == from_file.stdout
+
+
+def test_decide_tells_refused_lines_and_goes_on() -> None:
+    """A bad line is named and counted; the others are decided; the exit code says so."""
+    done = run(
+        "decide",
+        DEFINITIONS,
+        "--summary",
+        "--json",
+        stdin=b'{"fields":{}}\nnonsense\n{"fields":{}}\n',
+    )
+    assert done.returncode == 1
+    assert b"line 2" in done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["events"] == 2
+    assert summary["refused"] == {"invalid-event": 1}
+
+
+def test_evaluators_give_the_same_summary() -> None:
+    """The sample traffic has one answer."""
+    summaries = []
+    for evaluator in ("native", "reference"):
+        summary = json.loads(
+            run(
+                "decide", DEFINITIONS, TRAFFIC, "--summary", "--json", "--evaluator", evaluator
+            ).stdout
+        )
+        del summary["seconds"]
+        summaries.append(summary)
+    assert summaries[0] == summaries[1]
+    assert all(summaries[0]["outcomes"].values())
+
+
+def test_explain_shows_values_and_windows() -> None:
+    """The explanation of a line names the clause, the window and the values seen."""
+    done = run("explain", DEFINITIONS, TRAFFIC, "--line", "500")
+    assert done.returncode == 0
+    assert b"request." in done.stdout
+
+
+def test_demo_shows_summary_and_one_block() -> None:
+    """What `make run` runs."""
+    done = run("demo")
+    assert done.returncode == 0
+    assert b"1,000 events" in done.stdout
+    assert b"was blocked" in done.stdout
