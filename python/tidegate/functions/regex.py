@@ -15,6 +15,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from tidegate.functions import failures
+from tidegate.functions.automaton import Automaton, clip
 from tidegate.functions.bounded import BoundedText
 from tidegate.functions.registry import overload
 from tidegate.functions.text import strings_in
@@ -22,7 +23,7 @@ from tidegate.language.regex import Regex, parse
 from tidegate.values import OptionalValue, utf8_length
 
 if TYPE_CHECKING:
-    from tidegate.functions.automaton import Automaton, Span
+    from tidegate.functions.automaton import Span
     from tidegate.values import Charge
 
 
@@ -33,15 +34,7 @@ def _parsed(pattern: str) -> Regex:
         raise failures.invalid_argument("the pattern is no regular expression") from error
 
 
-def clip(subject: str) -> str:
-    from tidegate.functions.automaton import clip
-
-    return clip(subject)
-
-
 def _automaton(pattern: str) -> Automaton:
-    from tidegate.functions.automaton import Automaton
-
     return Automaton(_parsed(pattern))
 
 
