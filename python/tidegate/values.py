@@ -316,14 +316,18 @@ _ORDERED = ("bool", "string", "bytes", "timestamp", "duration")
 def compare(left: Any, right: Any) -> int | None:
     """Negative, zero or positive as ``left`` is below, at or above ``right``.
 
-    Numbers compare as real numbers across kinds; strings by code points, bytes by
-    bytes, false before true.  None when there is no order: one is NaN.
+    Integers compare exactly; an integer beside a double counts as the double nearest to
+    it (ties to even), as published engines do, so 2**63 - 1 is not below 2.0**63, though
+    unequal to it.  Strings compare by code points, bytes by bytes, false before true.
+    None when there is no order: one is NaN.
 
     Raises:
         TypeError: values of these kinds have no order at all.
     """
-    kinds = {kind_of(left), kind_of(right)}
-    if not (is_number(left) and is_number(right)) and not (len(kinds) == 1 and kinds & {*_ORDERED}):
+    if is_number(left) and is_number(right):
+        if isinstance(left, float) or isinstance(right, float):
+            left, right = float(left), float(right)
+    elif kind_of(left) != kind_of(right) or kind_of(left) not in _ORDERED:
         raise TypeError("values of these kinds have no order")
     if left < right:
         return -1

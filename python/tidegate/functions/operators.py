@@ -19,7 +19,6 @@ from tidegate.values import (
     UInt,
     compare,
     equal,
-    map_key,
     utf8_length,
 )
 
@@ -322,9 +321,6 @@ def is_in_list(value: Any, elements: list[Any], *, charge: Charge) -> bool:
 def is_in_map(key: Any, entries: Map) -> bool:
     """``"a" in {"a": 1}``: whether the map has the key; a total map tells what is there.
 
-    A double that is no integer is in no map; what can never be a key is
-    ``no_such_overload``.
+    What can be no key is in no map.
     """
-    if map_key(key) is None and not isinstance(key, float):
-        raise failures.no_such_overload("values of this kind are no keys of a map")
     return key in entries
