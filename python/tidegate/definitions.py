@@ -1,0 +1,45 @@
+"""Definitions from files: the only part of them that touches the file system."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tidegate.policy.document import read_document
+from tidegate.policy.document.tree import MAX_BYTES
+
+if TYPE_CHECKING:
+    from tidegate.policy.compile import Compilation
+    from tidegate.policy.model import Definitions
+
+Source: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
+
+
+def load_definitions(source: Source) -> Definitions:
+    """Definitions from a YAML or JSON file, or from plain data of the same shape.
+
+    Args:
+        source: a path, or a mapping as a parsed document would be.
+
+    Raises:
+        DefinitionsError: the document is refused; ``diagnostics`` has every finding, with
+            JSON pointer, line and column.
+        OSError: the file cannot be read.
+    """
+    return load_compiled(source).compiled.source
+
+
+def load_compiled(source: Source) -> Compilation:
+    """As :func:`load_definitions`, with the compiled form and the warnings.
+
+    Raises:
+        DefinitionsError: the document is refused.
+        OSError: the file cannot be read.
+    """
+    if isinstance(source, Mapping):
+        return read_document(source)
+    with Path(os.fspath(source)).open("rb") as file:
+        # One byte more than may be given is enough to refuse it.
+        return read_document(file.read(MAX_BYTES + 1))

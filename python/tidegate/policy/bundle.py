@@ -1,0 +1,119 @@
+"""Compiled definitions as the JSON that the native engine is built from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import orjson
+
+from tidegate.language import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tidegate.language.checker import CheckedExpression
+    from tidegate.policy.compiled import (
+        CompiledClause,
+        CompiledDefinitions,
+        CompiledEntity,
+        CompiledMitigation,
+        CompiledPolicy,
+        CompiledWindow,
+    )
+
+VERSION = 1
+
+
+def bundle(compiled: CompiledDefinitions) -> bytes:
+    """The whole set as JSON; objects refer to each other by position."""
+    return orjson.dumps(
+        {
+            "version": VERSION,
+            "tenant": str(compiled.tenant),
+            "revision": compiled.revision,
+            "limits": attrs.asdict(compiled.limits),
+            "fields": {name: str(type_) for name, type_ in compiled.fields.items()},
+            "lists": {name: attrs.asdict(named) for name, named in compiled.lists.items()},
+            "trusted_proxies": list(compiled.trusted_proxies),
+            "max_keys": compiled.max_keys,
+            "actions": [
+                {"slug": each.slug, "expression": canonical.to_json(each.expression)}
+                for each in compiled.actions
+            ],
+            "entities": [_entity(each) for each in compiled.entities],
+            "mitigations": [_mitigation(each) for each in compiled.mitigations],
+            "policies": _policies(compiled),
+        }
+    )
+
+
+def _entity(entity: CompiledEntity) -> dict[str, Any]:
+    return {
+        "slug": entity.slug,
+        "id": entity.id,
+        "priority": entity.priority,
+        "on_missing_key": entity.on_missing_key,
+        "match_expression": _optional(entity.match),
+        "key_fields": [canonical.to_json(each) for each in entity.key_fields],
+    }
+
+
+def _mitigation(mitigation: CompiledMitigation) -> dict[str, Any]:
+    block, challenge = mitigation.block, mitigation.challenge
+    return {
+        "slug": mitigation.slug,
+        "mode": mitigation.mode,
+        "ttl_seconds": mitigation.ttl_seconds,
+        "challenge": attrs.asdict(challenge) if challenge else None,
+        "block": attrs.asdict(block) if block else None,
+    }
+
+
+def _policies(compiled: CompiledDefinitions) -> list[dict[str, Any]]:
+    places = {
+        "actions": _places(compiled.actions),
+        "entities": _places(compiled.entities),
+        "mitigations": _places(compiled.mitigations),
+    }
+    return [_policy(each, places) for each in compiled.policies]
+
+
+def _places(objects: tuple[Any, ...]) -> dict[str, int]:
+    return {each.slug: at for at, each in enumerate(objects)}
+
+
+def _policy(policy: CompiledPolicy, places: Mapping[str, dict[str, int]]) -> dict[str, Any]:
+    return {
+        "slug": policy.slug,
+        "id": policy.id,
+        "expression": _optional(policy.expression),
+        "clauses": [_clause(each, places) for each in policy.clauses],
+    }
+
+
+def _clause(clause: CompiledClause, places: Mapping[str, dict[str, int]]) -> dict[str, Any]:
+    live = clause.enabled
+    return {
+        "name": clause.name,
+        "enabled": live,
+        "expression": _optional(clause.expression) if live else None,
+        "actions": [places["actions"][slug] for slug in clause.actions] if live else [],
+        "entity": places["entities"][clause.entity] if live and clause.entity else None,
+        "mitigation": places["mitigations"][clause.mitigation.slug] if clause.mitigation else None,
+        "window": _window(clause.window) if live and clause.window else None,
+        "final": clause.final,
+    }
+
+
+def _window(window: CompiledWindow) -> dict[str, Any]:
+    return {
+        "duration_seconds": window.duration_seconds,
+        "threshold": window.threshold,
+        "measure": window.measure,
+        "field": _optional(window.field),
+    }
+
+
+def _optional(expression: CheckedExpression | None) -> dict[str, Any] | None:
+    return None if expression is None else canonical.to_json(expression)

@@ -1,0 +1,83 @@
+"""Definitions documents: YAML or JSON text, or plain data, to definitions and back.
+
+A document is refused as a whole or not at all, with every finding at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tidegate.language.diagnostics import Source
+from tidegate.policy.compile import compile_all
+from tidegate.policy.document.checks import check_whole
+from tidegate.policy.document.json_text import compose_json
+from tidegate.policy.document.positions import at_offset, locate
+from tidegate.policy.document.reader import read_tree
+from tidegate.policy.document.tree import (
+    MAX_BYTES,
+    UnreadableDocumentError,
+    from_python,
+    unreadable,
+)
+from tidegate.policy.document.writer import to_document
+from tidegate.policy.document.yaml_text import compose_yaml
+from tidegate.policy.findings import Finding, refuse
+
+if TYPE_CHECKING:
+    from tidegate.policy.compile import Compilation
+    from tidegate.policy.document.tree import Node
+
+__all__ = ["Finding", "read_document", "to_document"]
+
+
+def read_document(document: str | bytes | Mapping[str, Any]) -> Compilation:
+    """Read, check and compile a document.
+
+    Args:
+        document: YAML text, JSON text (it begins with ``{``), either as UTF-8 bytes,
+            or plain data of the same shape.
+
+    Returns:
+        The compiled definitions (``.compiled``, the model in ``.compiled.source``) and
+        the warnings among ``.findings``.
+
+    Raises:
+        DefinitionsError: with every error, and its place where there is text.
+    """
+    source: Source | None = None
+    try:
+        if isinstance(document, Mapping):
+            root = from_python(document)
+        else:
+            text = _decode(document)
+            source = Source(text)
+            root = compose_json(text) if text.lstrip()[:1] == "{" else compose_yaml(text)
+    except UnreadableDocumentError as error:
+        raise refuse([at_offset(error.finding, source)]) from None
+    return _read(root, source)
+
+
+def _decode(document: str | bytes) -> str:
+    try:
+        text = document if isinstance(document, str) else document.decode("utf-8")
+        size = len(text.encode("utf-8"))
+    except UnicodeError:
+        raise unreadable("invalid-encoding", "the document is not UTF-8") from None
+    if size > MAX_BYTES:
+        raise unreadable("document-too-large", f"more than {MAX_BYTES} bytes")
+    return text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
+
+
+def _read(root: Node, source: Source | None) -> Compilation:
+    reading = read_tree(root)
+    compilation = compile_all(reading.definitions)
+    # What could not be read was replaced by a stand-in, about which nothing more is said.
+    known = {finding.pointer for finding in reading.findings}
+    later = [*check_whole(reading.definitions), *compilation.findings]
+    findings = reading.findings + [each for each in later if each.pointer not in known]
+    if any(each.severity == "error" for each in findings):
+        raise refuse(locate(findings, root, source))
+    return attrs.evolve(compilation, findings=tuple(locate(findings, root, source)))

@@ -1,0 +1,119 @@
+"""What holds between the members of a document: names, references, sensible combinations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from tidegate.evaluation.addresses import parse_range
+from tidegate.language.diagnostics import nearest, quote
+from tidegate.policy.findings import Finding, pointer_to
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tidegate.policy.model import Clause, Definitions, Mitigation, NamedList, Window
+
+SECTIONS = ("lists", "actions", "entities", "mitigations", "policies")
+MAX_ENTRY_FINDINGS = 20
+"""Bad entries of one list that are shown; the first few tell what is wrong with the rest."""
+
+
+def check_whole(definitions: Definitions) -> Iterator[Finding]:
+    """Every finding about the document as a whole; expressions are not looked at."""
+    for section in SECTIONS:
+        yield from _unique(section, getattr(definitions, section))
+    for at, each in enumerate(definitions.lists):
+        yield from _entries(each, f"/lists/{at}/entries")
+    for at, mitigation in enumerate(definitions.mitigations):
+        yield from _mode(mitigation, f"/mitigations/{at}")
+    known = {section: [each.slug for each in getattr(definitions, section)] for section in SECTIONS}
+    for at, policy in enumerate(definitions.policies):
+        yield from _clause_names(policy.clauses, f"/policies/{at}/clauses")
+        for number, clause in enumerate(policy.clauses):
+            pointer = f"/policies/{at}/clauses/{number}"
+            yield from _references(clause, known, pointer)
+            if clause.window is not None:
+                yield from _window(clause, clause.window, f"{pointer}/window")
+
+
+def _unique(section: str, objects: tuple[Any, ...]) -> Iterator[Finding]:
+    if not objects:
+        return
+    identifier = next(name for name in objects[0].__slots__ if name.endswith("_id"))
+    codes = {"slug": "duplicate-slug", "name": "duplicate-name", identifier: "duplicate-id"}
+    for member, code in codes.items():
+        seen: dict[str, int] = {}
+        for at, each in enumerate(objects):
+            value = getattr(each, member)
+            if value and seen.setdefault(value, at) != at:
+                first = f"/{section}/{seen[value]}"
+                message = f"{quote(value)} is already the {_noun(member)} of `{first}`"
+                yield Finding(code, message, f"/{section}/{at}/{member}")
+
+
+def _noun(member: str) -> str:
+    return "id" if member.endswith("_id") else member
+
+
+def _entries(named: NamedList, pointer: str) -> Iterator[Finding]:
+    if named.kind == "ip":
+        bad = [at for at, entry in enumerate(named.entries) if entry and parse_range(entry) is None]
+        for at in bad[:MAX_ENTRY_FINDINGS]:
+            message = f"{quote(named.entries[at])} is no address and no network"
+            yield Finding("invalid-address", message, pointer_to(pointer, at))
+        if len(bad) > MAX_ENTRY_FINDINGS:
+            message = f"{len(bad) - MAX_ENTRY_FINDINGS} more entries are no address and no network"
+            yield Finding("invalid-address", message, pointer)
+    repeated = [entry for entry, times in Counter(named.entries).items() if times > 1]
+    if repeated:
+        message = f"{len(repeated)} entries are repeated, the first is {quote(repeated[0])}"
+        yield Finding("duplicate-entries", message, pointer, severity="warning")
+
+
+def _mode(mitigation: Mitigation, pointer: str) -> Iterator[Finding]:
+    for member, mode in (("challenge", "Challenge"), ("block", "Block")):
+        if getattr(mitigation, member) is not None and mitigation.mode != mode:
+            message = f"`{member}` has no meaning for a mitigation of mode `{mitigation.mode}`"
+            hint = f"set `mode: {mode}` or leave `{member}` out"
+            yield Finding("misplaced-member", message, f"{pointer}/{member}", hint=hint)
+
+
+def _clause_names(clauses: tuple[Clause, ...], pointer: str) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for at, clause in enumerate(clauses):
+        if clause.name in seen and clause.name:
+            message = f"another clause of the policy is already named {quote(clause.name)}"
+            yield Finding("duplicate-name", message, f"{pointer}/{at}/name")
+        seen.add(clause.name)
+
+
+def _references(clause: Clause, known: dict[str, list[str]], pointer: str) -> Iterator[Finding]:
+    for at, action in enumerate(clause.actions):
+        yield from _reference(action, "actions", known, f"{pointer}/actions/{at}")
+    for section, member in (("entities", "entity"), ("mitigations", "mitigation")):
+        yield from _reference(getattr(clause, member), section, known, f"{pointer}/{member}")
+
+
+def _reference(
+    slug: str | None, section: str, known: dict[str, list[str]], pointer: str
+) -> Iterator[Finding]:
+    if slug and slug not in known[section]:
+        meant = nearest(slug, known[section])
+        hint = f"did you mean `{meant}`?" if meant else None
+        message = f"no such object in `{section}`: {quote(slug)}"
+        yield Finding("missing-reference", message, pointer, hint=hint)
+
+
+def _window(clause: Clause, window: Window, pointer: str) -> Iterator[Finding]:
+    if clause.entity is None:
+        hint = "add `entity`: a window counts the events of one actor"
+        yield Finding("window-without-entity", "a window needs an entity", pointer, hint=hint)
+    if window.measure == "distinct" and window.field is None:
+        hint = "`field` is the expression whose values are counted"
+        message = "`field` is missing for measure `distinct`"
+        yield Finding("missing-member", message, pointer, hint=hint)
+    if window.measure == "count" and window.field is not None:
+        hint = "set `measure: distinct` or leave `field` out"
+        message = "`field` has no meaning for measure `count`"
+        yield Finding("misplaced-member", message, f"{pointer}/field", hint=hint)

@@ -1,0 +1,74 @@
+"""Texts with a form of their own: header, origin, URL, identifier.
+
+Each function gives what is wrong with a text, or None.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+from uuid import UUID
+
+MAX_HEADER_VALUE = 4 * 1024
+MAX_URL = 2 * 1024
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
+_VISIBLE = re.compile(r"[!-~](?:[ -~]*[!-~])?")
+_HOST = re.compile(r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\])")
+
+HOP_BY_HOP = frozenset(
+    {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection"}
+    | {"te", "trailer", "trailers", "transfer-encoding", "upgrade"}
+)
+"""They belong to one connection, not to the answer (RFC 9110, section 7.6.1)."""
+RESERVED_HEADERS = frozenset(
+    {"host", "content-length", "content-encoding", "authorization", "cookie", "set-cookie"}
+    | {"x-service-api-key"}
+)
+"""They would change the framing of the answer, or carry or forge a credential."""
+
+
+def header_problem(name: str, value: str) -> str | None:
+    """Why a response header cannot be sent."""
+    if not _TOKEN.fullmatch(name):
+        return "a header name must be a token of at most 64 characters"
+    if name.lower() in HOP_BY_HOP:
+        return "a hop-by-hop header cannot be set"
+    if name.lower() in RESERVED_HEADERS:
+        return "this header cannot be set by a block answer"
+    if len(value) > MAX_HEADER_VALUE:
+        return f"a header value has at most {MAX_HEADER_VALUE} characters"
+    if value and not _VISIBLE.fullmatch(value):
+        return "a header value must be visible ASCII, without blanks at its ends"
+    return None
+
+
+def url_problem(text: str) -> str | None:
+    """Why a text is no absolute http or https URL."""
+    if len(text) > MAX_URL or not _VISIBLE.fullmatch(text) or " " in text or "\\" in text:
+        return "not an absolute http or https URL"
+    try:
+        parts = urlsplit(text)
+        port_is_fine = parts.port is None or parts.port > 0
+    except ValueError:
+        return "not an absolute http or https URL"
+    if parts.scheme not in ("http", "https") or "@" in parts.netloc or not port_is_fine:
+        return "not an absolute http or https URL"
+    host = parts.netloc.rpartition(":")[0] if parts.port is not None else parts.netloc
+    return None if _HOST.fullmatch(host) else "not an absolute http or https URL"
+
+
+def origin_problem(text: str) -> str | None:
+    """Why a text is no origin."""
+    problem = url_problem(text)
+    if problem is not None or text.count("/") != 2 or "?" in text or "#" in text:
+        return "not an origin such as `https://shop.example`"
+    return None
+
+
+def identifier_problem(text: str) -> str | None:
+    """Why a text is no UUID."""
+    try:
+        is_usual = str(UUID(text)) == text.lower()
+    except ValueError:
+        is_usual = False
+    return None if is_usual else "not a UUID"

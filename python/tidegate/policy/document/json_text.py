@@ -1,0 +1,127 @@
+"""JSON text to a tree with positions: strict RFC 8259."""
+
+from __future__ import annotations
+
+import re
+from json import JSONDecodeError, decoder
+from typing import Any
+
+from tidegate.policy.document.tree import Mapping, Node, NodeCount, Scalar, Sequence, unreadable
+
+_BLANK = re.compile(r"[ \t\r\n]*")
+# Bounded, so that no text makes a number that takes long to convert.
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,3})?(?![0-9.eE])")
+_WORDS = {"true": True, "false": False, "null": None}
+# Not in the stubs: the string reader of the standard library, which says where it ended.
+_scan: Any = decoder.scanstring  # type: ignore[attr-defined]
+
+
+def compose_json(text: str) -> Node:
+    """The tree of a JSON text.
+
+    Raises:
+        UnreadableDocumentError: it is no JSON, or is past a limit.
+    """
+    reader = _Reader(text)
+    node = reader.value(0)
+    reader.skip_blank()
+    if reader.at != len(text):
+        raise reader.expected("the end of the document")
+    return node
+
+
+class _Reader:
+    """Recursive descent; the depth limit bounds the recursion."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self._count = NodeCount()
+
+    def skip_blank(self) -> None:
+        blank = _BLANK.match(self.text, self.at)
+        self.at = blank.end() if blank else self.at
+
+    def expected(self, what: str) -> Exception:
+        return unreadable("invalid-json", f"expected {what}", self.at)
+
+    def value(self, depth: int) -> Node:
+        self.skip_blank()
+        self._count.add(depth, self.at)
+        match self.text[self.at : self.at + 1]:
+            case "{":
+                return self._object(depth)
+            case "[":
+                return self._array(depth)
+            case '"':
+                return self._string()
+        return self._number_or_word()
+
+    def _object(self, depth: int) -> Mapping:
+        start = self.at
+        entries: list[tuple[Scalar, Node]] = []
+        if not self._open("}"):
+            while True:
+                self.skip_blank()
+                if self.text[self.at : self.at + 1] != '"':
+                    raise self.expected("a member's name in double quotes")
+                name = self._string()
+                self._require(":")
+                entries.append((name, self.value(depth + 1)))
+                if self._is_last("}"):
+                    break
+        return Mapping(tuple(entries), start, self.at)
+
+    def _array(self, depth: int) -> Sequence:
+        start = self.at
+        items: list[Node] = []
+        if not self._open("]"):
+            while True:
+                items.append(self.value(depth + 1))
+                if self._is_last("]"):
+                    break
+        return Sequence(tuple(items), start, self.at)
+
+    def _open(self, closing: str) -> bool:
+        """Step over the opening bracket; whether the closing one follows at once."""
+        self.at += 1
+        self.skip_blank()
+        if self.text[self.at : self.at + 1] != closing:
+            return False
+        self.at += 1
+        return True
+
+    def _is_last(self, closing: str) -> bool:
+        self.skip_blank()
+        follows = self.text[self.at : self.at + 1]
+        if follows not in (",", closing) or not follows:
+            raise self.expected(f"`,` or `{closing}`")
+        self.at += 1
+        return follows == closing
+
+    def _require(self, sign: str) -> None:
+        self.skip_blank()
+        if self.text[self.at : self.at + 1] != sign:
+            raise self.expected(f"`{sign}`")
+        self.at += 1
+
+    def _string(self) -> Scalar:
+        start = self.at
+        try:
+            value, self.at = _scan(self.text, start + 1, True)
+        except JSONDecodeError as error:
+            raise unreadable("invalid-json", error.msg.lower(), error.pos) from None
+        return Scalar(value, start, self.at, "double")
+
+    def _number_or_word(self) -> Scalar:
+        start = self.at
+        for word, value in _WORDS.items():
+            if self.text.startswith(word, start):
+                self.at += len(word)
+                return Scalar(value, start, self.at, "plain")
+        number = _NUMBER.match(self.text, start)
+        if number is None:
+            raise self.expected("a value")
+        self.at = number.end()
+        is_integer = number[1] is None and number[2] is None
+        return Scalar(int(number[0]) if is_integer else float(number[0]), start, self.at, "plain")

@@ -1,0 +1,125 @@
+"""Single members against their shapes: what fits, what is wrong, what stands in for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from tidegate.evaluation.addresses import parse_range
+from tidegate.language.diagnostics import nearest, quote
+from tidegate.policy import shapes
+from tidegate.policy.document.forms import identifier_problem, origin_problem, url_problem
+from tidegate.policy.document.tree import Mapping, Node, Scalar, Sequence
+from tidegate.policy.slugs import form_of_slug, is_slug
+
+STAND_IN_ID = "00000000-0000-0000-0000-000000000000"
+
+
+def text_problem(shape: shapes.Shape, text: str) -> tuple[str, str] | None:
+    """Why a text does not fit a shape: code and message; None when it fits."""
+    message: str | None = None
+    match shape:
+        case shapes.Text():
+            return _plain_text_problem(shape, text)
+        case shapes.Choice(values=values) if text not in values:
+            return "unknown-value", f"unknown value {quote(text)}, known are {', '.join(values)}"
+        case shapes.Slug(kind=kind) if not is_slug(text, kind):
+            return "invalid-slug", f"{quote(text)} is no slug: {form_of_slug(kind)}"
+        case shapes.Expression() if not text.strip():
+            return "empty-expression", "the expression is empty"
+        case shapes.Network() if parse_range(text) is None:
+            return "invalid-address", f"{quote(text)} is no address and no network"
+        case shapes.Identifier():
+            message = identifier_problem(text)
+        case shapes.Origin():
+            message = origin_problem(text)
+        case shapes.UrlTemplate():
+            message = url_problem(text)
+    if message is None:
+        return None
+    code = "invalid-identifier" if isinstance(shape, shapes.Identifier) else "invalid-url"
+    return code, f"{quote(text)} is {message}"
+
+
+def _plain_text_problem(shape: shapes.Text, text: str) -> tuple[str, str] | None:
+    if len(text) < shape.minimum:
+        return "empty-text", "the text is empty"
+    if len(text) > shape.maximum:
+        return "too-long", f"{len(text)} characters, at most {shape.maximum} may be given"
+    allowed = "\n\t" if shape.multiline else ""
+    if shape.printable and not all(each.isprintable() or each in allowed for each in text):
+        return "invalid-text", "the text has a control character"
+    return None
+
+
+def hint_for(shape: shapes.Shape, text: str) -> str | None:
+    """How to mend a text that does not fit."""
+    if isinstance(shape, shapes.Choice):
+        meant = nearest(text, shape.values) or nearest(text.capitalize(), shape.values)
+        return f"did you mean `{meant}`?" if meant else None
+    return None
+
+
+def is_null(node: Node) -> bool:
+    """Whether a member was left empty, which is the same as left out."""
+    return isinstance(node, Scalar) and node.value is None
+
+
+WANTED: dict[type, str] = {
+    shapes.Text: "text",
+    shapes.Identifier: "a UUID in quotes",
+    shapes.Slug: "a slug",
+    shapes.Boolean: "`true` or `false`",
+    shapes.Integer: "an integer",
+    shapes.Number: "a number",
+    shapes.Choice: "text",
+    shapes.Expression: "the text of an expression",
+    shapes.Reference: "the slug of an object",
+    shapes.Network: "an address or network as text",
+    shapes.Origin: "an origin as text",
+    shapes.UrlTemplate: "a URL as text",
+}
+
+
+def kind_of(node: Node) -> str:
+    """What a node is, for messages."""
+    match node:
+        case Mapping():
+            return "an object"
+        case Sequence():
+            return "a list"
+        case Scalar(value=bool()):
+            return "a bool"
+        case Scalar(value=int() | float()):
+            return "a number"
+        case Scalar(value=None):
+            return "nothing"
+    return "text"
+
+
+def stand_in(shape: shapes.Shape) -> Any:
+    """A value of the right type for a member that could not be read."""
+    match shape:
+        case shapes.Boolean():
+            return False
+        case shapes.Integer(minimum=minimum) | shapes.Number(minimum=minimum):
+            return minimum
+        case shapes.Many():
+            return ()
+        case shapes.Identifier():
+            return STAND_IN_ID
+        case shapes.Choice(values=values):
+            return values[0]
+        case shapes.Part(type=model):
+            return _stand_in_object(model)
+    return ""
+
+
+def _stand_in_object(model: Any) -> Any:
+    required = {
+        name: stand_in(shapes.shape_of(attribute))
+        for name, attribute in shapes.members(model).items()
+        if attribute.default is attrs.NOTHING
+    }
+    return model(**required)

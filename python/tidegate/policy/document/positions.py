@@ -1,0 +1,121 @@
+"""Where a place in a value lies in the text of the document.
+
+The value of a quoted, folded or indented scalar is not a slice of the document.  The two are
+walked side by side: white space in the value stands for any white space in the
+document, an escape for the character it makes.  That is exact for plain, quoted and
+literal scalars, and for folded ones up to where words were joined.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tidegate.language.ast import Span
+from tidegate.language.diagnostics import Source
+from tidegate.policy.document.tree import Scalar, find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tidegate.policy.document.tree import Node
+    from tidegate.policy.findings import Finding
+
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}"
+    r"|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[^\n])"
+)
+_BLOCK_HEADER = re.compile(r"[|>][^\n]*\n?")
+_BLANKS = " \t\r\n"
+_LONGEST = 64 * 1024
+"""In a longer scalar a finding points at its beginning; no expression is that long."""
+
+
+def locate(findings: Iterable[Finding], root: Node, source: Source | None) -> list[Finding]:
+    """The findings with line, column and excerpt, in the order of the document."""
+    if source is None:
+        return list(findings)
+    placed = [(_place(each, root, source.text), each) for each in findings]
+    placed.sort(key=lambda pair: pair[0].start)
+    return [_at(each, span, source) for span, each in placed]
+
+
+def at_offset(finding: Finding, source: Source | None) -> Finding:
+    """A finding that knows its offset only, with line, column and excerpt."""
+    if source is None or finding.offset is None:
+        return finding
+    return _at(finding, Span(finding.offset, finding.offset + 1), source)
+
+
+def _at(finding: Finding, span: Span, source: Source) -> Finding:
+    position = source.position(span.start)
+    return attrs.evolve(
+        finding,
+        line=position.line,
+        column=position.column,
+        excerpt=source.excerpt(span),
+        offset=span.start,
+    )
+
+
+def _place(finding: Finding, root: Node, text: str) -> Span:
+    if finding.offset is not None:
+        return Span(finding.offset, finding.offset + 1)
+    node = find(root, finding.pointer)
+    if node is None or node.start is None or node.end is None:
+        return Span(0, 1)
+    if finding.span is None or not isinstance(node, Scalar) or len(str(node.value)) > _LONGEST:
+        return Span(node.start, node.end)
+    offsets = document_offsets(node, text)
+    last = len(offsets) - 1
+    start = offsets[min(finding.span.start, last)]
+    return Span(start, offsets[min(max(finding.span.end - 1, finding.span.start), last)] + 1)
+
+
+def document_offsets(node: Scalar, text: str) -> list[int]:
+    """For each code point of a scalar's value, and its end, an offset in the document."""
+    if node.start is None or node.end is None or not isinstance(node.value, str):
+        return [0]
+    at = _first(node, text, node.start)
+    offsets: list[int] = []
+    for character in node.value:
+        at = _skip_to(character, node, text, at)
+        offsets.append(min(at, node.end))
+        at += _width(character, node, text, at)
+    offsets.append(min(at, node.end))
+    return offsets
+
+
+def _first(node: Scalar, text: str, start: int) -> int:
+    """Past the opening quote, or the header line of a block scalar."""
+    if node.style in ("single", "double"):
+        return start + 1
+    header = _BLOCK_HEADER.match(text, start) if node.style in ("literal", "folded") else None
+    return header.end() if header else start
+
+
+def _skip_to(character: str, node: Scalar, text: str, at: int) -> int:
+    """Past what stands in the document but not in the value: indentation and folds."""
+    if character in _BLANKS:
+        return at
+    while at < len(text) and (text[at] in _BLANKS or _is_continuation(node, text, at)):
+        at += 1
+    return at
+
+
+def _is_continuation(node: Scalar, text: str, at: int) -> bool:
+    return node.style == "double" and text.startswith("\\\n", at)
+
+
+def _width(character: str, node: Scalar, text: str, at: int) -> int:
+    """How many code points of the document stand for one of the value."""
+    if node.style == "double" and text.startswith("\\", at):
+        escape = _ESCAPE.match(text, at)
+        return escape.end() - at if escape else 1
+    if node.style == "single" and character == "'":
+        return 2
+    if character in _BLANKS and text[at : at + 1] not in (*_BLANKS,):
+        return 0
+    return 1

@@ -1,0 +1,269 @@
+"""A tree to the model: every member by its shape, every finding at once.
+
+What cannot be read is reported and replaced by a stand-in, so that reading goes on and the
+rest of the document is checked as well; a model with stand-ins is never handed out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid5
+
+import attrs
+
+from tidegate.language.diagnostics import nearest, quote
+from tidegate.policy import shapes
+from tidegate.policy.document.forms import header_problem
+from tidegate.policy.document.members import (
+    WANTED,
+    hint_for,
+    is_null,
+    kind_of,
+    stand_in,
+    text_problem,
+)
+from tidegate.policy.document.tree import Mapping, Node, Scalar, Sequence
+from tidegate.policy.findings import Finding, pointer_to
+from tidegate.policy.model import API_VERSION, Clause, Definitions, Tenant
+from tidegate.policy.slugs import form_of_slug, slug_from_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping as AbstractMapping
+
+NAMESPACE = UUID("6f6f3a5e-3a0c-5d7e-9f5d-7d0b1e2c4a90")
+"""Root of the ids that are derived from slugs, so that a document need not write any."""
+_API_VERSION_MEMBER = "apiVersion"
+
+
+@attrs.frozen
+class _Member:
+    key: Node
+    value: Node
+
+
+@attrs.frozen
+class Reading:
+    """What came out of a tree: the model, and what was wrong on the way."""
+
+    definitions: Definitions
+    findings: list[Finding]
+
+
+def read_tree(root: Node) -> Reading:
+    """The definitions a tree holds, with every finding about single members."""
+    reader = _Reader()
+    return Reading(reader.definitions(root), reader.findings)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self._tenant_id = str(NAMESPACE)
+
+    def definitions(self, root: Node) -> Definitions:
+        members = self._members(root, "", "a definitions document")
+        self._api_version(members.pop(_API_VERSION_MEMBER, None))
+        tenant = None
+        if "tenant" in members:
+            tenant = self._object(Tenant, members["tenant"].value, "/tenant")
+        if tenant is not None:
+            self._tenant_id = tenant.tenant_id
+        made: Definitions = self._build(Definitions, members, "", ready={"tenant": tenant})
+        return made
+
+    def _api_version(self, member: _Member | None) -> None:
+        wanted = f"write `{_API_VERSION_MEMBER}: {API_VERSION}`"
+        if member is None:
+            self._report("missing-member", f"`{_API_VERSION_MEMBER}` is missing", "", hint=wanted)
+        elif not isinstance(member.value, Scalar) or member.value.value != API_VERSION:
+            pointer = f"/{_API_VERSION_MEMBER}"
+            self._report("unknown-version", "unknown version of the format", pointer, hint=wanted)
+
+    def _object(self, model: Any, node: Node, pointer: str) -> Any:
+        return self._build(model, self._members(node, pointer, "an object"), pointer)
+
+    def _members(self, node: Node, pointer: str, wanted: str) -> dict[str, _Member]:
+        """Members by name; the first of a repeated name counts."""
+        if not isinstance(node, Mapping):
+            self._wrong_type(wanted, node, pointer)
+            return {}
+        members: dict[str, _Member] = {}
+        for key, value in node.entries:
+            name = str(key.value)
+            if name in members:
+                place = pointer_to(pointer, name)
+                self._report("duplicate-member", f"{quote(name)} is given twice", place, at=key)
+            else:
+                members[name] = _Member(key, value)
+        return members
+
+    def _build(
+        self,
+        model: Any,
+        members: dict[str, _Member],
+        pointer: str,
+        ready: dict[str, Any] | None = None,
+    ) -> Any:
+        """An instance of a model class from its members, stand-ins where they cannot be read."""
+        known = shapes.members(model)
+        self._refuse_unknown(members, known, pointer)
+        values = dict(ready or {})
+        for name, attribute in known.items():
+            member = members.get(name)
+            if values.get(name) is None and member is not None and not is_null(member.value):
+                shape = shapes.shape_of(attribute)
+                values[name] = self._value(shape, member.value, pointer_to(pointer, name))
+        self._derive(model, values, pointer)
+        for name, attribute in known.items():
+            if values.get(name) is None:
+                values.pop(name, None)
+                if attribute.default is attrs.NOTHING:
+                    self._report("missing-member", f"`{name}` is missing", pointer)
+                    values[name] = stand_in(shapes.shape_of(attribute))
+        return model(**values)
+
+    def _refuse_unknown(
+        self, members: dict[str, _Member], known: AbstractMapping[str, Any], pointer: str
+    ) -> None:
+        for name in [each for each in members if each not in known]:
+            meant = nearest(name, known)
+            self._report(
+                "unknown-member",
+                f"unknown member {quote(name)}",
+                pointer_to(pointer, name),
+                at=members[name].key,
+                hint=f"did you mean `{meant}`?" if meant else "known are " + ", ".join(known),
+            )
+
+    def _derive(self, model: Any, values: dict[str, Any], pointer: str) -> None:
+        """Fill in what may be left out: slug, id, the name of a clause."""
+        if model is Clause:
+            values.setdefault("name", f"clause-{int(pointer.rpartition('/')[2]) + 1}")
+            return
+        known = shapes.members(model)
+        if "slug" not in known:
+            return
+        shape = shapes.shape_of(known["slug"])
+        kind = shape.kind if isinstance(shape, shapes.Slug) else ""
+        if "slug" not in values and values.get("name"):
+            values["slug"] = slug_from_name(values["name"], kind)
+            if not values["slug"]:
+                hint = f"give a `slug`: {form_of_slug(kind)}"
+                message = f"the name {quote(values['name'])} gives no slug"
+                self._report("invalid-slug", message, pointer_to(pointer, "name"), hint=hint)
+        identifier = next(name for name in known if name.endswith("_id"))
+        root = UUID(self._tenant_id)
+        values.setdefault(identifier, str(uuid5(root, f"{kind}/{values.get('slug', '')}")))
+
+    def _value(self, shape: shapes.Shape, node: Node, pointer: str) -> Any:
+        match shape:
+            case shapes.Part(type=model):
+                return self._object(model, node, pointer)
+            case shapes.Many():
+                return self._many(shape, node, pointer)
+            case shapes.Headers():
+                return self._headers(shape, node, pointer)
+            case shapes.Boolean():
+                return self._scalar(shape, node, pointer, bool)
+            case shapes.Integer() | shapes.Number():
+                return self._number(shape, node, pointer)
+        value = self._scalar(shape, node, pointer, str)
+        if value is None:
+            return stand_in(shape)
+        problem = text_problem(shape, value)
+        if problem is None:
+            return value.lower() if isinstance(shape, shapes.Identifier) else value
+        self._report(*problem, pointer, hint=hint_for(shape, value))
+        return stand_in(shape)
+
+    def _scalar(self, shape: shapes.Shape, node: Node, pointer: str, kind: type) -> Any:
+        if isinstance(node, Scalar) and isinstance(node.value, kind):
+            if not _has_lone_surrogate(node.value):
+                return node.value
+            self._report("invalid-text", "the text has a lone surrogate", pointer)
+            return None
+        self._wrong_type(WANTED[type(shape)], node, pointer, wants_text=kind is str)
+        return None if kind is str else stand_in(shape)
+
+    def _number(self, shape: shapes.Integer | shapes.Number, node: Node, pointer: str) -> Any:
+        value = node.value if isinstance(node, Scalar) else None
+        kinds = (int,) if isinstance(shape, shapes.Integer) else (int, float)
+        if isinstance(value, bool) or not isinstance(value, kinds):
+            self._wrong_type(WANTED[type(shape)], node, pointer)
+            return stand_in(shape)
+        if not shape.minimum <= value <= shape.maximum:
+            message = f"{value} is not between {shape.minimum} and {shape.maximum}"
+            self._report("out-of-range", message, pointer)
+            return stand_in(shape)
+        return value
+
+    def _many(self, shape: shapes.Many, node: Node, pointer: str) -> tuple[Any, ...]:
+        if not isinstance(node, Sequence):
+            self._wrong_type("a list", node, pointer)
+            return ()
+        if not shape.minimum <= len(node.items) <= shape.maximum:
+            allowed = f"from {shape.minimum} to {shape.maximum} may be given"
+            message = f"{len(node.items)} items, but {allowed}"
+            self._report("wrong-length", message, pointer)
+        kept = node.items[: shape.maximum]
+        values = tuple(
+            self._value(shape.item, item, pointer_to(pointer, at)) for at, item in enumerate(kept)
+        )
+        if shape.unique:
+            self._refuse_repeats(values, pointer)
+        return values
+
+    def _refuse_repeats(self, values: tuple[Any, ...], pointer: str) -> None:
+        seen: set[Any] = set()
+        for at, value in enumerate(values):
+            if value in seen and value != "":
+                message = f"{quote(value)} is given twice"
+                self._report("duplicate-item", message, pointer_to(pointer, at))
+            seen.add(value)
+
+    def _headers(self, shape: shapes.Headers, node: Node, pointer: str) -> dict[str, str]:
+        members = self._members(node, pointer, "an object of header names and values")
+        if len(members) > shape.maximum:
+            message = f"{len(members)} headers, but at most {shape.maximum} may be given"
+            self._report("wrong-length", message, pointer)
+        headers: dict[str, str] = {}
+        names: set[str] = set()
+        for name, each in members.items():
+            place = pointer_to(pointer, name)
+            value = self._scalar(shapes.Text(), each.value, place, str)
+            problem = header_problem(name, value) if value is not None else None
+            if problem is None and name.lower() in names:
+                problem = "given twice, in different case"
+            if problem is not None:
+                self._report("invalid-header", f"header {quote(name)}: {problem}", place)
+            elif value is not None:
+                headers[name] = value
+            names.add(name.lower())
+        return headers
+
+    def _wrong_type(
+        self, wanted: str, node: Node, pointer: str, *, wants_text: bool = False
+    ) -> None:
+        quotable = wants_text and isinstance(node, Scalar) and node.style == "plain"
+        hint = "put it in quotes" if quotable else None
+        self._report("wrong-type", f"expected {wanted}, found {kind_of(node)}", pointer, hint=hint)
+
+    def _report(
+        self,
+        code: str,
+        message: str,
+        pointer: str,
+        *,
+        at: Node | None = None,
+        hint: str | None = None,
+    ) -> None:
+        offset = at.start if at is not None else None
+        self.findings.append(Finding(code, message, pointer, hint=hint, offset=offset))
+
+
+def _has_lone_surrogate(value: object) -> bool:
+    return (
+        isinstance(value, str)
+        and not value.isascii()
+        and any("\ud800" <= character <= "\udfff" for character in value)
+    )

@@ -1,0 +1,136 @@
+"""A document as a tree of nodes that know where they were written.
+
+``yaml_text``, ``json_text`` and ``from_python`` make it; ``reader`` reads it.
+Offsets are code points from the start of the text, None when there was no text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as AbstractMapping
+from collections.abc import Sequence as AbstractSequence
+from typing import Literal, TypeAlias
+
+import attrs
+
+from tidegate.policy.findings import Finding
+
+MAX_BYTES = 64 * 1024 * 1024
+MAX_DEPTH = 32
+MAX_NODES = 2_000_000
+"""Together with the size a bound on memory: about 300 bytes a node."""
+
+Style: TypeAlias = Literal["plain", "single", "double", "literal", "folded", "python"]
+
+
+@attrs.frozen
+class Scalar:
+    """A text, number, bool or null."""
+
+    value: str | int | float | bool | None
+    start: int | None = None
+    end: int | None = None
+    style: Style = "python"
+
+
+@attrs.frozen
+class Sequence:
+    items: tuple[Node, ...]
+    start: int | None = None
+    end: int | None = None
+
+
+@attrs.frozen
+class Mapping:
+    """Entries as written, repeated keys included."""
+
+    entries: tuple[tuple[Scalar, Node], ...]
+    start: int | None = None
+    end: int | None = None
+
+
+Node: TypeAlias = Scalar | Sequence | Mapping
+
+
+class UnreadableDocumentError(Exception):
+    """The text has no tree; ``finding`` says where and why."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+def unreadable(
+    code: str, message: str, offset: int | None = None, hint: str | None = None
+) -> UnreadableDocumentError:
+    """The exception for a text without a tree."""
+    return UnreadableDocumentError(Finding(code, message, "", hint=hint, offset=offset))
+
+
+class NodeCount:
+    """Counts the nodes of a tree while it is made."""
+
+    def __init__(self) -> None:
+        self._left = MAX_NODES
+
+    def add(self, depth: int, offset: int | None) -> None:
+        """One more node, at this depth.
+
+        Raises:
+            UnreadableDocumentError: too many, or too deep.
+        """
+        self._left -= 1
+        if self._left < 0:
+            raise unreadable("document-too-large", f"more than {MAX_NODES} values", offset)
+        if depth > MAX_DEPTH:
+            raise unreadable("document-too-deep", f"nested deeper than {MAX_DEPTH}", offset)
+
+
+def from_python(value: object) -> Node:
+    """The tree of plain Python values, without positions.
+
+    Raises:
+        UnreadableDocumentError: a value that no document can hold, or past a limit.
+    """
+    return _from_python(value, 0, NodeCount())
+
+
+def _from_python(value: object, depth: int, count: NodeCount) -> Node:
+    count.add(depth, None)
+    match value:
+        case None | bool() | int() | float() | str():
+            return Scalar(value)
+        case AbstractMapping():
+            return Mapping(
+                tuple(
+                    (_key(key), _from_python(each, depth + 1, count)) for key, each in value.items()
+                )
+            )
+        case AbstractSequence() if not isinstance(value, (bytes, bytearray, memoryview)):
+            return Sequence(tuple(_from_python(each, depth + 1, count) for each in value))
+    kind = type(value).__name__
+    raise unreadable("wrong-type", f"a document cannot hold a value of type `{kind}`")
+
+
+def _key(key: object) -> Scalar:
+    if isinstance(key, str):
+        return Scalar(key)
+    raise unreadable("wrong-type", f"a member's name must be text, not `{type(key).__name__}`")
+
+
+def find(root: Node, pointer: str) -> Node | None:
+    """The node a JSON pointer leads to, or the nearest one around it that exists."""
+    node = root
+    for part in pointer.split("/")[1:]:
+        inner = _child(node, part.replace("~1", "/").replace("~0", "~"))
+        if inner is None:
+            break
+        node = inner
+    return node
+
+
+def _child(node: Node, name: str) -> Node | None:
+    if isinstance(node, Mapping):
+        return next((value for key, value in node.entries if key.value == name), None)
+    if isinstance(node, Sequence) and name.isdecimal() and int(name) < len(node.items):
+        return node.items[int(name)]
+    return None

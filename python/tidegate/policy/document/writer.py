@@ -1,0 +1,42 @@
+"""The model back to a document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from tidegate.policy.model import API_VERSION, Definitions
+from tidegate.policy.shapes import members
+
+
+def to_document(definitions: Definitions) -> dict[str, Any]:
+    """The definitions as plain data, ready for JSON or YAML.
+
+    Members that have their default are left out; ids and slugs are always written, so
+    that an object keeps them when it is renamed.
+    """
+    return {"apiVersion": API_VERSION, **_object(definitions)}
+
+
+def _object(instance: attrs.AttrsInstance) -> dict[str, Any]:
+    written = {}
+    for name, attribute in members(type(instance)).items():
+        value = getattr(instance, name)
+        if value != _default(attribute):
+            written[name] = _plain(value)
+    return written
+
+
+def _default(attribute: attrs.Attribute[Any]) -> Any:
+    factory = getattr(attribute.default, "factory", None)
+    return factory() if factory else attribute.default
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return dict(value)
+    return _object(value) if attrs.has(type(value)) else value

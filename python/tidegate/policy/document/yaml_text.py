@@ -1,0 +1,153 @@
+"""YAML text to a tree.  The only importer of the YAML library.
+
+Only what definitions need is read: one document, plain data.  Anchors, aliases and
+tags are refused, so a small text cannot stand for a large tree and no text makes an
+object.  Plain scalars are those of YAML 1.2's core schema: ``NO`` is a text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import yaml
+
+from tidegate.policy.document.tree import (
+    Mapping,
+    Node,
+    NodeCount,
+    Scalar,
+    Sequence,
+    Style,
+    unreadable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_STYLES: dict[str | None, Style] = {
+    None: "plain",
+    "": "plain",
+    "'": "single",
+    '"': "double",
+    "|": "literal",
+    ">": "folded",
+}
+_NULLS = {"", "~", "null", "Null", "NULL"}
+_BOOLS = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+# Longer numbers are left as text, which no member that wants a number accepts.
+_INTEGER = re.compile(r"[-+]?[0-9]{1,30}")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]{1,30}|[0-9]{1,30}(?:\.[0-9]{0,30})?)(?:[eE][-+]?[0-9]{1,3})?")
+
+
+def compose_yaml(text: str) -> Node:
+    """The tree of a YAML text.
+
+    Raises:
+        UnreadableDocumentError: it is no YAML, uses what is not offered, or is past a limit.
+    """
+    try:
+        return _compose(yaml.parse(text, Loader=_LOADER))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        message = " ".join(filter(None, (error.context, error.problem))) or "cannot be read"
+        raise unreadable("invalid-yaml", message, mark.index if mark else None) from None
+    except yaml.reader.ReaderError as error:
+        message = "a character that YAML does not allow"
+        raise unreadable("invalid-yaml", message, error.position) from None
+    except yaml.YAMLError as error:
+        raise unreadable("invalid-yaml", str(error).lower()) from None
+
+
+class _Open:
+    """A collection whose end has not been read yet."""
+
+    def __init__(self, start: int, is_mapping: bool) -> None:
+        self.start = start
+        self.is_mapping = is_mapping
+        self.nodes: list[Node] = []
+
+    def close(self, end: int) -> Node:
+        if not self.is_mapping:
+            return Sequence(tuple(self.nodes), self.start, end)
+        keys = [_require_key(key) for key in self.nodes[::2]]
+        return Mapping(tuple(zip(keys, self.nodes[1::2], strict=True)), self.start, end)
+
+
+def _compose(events: Iterator[Any]) -> Node:
+    count = NodeCount()
+    stack: list[_Open] = []
+    root: Node | None = None
+    for event in events:
+        node: Node
+        start: int = event.start_mark.index
+        match event:
+            case yaml.AliasEvent():
+                raise _not_offered("aliases", event)
+            case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
+                _refuse_extras(event)
+                count.add(len(stack), start)
+                stack.append(_Open(start, isinstance(event, yaml.MappingStartEvent)))
+                continue
+            case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
+                node = stack.pop().close(start)
+            case yaml.ScalarEvent():
+                _refuse_extras(event)
+                count.add(len(stack), start)
+                node = _scalar(event)
+            case yaml.DocumentStartEvent() if root is not None:
+                raise unreadable("invalid-yaml", "a second document", start)
+            case _:
+                continue
+        if stack:
+            stack[-1].nodes.append(node)
+        else:
+            root = node
+    if root is None:
+        raise unreadable("invalid-yaml", "the document is empty")
+    return root
+
+
+def _refuse_extras(event: Any) -> None:
+    if event.anchor is not None:
+        raise _not_offered("anchors", event)
+    if event.tag is not None:
+        raise _not_offered("tags", event)
+
+
+def _not_offered(what: str, event: Any) -> Exception:
+    return unreadable(
+        "unsupported-yaml",
+        f"{what} are not offered",
+        event.start_mark.index,
+        hint="write the value out; values used by many rules can be a named list",
+    )
+
+
+def _require_key(node: Node) -> Scalar:
+    if isinstance(node, Scalar):
+        return attrs.evolve(node, value="" if node.value is None else str(node.value))
+    raise unreadable("invalid-yaml", "a member's name must be text", node.start)
+
+
+def _scalar(event: Any) -> Scalar:
+    style = _STYLES[event.style]
+    value = _resolve(event.value) if style == "plain" else event.value
+    return Scalar(value, event.start_mark.index, event.end_mark.index, style)
+
+
+def _resolve(text: str) -> str | int | float | bool | None:
+    if text in _NULLS:
+        return None
+    if text in _BOOLS:
+        return _BOOLS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    return text
