@@ -1,0 +1,234 @@
+"""From an event to the fields that expressions read: docs/fields.md."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tidegate.errors import EventError
+from tidegate.evaluation.addresses import contains, parse_address
+from tidegate.evaluation.event import RawEvent, read_event
+from tidegate.evaluation.json_text import json_value, read_json
+from tidegate.evaluation.user_agents import ROBOT_DEVICE, Families, families
+from tidegate.evaluation.variables import variable
+from tidegate.functions.text import lower, percent_decoded, segments, upper
+from tidegate.language.schema import FIELD_MODEL
+from tidegate.limits import DEFAULT, Limits
+from tidegate.values import Map
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from tidegate.language.types import Type
+    from tidegate.values import Address, Network
+
+_DECIDED = ("actions.", "entity.")
+"""Names that the decision sets; no event has them."""
+
+_SUBNET_BITS = {4: 24, 6: 48}
+
+
+class AddressLookup(Protocol):
+    """What address databases answer; see ``geography.AddressDatabases``."""
+
+    def country(self, address: Address) -> str: ...
+    def asn(self, address: Address) -> int: ...
+    def as_organization(self, address: Address) -> str: ...
+
+
+def encode(
+    event: Mapping[str, Any] | bytes,
+    names: Collection[str],
+    *,
+    variables: Mapping[str, Type],
+    trusted_proxies: Collection[Network] = (),
+    addresses: AddressLookup | None = None,
+    limits: Limits = DEFAULT,
+) -> dict[str, Any]:
+    """The record of an event: the values of the named fields that it has.
+
+    Args:
+        event: JSON text in bytes, or the same as Python objects.
+        names: the fields that are read.
+        variables: declared names with their types; those that are fields of the field
+            model, with its type, are computed, any other is taken from the event.
+        trusted_proxies: networks whose ``x-forwarded-for`` entries are passed over.
+        addresses: the address databases, if any are configured.
+        limits: the bounds on an event.
+
+    Raises:
+        EventError: the event is refused.
+    """
+    own = {name: declared for name, declared in variables.items() if _is_variable(name, declared)}
+    raw = read_event(event, frozenset(own), limits)
+    request = _Request(raw, trusted_proxies, addresses, limits)
+    record: dict[str, Any] = {}
+    for name in names:
+        found: tuple[Any, ...] = ()
+        if name in own:
+            found = variable(raw.members, name, own[name])
+        elif name in _FIELDS:
+            found = _FIELDS[name](request)
+        if found:
+            record[name] = found[0]
+    return record
+
+
+def _is_variable(name: str, declared: Type) -> bool:
+    if name.startswith(_DECIDED):
+        return False
+    return name not in FIELD_MODEL or str(FIELD_MODEL[name]) != str(declared)
+
+
+class _Request:
+    """The parts of one event that fields are made of."""
+
+    def __init__(
+        self,
+        raw: RawEvent,
+        trusted_proxies: Collection[Network],
+        addresses: AddressLookup | None,
+        limits: Limits,
+    ) -> None:
+        self.raw = raw
+        self.addresses = addresses
+        self.limits = limits
+        self._trusted_proxies = trusted_proxies
+
+    def text(self, name: str) -> str:
+        return self.raw.texts.get(name, "")
+
+    def text_or_header(self, name: str, header: str) -> str:
+        found = self.raw.texts.get(name)
+        return self.headers().get(header, "") if found is None else found
+
+    def map(self, name: str) -> Map:
+        return Map(self.raw.maps[name], total=True)
+
+    def headers(self) -> dict[str, str]:
+        """Names in lower case; those that become equal are joined at the place of the first."""
+        folded: dict[str, list[str]] = {}
+        for name, value in self.raw.maps["headers"]:
+            folded.setdefault(lower(name), []).append(value)
+        return {name: ", ".join(values) for name, values in folded.items()}
+
+    def path(self) -> str:
+        return canonical_path(self.text("path"))
+
+    def client_address(self) -> Address | None:
+        own = self.raw.texts.get("client_ip")
+        if own is not None:
+            return parse_address(own, dotted_ipv6=True)
+        for entry in reversed(self.headers().get("x-forwarded-for", "").split(",")):
+            address = parse_address(entry.strip(" \t"), dotted_ipv6=True)
+            # What is left of an entry that is no address may be made up by the client.
+            if address is None:
+                return None
+            if not any(contains(network, address) for network in self._trusted_proxies):
+                return address
+        return None
+
+    def families(self) -> Families:
+        user_agent = self.text_or_header("user_agent", "user-agent")
+        return families(user_agent) if user_agent else Families("", "", "")
+
+    def looked_up(self, lookup: Callable[[AddressLookup, Address], Any], absent: Any) -> Any:
+        address = self.client_address()
+        if self.addresses is None or address is None:
+            return absent
+        return lookup(self.addresses, address)
+
+
+def canonical_path(path: str) -> str:
+    """The path decoded once, without empty and dot segments."""
+    decoded = percent_decoded(path)
+    kept: list[str] = []
+    for segment in decoded.split("/"):
+        if segment == "..":
+            del kept[-1:]
+        elif segment not in {"", "."}:
+            kept.append(segment)
+    canonical = ("/" if decoded.startswith("/") else "") + "/".join(kept)
+    is_directory = decoded.endswith(("/", "/.", "/.."))
+    return canonical + "/" if is_directory and not canonical.endswith("/") else canonical
+
+
+def _extension(path: str) -> str:
+    stem, dot, extension = path.rpartition("/")[2].rpartition(".")
+    return lower(extension) if dot and stem else ""
+
+
+def _host(request: _Request) -> str:
+    host = lower(request.text_or_header("host", "host"))
+    name, colon, port = host.rpartition(":")
+    is_port = colon and all(digit in "0123456789" for digit in port)
+    in_brackets = name.startswith("[") and name.endswith("]") and "]" not in name[1:-1]
+    return name if is_port and (in_brackets or ("[" not in name[:1] and ":" not in name)) else host
+
+
+def _subnet(request: _Request) -> str:
+    address = request.client_address()
+    if address is None:
+        return ""
+    interface = ipaddress.ip_interface((address, _SUBNET_BITS[address.version]))
+    return interface.network.with_prefixlen
+
+
+def _version(request: _Request) -> int:
+    address = request.client_address()
+    return address.version if address else 0
+
+
+def _body(request: _Request) -> tuple[Any, ...]:
+    body = request.raw.body
+    if body is None:
+        return ()
+    try:
+        if body.kind == "string":
+            body = read_json(body.content.encode(), request.limits)
+        value = json_value(body)
+    except (EventError, TypeError, ValueError):
+        return ()
+    return (value,) if _is_finite(value) else ()
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_finite, value))
+    if isinstance(value, Map):
+        return all(map(_is_finite, value.values()))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+_FIELDS: Mapping[str, Callable[[_Request], tuple[Any, ...]]] = {
+    "request.method": lambda r: (upper(r.text("method")),),
+    "request.scheme": lambda r: (lower(r.text("scheme")),),
+    "request.host": lambda r: (_host(r),),
+    "request.path": lambda r: (r.path(),),
+    "request.raw_path": lambda r: (r.text("path"),),
+    "request.query_params": lambda r: (r.map("query_params"),),
+    "request.headers": lambda r: (Map(r.headers().items(), total=True),),
+    "request.cookies": lambda r: (r.map("cookies"),),
+    "request.route_params": lambda r: (r.map("route_params"),),
+    "request.user_agent": lambda r: (r.text_or_header("user_agent", "user-agent"),),
+    "request.referer": lambda r: (r.text_or_header("referer", "referer"),),
+    "request.content_type": lambda r: (r.text_or_header("content_type", "content-type"),),
+    "request.client_ip": lambda r: (str(r.client_address() or ""),),
+    "request.body": _body,
+    "source": lambda r: (r.text("source"),),
+    "observed_at": lambda r: () if r.raw.observed_at is None else (r.raw.observed_at,),
+    "fields": lambda r: (r.map("fields"),),
+    "derived.ip_version": lambda r: (_version(r),),
+    "derived.ip_subnet": lambda r: (_subnet(r),),
+    "derived.path_segments": lambda r: (segments(r.path()),),
+    "derived.path_extension": lambda r: (_extension(r.path()),),
+    "derived.ua_family": lambda r: (r.families().browser,),
+    "derived.ua_os": lambda r: (r.families().system,),
+    "derived.ua_device": lambda r: (r.families().device,),
+    "derived.is_bot": lambda r: (r.families().device == ROBOT_DEVICE,),
+    "derived.country": lambda r: (r.looked_up(lambda a, ip: a.country(ip), ""),),
+    "derived.asn": lambda r: (r.looked_up(lambda a, ip: a.asn(ip), 0),),
+    "derived.as_org": lambda r: (r.looked_up(lambda a, ip: a.as_organization(ip), ""),),
+}
+"""Every field of the model: its value alone in a tuple, or ``()`` when it is absent."""
