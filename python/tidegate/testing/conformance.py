@@ -12,7 +12,7 @@ import math
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 import orjson
@@ -159,12 +159,12 @@ def type_to_json(kind: Type) -> Any:
 def agrees(expect: Mapping[str, Any], result: Result) -> bool:
     """Whether a result is what a case expects (its ``expect`` member)."""
     if expect["kind"] == "error":
-        return result["kind"] == "error"
+        return bool(result["kind"] == "error")
     if result["kind"] == "error":
         return False
     if expect["kind"] == "typed" and expect["deduced_type"] != result["deduced_type"]:
         return False
-    return "value" not in expect or is_same_value(expect["value"], result.get("value", {}))
+    return "value" not in expect or is_same_value(expect["value"], result.get("value"))
 
 
 def is_same_value(left: Any, right: Any) -> bool:
@@ -174,7 +174,8 @@ def is_same_value(left: Any, right: Any) -> bool:
         return bool(left == right)
     if left.get("type") != right.get("type"):
         return False
-    one, other = left.get("value"), right.get("value")
+    one: Any = left.get("value")
+    other: Any = right.get("value")
     match left["type"]:
         case "double":
             a, b = float(one), float(other)
@@ -199,6 +200,10 @@ def read_sections(directory: Path) -> Iterator[tuple[str, list[Case]]]:
             yield document["section"], document["tests"]
 
 
+def _report(evaluator: Evaluator, section: str, text: str) -> None:
+    click.echo(f"{evaluator:10} {section:16} {text}")
+
+
 def _run_section(name: str, cases: list[Case], evaluator: Evaluator) -> Counter[str]:
     counts: Counter[str] = Counter()
     for case in cases:
@@ -208,28 +213,32 @@ def _run_section(name: str, cases: list[Case], evaluator: Evaluator) -> Counter[
         if not is_right:
             shown = result.get("message") or result
             click.echo(f"FAILED {evaluator} {case['id']}: {case['expr']!r}: {shown}")
-    click.echo(f"{evaluator:10} {name:16} {counts['passed']:6} passed {counts['failed']:4} failed")
+    _report(evaluator, name, _counted(counts))
     return counts
+
+
+def _counted(counts: Counter[str]) -> str:
+    return f"{counts['passed']:6} passed {counts['failed']:4} failed"
+
+
+def _run(directory: Path, evaluator: Evaluator) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for name, cases in read_sections(directory):
+        if name in EXCLUDED_SECTIONS:
+            _report(evaluator, name, f"{len(cases):6} left out: {EXCLUDED_SECTIONS[name]}")
+        else:
+            total += _run_section(name, cases, evaluator)
+    _report(evaluator, "total", _counted(total))
+    return total
 
 
 @click.command()
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--evaluator", type=click.Choice(["native", "reference", "both"]), default="both")
-def main(directory: Path, evaluator: str) -> None:
+def main(directory: Path, evaluator: Literal["native", "reference", "both"]) -> None:
     """Run the published CEL cases in DIRECTORY; exit 1 when one fails."""
-    evaluators: tuple[Evaluator, ...] = ("reference", "native")
-    failed = 0
-    for chosen in evaluators:
-        if evaluator not in (chosen, "both"):
-            continue
-        total: Counter[str] = Counter()
-        for name, cases in read_sections(directory):
-            if name in EXCLUDED_SECTIONS:
-                click.echo(f"{chosen:10} {name:16} {len(cases):6} left out: {EXCLUDED_SECTIONS[name]}")
-                continue
-            total += _run_section(name, cases, chosen)
-        click.echo(f"{chosen:10} {'total':16} {total['passed']:6} passed {total['failed']:4} failed")
-        failed += total["failed"]
+    evaluators: list[Evaluator] = ["reference", "native"] if evaluator == "both" else [evaluator]
+    failed = sum(_run(directory, chosen)["failed"] for chosen in evaluators)
     sys.exit(1 if failed else 0)
 
 
