@@ -16,6 +16,7 @@ from tidegate.errors import EvaluationError
 from tidegate.evaluation import reference
 from tidegate.evaluation.encoder import encode
 from tidegate.language import canonical
+from tidegate.language.schema import NamedList
 from tidegate.language.types import parse_type
 from tidegate.limits import DEFAULT, Limits
 from tidegate.values import to_python
@@ -43,6 +44,7 @@ class Rules(Protocol):
 
     def __len__(self) -> int: ...
     def prepare(self, context: Mapping[str, Any] | bytes) -> PreparedContext: ...
+    def outcome(self, index: int, context: Context) -> Outcome: ...
     def evaluate(self, index: int, context: Context) -> Any: ...
     def match(self, context: Context, errors: bool) -> tuple[list[str], dict[str, str]]: ...
 
@@ -95,7 +97,10 @@ class ReferenceRules:
         self._ids = [str(program["id"]) for program in programs]
         self._roots: list[Checked] = [canonical.from_json(program).root for program in programs]
         self._variables = {name: parse_type(text) for name, text in document["fields"].items()}
-        self._lists = document["lists"]
+        self._lists = {
+            name: NamedList(named["kind"], tuple(named["entries"]))
+            for name, named in document["lists"].items()
+        }
         self._limits = Limits(**document["limits"])
 
     def __len__(self) -> int:
