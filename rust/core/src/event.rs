@@ -165,9 +165,10 @@ fn optional_text<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a str>> {
 }
 
 fn read_observed_at(reader: &mut Reader<'_>) -> Result<Option<Timestamp>> {
-    let misplaced = reader.shape_fault("must be RFC 3339 text with an offset");
-    match optional_text(reader)? {
-        Some(text) => parse_timestamp(text).map(Some).map_err(|_| misplaced),
+    let place = reader.clone();
+    match optional_text(reader)?.map(parse_timestamp) {
+        Some(Err(_)) => Err(place.shape_fault("must be RFC 3339 text with an offset")),
+        Some(Ok(moment)) => Ok(Some(moment)),
         None => Ok(None),
     }
 }

@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 use crate::error::EventError;
 use crate::limits::Limits;
 use crate::map::Map;
+use crate::specials::Specials;
 use crate::value::{List, Text, Value};
 
 /// What kind of fault ends the reading.
@@ -95,6 +96,7 @@ pub fn check(bytes: &[u8], limits: &Limits) -> Result<()> {
 #[derive(Clone)]
 pub struct Reader<'a> {
     text: &'a str,
+    specials: Specials<'a>,
     at: usize,
     arena: &'a Bump,
     depth: usize,
@@ -121,6 +123,7 @@ impl<'a> Reader<'a> {
     pub fn over(text: &'a str, arena: &'a Bump, limits: &Limits) -> Self {
         Self {
             text,
+            specials: Specials::of(text.as_bytes(), arena),
             at: 0,
             arena,
             depth: 0,
@@ -168,7 +171,7 @@ impl<'a> Reader<'a> {
             return Err(self.unexpected("a string"));
         }
         let start = self.at.wrapping_add(1);
-        let end = next_special(self.text.as_bytes(), start);
+        let end = self.specials.next(start);
         if self.byte_at(end) != Some(b'"') {
             return self.escaped_string(start, end);
         }
@@ -233,21 +236,14 @@ impl<'a> Reader<'a> {
         }
         let mut names = Names::default();
         loop {
-            if self.peek() != Some(b'"') {
-                return Err(self.unexpected("a member name"));
-            }
             let start = self.at;
-            let name = self.string()?;
+            let name = self.member_name()?;
             if !names.add(name, &self.hasher) {
                 return Err(duplicate(name, start));
             }
             if names.len() > self.max_members {
                 return Err(self.many("members in an object", start));
             }
-            if self.peek() != Some(b':') {
-                return Err(self.unexpected("`:`"));
-            }
-            self.step();
             if let Err(fault) = member(self, name) {
                 return Err(fault.under(name));
             }
@@ -327,6 +323,20 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads the name of a member and the colon after it.
+    #[inline]
+    fn member_name(&mut self) -> Result<&'a str> {
+        if self.peek() != Some(b'"') {
+            return Err(self.unexpected("a member name"));
+        }
+        let name = self.string()?;
+        if self.peek() != Some(b':') {
+            return Err(self.unexpected("`:`"));
+        }
+        self.step();
+        Ok(name)
+    }
+
     fn numeric_value(&mut self) -> Result<Value<'a>> {
         let text = self.number()?;
         if let Some(value) = integer_value(text) {
@@ -340,6 +350,14 @@ impl<'a> Reader<'a> {
     /// The next byte that is no white space, which is passed over.
     #[inline]
     fn peek(&mut self) -> Option<u8> {
+        match self.byte_at(self.at) {
+            Some(byte) if byte <= b' ' => self.pass_space(),
+            byte => byte,
+        }
+    }
+
+    #[cold]
+    fn pass_space(&mut self) -> Option<u8> {
         loop {
             match self.byte_at(self.at) {
                 Some(b' ' | b'\n' | b'\r' | b'\t') => self.step(),
@@ -425,7 +443,8 @@ impl<'a> Reader<'a> {
     /// Decodes a string whose first escape, control character or end is at `special`.
     #[cold]
     fn escaped_string(&mut self, start: usize, special: usize) -> Result<&'a str> {
-        let mut decoded = bumpalo::collections::String::new_in(self.arena);
+        let capacity = special.saturating_sub(start).saturating_add(64);
+        let mut decoded = bumpalo::collections::String::with_capacity_in(capacity, self.arena);
         let mut plain = start;
         self.at = special;
         loop {
@@ -440,7 +459,7 @@ impl<'a> Reader<'a> {
                 None => return Err(self.text_fault("the string has no end")),
             }
             plain = self.at;
-            self.at = next_special(self.text.as_bytes(), self.at);
+            self.at = self.specials.next(self.at);
         }
         self.step();
         Ok(decoded.into_bump_str())
@@ -544,12 +563,12 @@ fn duplicate(name: &str, offset: usize) -> Box<Fault> {
 
 /// The names of one object so far, to find repeated ones.
 ///
-/// A small Bloom filter tells most new names at once. Behind it stands a walk
-/// over 32-bit hashes with a secret seed, so that no choice of names is slow.
+/// A filter of 256 bits tells most new names at once; behind it stands a walk. The
+/// bit is a hash with a secret seed only once an object has many names: few are no
+/// danger, however alike someone makes them.
 #[derive(Default)]
 struct Names<'a> {
     filter: [u64; 4],
-    hashes: SmallVec<[u32; 24]>,
     names: SmallVec<[&'a str; 24]>,
 }
 
@@ -563,54 +582,17 @@ impl<'a> Names<'a> {
     fn add(&mut self, name: &'a str, hasher: &RandomState) -> bool {
         let mut state = hasher.build_hasher();
         state.write(name.as_bytes());
-        let [a, b, c, d, word, bit, ..] = state.finish().to_le_bytes();
-        let hash = u32::from_le_bytes([a, b, c, d]);
+        let [word, bit, ..] = state.finish().to_le_bytes();
         if let Some(word) = self.filter.get_mut(usize::from(word & 3)) {
             let mask = 1u64 << (bit & 63);
-            let mut known = self.hashes.iter().zip(&self.names);
-            if *word & mask != 0 && known.any(|(&each, &known)| each == hash && known == name) {
+            if *word & mask != 0 && self.names.contains(&name) {
                 return false;
             }
             *word |= mask;
         }
-        self.hashes.push(hash);
         self.names.push(name);
         true
     }
-}
-
-const LOW_BITS: u64 = 0x0101_0101_0101_0101;
-const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
-
-/// The first place from `at` of a quote, a backslash or a control character, or
-/// the end; eight bytes a step.
-#[inline]
-fn next_special(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-        let mask = special_bytes(u64::from_le_bytes(*chunk));
-        if mask != 0 {
-            return at.wrapping_add(mask.trailing_zeros() as usize / 8);
-        }
-        at = at.wrapping_add(8);
-    }
-    let is_special = |&byte: &u8| byte == b'"' || byte == b'\\' || byte < b' ';
-    let rest = bytes.get(at..).unwrap_or_default();
-    at.wrapping_add(rest.iter().position(is_special).unwrap_or(rest.len()))
-}
-
-/// A word whose lowest set bit lies in the first special byte of eight. A borrow
-/// can mark bytes after that one wrongly, never before it.
-#[inline]
-fn special_bytes(word: u64) -> u64 {
-    let quotes = word ^ LOW_BITS.wrapping_mul(b'"' as u64);
-    let backslashes = word ^ LOW_BITS.wrapping_mul(b'\\' as u64);
-    let below_space = word.wrapping_sub(LOW_BITS.wrapping_mul(b' ' as u64)) & !word;
-    (zero_bytes(quotes) | zero_bytes(backslashes) | below_space) & HIGH_BITS
-}
-
-#[inline]
-fn zero_bytes(word: u64) -> u64 {
-    word.wrapping_sub(LOW_BITS) & !word
 }
 
 #[cfg(test)]
@@ -751,17 +733,6 @@ mod tests {
     fn escapes_are_decoded() {
         let text = "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0000\\u00E9\\uD834\\uDD1E\"";
         assert_eq!(decode(text), "\"\\/\u{8}\u{c}\n\r\t\0\u{e9}\u{1d11e}");
-    }
-
-    #[test]
-    fn special_bytes_agree_with_a_walk() {
-        for first in 0..=255u8 {
-            for second in 0..=255u8 {
-                let bytes = [b'a', first, second, b'a', b'a', b'a', b'a', b'"', b'a'];
-                let walked = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=31));
-                assert_eq!(Some(next_special(&bytes, 0)), walked, "{first} {second}");
-            }
-        }
     }
 
     #[test]

@@ -36,6 +36,7 @@ pub mod program;
 pub mod record;
 pub mod slab;
 pub mod snapshot;
+mod specials;
 pub mod state;
 pub mod time_text;
 pub mod user_agent;
