@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import attrs
 from ua_parser import BasicResolver, Domain, load_lazy_builtins
@@ -29,6 +29,7 @@ def _resolver() -> BasicResolver:
     return BasicResolver(load_lazy_builtins())
 
 
+@lru_cache(maxsize=1024)
 def families(user_agent: str) -> Families:
     """The families of a user agent."""
     text = user_agent.encode()[:MAX_BYTES].decode(errors="ignore")
