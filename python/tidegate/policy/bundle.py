@@ -35,7 +35,7 @@ def bundle(compiled: CompiledDefinitions) -> bytes:
             "limits": attrs.asdict(compiled.limits),
             "fields": {name: str(type_) for name, type_ in compiled.fields.items()},
             "lists": {name: attrs.asdict(named) for name, named in compiled.lists.items()},
-            "trusted_proxies": list(compiled.trusted_proxies),
+            "trusted_proxies": [str(each.network) for each in compiled.trusted_proxies],
             "max_keys": compiled.max_keys,
             "actions": [
                 {"slug": each.slug, "expression": canonical.to_json(each.expression)}

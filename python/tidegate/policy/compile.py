@@ -9,6 +9,7 @@ from uuid import UUID
 import attrs
 
 from tidegate.errors import ExpressionError
+from tidegate.evaluation.addresses import parse_range
 from tidegate.language.checker import CheckedExpression, check
 from tidegate.language.diagnostics import Source
 from tidegate.language.schema import NamedList, Schema
@@ -95,7 +96,7 @@ class _Compiler:
             limits=self._limits,
             fields=self._of_entity.fields,
             lists=self._lists,
-            trusted_proxies=source.settings.trusted_proxies,
+            trusted_proxies=tuple(filter(None, map(parse_range, source.settings.trusted_proxies))),
             max_keys=source.settings.max_keys,
             actions=tuple(
                 made for made, each in zip(actions, source.actions, strict=True) if each.enabled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from ipaddress import IPv4Interface, IPv6Interface
 from uuid import UUID
 
 import attrs
@@ -87,7 +88,7 @@ class CompiledDefinitions:
     fields: Mapping[str, Type]
     """Every field an expression may read, with its type."""
     lists: Mapping[str, NamedList]
-    trusted_proxies: tuple[str, ...]
+    trusted_proxies: tuple[IPv4Interface | IPv6Interface, ...]
     max_keys: int
     actions: tuple[CompiledAction, ...]
     entities: tuple[CompiledEntity, ...]

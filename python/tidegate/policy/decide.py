@@ -1,0 +1,392 @@
+"""The decision on one event: the definition of its meaning (docs/decision.md).
+
+Short and plain on purpose; the native engine does the same and is held to it.  A decision
+is a function of the compiled definitions, the state, the event and the time it was received.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+
+from tidegate.evaluation.encoder import encode
+from tidegate.evaluation.outcome import Failure, Outcome
+from tidegate.evaluation.reference import evaluate
+from tidegate.language.types import STRING
+from tidegate.policy.decision import (
+    BlockAnswer,
+    ChallengeAnswer,
+    DecidedAction,
+    Decision,
+    Entity,
+    FiredClause,
+    WindowValue,
+)
+from tidegate.policy.keys import EntityKey, Part, counted_text, entity_id, part_of
+from tidegate.policy.state import Block, Change, Count, Mitigate, State
+from tidegate.policy.windows import added
+from tidegate.values import Timestamp
+
+if TYPE_CHECKING:
+    from tidegate.language.checker import CheckedExpression
+    from tidegate.policy.compiled import (
+        CompiledClause,
+        CompiledDefinitions,
+        CompiledEntity,
+        CompiledPolicy,
+    )
+
+TOLERANCE = 300 * 1_000_000_000
+"""How far an event may be ahead of the time it was received: clocks differ."""
+LATEST = 2**63 - 1
+MISSING = frozenset({"no_such_key", "no_such_field"})
+RETURN_URL = "return_url"
+
+Record: TypeAlias = Mapping[str, Any]
+Evaluate: TypeAlias = Callable[[str, "CheckedExpression", Record], Outcome]
+"""Evaluates the expression at a place; an explanation puts an observing one in."""
+
+
+@attrs.frozen
+class AppliedEntity:
+    """An entity of the event, with its block before the event."""
+
+    definition: CompiledEntity
+    key: EntityKey
+    id: str
+    block: Block | None
+
+
+@attrs.frozen
+class TriedClause:
+    """One clause as it was tried.  None stands for what was not looked at."""
+
+    place: str
+    policy: CompiledPolicy
+    clause: CompiledClause
+    in_scope: bool
+    missing_actions: tuple[str, ...]
+    entity: AppliedEntity | None
+    condition: bool | None
+    window: int | None
+    active_until: int | None
+    fired: bool
+    active: bool
+
+
+@attrs.frozen
+class Decided:
+    """A decision, what it changes, and how it came about."""
+
+    decision: Decision
+    changes: tuple[Change, ...]
+    time: int
+    entities: tuple[AppliedEntity, ...]
+    tried: tuple[TriedClause, ...]
+
+
+def decide(
+    compiled: CompiledDefinitions,
+    state: State,
+    event: Mapping[str, Any] | bytes,
+    received_at: int,
+    *,
+    addresses: Any = None,
+    evaluate_at: Evaluate | None = None,
+) -> Decided:
+    """Decide on one event; the state is looked at, not changed.
+
+    Args:
+        compiled: the definitions.
+        state: what is known from earlier events; ``state.apply(decided.changes)``
+            makes of it what is known after this one.
+        event: a dict, or JSON bytes.
+        received_at: when the event arrived, in nanoseconds since 1970.
+        addresses: the address databases, for ``derived.country`` and its like.
+        evaluate_at: in place of the reference evaluator, to observe it.
+
+    Raises:
+        EventError: the event is refused.
+    """
+    names = {name for name in compiled.names_read if not name.startswith(("actions.", "entity."))}
+    record = encode(
+        event,
+        names | {"observed_at", RETURN_URL},
+        variables={RETURN_URL: STRING},
+        trusted_proxies=compiled.trusted_proxies,
+        addresses=addresses,
+    )
+    time = event_time(record.get("observed_at"), received_at)
+    walk = _Walk(compiled, state, record, time, evaluate_at or _evaluator(compiled))
+    return walk.run()
+
+
+def event_time(observed_at: Timestamp | None, received_at: int) -> int:
+    """The time an event counts at, between 0 and the last nanosecond of 64 bits."""
+    received_at = min(max(received_at, 0), LATEST)
+    if observed_at is None:
+        return received_at
+    return min(max(observed_at.nanoseconds, 0), received_at + TOLERANCE, LATEST)
+
+
+def _evaluator(compiled: CompiledDefinitions) -> Evaluate:
+    def evaluate_at(_place: str, expression: CheckedExpression, record: Record) -> Outcome:
+        return evaluate(expression.root, record, lists=compiled.lists, limits=compiled.limits)
+
+    return evaluate_at
+
+
+class _Walk:
+    """The walk through the definitions for one event."""
+
+    def __init__(
+        self,
+        compiled: CompiledDefinitions,
+        state: State,
+        record: Record,
+        time: int,
+        evaluate_at: Evaluate,
+    ) -> None:
+        self._compiled = compiled
+        self._state = state
+        self._record = dict(record)
+        self._time = time
+        self._evaluate = evaluate_at
+        self._matched: list[str] = []
+        self._entities: dict[str, AppliedEntity] = {}
+        self._tried: list[TriedClause] = []
+        self._errors: dict[str, str] = {}
+        self._counts: list[tuple[EntityKey, Count]] = []
+        self._mitigations: list[tuple[EntityKey, Mitigate]] = []
+
+    def run(self) -> Decided:
+        self._actions()
+        for definition in self._compiled.entities:
+            self._entity(definition)
+        for policy in self._compiled.policies:
+            if self._policy(policy):
+                break
+        return Decided(
+            self._decision(),
+            tuple(self._change(entity) for entity in self._entities.values()),
+            self._time,
+            tuple(self._entities.values()),
+            tuple(self._tried),
+        )
+
+    # --- actions and entities -------------------------------------------------------------
+
+    def _actions(self) -> None:
+        for action in self._compiled.actions:
+            has_matched = self._test(f"actions.{action.slug}.expression", action.expression)
+            self._record[f"actions.{action.slug}"] = has_matched
+            if has_matched:
+                self._matched.append(action.slug)
+
+    def _entity(self, definition: CompiledEntity) -> None:
+        if not self._test(f"entities.{definition.slug}.match_expression", definition.match):
+            return
+        parts: list[Part] = []
+        for number, field in enumerate(definition.key_fields):
+            part = self._part(f"entities.{definition.slug}.key_fields[{number}]", field)
+            if part is None or (part == "" and definition.on_missing_key == "skip"):
+                return
+            parts.append(part)
+        key = EntityKey.of(definition.slug, tuple(parts))
+        identity = str(entity_id(self._compiled.tenant, definition.id, key))
+        self._entities[definition.slug] = AppliedEntity(
+            definition, key, identity, self._state.get(key)
+        )
+
+    def _part(self, place: str, field: CheckedExpression) -> Part | None:
+        """A part of a key: "" when it is missing, None for an error, which is recorded."""
+        outcome = self._evaluate(place, field, self._record)
+        if outcome.failure is not None and outcome.failure.code in MISSING:
+            return ""
+        return self._key_part(place, outcome)
+
+    def _key_part(self, place: str, outcome: Outcome) -> Part | None:
+        if outcome.failure is not None:
+            self._errors[place] = outcome.failure.code
+            return None
+        part = part_of(outcome.value)
+        if part is None:
+            self._errors[place] = "no_such_overload"
+        return part
+
+    # --- policies -------------------------------------------------------------------------
+
+    def _policy(self, policy: CompiledPolicy) -> bool:
+        """Try the clauses of a policy; whether a final one fired."""
+        place = f"policies.{policy.slug}"
+        in_scope = self._test(f"{place}.expression", policy.expression)
+        for number, clause in enumerate(policy.clauses):
+            if not clause.enabled:
+                continue
+            tried = self._clause(f"{place}.clauses[{number}]", policy, clause, in_scope)
+            self._tried.append(tried)
+            if tried.fired and clause.final:
+                return True
+        return False
+
+    def _clause(
+        self, place: str, policy: CompiledPolicy, clause: CompiledClause, in_scope: bool
+    ) -> TriedClause:
+        entity = self._entities.get(clause.entity) if clause.entity else None
+        missing = tuple(slug for slug in clause.actions if slug not in self._matched)
+        applies = entity is not None or clause.entity is None
+        condition = window = None
+        if in_scope and not missing and applies:
+            record = self._record if entity is None else self._with_state(entity)
+            condition = self._test(f"{place}.expression", clause.expression, record)
+        if condition and clause.window is not None and entity is not None:
+            window = self._count(place, policy, clause, entity)
+        fires = bool(condition) and (
+            clause.window is None or (window is not None and window >= clause.window.threshold)
+        )
+        active_until = self._active_until(policy, clause, entity)
+        if fires:
+            self._mitigate(policy, clause, entity)
+        return TriedClause(
+            place=place,
+            policy=policy,
+            clause=clause,
+            in_scope=in_scope,
+            missing_actions=missing,
+            entity=entity,
+            condition=condition,
+            window=window,
+            active_until=active_until,
+            fired=fires or active_until is not None,
+            active=not fires and active_until is not None,
+        )
+
+    def _with_state(self, entity: AppliedEntity) -> Record:
+        block = entity.block or Block(0, self._time, self._time)
+        return {
+            **self._record,
+            "entity.event_count": block.event_count,
+            "entity.first_seen_at": Timestamp(block.first_seen),
+            "entity.last_seen_at": Timestamp(block.last_seen),
+        }
+
+    def _count(
+        self, place: str, policy: CompiledPolicy, clause: CompiledClause, entity: AppliedEntity
+    ) -> int | None:
+        """How many the window holds with this event, None when it is not counted."""
+        rule = clause.window
+        if rule is None:
+            return None
+        value = None
+        if rule.field is not None:
+            field_place = f"{place}.window.field"
+            part = self._key_part(
+                field_place, self._evaluate(field_place, rule.field, self._record)
+            )
+            if part is None or part == "":
+                return None
+            value = counted_text(part)
+        clause_key = (policy.slug, clause.name)
+        self._counts.append((entity.key, Count(clause_key, rule, value)))
+        before = entity.block.windows.get(clause_key) if entity.block else None
+        return len(added(before, rule, self._time, value))
+
+    def _active_until(
+        self, policy: CompiledPolicy, clause: CompiledClause, entity: AppliedEntity | None
+    ) -> int | None:
+        """When the mitigation this clause set earlier ends, if it has not ended yet."""
+        if entity is None or entity.block is None:
+            return None
+        expires_at = entity.block.mitigations.get((policy.slug, clause.name))
+        return expires_at if expires_at is not None and self._time < expires_at else None
+
+    def _mitigate(
+        self, policy: CompiledPolicy, clause: CompiledClause, entity: AppliedEntity | None
+    ) -> None:
+        mitigation = clause.mitigation
+        if entity is not None and mitigation is not None and mitigation.ttl_seconds > 0:
+            expires_at = min(self._time + mitigation.ttl_seconds * 1_000_000_000, LATEST)
+            change = Mitigate((policy.slug, clause.name), expires_at)
+            self._mitigations.append((entity.key, change))
+
+    def _test(
+        self, place: str, expression: CheckedExpression | None, record: Record | None = None
+    ) -> bool:
+        """Whether an expression holds; none always does, an error is recorded and does not."""
+        if expression is None:
+            return True
+        outcome = self._evaluate(place, expression, record or self._record)
+        failure = outcome.failure
+        if failure is None and not isinstance(outcome.value, bool):
+            failure = Failure("no_such_overload", "the result is no bool")
+        if failure is not None:
+            self._errors[place] = failure.code
+            return False
+        return bool(outcome.value)
+
+    # --- the result -----------------------------------------------------------------------
+
+    def _change(self, entity: AppliedEntity) -> Change:
+        return Change(
+            entity.key,
+            self._time,
+            tuple(count for key, count in self._counts if key == entity.key),
+            tuple(each for key, each in self._mitigations if key == entity.key),
+        )
+
+    def _decision(self) -> Decision:
+        fired = [each for each in self._tried if each.fired]
+        answer = next((each for each in fired if _mode(each.clause) != "Monitor"), None)
+        mitigation = answer.clause.mitigation if answer else None
+        return Decision(
+            action=self._action(answer),
+            reason="no-match" if not answer else "active-mitigation" if answer.active else "policy",
+            policy=answer.policy.slug if answer else None,
+            clause=answer.clause.name if answer else None,
+            mitigation=mitigation.slug if mitigation else None,
+            entities=tuple(
+                Entity(each.definition.slug, each.id, each.key.parts)
+                for each in self._entities.values()
+            ),
+            matched_actions=tuple(self._matched),
+            fired=tuple(_fired_clause(each) for each in fired),
+            errors=self._errors,
+        )
+
+    def _action(self, answer: TriedClause | None) -> DecidedAction:
+        mitigation = answer.clause.mitigation if answer else None
+        if mitigation is not None and mitigation.challenge is not None:
+            challenge = mitigation.challenge
+            return_url = self._record.get(RETURN_URL) or challenge.default_return_url_template
+            return DecidedAction(
+                "challenge",
+                challenge=ChallengeAnswer(challenge.provider, challenge.difficulty, return_url),
+            )
+        if mitigation is not None and mitigation.block is not None:
+            block = mitigation.block
+            return DecidedAction(
+                "block", block=BlockAnswer(block.status_code, block.body, dict(block.headers))
+            )
+        return DecidedAction("allow")
+
+
+def _mode(clause: CompiledClause) -> Any:
+    return clause.mitigation.mode if clause.mitigation else "Monitor"
+
+
+def _fired_clause(tried: TriedClause) -> FiredClause:
+    clause = tried.clause
+    window = None
+    if tried.window is not None and clause.window is not None:
+        window = WindowValue(tried.window, clause.window.threshold)
+    return FiredClause(
+        policy=tried.policy.slug,
+        clause=clause.name,
+        mitigation=clause.mitigation.slug if clause.mitigation else None,
+        mode=_mode(clause),
+        entity_id=tried.entity.id if tried.entity else None,
+        window=window,
+        active=tried.active,
+    )
