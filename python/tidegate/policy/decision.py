@@ -42,7 +42,9 @@ class DecidedAction:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON data."""
-        return attrs.asdict(self, filter=lambda _, value: value is not None or _.name == "return_url")
+        return attrs.asdict(
+            self, filter=lambda _, value: value is not None or _.name == "return_url"
+        )
 
 
 @attrs.frozen

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tidegate.language.ast import Span
     from tidegate.language.checker import CheckedExpression
     from tidegate.policy.compiled import CompiledClause, CompiledDefinitions, CompiledPolicy
-    from tidegate.policy.decide import AppliedEntity, Decided, TriedClause
+    from tidegate.policy.decide import Decided, TriedClause
     from tidegate.policy.decision import Decision
     from tidegate.policy.state import State
 
@@ -159,9 +159,7 @@ def explain(
         observed[place] = _expression(place, expression.text, traced)
         return traced.outcome
 
-    decided = decide(
-        compiled, state, event, received_at, addresses=addresses, evaluate_at=observe
-    )
+    decided = decide(compiled, state, event, received_at, addresses=addresses, evaluate_at=observe)
     return _Explainer(compiled, decided, observed).explanation()
 
 
@@ -265,7 +263,9 @@ def _why(
     if tried is None:
         return "not tried: a final clause before it fired"
     if tried.active:
-        return f"its mitigation of an earlier event is active; by itself: {_why_not(tried, condition)}"
+        return (
+            f"its mitigation of an earlier event is active; by itself: {_why_not(tried, condition)}"
+        )
     if not tried.fired:
         return _why_not(tried, condition)
     if clause.window is not None:

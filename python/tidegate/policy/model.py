@@ -7,7 +7,7 @@ built from it, by the rules that documents are checked by.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
@@ -256,3 +256,6 @@ class Definitions:
     policies: tuple[Policy, ...] = attrs.field(
         default=(), metadata=member(Many(Part(Policy), maximum=MAX_OBJECTS))
     )
+    compilation: Any = attrs.field(default=None, init=False, eq=False, repr=False)
+    """Set by the document reader, so that an engine need not check everything again; a changed
+    copy (``attrs.evolve``) starts without."""

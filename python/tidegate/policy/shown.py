@@ -7,7 +7,16 @@ from typing import Any
 
 import orjson
 
-from tidegate.values import Duration, Map, OptionalValue, Timestamp, TypeName, UInt, kind_of, to_wire
+from tidegate.values import (
+    Duration,
+    Map,
+    OptionalValue,
+    Timestamp,
+    TypeName,
+    UInt,
+    kind_of,
+    to_wire,
+)
 
 _LONGEST = 120
 _MOST = 6
@@ -38,7 +47,11 @@ def show(value: Any, depth: int = 0) -> str:
         case TypeName():
             return value.name
         case OptionalValue():
-            return f"optional.of({show(value.content, depth + 1)})" if value.is_present else "optional.none()"
+            return (
+                f"optional.of({show(value.content, depth + 1)})"
+                if value.is_present
+                else "optional.none()"
+            )
         case bytes():
             return clipped(repr(value))
     return str(to_wire(value)["value"]) if kind_of(value) else repr(value)

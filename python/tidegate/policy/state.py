@@ -74,7 +74,7 @@ class Evictions:
 class State:
     """The blocks by key, in order of last touch, and the two queues of eviction."""
 
-    def __init__(self, max_keys: int, evictions: Evictions = Evictions()) -> None:  # noqa: B008 - frozen
+    def __init__(self, max_keys: int, evictions: Evictions = Evictions()) -> None:
         self.max_keys = max_keys
         self.evictions = evictions
         self._blocks: OrderedDict[EntityKey, Block] = OrderedDict()

@@ -28,9 +28,11 @@ from tidegate.policy.findings import Finding, refuse
 
 if TYPE_CHECKING:
     from tidegate.policy.compile import Compilation
+    from tidegate.policy.compiled import CompiledDefinitions
     from tidegate.policy.document.tree import Node
+    from tidegate.policy.model import Definitions
 
-__all__ = ["Finding", "read_document", "to_document"]
+__all__ = ["Finding", "compile_definitions", "read_document", "to_document"]
 
 
 def read_document(document: str | bytes | Mapping[str, Any]) -> Compilation:
@@ -60,6 +62,19 @@ def read_document(document: str | bytes | Mapping[str, Any]) -> Compilation:
     return _read(root, source)
 
 
+def compile_definitions(definitions: Definitions) -> CompiledDefinitions:
+    """The compiled form of definitions, however they were made.
+
+    What came out of a document was checked and compiled then; what was made by hand is
+    checked now, by the same rules.
+
+    Raises:
+        DefinitionsError: with every error, by JSON pointer.
+    """
+    made: Compilation = definitions.compilation or read_document(to_document(definitions))
+    return made.compiled
+
+
 def _decode(document: str | bytes) -> str:
     try:
         text = document if isinstance(document, str) else document.decode("utf-8")
@@ -80,4 +95,6 @@ def _read(root: Node, source: Source | None) -> Compilation:
     findings = reading.findings + [each for each in later if each.pointer not in known]
     if any(each.severity == "error" for each in findings):
         raise refuse(locate(findings, root, source))
-    return attrs.evolve(compilation, findings=tuple(locate(findings, root, source)))
+    made = attrs.evolve(compilation, findings=tuple(locate(findings, root, source)))
+    object.__setattr__(reading.definitions, "compilation", made)
+    return made

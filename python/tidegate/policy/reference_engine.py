@@ -1,0 +1,76 @@
+"""The engine in Python: the same interface as the native one, over ``decide`` and ``State``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from tidegate.policy.decide import decide
+from tidegate.policy.snapshot import restore, save, save_keys
+from tidegate.policy.state import State
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tidegate.evaluation.encoder import AddressLookup
+    from tidegate.policy.compiled import CompiledDefinitions
+    from tidegate.policy.decide import Decided
+
+
+class ReferenceEngine:
+    """Definitions and a state; every answer is JSON."""
+
+    def __init__(
+        self, compiled: CompiledDefinitions, addresses: AddressLookup | None = None
+    ) -> None:
+        self._compiled = compiled
+        self._addresses = addresses
+        self._state = State(compiled.max_keys)
+
+    def decide_record(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
+        """Decide, remember, and give the full record."""
+        return orjson.dumps(self._decide(event, received_at).decision.to_record())
+
+    def decide_json(self, body: bytes, received_at: int) -> bytes:
+        """Decide, remember, and give what the caller is sent."""
+        return orjson.dumps(self._decide(body, received_at).decision.to_wire())
+
+    def peek(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
+        """The record that :meth:`decide_record` would give; nothing is remembered."""
+        return orjson.dumps(self._look(event, received_at).decision.to_record())
+
+    def entity_states(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
+        """A snapshot with only the keys of the event's entities."""
+        known = [
+            (entity.key, entity.block)
+            for entity in self._look(event, received_at).entities
+            if entity.block is not None
+        ]
+        return save_keys(self._compiled, self._state.evictions, known)
+
+    def snapshot(self) -> bytes:
+        """The whole state."""
+        return save(self._compiled, self._state)
+
+    def restore(self, snapshot: bytes) -> None:
+        """Take over a state; a refused one changes nothing."""
+        self._state = restore(self._compiled, snapshot)
+
+    def stats(self) -> dict[str, int]:
+        """Keys held, their bound, and evictions."""
+        evictions = self._state.evictions
+        return {
+            "keys": len(self._state),
+            "max_keys": self._state.max_keys,
+            "evictions_total": evictions.total,
+            "evictions_mitigated": evictions.mitigated,
+        }
+
+    def _look(self, event: Mapping[str, Any] | bytes, received_at: int) -> Decided:
+        return decide(self._compiled, self._state, event, received_at, addresses=self._addresses)
+
+    def _decide(self, event: Mapping[str, Any] | bytes, received_at: int) -> Decided:
+        decided = self._look(event, received_at)
+        self._state.apply(decided.changes)
+        return decided
