@@ -63,9 +63,7 @@ class Program:
         return f"<Program {self.text!r} -> {self.result_type}, {self.evaluator}>"
 
 
-def compile(  # noqa: A001 - the name is the stage
-    text: str, *, schema: Schema | None = None, evaluator: Evaluator = "native"
-) -> Program:
+def compile(text: str, *, schema: Schema | None = None, evaluator: Evaluator = "native") -> Program:
     """Parse, check and compile one expression.
 
     Raises:
