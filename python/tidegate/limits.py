@@ -23,10 +23,11 @@ class Limits:
     """Units one evaluation may spend (see docs/canonical-tree.md)."""
     string_bytes: int = 64 * 1024
     """Longest string or bytes value an evaluation may build."""
-    regex_pattern_bytes: int = 1_024
+    regex_pattern_bytes: int = 8 * 1024
+    """The longest published firewall patterns have some 3,200; the compiled size is what protects."""
     regex_nesting: int = 64
     regex_repeat: int = 1_000
-    regex_program_bytes: int = 1024 * 1024
+    regex_program_bytes: int = 2 * 1024 * 1024
     """Compiled size, by the estimate of language/regex; bounds the automaton."""
     regex_subject_bytes: int = 16 * 1024
     """A match looks at no more of its subject than this."""

@@ -33,7 +33,7 @@ from tidegate.language.regex.tree import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-RUST_SIZE_LIMIT = 2 * 1024 * 1024
+RUST_SIZE_LIMIT = 4 * 1024 * 1024
 RUST_NEST_LIMIT = 400
 
 _STATE = 32
