@@ -63,6 +63,8 @@ from tidegate.values import Map, TypeName, UInt
 if TYPE_CHECKING:
     from tidegate.language.schema import Schema
 
+__all__ = ["CheckedExpression", "References", "check"]
+
 Found: TypeAlias = tuple[checked.Checked, Type]
 
 
@@ -120,7 +122,7 @@ def check(
     cost = estimate(root, schema, limits)
     if strict and cost.total > limits.cost:
         raise refuse(text, [cost.refusal(limits.cost)])
-    warnings = tuple(in_order(warnings_of(root, kind, schema))) if strict else ()
+    warnings = tuple(in_order(warnings_of(root))) if strict else ()
     return CheckedExpression(text, tree, root, kind, references_of(root), cost, warnings)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -21,8 +22,9 @@ from tidegate.language import checked
 from tidegate.language.ast import Span
 from tidegate.language.diagnostics import Diagnostic, nearest, quote
 from tidegate.language.literals import INT_MAX, INT_MIN, source_offsets
-from tidegate.language.regex import RegexError, parse, translate
+from tidegate.language.regex import Regex, RegexError, parse, translate
 from tidegate.language.types import ListType, MapType, Primitive, Type, TypeParam
+from tidegate.limits import DEFAULT
 from tidegate.values import Timestamp, UInt, kind_of, map_key
 
 if TYPE_CHECKING:
@@ -82,6 +84,16 @@ _WILDCARDS = frozenset({"like", "ilike"})
 _REGEX_PROBES = frozenset({"regex.extract", "regex.extractAll", "regex.replace"})
 _CODES = {"divide_by_zero": "division-by-zero", "overflow": "overflow"}
 _UNKNOWN: Any = object()
+
+
+@lru_cache(maxsize=256)
+def parse_pattern(pattern: str, limits: Limits = DEFAULT) -> Regex:
+    """The tree of a pattern; those met last are kept, since several stages ask for them.
+
+    Raises:
+        RegexError: the pattern is outside the accepted subset.
+    """
+    return parse(pattern, limits)
 
 
 class ConstantChecks:
@@ -240,7 +252,7 @@ class ConstantChecks:
             if not isinstance(value, str):
                 return call
             try:
-                texts.append(translate(parse(value, self._limits)))
+                texts.append(translate(parse_pattern(value, self._limits)))
             except RegexError as error:
                 span = self._span_within(literal, error.start, error.end)
                 self._report("invalid-regex", error.message, span, error.hint)
