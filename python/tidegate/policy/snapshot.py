@@ -137,10 +137,7 @@ def _windows(
         rule = clause.window if clause else None
         if rule is None or rule.measure != measure:
             continue
-        if isinstance(window, CountWindow):
-            windows[policy, name] = CountWindow(window.times[-rule.threshold :])
-        else:
-            windows[policy, name] = DistinctWindow(window.values[-rule.threshold :])
+        windows[policy, name] = window.within(rule)
     return windows
 
 

@@ -23,8 +23,12 @@ class CountWindow:
     def add(self, rule: CompiledWindow, time: int) -> CountWindow:
         """The window with one more event; a late one counts at the newest time seen."""
         newest = max((time, *self.times[-1:]))
-        kept = [each for each in self.times if each > newest - rule.duration]
-        return CountWindow((*kept, newest)[-rule.threshold :])
+        return CountWindow((*self.times, newest)).within(rule)
+
+    def within(self, rule: CompiledWindow) -> CountWindow:
+        """As much of it as a rule looks at."""
+        edge = self.times[-1] - rule.duration
+        return CountWindow(tuple(each for each in self.times if each > edge)[-rule.threshold :])
 
     def __len__(self) -> int:
         return len(self.times)
@@ -39,12 +43,14 @@ class DistinctWindow:
     def add(self, rule: CompiledWindow, time: int, value: str) -> DistinctWindow:
         """The window with a value seen; it moves to the newest end."""
         newest = max((time, *(last for _, last in self.values[-1:])))
-        kept = [
-            (other, last)
-            for other, last in self.values
-            if last > newest - rule.duration and other != value
-        ]
-        return DistinctWindow((*kept, (value, newest))[-rule.threshold :])
+        others = (each for each in self.values if each[0] != value)
+        return DistinctWindow((*others, (value, newest))).within(rule)
+
+    def within(self, rule: CompiledWindow) -> DistinctWindow:
+        """As much of it as a rule looks at."""
+        edge = self.values[-1][1] - rule.duration
+        kept = tuple(each for each in self.values if each[1] > edge)
+        return DistinctWindow(kept[-rule.threshold :])
 
     def __len__(self) -> int:
         return len(self.values)

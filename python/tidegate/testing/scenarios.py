@@ -1,0 +1,247 @@
+"""Generated definitions and the traffic they decide on: what two evaluators are compared by.
+
+Everything is small on purpose: few actors, few values, short windows, little memory, so that
+windows fill, mitigations end and keys are evicted within some dozen events.  Times go forward
+mostly; some are equal, late, missing or too far ahead.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid5
+
+import attrs
+import orjson
+
+from tidegate.policy.model import (
+    Action,
+    Block,
+    Challenge,
+    Clause,
+    Definitions,
+    EntityDefinition,
+    Mitigation,
+    Policy,
+    Settings,
+    Tenant,
+    Window,
+)
+from tidegate.testing.choices import happens, pick
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tidegate.testing.choices import Choices
+
+SECOND = 1_000_000_000
+START = 1_700_000_000 * SECOND
+TENANT = UUID("6f9619ff-8b86-4d01-b42d-00cf4fc964ff")
+
+_CONDITIONS = (
+    'request.method == "POST"',
+    'request.path.startsWith("/a")',
+    'request.path in ["/", "/a/1"]',
+    'request.headers["x-token"] != "ok"',
+    'request.user_agent.contains("bot")',
+    "int(fields.n) > 2",
+    "6 / size(fields.account) > 2",
+    "request.body.k == 1",
+    "has(request.body)",
+    'inIpRange(request.client_ip, "10.0.0.0/8")',
+    "request.body.flag == true",
+    "observed_at.getSeconds() % 2 == 0",
+)
+_ENTITY_CONDITIONS = (
+    "entity.event_count > 3",
+    "entity.event_count % 3 == 1",
+    'entity.last_seen_at - entity.first_seen_at > duration("3s")',
+    'observed_at - entity.first_seen_at < duration("10s") && request.method == "POST"',
+)
+_KEY_FIELDS = (
+    "request.client_ip",
+    "request.user_agent",
+    "fields.account",
+    "request.method",
+    "size(request.path)",
+    'request.method == "POST"',
+    "uint(size(fields.n)) * 3000000000000000000u",
+    "ip(request.client_ip)",
+    "ip(request.client_ip).masked(24, 48)",
+    "int(fields.n)",
+    "string(request.body.k)",
+)
+_COUNTED = (*_KEY_FIELDS, "request.path", "fields.n")
+_ACCOUNTS = ("ann", "bob", 'a"\\\n\u0001b', "é\u2028😀", "")
+_ADDRESSES = ("10.0.0.1", "10.0.0.2", "192.0.2.7", "2001:DB8::1", "::ffff:10.0.0.1", "no address")
+_BODIES: tuple[Any, ...] = ({"k": 1, "flag": True}, {"k": "x", "flag": 1}, '{"k": 2}', "text", [1])
+
+
+@attrs.frozen
+class Arrival:
+    """An event as JSON, and when it arrived (nanoseconds since 1970)."""
+
+    body: bytes
+    received_at: int
+
+
+def definitions(choices: Choices) -> Definitions:
+    """A definition set of some of everything."""
+    actions = _count(choices, 0, 3)
+    entities = _count(choices, 0, 3)
+    mitigations = _count(choices, 1, 4)
+    return Definitions(
+        tenant=Tenant(tenant_id=str(TENANT), name="Generated", slug="generated"),
+        revision=choices.below(100),
+        settings=Settings(max_keys=pick(choices, (1, 2, 3, 5, 1_000))),
+        actions=tuple(_action(choices, number) for number in range(actions)),
+        entities=tuple(_entity(choices, number, actions) for number in range(entities)),
+        mitigations=tuple(_mitigation(choices, number) for number in range(mitigations)),
+        policies=tuple(
+            _policy(choices, number, (actions, entities, mitigations))
+            for number in range(_count(choices, 1, 4))
+        ),
+    )
+
+
+def arrivals(choices: Choices, count: int) -> Iterator[Arrival]:
+    """So many events, in the order of their arrival."""
+    received_at = START
+    for number in range(count):
+        received_at += _pause(choices)
+        yield Arrival(orjson.dumps(_event(choices, received_at, number)), received_at)
+
+
+def _count(choices: Choices, least: int, most: int) -> int:
+    return least + choices.below(most - least + 1)
+
+
+def _id(kind: str, number: int) -> str:
+    return str(uuid5(TENANT, f"{kind} {number}"))
+
+
+def _condition(choices: Choices, actions: int, *, of_entity: bool = False) -> str:
+    options = list(_CONDITIONS)
+    options += [f"actions.a{number}" for number in range(actions)] * 2
+    if of_entity:
+        options += _ENTITY_CONDITIONS * 2
+    condition = pick(choices, options)
+    return f"!({condition})" if happens(choices, 20) else condition
+
+
+def _action(choices: Choices, number: int) -> Action:
+    return Action(
+        action_id=_id("action", number),
+        name=f"Action {number}",
+        slug=f"a{number}",
+        enabled=happens(choices, 90),
+        expression=_condition(choices, 0),
+    )
+
+
+def _entity(choices: Choices, number: int, actions: int) -> EntityDefinition:
+    return EntityDefinition(
+        entity_definition_id=_id("entity", number),
+        name=f"Entity {number}",
+        slug=f"e{number}",
+        enabled=happens(choices, 90),
+        priority=choices.below(3),
+        key_fields=tuple(pick(choices, _KEY_FIELDS) for _ in range(_count(choices, 1, 2))),
+        match_expression=_condition(choices, actions) if happens(choices, 30) else None,
+        on_missing_key=pick(choices, ("skip", "blank")),
+    )
+
+
+def _mitigation(choices: Choices, number: int) -> Mitigation:
+    mode = pick(choices, ("Monitor", "Challenge", "Block"))
+    template = pick(choices, (None, "https://example.test/back"))
+    headers = {"x-b": "2", "x-a": 'q"'}
+    return Mitigation(
+        mitigation_id=_id("mitigation", number),
+        name=f"Mitigation {number}",
+        slug=f"m{number}",
+        enabled=happens(choices, 90),
+        mode=mode,
+        ttl_seconds=pick(choices, (0, 1, 4, 30)),
+        challenge=Challenge(difficulty=number + 1, default_return_url_template=template)
+        if mode == "Challenge"
+        else None,
+        block=Block(body="né\n", headers=headers) if mode == "Block" else None,
+    )
+
+
+def _policy(choices: Choices, number: int, objects: tuple[int, int, int]) -> Policy:
+    return Policy(
+        policy_id=_id("policy", number),
+        name=f"Policy {number}",
+        slug=f"p{number}",
+        enabled=happens(choices, 90),
+        status="active" if happens(choices, 90) else "draft",
+        priority=choices.below(3),
+        expression=_condition(choices, objects[0]) if happens(choices, 40) else None,
+        clauses=tuple(_clause(choices, at, objects) for at in range(_count(choices, 1, 4))),
+    )
+
+
+def _clause(choices: Choices, number: int, objects: tuple[int, int, int]) -> Clause:
+    actions, entities, mitigations = objects
+    has_entity = entities > 0 and happens(choices, 75)
+    return Clause(
+        name=f"clause-{number + 1}",
+        expression=_condition(choices, actions, of_entity=has_entity)
+        if happens(choices, 50)
+        else None,
+        actions=tuple(f"a{number}" for number in range(actions) if happens(choices, 25)),
+        entity=f"e{choices.below(entities)}" if has_entity else None,
+        mitigation=f"m{choices.below(mitigations)}" if happens(choices, 85) else None,
+        window=_window(choices) if has_entity and happens(choices, 70) else None,
+        final=happens(choices, 8),
+    )
+
+
+def _window(choices: Choices) -> Window:
+    is_distinct = happens(choices, 50)
+    return Window(
+        duration_seconds=pick(choices, (1, 2.5, 7, 1.0000000005, 86_400)),
+        threshold=pick(choices, (1, 2, 3, 4, 9, 12)),
+        measure="distinct" if is_distinct else "count",
+        field=pick(choices, _COUNTED) if is_distinct else None,
+    )
+
+
+def _pause(choices: Choices) -> int:
+    """To the next arrival: nothing, part of a second, exactly a second, several."""
+    return pick(
+        choices, (0, 1, 250_000_000, 999_999_999, SECOND, SECOND, 2_500_000_000, 6 * SECOND)
+    )
+
+
+def _observed_at(choices: Choices, received_at: int) -> str:
+    shift = pick(choices, (0, 0, 0, -SECOND, -3 * SECOND, -90 * SECOND, 2 * SECOND, 900 * SECOND))
+    seconds, nanoseconds = divmod(received_at + shift - START, SECOND)
+    minutes, seconds = divmod(seconds + 1_000, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"2023-11-14T{hours:02}:{minutes:02}:{seconds:02}.{nanoseconds:09}Z"
+
+
+def _event(choices: Choices, received_at: int, number: int) -> dict[str, Any]:
+    request: dict[str, Any] = {
+        "method": pick(choices, ("GET", "POST")),
+        "path": pick(choices, ("/", "/a/1", "/a/2", "/b", "/a/../b", "/é", "")),
+        "client_ip": pick(choices, _ADDRESSES),
+        "user_agent": pick(choices, ("curl", "a bot", "")),
+    }
+    fields: dict[str, Any] = {"account": pick(choices, _ACCOUNTS), "n": choices.below(6)}
+    event: dict[str, Any] = {"idempotency_key": str(number), "request": request, "fields": fields}
+    if happens(choices, 85):
+        event["observed_at"] = _observed_at(choices, received_at)
+    if happens(choices, 30):
+        request["headers"] = {"X-Token": "ok"}
+    if happens(choices, 40):
+        fields["body"] = pick(choices, _BODIES)
+    if happens(choices, 30):
+        event["return_url"] = pick(choices, ("", "https://here.test/?a=1"))
+    for members in (request, fields):
+        for name in list(members):
+            if happens(choices, 8):
+                del members[name]
+    return event
