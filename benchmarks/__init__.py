@@ -1,0 +1,1 @@
+"""Measurements of Tidegate; ``README.md`` here says what each number means."""
