@@ -10,37 +10,13 @@ if TYPE_CHECKING:
 
 SEED = 20_261_102
 
+# fmt: off
 WORDS = (
-    "admin",
-    "login",
-    "backup",
-    "config",
-    "setup",
-    "test",
-    "api",
-    "shop",
-    "cart",
-    "order",
-    "user",
-    "account",
-    "report",
-    "export",
-    "upload",
-    "image",
-    "static",
-    "print",
-    "bot",
-    "crawler",
-    "spider",
-    "scan",
-    "fetch",
-    "curl",
-    "python",
-    "java",
-    "go",
-    "sql",
-    "shell",
+    "admin", "login", "backup", "config", "setup", "test", "api", "shop", "cart", "order", "user",
+    "account", "report", "export", "upload", "image", "static", "print", "bot", "crawler", "spider",
+    "scan", "fetch", "curl", "python", "java", "go", "sql", "shell",
 )
+# fmt: on
 EXTENSIONS = (".php", ".sql", ".bak", ".env", ".zip", ".log", ".ini", ".old")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 COUNTRIES = ("NL", "BE", "DE", "FR", "LU", "US", "BR", "CN", "IN")
