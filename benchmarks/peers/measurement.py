@@ -36,7 +36,7 @@ class Effort:
     """How long one engine may compile a set, and how long it may compare answers."""
 
 
-FULL = Effort(sizes=(100, 1_000, 10_000), rounds=7, cell_seconds=0.25, limit_seconds=30.0)
+FULL = Effort(sizes=(100, 1_000, 10_000), rounds=5, cell_seconds=0.25, limit_seconds=20.0)
 QUICK = Effort(sizes=(100, 1_000), rounds=3, cell_seconds=0.05, limit_seconds=5.0)
 
 

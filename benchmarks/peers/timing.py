@@ -10,7 +10,8 @@ import gc
 import itertools
 import statistics
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -34,14 +35,31 @@ def interleave(work: Mapping[Key, Work], *, rounds: int, seconds: float) -> dict
         seconds: about how long one timing may take. Work that cannot go through its
             inputs in that time gets fewer of them, at least one.
     """
-    sized = {key: _fit(one, seconds) for key, one in work.items()}
     times: dict[Key, list[float]] = {key: [] for key in work}
     order = list(work)
-    for number in range(rounds):
-        shift = number % len(order) if order else 0
-        for key in order[shift:] + order[:shift]:
-            times[key].append(_time(sized[key]))
+    with _no_collector():
+        sized = {key: _fit(one, seconds) for key, one in work.items()}
+        for number in range(rounds):
+            shift = number % len(order) if order else 0
+            for key in order[shift:] + order[:shift]:
+                times[key].append(_time(sized[key]))
     return {key: statistics.median(found) for key, found in times.items()}
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    """No cyclic collection during a timing, only between two.
+
+    What is compiled is frozen out of collections: sets of some engines are millions of objects.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.unfreeze()
 
 
 def _fit(work: Work, seconds: float) -> Work:
@@ -58,15 +76,8 @@ def _fit(work: Work, seconds: float) -> Work:
 
 def _time(work: Work) -> float:
     call, inputs = work.call, work.inputs
-    collecting = gc.isenabled()
     gc.collect()
-    gc.disable()
-    try:
-        started = time.perf_counter_ns()
-        for value in inputs:
-            call(value)
-        elapsed = time.perf_counter_ns() - started
-    finally:
-        if collecting:
-            gc.enable()
-    return elapsed / len(inputs)
+    started = time.perf_counter_ns()
+    for value in inputs:
+        call(value)
+    return (time.perf_counter_ns() - started) / len(inputs)
