@@ -10,7 +10,7 @@ accepted here compiles there with these settings of ``RegexBuilder``:
   crate's (group, alternation, concatenation, repetition);
 - ``dfa_size_limit``: left at the crate's 2 MiB, which bounds its cache, not acceptance.
 
-The slowest accepted pattern takes about 10 ms to compile there.
+The slowest accepted pattern takes about 20 ms to compile there.
 """
 
 from __future__ import annotations
