@@ -89,10 +89,8 @@ def _decode(document: str | bytes) -> str:
 def _read(root: Node, source: Source | None) -> Compilation:
     reading = read_tree(root)
     compilation = compile_all(reading.definitions)
-    # What could not be read was replaced by a stand-in, about which nothing more is said.
-    known = {finding.pointer for finding in reading.findings}
     later = [*check_whole(reading.definitions), *compilation.findings]
-    findings = reading.findings + [each for each in later if each.pointer not in known]
+    findings = reading.findings + [each for each in later if not reading.is_stand_in(each.pointer)]
     if any(each.severity == "error" for each in findings):
         raise refuse(locate(findings, root, source))
     made = attrs.evolve(compilation, findings=tuple(locate(findings, root, source)))

@@ -41,15 +41,18 @@ def _unique(section: str, objects: tuple[Any, ...]) -> Iterator[Finding]:
     if not objects:
         return
     identifier = next(name for name in objects[0].__slots__ if name.endswith("_id"))
-    codes = {"slug": "duplicate-slug", "name": "duplicate-name", identifier: "duplicate-id"}
+    codes = {"name": "duplicate-name", "slug": "duplicate-slug", identifier: "duplicate-id"}
+    told: set[int] = set()
     for member, code in codes.items():
         seen: dict[str, int] = {}
         for at, each in enumerate(objects):
             value = getattr(each, member)
-            if value and seen.setdefault(value, at) != at:
-                first = f"/{section}/{seen[value]}"
-                message = f"{quote(value)} is already the {_noun(member)} of `{first}`"
-                yield Finding(code, message, f"/{section}/{at}/{member}")
+            if not value or seen.setdefault(value, at) == at or at in told:
+                continue
+            # A repeated name gives a repeated slug and id: that is one mistake.
+            told.add(at)
+            message = f"{quote(value)} is already the {_noun(member)} of `/{section}/{seen[value]}`"
+            yield Finding(code, message, f"/{section}/{at}/{member}")
 
 
 def _noun(member: str) -> str:
@@ -98,7 +101,8 @@ def _references(clause: Clause, known: dict[str, list[str]], pointer: str) -> It
 def _reference(
     slug: str | None, section: str, known: dict[str, list[str]], pointer: str
 ) -> Iterator[Finding]:
-    if slug and slug not in known[section]:
+    # An object without a readable slug may be the one that is meant.
+    if slug and slug not in known[section] and "" not in known[section]:
         meant = nearest(slug, known[section])
         hint = f"did you mean `{meant}`?" if meant else None
         message = f"no such object in `{section}`: {quote(slug)}"

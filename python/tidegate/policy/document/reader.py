@@ -43,21 +43,34 @@ class _Member:
 
 @attrs.frozen
 class Reading:
-    """What came out of a tree: the model, and what was wrong on the way."""
+    """What came out of a tree: the model, and what was wrong on the way.
+
+    ``stand_ins`` are the pointers of what could not be read.
+    """
 
     definitions: Definitions
     findings: list[Finding]
+    stand_ins: set[str]
+
+    def is_stand_in(self, pointer: str) -> bool:
+        """Whether a member, or something around it, could not be read."""
+        while pointer:
+            if pointer in self.stand_ins:
+                return True
+            pointer = pointer.rpartition("/")[0]
+        return False
 
 
 def read_tree(root: Node) -> Reading:
     """The definitions a tree holds, with every finding about single members."""
     reader = _Reader()
-    return Reading(reader.definitions(root), reader.findings)
+    return Reading(reader.definitions(root), reader.findings, reader.stand_ins)
 
 
 class _Reader:
     def __init__(self) -> None:
         self.findings: list[Finding] = []
+        self.stand_ins: set[str] = set()
         self._tenant_id = str(NAMESPACE)
 
     def definitions(self, root: Node) -> Definitions:
@@ -80,6 +93,9 @@ class _Reader:
             self._report("unknown-version", "unknown version of the format", pointer, hint=wanted)
 
     def _object(self, model: Any, node: Node, pointer: str) -> Any:
+        if not isinstance(node, Mapping):
+            self._wrong_type("an object", node, pointer)
+            return self._stand_in(shapes.Part(model), pointer)
         return self._build(model, self._members(node, pointer, "an object"), pointer)
 
     def _members(self, node: Node, pointer: str, wanted: str) -> dict[str, _Member]:
@@ -118,8 +134,10 @@ class _Reader:
             if values.get(name) is None:
                 values.pop(name, None)
                 if attribute.default is attrs.NOTHING:
-                    self._report("missing-member", f"`{name}` is missing", pointer)
-                    values[name] = stand_in(shapes.shape_of(attribute))
+                    if name != "slug":  # without one, the name it is made from was reported
+                        self._report("missing-member", f"`{name}` is missing", pointer)
+                    shape = shapes.shape_of(attribute)
+                    values[name] = self._stand_in(shape, pointer_to(pointer, name))
         return model(**values)
 
     def _refuse_unknown(
@@ -152,8 +170,10 @@ class _Reader:
                 message = f"the name {quote(values['name'])} gives no slug"
                 self._report("invalid-slug", message, pointer_to(pointer, "name"), hint=hint)
         identifier = next(name for name in known if name.endswith("_id"))
-        root = UUID(self._tenant_id)
-        values.setdefault(identifier, str(uuid5(root, f"{kind}/{values.get('slug', '')}")))
+        slug = values.get("slug", "")
+        if not slug:
+            self.stand_ins.add(pointer_to(pointer, identifier))
+        values.setdefault(identifier, str(uuid5(UUID(self._tenant_id), f"{kind}/{slug}")))
 
     def _value(self, shape: shapes.Shape, node: Node, pointer: str) -> Any:
         match shape:
@@ -169,12 +189,12 @@ class _Reader:
                 return self._number(shape, node, pointer)
         value = self._scalar(shape, node, pointer, str)
         if value is None:
-            return stand_in(shape)
+            return self._stand_in(shape, pointer)
         problem = text_problem(shape, value)
         if problem is None:
             return value.lower() if isinstance(shape, shapes.Identifier) else value
         self._report(*problem, pointer, hint=hint_for(shape, value))
-        return stand_in(shape)
+        return self._stand_in(shape, pointer)
 
     def _scalar(self, shape: shapes.Shape, node: Node, pointer: str, kind: type) -> Any:
         if isinstance(node, Scalar) and isinstance(node.value, kind):
@@ -190,11 +210,11 @@ class _Reader:
         kinds = (int,) if isinstance(shape, shapes.Integer) else (int, float)
         if isinstance(value, bool) or not isinstance(value, kinds):
             self._wrong_type(WANTED[type(shape)], node, pointer)
-            return stand_in(shape)
+            return self._stand_in(shape, pointer)
         if not shape.minimum <= value <= shape.maximum:
             message = f"{value} is not between {shape.minimum} and {shape.maximum}"
             self._report("out-of-range", message, pointer)
-            return stand_in(shape)
+            return self._stand_in(shape, pointer)
         return value
 
     def _many(self, shape: shapes.Many, node: Node, pointer: str) -> tuple[Any, ...]:
@@ -240,6 +260,10 @@ class _Reader:
                 headers[name] = value
             names.add(name.lower())
         return headers
+
+    def _stand_in(self, shape: shapes.Shape, pointer: str) -> Any:
+        self.stand_ins.add(pointer)
+        return stand_in(shape)
 
     def _wrong_type(
         self, wanted: str, node: Node, pointer: str, *, wants_text: bool = False
