@@ -30,9 +30,37 @@ def _resolver() -> BasicResolver:
 
 
 @lru_cache(maxsize=1024)
+def patterns() -> bytes:
+    """The data as JSON with the names of ua-parser's ``regexes.yaml``, for the native encoder."""
+    browsers, systems, devices = load_lazy_builtins()
+    data = {
+        "user_agent_parsers": [
+            {"regex": each.regex, "family_replacement": each.family} for each in browsers
+        ],
+        "os_parsers": [{"regex": each.regex, "os_replacement": each.family} for each in systems],
+        "device_parsers": [
+            {
+                "regex": each.regex,
+                "regex_flag": each.regex_flag or None,
+                "device_replacement": each.family,
+            }
+            for each in devices
+        ],
+    }
+    return orjson.dumps(data)
+
+
+def _start(user_agent: str) -> str:
+    return user_agent.encode()[:MAX_BYTES].decode(errors="ignore")
+
+
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+"""Counted as U+FFFD: engines differ in which of them are letters, digits or spaces."""
+
+
 def families(user_agent: str) -> Families:
     """The families of a user agent."""
-    text = user_agent.encode()[:MAX_BYTES].decode(errors="ignore")
+    text = _NOT_ASCII.sub("\N{REPLACEMENT CHARACTER}", _start(user_agent))
     found = _resolver()(text, Domain.ALL)
     return Families(
         browser=found.user_agent.family if found.user_agent else UNKNOWN_FAMILY,

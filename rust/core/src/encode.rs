@@ -4,6 +4,7 @@
 
 use std::cell::OnceCell;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use bumpalo::Bump;
 use bumpalo::collections::{String as ArenaString, Vec as ArenaVec};
@@ -78,7 +79,7 @@ struct Encoder<'e, 'a> {
     headers: OnceCell<Entries<'a>>,
     client_address: OnceCell<Option<Address>>,
     path: OnceCell<&'a str>,
-    families: OnceCell<Families>,
+    families: OnceCell<Arc<Families>>,
 }
 
 impl<'e, 'a> Encoder<'e, 'a> {
