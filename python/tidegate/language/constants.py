@@ -87,7 +87,7 @@ _UNKNOWN: Any = object()
 
 
 @lru_cache(maxsize=256)
-def parse_pattern(pattern: str, limits: Limits = DEFAULT) -> Regex:
+def parse_pattern(pattern: str, limits: Limits) -> Regex:
     """The tree of a pattern; those met last are kept, since several stages ask for them.
 
     Raises:

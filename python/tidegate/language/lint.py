@@ -24,6 +24,7 @@ from tidegate.language.diagnostics import Diagnostic, quote
 from tidegate.language.regex import Shape, shape
 from tidegate.language.types import BOOL, Type
 from tidegate.language.walk import walk
+from tidegate.limits import DEFAULT
 from tidegate.values import equal, kind_of
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def _shapes(node: Call) -> Iterator[Shape]:
     value = getattr(node.arguments[1], "value", None)
     for pattern in value if isinstance(value, list) else [value]:
         if isinstance(pattern, str):
-            yield shape(parse_pattern(pattern))
+            yield shape(parse_pattern(pattern, DEFAULT))
 
 
 # Letter case

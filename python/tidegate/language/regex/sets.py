@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from functools import lru_cache
+from bisect import bisect_left, bisect_right
+from functools import cache, lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -52,34 +53,30 @@ def negate(ranges: Ranges) -> Ranges:
     return union(gaps)
 
 
+@lru_cache(maxsize=4096)
 def fold(ranges: Ranges) -> Ranges:
     """``ranges`` with every other case of each letter in it (simple folding)."""
-    if not ranges:
-        return EMPTY
+    letters, cases = _cased()
     extra = list(ranges)
-    for first, last, step, distance in PAIRS:
-        extra += _partners(ranges, first, last, step, distance)
-        extra += _partners(ranges, first + distance, last + distance, step, -distance)
-    for orbit in ORBITS:
-        if any(contains(ranges, letter) for letter in orbit):
-            extra += [(letter, letter) for letter in orbit]
+    for low, high in ranges:
+        for letter in letters[bisect_left(letters, low) : bisect_right(letters, high)]:
+            extra += cases[letter]
     return union(extra)
 
 
-def _partners(
-    ranges: Ranges, first: int, last: int, step: int, distance: int
-) -> Iterable[tuple[int, int]]:
-    for low, high in ranges:
-        if high < first or low > last:
-            continue
-        start = first + -(-(max(low, first) - first) // step) * step
-        stop = min(high, last)
-        if step == 1:
-            if start <= stop:
-                yield start + distance, stop + distance
-        else:
-            for letter in range(start, stop + 1, step):
-                yield letter + distance, letter + distance
+@cache
+def _cased() -> tuple[list[int], dict[int, Ranges]]:
+    """The letters that have other cases, in order, and those cases as ranges."""
+    cases: dict[int, set[int]] = {}
+    for first, last, step, distance in PAIRS:
+        for letter in range(first, last + 1, step):
+            cases.setdefault(letter, set()).add(letter + distance)
+            cases.setdefault(letter + distance, set()).add(letter)
+    for orbit in ORBITS:
+        for letter in orbit:
+            cases.setdefault(letter, set()).update(orbit)
+    others = {letter: tuple((one, one) for one in sorted(found)) for letter, found in cases.items()}
+    return sorted(others), others
 
 
 def contains(ranges: Ranges, code_point: int) -> bool:
