@@ -24,7 +24,6 @@ from tidegate.language.diagnostics import Diagnostic, nearest, quote
 from tidegate.language.literals import INT_MAX, INT_MIN, source_offsets
 from tidegate.language.regex import Regex, RegexError, parse, translate
 from tidegate.language.types import ListType, MapType, Primitive, Type, TypeParam
-from tidegate.limits import DEFAULT
 from tidegate.values import Timestamp, UInt, kind_of, map_key
 
 if TYPE_CHECKING:
@@ -238,8 +237,9 @@ class ConstantChecks:
     def _require_constant(self, pattern: checked.Checked, name: str) -> bool:
         if isinstance(pattern, checked.Literal):
             return True
-        self._report("pattern-not-constant", f"the pattern of `{name}` must be a constant",
-                     pattern.span, "for a variable text use `contains`, `startsWith` or `==`")  # fmt: skip
+        message = f"the pattern of `{name}` must be a constant"
+        hint = "for a variable text use `contains`, `startsWith` or `==`"
+        self._report("pattern-not-constant", message, pattern.span, hint)
         return False
 
     def _translated(self, call: checked.Call) -> checked.Call:

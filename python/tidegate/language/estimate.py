@@ -192,7 +192,7 @@ class _Estimator:
             return attrs.evolve(size, text=min(size.text, limit))
         kinds = _RESULTS.get((name, node.member), (DYN,))
         if all(of_type(kind) == NOTHING for kind in kinds):
-            return NUMBER if name in ("type",) else NOTHING
+            return NUMBER if name == "type" else NOTHING
         if any(kind is STRING or kind is BYTES for kind in kinds):
             return Size(min(limit, max(24, sum(size.text or size.total for size in sizes))))
         return ANYTHING

@@ -134,8 +134,8 @@ def _comprehension(call: Call) -> ComprehensionShape | None:
     if known is None or call.target is None:
         return None
     macro, count, conditional = known
-    variables = call.arguments[:count]
-    if not all(map(_is_variable, variables)):
+    variables = tuple(each for each in call.arguments[:count] if _is_variable(each))
+    if len(variables) != count:
         return None
     condition = call.arguments[count] if conditional else None
     return ComprehensionShape(macro, variables, call.target, condition, call.arguments[-1])

@@ -108,17 +108,18 @@ class _Reading:
 
     def recover(self, unexpected: UnexpectedInput) -> bool:
         """Read ``and`` and ``or`` as the operators they stand for, and go on."""
-        token = getattr(unexpected, "token", None)
-        meant = syntax_errors.FOREIGN_WORDS.get(getattr(token, "value", ""))
-        if not isinstance(unexpected, UnexpectedToken) or meant is None:
+        if not isinstance(unexpected, UnexpectedToken):
             return False
-        if "OPERATOR" not in unexpected.expected or unexpected.interactive_parser is None:
+        token: Any = unexpected.token
+        meant = syntax_errors.FOREIGN_WORDS.get(token.value)
+        if meant is None or "OPERATOR" not in unexpected.expected:
             return False
         span = Span(token.start_pos, token.end_pos)
         message = f"no such operator `{token.value}`"
         syntax_errors.report("syntax-error", message, span, f"write `{meant}`")
         operator = Token("OPERATOR", meant, span.start, span.end)
-        unexpected.interactive_parser.feed_token(operator)  # type: ignore[arg-type]
+        parser: Any = unexpected.interactive_parser
+        parser.feed_token(operator)
         return True
 
     def count(self, bracket: Token) -> None:
@@ -176,7 +177,7 @@ class _Lexer(LarkLexer):
         plain = "".join(re.escape(text) for text in self._literals if len(text) == 1)
         self._pattern = re.compile(f"(?:{blank})*+(?:{'|'.join(named)}|(?P<PLAIN>[{plain}]))?+")
 
-    def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Any]:
+    def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Any]:  # noqa: ARG002
         """The tokens not read yet: after a recovery the parser asks again."""
         reading: _Reading = lexer_state.text
         return reading.tokens

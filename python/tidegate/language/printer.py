@@ -54,7 +54,7 @@ class _Printer:
 
     def print(self, tree: ast.Node) -> str:
         document = self._item(tree, self._document(tree))
-        after = [[HARD, comment] for comment in self._comments.after]
+        after: list[Document] = [[HARD, comment] for comment in self._comments.after]
         return lay_out([document, *after], WIDTH)
 
     # Precedence
@@ -72,12 +72,9 @@ class _Printer:
         """A part with the comments at it, and the operator that stands before it."""
         leading = self._comments.leading.get(id(node), ())
         trailing = self._comments.trailing.get(id(node), ())
-        return [
-            *([comment, HARD] for comment in leading),
-            sign,
-            document,
-            *([" ", comment, FORCED] for comment in trailing),
-        ]
+        before: list[Document] = [[comment, HARD] for comment in leading]
+        after: list[Document] = [[" ", comment, FORCED] for comment in trailing]
+        return [*before, sign, document, *after]
 
     def _bracketed(
         self, node: ast.Node, opening: str, items: Sequence[tuple[ast.Node, Document]], closing: str

@@ -122,7 +122,7 @@ def unknown_part(chain: Chain, schema: Schema) -> tuple[str, int]:
 
 def suggested_field(chain: Chain, schema: Schema) -> str | None:
     """The declared name that was likely meant by an undeclared chain."""
-    name, length = unknown_part(chain, schema)
+    name, _ = unknown_part(chain, schema)
     last = name.rpartition(".")[2]
     by_last = [known for known in schema.fields if known.rpartition(".")[2] == last]
     if len(by_last) == 1:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 # Deeper types have no use, and every walk over a type may recurse.
 _MAX_DEPTH = 32
@@ -185,8 +188,12 @@ def _parse_list(text: str) -> tuple[Type, ...]:
 
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
-_CONSTRUCTORS = {"list": (ListType, 1), "map": (MapType, 2), "optional_type": (OptionalType, 1),
-                 "type": (TypeType, 1)}  # fmt: skip
+_CONSTRUCTORS: Mapping[str, tuple[Callable[..., Type], int]] = {
+    "list": (ListType, 1),
+    "map": (MapType, 2),
+    "optional_type": (OptionalType, 1),
+    "type": (TypeType, 1),
+}
 
 
 @cache
@@ -214,5 +221,4 @@ def _parse_type(text: str) -> Type:
     text = text.strip()
     if text.count("(") > _MAX_DEPTH or len(text) > 1024:
         raise ValueError("type nests too deeply")
-    known: Type = _parse_known(text)
-    return known
+    return _parse_known(text)
