@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 
 import attrs
+import orjson
 from ua_parser import BasicResolver, Domain, load_lazy_builtins
 
 MAX_BYTES = 1_024
