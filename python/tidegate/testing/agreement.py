@@ -19,8 +19,9 @@ import attrs
 import click
 
 from tidegate.errors import EventError, ExpressionError
-from tidegate.evaluation.rules import Evaluator, Rules, compile_rules
+from tidegate.evaluation.rules import Evaluator, Rules, bundle, read_rules
 from tidegate.language.checker import CheckedExpression, check
+from tidegate.limits import DEFAULT, Limits
 from tidegate.testing import events
 from tidegate.testing.choices import RandomChoices, happens
 from tidegate.testing.programs import GeneratedProgram, generate_program
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from tidegate.language.schema import Schema
 
 EVALUATORS: tuple[Evaluator, Evaluator] = ("reference", "native")
+UNPRICED = attrs.evolve(DEFAULT, cost=10**15)
+"""For the check: what may cost too much is compared as well, up to where it is stopped."""
 BATCH = 32
 """Programs that share a schema and a compiled set, which halves the time a program takes."""
 
@@ -70,15 +73,23 @@ class Comparison:
         )
 
 
-def compare(text: str, schema: Schema, context: Mapping[str, Any] | bytes) -> Comparison:
+def compare(
+    text: str, schema: Schema, context: Mapping[str, Any] | bytes, limits: Limits = DEFAULT
+) -> Comparison:
     """Run one expression on one event through both evaluators.
 
     Raises:
         ExpressionError: the expression does not check.
     """
-    checked = {"": check(text, schema)}
-    rules = [compile_rules(checked, schema, evaluator) for evaluator in EVALUATORS]
-    return _compare(text, context, rules, 0)
+    checked = {"": check(text, schema, limits=UNPRICED)}
+    return _compare(text, context, _compiled(checked, schema, limits), 0)
+
+
+def _compiled(
+    checked: Mapping[str, CheckedExpression], schema: Schema, limits: Limits
+) -> list[Rules]:
+    data = bundle(checked, schema, limits)
+    return [read_rules(data, evaluator) for evaluator in EVALUATORS]
 
 
 def _compare(
@@ -118,18 +129,28 @@ class Run:
         for _ in range(BATCH):
             program = generate_program(self._choices, declared=schema)
             try:
-                checked = check(program.text, schema)
+                checked = check(program.text, schema, limits=UNPRICED)
             except ExpressionError:
                 self.refused += 1
                 continue
             accepted[str(len(programs))] = checked
             programs.append(program)
-        rules = [compile_rules(accepted, schema, evaluator) for evaluator in EVALUATORS]
+        rules = _compiled(accepted, schema, self._limits())
         for index, program in enumerate(programs):
             comparison = _compare(program.text, self._context(program.event), rules, index)
             self.outcomes[comparison.reference.code or "value"] += 1
             yield comparison
         self.programs += BATCH
+
+    def _limits(self) -> Limits:
+        """The usual ones or, now and then, so little cost or length that programs run out."""
+        match self._choices.below(4):
+            case 3:
+                return attrs.evolve(DEFAULT, cost=1 + self._choices.below(40))
+            case 2:
+                return attrs.evolve(DEFAULT, string_bytes=self._choices.below(100))
+            case _:
+                return DEFAULT
 
     def _context(self, event: dict[str, Any]) -> Mapping[str, Any] | bytes:
         """The event as a dict or, now and then, as JSON."""
