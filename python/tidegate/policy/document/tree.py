@@ -14,9 +14,9 @@ import attrs
 
 from tidegate.policy.findings import Finding
 
-MAX_BYTES = 64 * 1024 * 1024
+MAX_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 32
-MAX_NODES = 2_000_000
+MAX_NODES = 1_000_000
 """Together with the size a bound on memory: about 300 bytes a node."""
 
 Style: TypeAlias = Literal["plain", "single", "double", "literal", "folded", "python"]
