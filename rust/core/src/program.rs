@@ -1,1 +1,178 @@
-//! (being written)
+//! A compiled expression: the checked tree with names turned into numbers,
+//! functions into pointers and constants into what their function works with.
+//!
+//! [`crate::decode`] makes it from JSON, [`crate::evaluate`] runs it.
+
+use crate::error::{Failure, Span};
+use crate::evaluate::{Evaluation, Meter};
+use crate::functions::Function;
+use crate::lists::Lists;
+use crate::ops::Operator;
+use crate::predicate::Predicate;
+use crate::prepare::Prepared;
+use crate::record::{KeySlot, Record, Slot};
+use crate::value::Value;
+
+/// One expression, ready to run; shared freely between threads.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) root: Expr,
+}
+
+impl Program {
+    /// The value of the expression for one event.
+    ///
+    /// # Errors
+    /// The failure that the language defines; `meter` has what it cost.
+    pub fn evaluate<'a>(
+        &'a self,
+        record: &Record<'a>,
+        lists: &'a Lists,
+        meter: &mut Meter,
+    ) -> Result<Value<'a>, Failure> {
+        Evaluation::new(record, lists, meter).evaluate(&self.root)
+    }
+
+    /// Whether the expression, which must be a bool, is true for one event.
+    ///
+    /// # Errors
+    /// As [`Program::evaluate`]; `no_such_overload` when the value is no bool.
+    pub fn test<'a>(
+        &'a self,
+        record: &Record<'a>,
+        lists: &'a Lists,
+        meter: &mut Meter,
+    ) -> Result<bool, Failure> {
+        Evaluation::new(record, lists, meter).test(&self.root)
+    }
+}
+
+/// A node and where it stands in the text.
+#[derive(Debug)]
+pub(crate) struct Expr {
+    pub(crate) span: Span,
+    pub(crate) node: Node,
+}
+
+/// The nodes of docs/canonical-tree.md, and two that stand for common shapes
+/// of them at the same cost: `SectionKey` and `Predicate`.
+#[derive(Debug)]
+pub(crate) enum Node {
+    Literal(Value<'static>),
+    Field(Slot),
+    HasField(Slot),
+    /// A field that no schema of the bundle declares: every event lacks it.
+    Undeclared,
+    /// The position of a variable on the stack of locals.
+    Local(usize),
+    Select(Box<Member>),
+    Has(Box<Member>),
+    Index(Box<Index>),
+    Call(Box<Call>),
+    Operator(Box<Operation>),
+    And(Box<[Expr]>),
+    Or(Box<[Expr]>),
+    Conditional(Box<Conditional>),
+    List(Box<[Element]>),
+    Map(Box<[Entry]>),
+    Comprehension(Box<Comprehension>),
+    Bind(Box<Bind>),
+    OptionalMap(Box<OptionalMap>),
+    /// `request.headers["host"]` and its like.
+    SectionKey(Box<SectionKey>),
+    Predicate(Box<Predicate>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) operand: Expr,
+    pub(crate) field: Box<str>,
+    pub(crate) optional: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Index {
+    pub(crate) operand: Expr,
+    pub(crate) index: Expr,
+    pub(crate) optional: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) function: &'static Function,
+    pub(crate) arguments: Box<[Expr]>,
+    /// Whether each argument is a literal node, which matters to the cost.
+    pub(crate) literals: Box<[bool]>,
+    pub(crate) prepared: Prepared,
+}
+
+#[derive(Debug)]
+pub(crate) struct Operation {
+    pub(crate) operator: Operator,
+    pub(crate) arguments: Box<[Expr]>,
+    /// Members of a literal list on the right of `in`.
+    pub(crate) members: Option<crate::lists::LiteralSet>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Conditional {
+    pub(crate) condition: Expr,
+    pub(crate) then: Expr,
+    pub(crate) otherwise: Expr,
+}
+
+#[derive(Debug)]
+pub(crate) struct Element {
+    pub(crate) value: Expr,
+    pub(crate) optional: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: Expr,
+    pub(crate) value: Expr,
+    pub(crate) optional: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Macro {
+    All,
+    Exists,
+    ExistsOne,
+    Map,
+    Filter,
+    TransformList,
+    TransformMap,
+    TransformMapEntry,
+}
+
+#[derive(Debug)]
+pub(crate) struct Comprehension {
+    pub(crate) operation: Macro,
+    /// One name (element, or key of a map) or two (index or key, and value).
+    pub(crate) has_two_variables: bool,
+    pub(crate) range: Expr,
+    pub(crate) condition: Option<Expr>,
+    pub(crate) body: Expr,
+}
+
+#[derive(Debug)]
+pub(crate) struct Bind {
+    pub(crate) value: Expr,
+    pub(crate) body: Expr,
+}
+
+#[derive(Debug)]
+pub(crate) struct OptionalMap {
+    pub(crate) operand: Expr,
+    pub(crate) body: Expr,
+    pub(crate) is_flat: bool,
+}
+
+/// A literal key of a map of the event. The spans are those of the nodes it
+/// stands for, in the order in which they are entered.
+#[derive(Debug)]
+pub(crate) struct SectionKey {
+    pub(crate) key: KeySlot,
+    pub(crate) entered: Box<[Span]>,
+}

@@ -167,9 +167,29 @@ impl<'a> From<&'a [(&'a str, &'a str)]> for TotalMap<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i128);
 
+impl Timestamp {
+    /// 0001-01-01T00:00:00Z.
+    pub const MIN: Self = Self(-62_135_596_800_000_000_000);
+    /// The last nanosecond of the year 9999.
+    pub const MAX: Self = Self(253_402_300_799_999_999_999);
+
+    /// The moment, if the language has it.
+    pub fn checked(nanoseconds: i128) -> Option<Self> {
+        let moment = Self(nanoseconds);
+        (Self::MIN <= moment && moment <= Self::MAX).then_some(moment)
+    }
+}
+
 /// Nanoseconds; the language allows what fits 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(pub i128);
+
+impl Duration {
+    /// The length of time, if the language has it.
+    pub fn checked(nanoseconds: i128) -> Option<Self> {
+        i64::try_from(nanoseconds).is_ok().then_some(Self(nanoseconds))
+    }
+}
 
 #[derive(Clone, Debug)]
 pub enum Value<'a> {
@@ -259,6 +279,26 @@ impl<'a> Value<'a> {
     /// An optional that holds a value.
     pub fn some(value: Value<'a>) -> Self {
         Self::Optional(Some(Arc::new(value)))
+    }
+
+    /// The number of entries of a map, total or not.
+    pub fn map_len(&self) -> Option<usize> {
+        match self {
+            Self::Map(map) => Some(map.len()),
+            Self::TotalMap(map) => Some(map.len()),
+            _ => None,
+        }
+    }
+
+    /// The entry of a map, total or not, at a position.
+    pub fn map_entry(&self, position: usize) -> Option<(Value<'a>, Value<'a>)> {
+        match self {
+            Self::Map(map) => map.entry(position).cloned(),
+            Self::TotalMap(map) => {
+                map.entry(position).map(|(key, value)| (Value::String(key), Value::String(value)))
+            }
+            _ => None,
+        }
     }
 
     /// The name of the value's type, as `type(value)` gives it.

@@ -1,1 +1,277 @@
-//! The library of functions.
+//! The library of functions, in the families of `tidegate.functions`.
+//!
+//! A function is a name and its overloads, tried in order. An overload says by
+//! its parameters which kinds of values it takes; once they fit, the arguments
+//! are charged and the body runs. Operators are in [`crate::ops`].
+
+mod conversions;
+mod encoders;
+mod format;
+mod hashing;
+mod lists;
+mod network;
+mod numbers;
+mod optionals;
+mod regex;
+mod text;
+mod time;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::LazyLock;
+
+use foldhash::fast::RandomState;
+
+use crate::address::{Address, Network};
+use crate::error::ErrorCode;
+use crate::lists::Lists;
+use crate::map::Map;
+use crate::meter::{Meter, units};
+use crate::ops::Applied;
+use crate::prepare::Prepared;
+use crate::value::{Bytes, Duration, List, Text, Timestamp, TotalMap, Value};
+
+/// How a function is charged beside its nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pricing {
+    /// Text and elements that go in, and those that come out.
+    Data,
+    /// The text of a string argument.
+    Size,
+    Free,
+}
+
+/// A function or member, by name.
+pub struct Function {
+    pub(crate) name: &'static str,
+    pub(crate) is_member: bool,
+    pub(crate) pricing: Pricing,
+    pub(crate) overloads: &'static [Overload],
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name)
+    }
+}
+
+/// None when the arguments do not fit the overload.
+pub(crate) type Overload =
+    for<'a, 'm, 'v> fn(&mut Call<'a, 'm>, &'v [Value<'a>]) -> Option<Applied<'a>>;
+
+/// What an overload may use beside its arguments.
+pub(crate) struct Call<'a, 'm> {
+    pub(crate) meter: &'m mut Meter,
+    /// What the constants of this call were compiled to.
+    pub(crate) prepared: &'a Prepared,
+    pub(crate) lists: &'a Lists,
+    pub(crate) pricing: Pricing,
+    /// Which arguments are literal nodes.
+    pub(crate) literals: &'a [bool],
+}
+
+impl Call<'_, '_> {
+    fn charge_arguments(&mut self, arguments: &[Value<'_>]) -> Result<(), ErrorCode> {
+        match self.pricing {
+            Pricing::Free => Ok(()),
+            Pricing::Size => self.meter.charge(units(
+                arguments.first().and_then(Value::as_str).map_or(0, str::len),
+            )),
+            Pricing::Data => self.charge_data(arguments),
+        }
+    }
+
+    fn charge_data(&mut self, arguments: &[Value<'_>]) -> Result<(), ErrorCode> {
+        let mut bytes = 0_usize;
+        let mut elements = 0_usize;
+        for (argument, is_literal) in arguments.iter().zip(self.literals) {
+            match argument {
+                Value::String(text) => bytes = bytes.saturating_add(text.len()),
+                Value::Bytes(data) => bytes = bytes.saturating_add(data.len()),
+                other if !is_literal => {
+                    elements = elements.saturating_add(element_count(other).unwrap_or_default());
+                }
+                _ => {}
+            }
+        }
+        self.meter.charge(units(bytes).saturating_add(elements as u64))
+    }
+
+    fn charge_result(&mut self, result: &Value<'_>) -> Result<(), ErrorCode> {
+        if self.pricing != Pricing::Data {
+            return Ok(());
+        }
+        self.meter.charge(match result {
+            Value::String(text) => units(text.len()),
+            Value::Bytes(data) => units(data.len()),
+            other => element_count(other).unwrap_or_default() as u64,
+        })
+    }
+}
+
+fn element_count(value: &Value<'_>) -> Option<usize> {
+    match value {
+        Value::List(values) => Some(values.len()),
+        other => other.map_len(),
+    }
+}
+
+/// Applies a function: the first overload that takes the arguments.
+pub(crate) fn apply<'a>(
+    function: &Function,
+    mut call: Call<'a, '_>,
+    arguments: &[Value<'a>],
+) -> Applied<'a> {
+    let applied = function.overloads.iter().find_map(|overload| overload(&mut call, arguments));
+    let result = applied.unwrap_or(Err(ErrorCode::NoSuchOverload))?;
+    call.charge_result(&result)?;
+    Ok(result)
+}
+
+/// A function by name, as `contains` or `math.greatest`.
+pub(crate) fn find(name: &str, is_member: bool) -> Option<&'static Function> {
+    FUNCTIONS.get(&(name, is_member)).copied()
+}
+
+static FUNCTIONS: LazyLock<HashMap<(&str, bool), &Function, RandomState>> = LazyLock::new(|| {
+    let families = [
+        conversions::FUNCTIONS,
+        encoders::FUNCTIONS,
+        format::FUNCTIONS,
+        hashing::FUNCTIONS,
+        lists::FUNCTIONS,
+        network::FUNCTIONS,
+        numbers::FUNCTIONS,
+        optionals::FUNCTIONS,
+        regex::FUNCTIONS,
+        text::FUNCTIONS,
+        time::FUNCTIONS,
+    ];
+    let all = families.into_iter().flatten();
+    all.map(|function| ((function.name, function.is_member), function)).collect()
+});
+
+/// A parameter of an overload: the Rust type of one kind of value.
+trait Parameter<'v, 'a>: Sized {
+    /// The value as this type, None for a value of another kind.
+    fn of(value: &'v Value<'a>) -> Option<Self>;
+}
+
+macro_rules! parameter {
+    ($kind:ty, $pattern:pat => $result:expr) => {
+        impl<'v, 'a> Parameter<'v, 'a> for $kind {
+            #[inline]
+            fn of(value: &'v Value<'a>) -> Option<Self> {
+                match value {
+                    $pattern => Some($result),
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+parameter!(bool, Value::Bool(value) => *value);
+parameter!(i64, Value::Int(value) => *value);
+parameter!(u64, Value::Uint(value) => *value);
+parameter!(f64, Value::Double(value) => *value);
+parameter!(&'v str, Value::String(text) => text);
+parameter!(&'v Text<'a>, Value::String(text) => text);
+parameter!(&'v Bytes<'a>, Value::Bytes(bytes) => bytes);
+parameter!(&'v List<'a>, Value::List(values) => values);
+parameter!(&'v Map<'a>, Value::Map(map) => map);
+parameter!(&'v TotalMap<'a>, Value::TotalMap(map) => map);
+parameter!(Timestamp, Value::Timestamp(moment) => *moment);
+parameter!(Duration, Value::Duration(length) => *length);
+parameter!(Address, Value::Ip(address) => *address);
+parameter!(Network, Value::Cidr(network) => *network);
+parameter!(&'v Value<'a>, value => value);
+
+/// An overload: `overload!(|call, subject: &str, count: i64| body)`, where the
+/// body is an [`Applied`].
+macro_rules! overload {
+    (|$call:tt $(, $name:ident: $kind:ty)*| $body:expr) => {{
+        fn overload<'a>(
+            call: &mut $crate::functions::Call<'a, '_>,
+            arguments: &[$crate::value::Value<'a>],
+        ) -> Option<$crate::ops::Applied<'a>> {
+            let [$($name),*] = arguments else { return None };
+            $(let $name: $kind = $crate::functions::Parameter::of($name)?;)*
+            if let Err(code) = call.charge_arguments(arguments) {
+                return Some(Err(code));
+            }
+            let $call = call;
+            Some((move || -> $crate::ops::Applied<'a> { $body })())
+        }
+        overload as $crate::functions::Overload
+    }};
+}
+
+use overload;
+
+/// A function that is called by name.
+const fn function(name: &'static str, overloads: &'static [Overload]) -> Function {
+    Function { name, is_member: false, pricing: Pricing::Data, overloads }
+}
+
+/// A function that is called on its first argument.
+const fn member(name: &'static str, overloads: &'static [Overload]) -> Function {
+    Function { name, is_member: true, pricing: Pricing::Data, overloads }
+}
+
+/// The same function at another price.
+const fn priced(pricing: Pricing, function: Function) -> Function {
+    Function { pricing, ..function }
+}
+
+/// The ASCII digits that a text starts with, and the rest.
+fn split_digits(text: &str) -> (&str, &str) {
+    let rest = text.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    text.split_at_checked(text.len().saturating_sub(rest.len())).unwrap_or((text, ""))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::limits::Limits;
+    use crate::ops::is_equal;
+
+    static NO_LISTS: LazyLock<Lists> = LazyLock::new(Lists::default);
+
+    /// A function applied to values, none of them a literal.
+    pub(crate) fn call(name: &str, is_member: bool, arguments: &[Value<'static>]) -> Applied<'static> {
+        let function = find(name, is_member).unwrap();
+        let mut meter = Meter::new(&Limits::default());
+        let call = Call {
+            meter: &mut meter,
+            prepared: &Prepared::Nothing,
+            lists: &NO_LISTS,
+            pricing: function.pricing,
+            literals: &[false; 16],
+        };
+        apply(function, call, arguments)
+    }
+
+    /// Asserts that a function gives this value, of this kind.
+    pub(crate) fn gives(
+        name: &str,
+        is_member: bool,
+        arguments: &[Value<'static>],
+        expected: Value<'static>,
+    ) {
+        let value = call(name, is_member, arguments).unwrap();
+        assert_eq!(value.type_name(), expected.type_name());
+        assert!(is_equal(&value, &expected), "{name}{arguments:?} is {value:?}");
+    }
+
+    /// Asserts that a function fails with this code.
+    pub(crate) fn fails(
+        name: &str,
+        is_member: bool,
+        arguments: &[Value<'static>],
+        expected: ErrorCode,
+    ) {
+        let code = call(name, is_member, arguments).unwrap_err();
+        assert_eq!(code, expected, "{name}{arguments:?}");
+    }
+}

@@ -1,0 +1,265 @@
+//! Conversions between kinds, and the texts of numbers.
+
+use super::{Function, Pricing, function, overload, priced};
+use crate::address::{Address, Network};
+use crate::error::ErrorCode;
+use crate::functions::time::{
+    duration_text, floor_seconds, parse_duration, parse_timestamp, timestamp_text,
+};
+use crate::ops::Applied;
+use crate::value::{Bytes, Duration, Text, Timestamp, Value};
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    priced(Pricing::Free, function("dyn", &[overload!(|_, value: &Value<'_>| Ok(value.clone()))])),
+    priced(
+        Pricing::Free,
+        function(
+            "type",
+            &[overload!(|_, value: &Value<'_>| Ok(Value::Type(Text::Borrowed(value.type_name()))))],
+        ),
+    ),
+    function(
+        "bool",
+        &[
+            overload!(|_, value: bool| Ok(Value::Bool(value))),
+            overload!(|_, text: &str| match text {
+                "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Value::Bool(true)),
+                "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Value::Bool(false)),
+                _ => Err(ErrorCode::InvalidArgument),
+            }),
+        ],
+    ),
+    function(
+        "int",
+        &[
+            overload!(|_, value: i64| Ok(Value::Int(value))),
+            overload!(|_, value: u64| {
+                i64::try_from(value).map(Value::Int).map_err(|_| ErrorCode::Overflow)
+            }),
+            overload!(|_, value: f64| int_from_double(value)),
+            overload!(|_, text: &str| int_from_text(text)),
+            overload!(|_, moment: Timestamp| Ok(Value::Int(floor_seconds(moment)))),
+        ],
+    ),
+    function(
+        "uint",
+        &[
+            overload!(|_, value: u64| Ok(Value::Uint(value))),
+            overload!(|_, value: i64| {
+                u64::try_from(value).map(Value::Uint).map_err(|_| ErrorCode::Overflow)
+            }),
+            overload!(|_, value: f64| uint_from_double(value)),
+            overload!(|_, text: &str| uint_from_text(text)),
+        ],
+    ),
+    function(
+        "double",
+        &[
+            overload!(|_, value: f64| Ok(Value::Double(value))),
+            overload!(|_, value: i64| Ok(Value::Double(value as f64))),
+            overload!(|_, value: u64| Ok(Value::Double(value as f64))),
+            overload!(|_, text: &str| double_from_text(text)),
+        ],
+    ),
+    function(
+        "string",
+        &[
+            overload!(|_, text: &Text<'_>| Ok(Value::String(text.clone()))),
+            overload!(|_, value: bool| Ok(Value::text(if value { "true" } else { "false" }))),
+            overload!(|_, value: i64| Ok(Value::text(value.to_string()))),
+            overload!(|_, value: u64| Ok(Value::text(value.to_string()))),
+            overload!(|_, value: f64| Ok(Value::text(double_text(value)))),
+            overload!(|_, bytes: &Bytes<'_>| text_from_bytes(bytes)),
+            overload!(|_, moment: Timestamp| Ok(Value::text(timestamp_text(moment)))),
+            overload!(|_, length: Duration| Ok(Value::text(duration_text(length)))),
+            overload!(|_, address: Address| Ok(Value::text(address.to_string()))),
+            overload!(|_, network: Network| Ok(Value::text(network.to_string()))),
+        ],
+    ),
+    function(
+        "bytes",
+        &[
+            overload!(|_, bytes: &Bytes<'_>| Ok(Value::Bytes(bytes.clone()))),
+            overload!(|_, text: &Text<'_>| Ok(Value::Bytes(bytes_of(text)))),
+        ],
+    ),
+    function(
+        "timestamp",
+        &[
+            overload!(|_, moment: Timestamp| Ok(Value::Timestamp(moment))),
+            overload!(|_, text: &str| parse_timestamp(text).map(Value::Timestamp)),
+            overload!(|_, seconds: i64| {
+                Timestamp::checked(i128::from(seconds).saturating_mul(1_000_000_000))
+                    .map(Value::Timestamp)
+                    .ok_or(ErrorCode::Overflow)
+            }),
+        ],
+    ),
+    function(
+        "duration",
+        &[
+            overload!(|_, length: Duration| Ok(Value::Duration(length))),
+            overload!(|_, text: &str| parse_duration(text).map(Value::Duration)),
+        ],
+    ),
+];
+
+/// -2^63 and 2^63 as doubles; the bounds themselves are refused, since a
+/// double there may stand for a number beyond.
+const INT_BOUND: f64 = 9_223_372_036_854_775_808.0;
+const UINT_BOUND: f64 = 18_446_744_073_709_551_616.0;
+
+#[expect(clippy::cast_possible_truncation, reason = "the range is checked first")]
+fn int_from_double<'a>(value: f64) -> Applied<'a> {
+    if value > -INT_BOUND && value < INT_BOUND {
+        Ok(Value::Int(value as i64))
+    } else {
+        Err(ErrorCode::Overflow)
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the range is checked first"
+)]
+fn uint_from_double<'a>(value: f64) -> Applied<'a> {
+    if (0.0..UINT_BOUND).contains(&value) {
+        Ok(Value::Uint(value as u64))
+    } else {
+        Err(ErrorCode::Overflow)
+    }
+}
+
+fn int_from_text<'a>(text: &str) -> Applied<'a> {
+    if !is_digits(text.strip_prefix(['+', '-']).unwrap_or(text)) {
+        return Err(ErrorCode::InvalidArgument);
+    }
+    text.parse().map(Value::Int).map_err(|_| ErrorCode::Overflow)
+}
+
+fn uint_from_text<'a>(text: &str) -> Applied<'a> {
+    if !is_digits(text) {
+        return Err(ErrorCode::InvalidArgument);
+    }
+    text.parse().map(Value::Uint).map_err(|_| ErrorCode::Overflow)
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn double_from_text<'a>(text: &str) -> Applied<'a> {
+    if text.eq_ignore_ascii_case("nan") {
+        return Ok(Value::Double(f64::NAN));
+    }
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let is_infinity = ["inf", "infinity"].iter().any(|name| unsigned.eq_ignore_ascii_case(name));
+    if unsigned.eq_ignore_ascii_case("nan") {
+        return Err(ErrorCode::InvalidArgument);
+    }
+    let value: f64 = text.parse().map_err(|_| ErrorCode::InvalidArgument)?;
+    if value.is_infinite() && !is_infinity {
+        return Err(ErrorCode::Overflow);
+    }
+    Ok(Value::Double(value))
+}
+
+fn text_from_bytes<'a>(bytes: &Bytes<'a>) -> Applied<'a> {
+    let text = match bytes {
+        Bytes::Borrowed(bytes) => str::from_utf8(bytes).map(Text::Borrowed),
+        Bytes::Shared(bytes) => str::from_utf8(bytes).map(|text| text.to_owned().into()),
+    };
+    text.map(Value::String).map_err(|_| ErrorCode::InvalidUtf8)
+}
+
+fn bytes_of<'a>(text: &Text<'a>) -> Bytes<'a> {
+    match text {
+        Text::Borrowed(text) => Bytes::Borrowed(text.as_bytes()),
+        Text::Shared(text) => Bytes::from(text.as_bytes().to_vec()),
+    }
+}
+
+/// The shortest decimal that reads back to the same double, without exponent:
+/// `1.0` is `1`; `NaN`, `Infinity`, `-Infinity`, `-0`.
+pub(super) fn positional_text(value: f64) -> String {
+    if value.is_nan() {
+        "NaN".into()
+    } else if value.is_infinite() {
+        if value > 0.0 { "Infinity".into() } else { "-Infinity".into() }
+    } else {
+        value.to_string()
+    }
+}
+
+/// The same digits laid out as ECMAScript does: `1e+21`, `1.5e-7`, `0.000001`.
+pub(super) fn double_text(value: f64) -> String {
+    let magnitude = value.abs();
+    if !value.is_finite() || value == 0.0 || (1e-6..1e21).contains(&magnitude) {
+        return positional_text(value);
+    }
+    let text = format!("{value:e}");
+    if text.contains("e-") { text } else { text.replace('e', "e+") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions::tests::{fails, gives};
+
+    #[test]
+    fn doubles_become_integers_toward_zero_within_range() {
+        gives("int", false, &[Value::Double(-7.9)], Value::Int(-7));
+        gives("uint", false, &[Value::Double(3.9)], Value::Uint(3));
+        for value in [f64::NAN, f64::INFINITY, -INT_BOUND, INT_BOUND] {
+            fails("int", false, &[Value::Double(value)], ErrorCode::Overflow);
+        }
+        for value in [f64::NAN, -0.5, UINT_BOUND] {
+            fails("uint", false, &[Value::Double(value)], ErrorCode::Overflow);
+        }
+    }
+
+    #[test]
+    fn texts_of_numbers_are_read_strictly() {
+        gives("int", false, &[Value::text("+042")], Value::Int(42));
+        gives("int", false, &[Value::text("-9223372036854775808")], Value::Int(i64::MIN));
+        for text in ["", "-", "1.0", " 1", "0x1", "1_000", "١"] {
+            fails("int", false, &[Value::text(text)], ErrorCode::InvalidArgument);
+        }
+        fails("int", false, &[Value::text("9223372036854775808")], ErrorCode::Overflow);
+        fails("uint", false, &[Value::text("+1")], ErrorCode::InvalidArgument);
+        for (text, number) in
+            [("-1.5e3", -1500.0), (".5", 0.5), ("5.", 5.0), ("-iNf", f64::NEG_INFINITY)]
+        {
+            gives("double", false, &[Value::text(text)], Value::Double(number));
+        }
+        for text in ["", ".", "1e", "e1", "-nan", "0x1p3", "1_0", "infinit", "ınf"] {
+            fails("double", false, &[Value::text(text)], ErrorCode::InvalidArgument);
+        }
+        fails("double", false, &[Value::text("1e999")], ErrorCode::Overflow);
+    }
+
+    #[test]
+    fn doubles_are_written_as_ecmascript_does() {
+        for (value, text) in [
+            (1.0, "1"),
+            (-0.0045, "-0.0045"),
+            (1e21, "1e+21"),
+            (123_456_789.0, "123456789"),
+            (1e20, "100000000000000000000"),
+            (1.5e-7, "1.5e-7"),
+            (1e-6, "0.000001"),
+            (-0.0, "-0"),
+            (f64::NEG_INFINITY, "-Infinity"),
+        ] {
+            assert_eq!(double_text(value), text);
+        }
+    }
+
+    #[test]
+    fn bytes_must_be_utf_8_to_be_text() {
+        let bytes = |bytes: &[u8]| [Value::Bytes(bytes.to_vec().into())];
+        gives("string", false, &bytes(b"abc"), Value::text("abc"));
+        fails("string", false, &bytes(b"\xff"), ErrorCode::InvalidUtf8);
+    }
+}

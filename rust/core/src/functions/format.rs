@@ -1,0 +1,267 @@
+//! `format` of the strings extension.
+
+use super::{Function, member, overload};
+use crate::error::ErrorCode;
+use crate::functions::conversions::positional_text;
+use crate::functions::time::{duration_text, timestamp_text};
+use crate::functions::{Call, split_digits};
+use crate::meter::Meter;
+use crate::ops::Applied;
+use crate::value::{List, Value};
+
+const DEFAULT_PRECISION: usize = 6;
+const MAX_PRECISION: usize = 1_000;
+
+pub(super) const FUNCTIONS: &[Function] = &[member(
+    "format",
+    &[overload!(|call, template: &str, arguments: &List<'_>| format(call, template, arguments))],
+)];
+
+fn format<'a>(call: &mut Call<'a, '_>, template: &str, arguments: &[Value<'_>]) -> Applied<'a> {
+    let mut writer = Writer { out: String::new(), meter: call.meter };
+    let mut arguments = arguments.iter();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('%') {
+        writer.add(before)?;
+        if let Some(after) = after.strip_prefix('%') {
+            writer.add("%")?;
+            rest = after;
+            continue;
+        }
+        let (clause, after) = Clause::split(after)?;
+        let argument = arguments.next().ok_or(ErrorCode::IndexOutOfRange)?;
+        writer.clause(&clause, argument)?;
+        rest = after;
+    }
+    writer.add(rest)?;
+    Ok(Value::text(writer.out))
+}
+
+/// What follows a percent sign: a precision and a letter.
+struct Clause {
+    precision: usize,
+    letter: char,
+}
+
+impl Clause {
+    fn split(text: &str) -> Result<(Self, &str), ErrorCode> {
+        let (digits, rest) = match text.strip_prefix('.') {
+            None => (None, text),
+            Some(rest) => {
+                let (digits, rest) = split_digits(rest);
+                (Some(digits), rest)
+            }
+        };
+        let letter = rest.chars().next().filter(char::is_ascii_alphabetic);
+        let letter = letter.filter(|_| digits != Some("")).ok_or(ErrorCode::InvalidArgument)?;
+        let precision = digits.map_or(Ok(DEFAULT_PRECISION), read_precision)?;
+        if !"sdfebxXo".contains(letter) {
+            return Err(ErrorCode::InvalidArgument);
+        }
+        Ok((Self { precision, letter }, rest.get(1..).unwrap_or_default()))
+    }
+}
+
+fn read_precision(digits: &str) -> Result<usize, ErrorCode> {
+    let precision = digits.parse().ok().filter(|precision| *precision <= MAX_PRECISION);
+    precision.ok_or(ErrorCode::InvalidArgument)
+}
+
+/// Builds a text no longer than a value may be.
+struct Writer<'m> {
+    out: String,
+    meter: &'m mut Meter,
+}
+
+impl Writer<'_> {
+    fn add(&mut self, text: &str) -> Result<(), ErrorCode> {
+        self.meter.allow_bytes(self.out.len().saturating_add(text.len()))?;
+        self.out.push_str(text);
+        Ok(())
+    }
+
+    fn clause(&mut self, clause: &Clause, value: &Value<'_>) -> Result<(), ErrorCode> {
+        let text = match (clause.letter, value) {
+            ('s', _) => return self.plain(value),
+            ('d', _) => decimal(value),
+            ('f' | 'e', _) => double(value).map(|value| floating(clause, value)),
+            ('b', Value::Bool(value)) => Some(u8::from(*value).to_string()),
+            ('b', _) => signed(value, |magnitude| format!("{magnitude:b}")),
+            ('o', _) => signed(value, |magnitude| format!("{magnitude:o}")),
+            ('x', Value::String(text)) => Some(hexadecimal(text.as_bytes())),
+            ('x', Value::Bytes(bytes)) => Some(hexadecimal(bytes)),
+            ('X', Value::String(text)) => Some(hexadecimal(text.as_bytes()).to_ascii_uppercase()),
+            ('X', Value::Bytes(bytes)) => Some(hexadecimal(bytes).to_ascii_uppercase()),
+            ('x', _) => signed(value, |magnitude| format!("{magnitude:x}")),
+            ('X', _) => signed(value, |magnitude| format!("{magnitude:X}")),
+            _ => None,
+        };
+        self.add(&text.ok_or(ErrorCode::InvalidArgument)?)
+    }
+
+    /// What `%s` writes, in the order in which it is read.
+    fn plain(&mut self, value: &Value<'_>) -> Result<(), ErrorCode> {
+        match value {
+            Value::String(text) => self.add(text),
+            Value::List(values) => {
+                self.add("[")?;
+                for (position, part) in values.iter().enumerate() {
+                    self.add(if position > 0 { ", " } else { "" })?;
+                    self.plain(part)?;
+                }
+                self.add("]")
+            }
+            Value::Map(_) | Value::TotalMap(_) => self.map(value),
+            scalar => self.add(&scalar_text(scalar)?),
+        }
+    }
+
+    /// Entries in the order of the texts of their keys.
+    fn map(&mut self, map: &Value<'_>) -> Result<(), ErrorCode> {
+        let mut entries = Vec::new();
+        for position in 0..map.map_len().unwrap_or_default() {
+            if let Some((key, value)) = map.map_entry(position) {
+                entries.push((scalar_text(&key)?, value));
+            }
+        }
+        entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        self.add("{")?;
+        for (position, (key, value)) in entries.iter().enumerate() {
+            let separator = if position > 0 { ", " } else { "" };
+            self.add(&format!("{separator}{key}: "))?;
+            self.plain(value)?;
+        }
+        self.add("}")
+    }
+}
+
+fn scalar_text(value: &Value<'_>) -> Result<String, ErrorCode> {
+    Ok(match value {
+        Value::Null => "null".into(),
+        Value::Bool(value) => value.to_string(),
+        Value::Int(value) => value.to_string(),
+        Value::Uint(value) => value.to_string(),
+        Value::Double(value) => positional_text(*value),
+        Value::String(text) => text.to_string(),
+        Value::Bytes(bytes) => {
+            str::from_utf8(bytes).map_err(|_| ErrorCode::InvalidUtf8)?.to_owned()
+        }
+        Value::Timestamp(moment) => timestamp_text(*moment),
+        Value::Duration(length) => duration_text(*length),
+        Value::Type(name) => name.to_string(),
+        Value::Ip(address) => address.to_string(),
+        Value::Cidr(network) => network.to_string(),
+        Value::Optional(_) | Value::List(_) | Value::Map(_) | Value::TotalMap(_) => {
+            return Err(ErrorCode::InvalidArgument);
+        }
+    })
+}
+
+fn decimal(value: &Value<'_>) -> Option<String> {
+    match value {
+        Value::Int(value) => Some(value.to_string()),
+        Value::Uint(value) => Some(value.to_string()),
+        Value::Double(value) => Some(positional_text(*value)),
+        _ => None,
+    }
+}
+
+fn double(value: &Value<'_>) -> Option<f64> {
+    match value {
+        Value::Int(value) => Some(*value as f64),
+        Value::Uint(value) => Some(*value as f64),
+        Value::Double(value) => Some(*value),
+        _ => None,
+    }
+}
+
+fn floating(clause: &Clause, value: f64) -> String {
+    if !value.is_finite() {
+        return positional_text(value);
+    }
+    let precision = clause.precision;
+    if clause.letter == 'f' {
+        return format!("{value:.precision$}");
+    }
+    let text = format!("{value:.precision$e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, magnitude) = match exponent.strip_prefix('-') {
+        Some(magnitude) => ('-', magnitude),
+        None => ('+', exponent),
+    };
+    format!("{digits}e{sign}{magnitude:0>2}")
+}
+
+/// A minus sign, if any, before the digits of the magnitude.
+fn signed(value: &Value<'_>, digits: impl Fn(u64) -> String) -> Option<String> {
+    match value {
+        Value::Int(value) if *value < 0 => Some(format!("-{}", digits(value.unsigned_abs()))),
+        Value::Int(value) => Some(digits(value.unsigned_abs())),
+        Value::Uint(value) => Some(digits(*value)),
+        _ => None,
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions::tests::{fails, gives};
+    use crate::map::Map;
+
+    fn formatted(template: &'static str, arguments: Vec<Value<'static>>, expected: &'static str) {
+        let arguments = [Value::text(template), Value::List(arguments.into())];
+        gives("format", true, &arguments, Value::text(expected));
+    }
+
+    #[test]
+    fn clauses_write_their_kinds() {
+        formatted("%% %s %d|", vec![Value::text("é"), Value::Int(-5)], "% é -5|");
+        formatted("%b %o %x %X", vec![5, 8, -255, 255].into_iter().map(Value::Int).collect(), "101 10 -ff FF");
+        formatted("%X", vec![Value::text("Hi")], "4869");
+        formatted("%b", vec![Value::Bool(true)], "1");
+        formatted("%e", vec![Value::Double(1052.032911275)], "1.052033e+03");
+        formatted("%.0e %.1e", vec![Value::Double(1e-300), Value::Int(0)], "1e-300 0.0e+00");
+        formatted("%d %f", vec![Value::Double(1e21), Value::Double(f64::INFINITY)], "1000000000000000000000 Infinity");
+    }
+
+    #[test]
+    fn decimals_round_the_exact_value_half_to_even() {
+        for (value, text) in [(0.5, "0"), (1.5, "2"), (2.5, "2"), (3.5, "4")] {
+            formatted("%.0f", vec![Value::Double(value)], text);
+        }
+        formatted("%.2f %.2f", vec![Value::Double(1.005), Value::Double(0.125)], "1.00 0.12");
+        formatted("%.0e %.1e", vec![Value::Double(2.5), Value::Double(0.125)], "2e+00 1.2e-01");
+    }
+
+    #[test]
+    fn maps_are_written_in_the_order_of_their_keys() {
+        let mut map = Map::default();
+        map.insert(Value::text("b"), Value::List(vec![Value::Int(1), Value::Null].into())).unwrap();
+        map.insert(Value::Int(10), Value::Bool(true)).unwrap();
+        formatted("%s", vec![Value::Map(map.into())], "{10: true, b: [1, null]}");
+    }
+
+    #[test]
+    fn wrong_templates_and_arguments_are_refused() {
+        for (template, code) in [
+            ("%", ErrorCode::InvalidArgument),
+            ("%.f", ErrorCode::InvalidArgument),
+            ("%.1001f", ErrorCode::InvalidArgument),
+            ("%z", ErrorCode::InvalidArgument),
+            ("%é", ErrorCode::InvalidArgument),
+            ("%d%d", ErrorCode::IndexOutOfRange),
+            ("%x%b%f%o", ErrorCode::IndexOutOfRange),
+        ] {
+            let arguments = [Value::text(template), Value::List(vec![Value::Int(1)].into())];
+            fails("format", true, &arguments, code);
+        }
+        let optional = Value::List(vec![Value::Optional(None)].into());
+        fails("format", true, &[Value::text("%s"), optional], ErrorCode::InvalidArgument);
+        let bytes = Value::List(vec![Value::Bytes(vec![0xff].into())].into());
+        fails("format", true, &[Value::text("%s"), bytes], ErrorCode::InvalidUtf8);
+    }
+}

@@ -1,0 +1,201 @@
+//! Addresses and networks.
+
+use super::{Function, function, member, overload};
+use crate::address::{Address, Network, NetworkSet};
+use crate::error::ErrorCode;
+use crate::functions::text::strings;
+use crate::functions::{Call, Overload};
+use crate::lists::ListIndex;
+use crate::ops::Applied;
+use crate::prepare::Prepared;
+use crate::value::{List, Value};
+
+/// The overload of a property of an address.
+macro_rules! property {
+    ($holds:expr) => {
+        &[overload!(|_, address: Address| Ok(Value::Bool($holds(address))))]
+    };
+}
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    function(
+        "ip",
+        &[overload!(|call, text: &str| match call.prepared {
+            Prepared::Address(address) => Ok(Value::Ip(*address)),
+            _ => parse_address(text).map(Value::Ip),
+        })],
+    ),
+    function("isIP", &[overload!(|_, text: &str| Ok(Value::Bool(Address::parse(text).is_some())))]),
+    function(
+        "ip.isCanonical",
+        &[overload!(|_, text: &str| Ok(Value::Bool(parse_address(text)?.to_string() == text)))],
+    ),
+    member(
+        "family",
+        &[overload!(|_, address: Address| Ok(Value::Int(i64::from(address.family()))))],
+    ),
+    member("isUnspecified", property!(Address::is_unspecified)),
+    member("isLoopback", property!(Address::is_loopback)),
+    member("isGlobalUnicast", property!(Address::is_global_unicast)),
+    member("isLinkLocalMulticast", property!(Address::is_link_local_multicast)),
+    member("isLinkLocalUnicast", property!(Address::is_link_local_unicast)),
+    member("isPrivate", property!(Address::is_private)),
+    member(
+        "masked",
+        &[
+            overload!(|_, address: Address, v4_bits: i64, v6_bits: i64| {
+                masked(address, v4_bits, v6_bits)
+            }),
+            overload!(|_, network: Network| Ok(Value::Cidr(network.masked()))),
+        ],
+    ),
+    function(
+        "cidr",
+        &[overload!(|call, text: &str| match call.prepared {
+            Prepared::Network(network) => Ok(Value::Cidr(*network)),
+            _ => parse_network(text).map(Value::Cidr),
+        })],
+    ),
+    function(
+        "isCIDR",
+        &[overload!(|_, text: &str| Ok(Value::Bool(Network::parse(text).is_some())))],
+    ),
+    member(
+        "containsIP",
+        &[
+            overload!(|_, network: Network, address: Address| {
+                Ok(Value::Bool(network.contains(address)))
+            }),
+            overload!(|_, network: Network, text: &str| {
+                Ok(Value::Bool(network.contains(parse_address(text)?)))
+            }),
+        ],
+    ),
+    member(
+        "containsCIDR",
+        &[
+            overload!(|_, network: Network, other: Network| {
+                Ok(Value::Bool(network.contains_network(other)))
+            }),
+            overload!(|_, network: Network, text: &str| {
+                Ok(Value::Bool(network.contains_network(parse_network(text)?)))
+            }),
+        ],
+    ),
+    member("ip", &[overload!(|_, network: Network| Ok(Value::Ip(network.address)))]),
+    member(
+        "prefixLength",
+        &[overload!(|_, network: Network| Ok(Value::Int(i64::from(network.prefix))))],
+    ),
+    member(
+        "isMask",
+        &[overload!(|_, network: Network| Ok(Value::Bool(network == network.masked())))],
+    ),
+    function("inIpRange", IN_IP_RANGE),
+    member(
+        "inList",
+        &[
+            overload!(|call, text: &str, name: &str| {
+                let list = find_list(call, name)?;
+                Ok(Value::Bool(call.lists.has_text(list, text)))
+            }),
+            overload!(|call, address: Address, name: &str| {
+                let list = find_list(call, name)?;
+                Ok(Value::Bool(call.lists.has_address(list, address)))
+            }),
+        ],
+    ),
+];
+
+const IN_IP_RANGE: &[Overload] = &[
+    overload!(|call, text: &str, range: &str| {
+        in_ranges(call, Address::parse(text), &[Value::text(range)])
+    }),
+    overload!(|call, text: &str, ranges: &List<'_>| {
+        in_ranges(call, Address::parse(text), ranges)
+    }),
+    overload!(|call, address: Address, range: &str| {
+        in_ranges(call, Some(address), &[Value::text(range)])
+    }),
+    overload!(|call, address: Address, ranges: &List<'_>| {
+        in_ranges(call, Some(address), ranges)
+    }),
+];
+
+/// Whether an address is in one of the ranges, all of which must be ranges.
+fn in_ranges<'a>(
+    call: &Call<'a, '_>,
+    address: Option<Address>,
+    ranges: &[Value<'_>],
+) -> Applied<'a> {
+    let contains = |networks: &NetworkSet| address.is_some_and(|address| networks.contains(address));
+    if let Prepared::Networks(networks) = call.prepared {
+        return Ok(Value::Bool(contains(networks)));
+    }
+    let networks: Option<NetworkSet> =
+        strings(ranges)?.into_iter().map(Network::parse_entry).collect();
+    networks.map(|networks| Value::Bool(contains(&networks))).ok_or(ErrorCode::InvalidArgument)
+}
+
+fn find_list(call: &Call<'_, '_>, name: &str) -> Result<ListIndex, ErrorCode> {
+    match call.prepared {
+        Prepared::List(list) => Ok(*list),
+        _ => call.lists.find(name).ok_or(ErrorCode::InvalidArgument),
+    }
+}
+
+fn parse_address(text: &str) -> Result<Address, ErrorCode> {
+    Address::parse(text).ok_or(ErrorCode::InvalidArgument)
+}
+
+fn parse_network(text: &str) -> Result<Network, ErrorCode> {
+    Network::parse(text).ok_or(ErrorCode::InvalidArgument)
+}
+
+/// The network of an address for grouping; both prefixes must be possible.
+fn masked<'a>(address: Address, v4_bits: i64, v6_bits: i64) -> Applied<'a> {
+    if !((0..=32).contains(&v4_bits) && (0..=128).contains(&v6_bits)) {
+        return Err(ErrorCode::InvalidArgument);
+    }
+    let bits = match address {
+        Address::V4(_) => v4_bits,
+        Address::V6(_) => v6_bits,
+    };
+    let network = u8::try_from(bits).ok().and_then(|bits| address.network(bits));
+    network.map(Value::Cidr).ok_or(ErrorCode::InvalidArgument)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions::tests::{fails, gives};
+
+    #[test]
+    fn text_that_is_no_address_is_in_no_range() {
+        let range = || Value::text("192.0.2.0/24");
+        gives("inIpRange", false, &[Value::text("192.0.2.7"), range()], Value::Bool(true));
+        gives("inIpRange", false, &[Value::text("x"), range()], Value::Bool(false));
+        let bad = Value::List(vec![range(), Value::text("x")].into());
+        let arguments = [Value::text("192.0.2.7"), bad];
+        fails("inIpRange", false, &arguments, ErrorCode::InvalidArgument);
+        let mixed = Value::List(vec![range(), Value::Int(1)].into());
+        fails("inIpRange", false, &[Value::text("x"), mixed], ErrorCode::NoSuchOverload);
+    }
+
+    #[test]
+    fn grouping_takes_the_prefix_of_the_family() {
+        let arguments = |text, v4| {
+            [Value::Ip(Address::parse(text).unwrap()), Value::Int(v4), Value::Int(48)]
+        };
+        let expected = Value::Cidr(Network::parse("192.0.2.0/24").unwrap());
+        gives("masked", true, &arguments("192.0.2.7", 24), expected);
+        fails("masked", true, &arguments("2001:db8::1", 33), ErrorCode::InvalidArgument);
+    }
+
+    #[test]
+    fn canonical_text_is_that_of_rfc_5952() {
+        gives("ip.isCanonical", false, &[Value::text("2001:db8::68")], Value::Bool(true));
+        gives("ip.isCanonical", false, &[Value::text("2001:DB8::68")], Value::Bool(false));
+        fails("ip.isCanonical", false, &[Value::text("x")], ErrorCode::InvalidArgument);
+    }
+}

@@ -1,0 +1,93 @@
+//! The cost of an evaluation: counted, not timed (docs/canonical-tree.md).
+
+use crate::error::ErrorCode;
+use crate::limits::Limits;
+
+/// Bytes scanned or built that cost one unit.
+const BYTES_A_UNIT: usize = 16;
+
+/// Units for a number of bytes, rounded down.
+#[inline]
+pub const fn units(bytes: usize) -> u64 {
+    (bytes / BYTES_A_UNIT) as u64
+}
+
+/// Counts what one evaluation spends and knows what it may build.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    spent: u64,
+    limit: u64,
+    string_bytes: usize,
+}
+
+impl Meter {
+    pub const fn new(limits: &Limits) -> Self {
+        Self { spent: 0, limit: limits.cost, string_bytes: limits.string_bytes }
+    }
+
+    /// The units spent; one more than the limit after `cost_exceeded`.
+    pub const fn spent(&self) -> u64 {
+        self.spent
+    }
+
+    /// Counts from nothing again, for the next evaluation.
+    pub const fn reset(&mut self) {
+        self.spent = 0;
+    }
+
+    /// Spends units.
+    ///
+    /// # Errors
+    /// `cost_exceeded` when the limit would be passed.
+    #[inline]
+    pub fn charge(&mut self, units: u64) -> Result<(), ErrorCode> {
+        let spent = self.spent.saturating_add(units);
+        if spent > self.limit {
+            return Err(self.exceed());
+        }
+        self.spent = spent;
+        Ok(())
+    }
+
+    /// Spends units if the limit allows, and says whether it did.
+    #[inline]
+    pub(crate) fn try_charge(&mut self, units: u64) -> bool {
+        let spent = self.spent.saturating_add(units);
+        let is_allowed = spent <= self.limit;
+        if is_allowed {
+            self.spent = spent;
+        }
+        is_allowed
+    }
+
+    /// Ends the evaluation: all is spent, and one unit more.
+    #[cold]
+    pub(crate) fn exceed(&mut self) -> ErrorCode {
+        self.spent = self.limit.saturating_add(1);
+        ErrorCode::CostExceeded
+    }
+
+    /// Allows a string or bytes value of this length to be built.
+    ///
+    /// # Errors
+    /// `cost_exceeded` when it is longer than a value may be.
+    pub fn allow_bytes(&mut self, length: usize) -> Result<(), ErrorCode> {
+        if length > self.string_bytes { Err(self.exceed()) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_count_stops_one_past_the_limit() {
+        let mut meter = Meter::new(&Limits { cost: 10, ..Limits::default() });
+        assert_eq!(meter.charge(10), Ok(()));
+        assert_eq!(meter.charge(0), Ok(()));
+        assert!(!meter.try_charge(1));
+        assert_eq!(meter.spent(), 10);
+        assert_eq!(meter.charge(u64::MAX), Err(ErrorCode::CostExceeded));
+        assert_eq!(meter.spent(), 11);
+    }
+}
