@@ -5,8 +5,8 @@
 //! - [`event`] and [`json`] read an event, [`encode`] turns it into a
 //!   [`record`] of the fields that programs read ([`path`], [`address`],
 //!   [`user_agent`] and [`geo`] compute some of them);
-//! - [`program`] decodes and compiles checked trees, once, when rules are
-//!   loaded; [`evaluate`] runs them over records, with [`ops`] and
+//! - [`decode`] compiles checked trees to [`program`]s, once, when rules are
+//!   loaded ([`ruleset`]s of them); [`evaluate`] runs them over records, with [`ops`] and
 //!   [`functions`] on [`value`]s and [`map`]s, within [`limits`];
 //! - [`definitions`] are the tenant's rules, [`state`] and [`window`] what is
 //!   remembered of its traffic, [`decide`] the decision, [`wire`] its form
@@ -15,7 +15,10 @@
 //! Failures caused by text or data are values of [`error`], never panics.
 
 pub mod address;
+mod comprehension;
+pub mod constant;
 pub mod decide;
+pub mod decode;
 pub mod definitions;
 pub mod distinct;
 pub mod encode;
@@ -29,11 +32,16 @@ pub mod geo;
 pub mod headers;
 pub mod json;
 pub mod limits;
+pub mod lists;
 pub mod map;
+mod meter;
 pub mod ops;
 pub mod path;
+mod predicate;
+mod prepare;
 pub mod program;
 pub mod record;
+pub mod ruleset;
 pub mod slab;
 pub mod snapshot;
 mod specials;
@@ -46,5 +54,8 @@ pub mod window;
 pub mod wire;
 
 pub use error::{ErrorCode, EventError, Failure, ProgramError, Span};
+pub use evaluate::Meter;
 pub use limits::Limits;
+pub use program::Program;
+pub use ruleset::RuleSet;
 pub use value::Value;

@@ -179,7 +179,9 @@ mod tests {
     fn keys_are_found_in_small_and_large_maps() {
         for count in [1, 8, 9, 10, 1000] {
             let map = counted(count);
-            assert!(matches!(map.get(&Value::Int(count - 1)), Some(Value::Int(n)) if *n == count - 1));
+            assert!(
+                matches!(map.get(&Value::Int(count - 1)), Some(Value::Int(n)) if *n == count - 1)
+            );
             assert!(map.get(&Value::Int(count)).is_none());
         }
     }

@@ -8,7 +8,7 @@ const BYTES_A_UNIT: usize = 16;
 
 /// Units for a number of bytes, rounded down.
 #[inline]
-pub const fn units(bytes: usize) -> u64 {
+pub(crate) const fn units(bytes: usize) -> u64 {
     (bytes / BYTES_A_UNIT) as u64
 }
 

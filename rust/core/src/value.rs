@@ -109,9 +109,10 @@ impl<'a> TotalMap<'a> {
     /// The value of a key that is present.
     pub fn get(&self, key: &str) -> Option<Text<'a>> {
         match self {
-            Self::Borrowed(entries) => {
-                entries.iter().find(|(name, _)| *name == key).map(|(_, value)| Text::Borrowed(value))
-            }
+            Self::Borrowed(entries) => entries
+                .iter()
+                .find(|(name, _)| *name == key)
+                .map(|(_, value)| Text::Borrowed(value)),
             Self::Shared(entries) => entries
                 .iter()
                 .find(|(name, _)| &**name == key)
@@ -239,16 +240,19 @@ impl<'a> Value<'a> {
                 Bytes::Borrowed(bytes) => Arc::from(bytes),
                 Bytes::Shared(bytes) => bytes,
             })),
-            Self::List(values) => {
-                Value::List(values.iter().map(|value| value.clone().into_owned()).collect::<Vec<_>>().into())
-            }
+            Self::List(values) => Value::List(
+                values.iter().map(|value| value.clone().into_owned()).collect::<Vec<_>>().into(),
+            ),
             Self::Map(map) => Value::Map(Arc::new(Map::from_unique(
-                map.iter().map(|(key, value)| (key.clone().into_owned(), value.clone().into_owned())).collect(),
+                map.iter()
+                    .map(|(key, value)| (key.clone().into_owned(), value.clone().into_owned()))
+                    .collect(),
             ))),
             Self::TotalMap(map) => Value::TotalMap(TotalMap::Shared(match map {
-                TotalMap::Borrowed(entries) => {
-                    entries.iter().map(|(key, value)| (Box::from(*key), Box::from(*value))).collect()
-                }
+                TotalMap::Borrowed(entries) => entries
+                    .iter()
+                    .map(|(key, value)| (Box::from(*key), Box::from(*value)))
+                    .collect(),
                 TotalMap::Shared(entries) => entries,
             })),
             Self::Timestamp(value) => Value::Timestamp(value),

@@ -4,7 +4,7 @@ use super::{Function, Pricing, function, overload, priced};
 use crate::address::{Address, Network};
 use crate::error::ErrorCode;
 use crate::functions::time::{
-    duration_text, floor_seconds, parse_duration, parse_timestamp, timestamp_text,
+    duration_text, floor_seconds, read_duration, read_timestamp, timestamp_text,
 };
 use crate::ops::Applied;
 use crate::value::{Bytes, Duration, Text, Timestamp, Value};
@@ -87,7 +87,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "timestamp",
         &[
             overload!(|_, moment: Timestamp| Ok(Value::Timestamp(moment))),
-            overload!(|_, text: &str| parse_timestamp(text).map(Value::Timestamp)),
+            overload!(|_, text: &str| read_timestamp(text).map(Value::Timestamp)),
             overload!(|_, seconds: i64| {
                 Timestamp::checked(i128::from(seconds).saturating_mul(1_000_000_000))
                     .map(Value::Timestamp)
@@ -99,7 +99,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "duration",
         &[
             overload!(|_, length: Duration| Ok(Value::Duration(length))),
-            overload!(|_, text: &str| parse_duration(text).map(Value::Duration)),
+            overload!(|_, text: &str| read_duration(text).map(Value::Duration)),
         ],
     ),
 ];

@@ -2,8 +2,8 @@
 
 use base64::Engine;
 use base64::alphabet::STANDARD as ALPHABET;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 
 use super::{Function, function, overload};
 use crate::error::ErrorCode;
@@ -25,7 +25,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
             Ok(Value::text(STANDARD.encode(&**bytes)))
         })],
     ),
-    function("base64.decode", &[overload!(|_, text: &str| decode(text).map(|bytes| Value::Bytes(bytes.into())))]),
+    function(
+        "base64.decode",
+        &[overload!(|_, text: &str| decode(text).map(|bytes| Value::Bytes(bytes.into())))],
+    ),
 ];
 
 fn decode(text: &str) -> Result<Vec<u8>, ErrorCode> {
@@ -51,7 +54,9 @@ mod tests {
             };
             assert_eq!(&*bytes, b"hello");
         }
-        for text in ["aGVsbG8==", "aGVsbA=", "a", "a===", "=", "====", "aGVs bG8=", "aGVsbG8\n", "_-__"] {
+        for text in
+            ["aGVsbG8==", "aGVsbA=", "a", "a===", "=", "====", "aGVs bG8=", "aGVsbG8\n", "_-__"]
+        {
             fails("base64.decode", false, &[Value::text(text)], ErrorCode::InvalidArgument);
         }
         let bytes = Value::Bytes(b"hello".to_vec().into());

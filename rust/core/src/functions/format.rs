@@ -6,7 +6,7 @@ use crate::functions::conversions::positional_text;
 use crate::functions::time::{duration_text, timestamp_text};
 use crate::functions::{Call, split_digits};
 use crate::meter::Meter;
-use crate::ops::Applied;
+use crate::ops::{Applied, nearest_double};
 use crate::value::{List, Value};
 
 const DEFAULT_PRECISION: usize = 6;
@@ -84,7 +84,7 @@ impl Writer<'_> {
         let text = match (clause.letter, value) {
             ('s', _) => return self.plain(value),
             ('d', _) => decimal(value),
-            ('f' | 'e', _) => double(value).map(|value| floating(clause, value)),
+            ('f' | 'e', _) => nearest_double(value).map(|value| floating(clause, value)),
             ('b', Value::Bool(value)) => Some(u8::from(*value).to_string()),
             ('b', _) => signed(value, |magnitude| format!("{magnitude:b}")),
             ('o', _) => signed(value, |magnitude| format!("{magnitude:o}")),
@@ -166,15 +166,6 @@ fn decimal(value: &Value<'_>) -> Option<String> {
     }
 }
 
-fn double(value: &Value<'_>) -> Option<f64> {
-    match value {
-        Value::Int(value) => Some(*value as f64),
-        Value::Uint(value) => Some(*value as f64),
-        Value::Double(value) => Some(*value),
-        _ => None,
-    }
-}
-
 fn floating(clause: &Clause, value: f64) -> String {
     if !value.is_finite() {
         return positional_text(value);
@@ -220,12 +211,20 @@ mod tests {
     #[test]
     fn clauses_write_their_kinds() {
         formatted("%% %s %d|", vec![Value::text("é"), Value::Int(-5)], "% é -5|");
-        formatted("%b %o %x %X", vec![5, 8, -255, 255].into_iter().map(Value::Int).collect(), "101 10 -ff FF");
+        formatted(
+            "%b %o %x %X",
+            vec![5, 8, -255, 255].into_iter().map(Value::Int).collect(),
+            "101 10 -ff FF",
+        );
         formatted("%X", vec![Value::text("Hi")], "4869");
         formatted("%b", vec![Value::Bool(true)], "1");
         formatted("%e", vec![Value::Double(1052.032911275)], "1.052033e+03");
         formatted("%.0e %.1e", vec![Value::Double(1e-300), Value::Int(0)], "1e-300 0.0e+00");
-        formatted("%d %f", vec![Value::Double(1e21), Value::Double(f64::INFINITY)], "1000000000000000000000 Infinity");
+        formatted(
+            "%d %f",
+            vec![Value::Double(1e21), Value::Double(f64::INFINITY)],
+            "1000000000000000000000 Infinity",
+        );
     }
 
     #[test]

@@ -12,9 +12,9 @@ mod lists;
 mod network;
 mod numbers;
 mod optionals;
-mod regex;
+pub(crate) mod regex;
 mod text;
-mod time;
+pub(crate) mod time;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -74,9 +74,9 @@ impl Call<'_, '_> {
     fn charge_arguments(&mut self, arguments: &[Value<'_>]) -> Result<(), ErrorCode> {
         match self.pricing {
             Pricing::Free => Ok(()),
-            Pricing::Size => self.meter.charge(units(
-                arguments.first().and_then(Value::as_str).map_or(0, str::len),
-            )),
+            Pricing::Size => self
+                .meter
+                .charge(units(arguments.first().and_then(Value::as_str).map_or(0, str::len))),
             Pricing::Data => self.charge_data(arguments),
         }
     }
@@ -124,6 +124,11 @@ pub(crate) fn apply<'a>(
 ) -> Applied<'a> {
     let applied = function.overloads.iter().find_map(|overload| overload(&mut call, arguments));
     let result = applied.unwrap_or(Err(ErrorCode::NoSuchOverload))?;
+    match &result {
+        Value::String(text) => call.meter.allow_bytes(text.len())?,
+        Value::Bytes(bytes) => call.meter.allow_bytes(bytes.len())?,
+        _ => {}
+    }
     call.charge_result(&result)?;
     Ok(result)
 }
@@ -185,7 +190,13 @@ parameter!(Timestamp, Value::Timestamp(moment) => *moment);
 parameter!(Duration, Value::Duration(length) => *length);
 parameter!(Address, Value::Ip(address) => *address);
 parameter!(Network, Value::Cidr(network) => *network);
-parameter!(&'v Value<'a>, value => value);
+
+impl<'v, 'a> Parameter<'v, 'a> for &'v Value<'a> {
+    #[inline]
+    fn of(value: &'v Value<'a>) -> Option<Self> {
+        Some(value)
+    }
+}
 
 /// An overload: `overload!(|call, subject: &str, count: i64| body)`, where the
 /// body is an [`Applied`].
@@ -201,13 +212,19 @@ macro_rules! overload {
                 return Some(Err(code));
             }
             let $call = call;
-            Some((move || -> $crate::ops::Applied<'a> { $body })())
+            Some($crate::functions::run(|| $body))
         }
         overload as $crate::functions::Overload
     }};
 }
 
 use overload;
+
+/// Runs the body of an overload, in which `?` leaves the body alone.
+#[inline]
+fn run<'a>(body: impl FnOnce() -> Applied<'a>) -> Applied<'a> {
+    body()
+}
 
 /// A function that is called by name.
 const fn function(name: &'static str, overloads: &'static [Overload]) -> Function {
@@ -239,7 +256,11 @@ pub(crate) mod tests {
     static NO_LISTS: LazyLock<Lists> = LazyLock::new(Lists::default);
 
     /// A function applied to values, none of them a literal.
-    pub(crate) fn call(name: &str, is_member: bool, arguments: &[Value<'static>]) -> Applied<'static> {
+    pub(crate) fn call(
+        name: &str,
+        is_member: bool,
+        arguments: &[Value<'static>],
+    ) -> Applied<'static> {
         let function = find(name, is_member).unwrap();
         let mut meter = Meter::new(&Limits::default());
         let call = Call {

@@ -128,7 +128,8 @@ fn in_ranges<'a>(
     address: Option<Address>,
     ranges: &[Value<'_>],
 ) -> Applied<'a> {
-    let contains = |networks: &NetworkSet| address.is_some_and(|address| networks.contains(address));
+    let contains =
+        |networks: &NetworkSet| address.is_some_and(|address| networks.contains(address));
     if let Prepared::Networks(networks) = call.prepared {
         return Ok(Value::Bool(contains(networks)));
     }
@@ -184,9 +185,8 @@ mod tests {
 
     #[test]
     fn grouping_takes_the_prefix_of_the_family() {
-        let arguments = |text, v4| {
-            [Value::Ip(Address::parse(text).unwrap()), Value::Int(v4), Value::Int(48)]
-        };
+        let arguments =
+            |text, v4| [Value::Ip(Address::parse(text).unwrap()), Value::Int(v4), Value::Int(48)];
         let expected = Value::Cidr(Network::parse("192.0.2.0/24").unwrap());
         gives("masked", true, &arguments("192.0.2.7", 24), expected);
         fails("masked", true, &arguments("2001:db8::1", 33), ErrorCode::InvalidArgument);

@@ -129,9 +129,8 @@ fn extreme_of_list<'a>(values: &List<'a>, wanted: Ordering) -> Applied<'a> {
 }
 
 fn extreme_of<'a>(values: &[Value<'a>], wanted: Ordering) -> Applied<'a> {
-    let is_number = |value: &Value<'_>| {
-        matches!(value, Value::Int(_) | Value::Uint(_) | Value::Double(_))
-    };
+    let is_number =
+        |value: &Value<'_>| matches!(value, Value::Int(_) | Value::Uint(_) | Value::Double(_));
     if !values.iter().all(is_number) {
         return Err(ErrorCode::NoSuchOverload);
     }
@@ -197,7 +196,12 @@ mod tests {
     fn shifts_lose_bits_and_refuse_to_go_back() {
         let shifted = |value, places| [Value::Int(value), Value::Int(places)];
         gives("math.bitShiftLeft", false, &shifted(1, 200), Value::Int(0));
-        gives("math.bitShiftRight", false, &shifted(-1024, 3), Value::Int(2_305_843_009_213_693_824));
+        gives(
+            "math.bitShiftRight",
+            false,
+            &shifted(-1024, 3),
+            Value::Int(2_305_843_009_213_693_824),
+        );
         gives("math.bitShiftRight", false, &shifted(-1024, 0), Value::Int(-1024));
         fails("math.bitShiftLeft", false, &shifted(1, -1), ErrorCode::InvalidArgument);
     }

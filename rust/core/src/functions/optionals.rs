@@ -9,7 +9,10 @@ use crate::value::{Duration, List, Timestamp, Value};
 pub(super) const FUNCTIONS: &[Function] = &[
     priced(
         Pricing::Free,
-        function("optional.of", &[overload!(|_, value: &Value<'_>| Ok(Value::some(value.clone())))]),
+        function(
+            "optional.of",
+            &[overload!(|_, value: &Value<'_>| Ok(Value::some(value.clone())))],
+        ),
     ),
     priced(Pricing::Free, function("optional.none", &[overload!(|_| Ok(Value::Optional(None)))])),
     priced(
@@ -44,7 +47,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
         member(
             "or",
             &[overload!(|_, optional: Content<'_, '_>, other: Content<'_, '_>| {
-                Ok(optional.0.or(other.0).map_or(Value::Optional(None), |value| Value::some(value.clone())))
+                Ok(optional
+                    .0
+                    .or(other.0)
+                    .map_or(Value::Optional(None), |value| Value::some(value.clone())))
             })],
         ),
     ),

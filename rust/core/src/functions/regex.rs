@@ -104,7 +104,12 @@ fn extract_all<'a>(call: &mut Call<'a, '_>, subject: &Text<'a>) -> Applied<'a> {
     Ok(Value::List(found.into()))
 }
 
-fn replace<'a>(call: &mut Call<'a, '_>, subject: &str, replacement: &str, count: i64) -> Applied<'a> {
+fn replace<'a>(
+    call: &mut Call<'a, '_>,
+    subject: &str,
+    replacement: &str,
+    count: i64,
+) -> Applied<'a> {
     let pattern = pattern(call)?;
     let parts = replacement_parts(replacement, pattern.captures_len())?;
     let limit = usize::try_from(count).unwrap_or(usize::MAX);

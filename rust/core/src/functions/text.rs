@@ -48,7 +48,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "charAt",
         &[overload!(|_, text: &Text<'_>, index: i64| {
             let start = offset(text, index)?;
-            let length = text.get(start..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
+            let length =
+                text.get(start..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
             Ok(Value::String(text.slice(start..start.saturating_add(length))))
         })],
     ),
@@ -234,7 +235,13 @@ fn trim<'a>(text: &Text<'a>) -> Text<'a> {
 }
 
 /// Replaces from the left; a negative count means all.
-fn replace<'a>(call: &mut Call<'a, '_>, text: &str, old: &str, new: &str, count: i64) -> Applied<'a> {
+fn replace<'a>(
+    call: &mut Call<'a, '_>,
+    text: &str,
+    old: &str,
+    new: &str,
+    count: i64,
+) -> Applied<'a> {
     let occurrences = text.matches(old).count();
     let replaced = usize::try_from(count).map_or(occurrences, |count| count.min(occurrences));
     let removed = replaced.saturating_mul(old.len());
@@ -332,7 +339,8 @@ mod tests {
     use crate::functions::tests::{call, fails, gives};
 
     fn member(name: &str, text: &'static str, rest: &[Value<'static>]) -> Applied<'static> {
-        let arguments: Vec<_> = [Value::text(text)].into_iter().chain(rest.iter().cloned()).collect();
+        let arguments: Vec<_> =
+            [Value::text(text)].into_iter().chain(rest.iter().cloned()).collect();
         call(name, true, &arguments)
     }
 
@@ -373,7 +381,8 @@ mod tests {
 
     #[test]
     fn replacing_nothing_inserts_between_all_characters() {
-        let arguments = |count| [Value::text("ab"), Value::text(""), Value::text("-"), Value::Int(count)];
+        let arguments =
+            |count| [Value::text("ab"), Value::text(""), Value::text("-"), Value::Int(count)];
         gives("replace", true, &arguments(-1), Value::text("-a-b-"));
         gives("replace", true, &arguments(2), Value::text("-a-b"));
     }
@@ -398,9 +407,12 @@ mod tests {
 
     #[test]
     fn segments_come_after_the_first_slash() {
-        for (path, expected) in
-            [("", texts(&[])), ("/", texts(&[])), ("/a/", texts(&["a", ""])), ("a/b", texts(&["a", "b"]))]
-        {
+        for (path, expected) in [
+            ("", texts(&[])),
+            ("/", texts(&[])),
+            ("/a/", texts(&["a", ""])),
+            ("a/b", texts(&["a", "b"])),
+        ] {
             gives("segments", true, &[Value::text(path)], expected);
         }
     }
@@ -409,12 +421,22 @@ mod tests {
     fn a_list_of_parts_must_hold_strings() {
         let mixed = Value::List(vec![Value::text("cat"), Value::Int(1)].into());
         fails("containsAny", true, &[Value::text("cat"), mixed], ErrorCode::NoSuchOverload);
-        gives("containsAny", true, &[Value::text("tacocat"), texts(&["dog", "cat"])], Value::Bool(true));
+        gives(
+            "containsAny",
+            true,
+            &[Value::text("tacocat"), texts(&["dog", "cat"])],
+            Value::Bool(true),
+        );
         gives("startsWithAny", true, &[Value::text("tacocat"), texts(&[])], Value::Bool(false));
     }
 
     #[test]
     fn quoting_escapes_what_a_literal_cannot_hold() {
-        gives("strings.quote", false, &[Value::text("a\n\"\u{7}é")], Value::text("\"a\\n\\\"\\aé\""));
+        gives(
+            "strings.quote",
+            false,
+            &[Value::text("a\n\"\u{7}é")],
+            Value::text("\"a\\n\\\"\\aé\""),
+        );
     }
 }

@@ -7,9 +7,10 @@ use jiff::SignedDuration;
 use jiff::civil::{Date, date};
 use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
 
-use super::{Function, member, overload, split_digits};
+use super::{Function, member, overload};
 use crate::error::ErrorCode;
 use crate::prepare::Prepared;
+use crate::time_text::{TimeTextError, parse_duration, parse_timestamp};
 use crate::value::{Duration, Timestamp, Value};
 
 const NANOSECONDS: i128 = 1_000_000_000;
@@ -159,90 +160,17 @@ fn clock(hour: i64, minute: i64, second: i64) -> Option<i64> {
     if hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    Some(hour.saturating_mul(HOUR).saturating_add(minute.saturating_mul(MINUTE)).saturating_add(second))
+    Some(
+        hour.saturating_mul(HOUR)
+            .saturating_add(minute.saturating_mul(MINUTE))
+            .saturating_add(second),
+    )
 }
 
 /// The number that some decimal digits write.
 fn number(digits: &str) -> Option<i64> {
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| digits.parse().ok()).flatten()
-}
-
-/// Reads RFC 3339 with upper-case `T` and `Z`, at most nine digits of fraction
-/// and no leap second.
-///
-/// # Errors
-/// `invalid_argument` for text of another form or no time that exists;
-/// `overflow` outside the years 1 to 9999.
-pub(crate) fn parse_timestamp(text: &str) -> Result<Timestamp, ErrorCode> {
-    let parts = TimestampParts::split(text).ok_or(ErrorCode::InvalidArgument)?;
-    let [year, month, day, hour, minute, second] = parts.numbers;
-    if year == 0 {
-        return Err(ErrorCode::Overflow);
-    }
-    let seconds = parts
-        .seconds_of_day(month, day, year)
-        .zip(clock(hour, minute, second))
-        .zip(parts.offset)
-        .map(|((days, clock), offset)| days.saturating_add(clock).saturating_sub(offset))
-        .ok_or(ErrorCode::InvalidArgument)?;
-    let nanoseconds = i128::from(seconds).saturating_mul(NANOSECONDS);
-    Timestamp::checked(nanoseconds.saturating_add(parts.nanoseconds)).ok_or(ErrorCode::Overflow)
-}
-
-/// The numbers in the text of a timestamp, not yet known to be a time.
-struct TimestampParts {
-    numbers: [i64; 6],
-    nanoseconds: i128,
-    /// Seconds east of UTC; None when there is no such offset.
-    offset: Option<i64>,
-}
-
-impl TimestampParts {
-    fn split(text: &str) -> Option<Self> {
-        let (whole, rest) = text.split_at_checked(19)?;
-        let field = |start: usize, end: usize| number(whole.get(start..end)?);
-        let signs = [(4, '-'), (7, '-'), (10, 'T'), (13, ':'), (16, ':')];
-        let has_signs =
-            signs.iter().all(|(at, sign)| whole.get(*at..).is_some_and(|rest| rest.starts_with(*sign)));
-        if !has_signs {
-            return None;
-        }
-        let numbers = [
-            field(0, 4)?,
-            field(5, 7)?,
-            field(8, 10)?,
-            field(11, 13)?,
-            field(14, 16)?,
-            field(17, 19)?,
-        ];
-        let (nanoseconds, zone) = match rest.strip_prefix('.') {
-            None => (0, rest),
-            Some(rest) => {
-                let (digits, zone) = split_digits(rest);
-                if digits.is_empty() || digits.len() > 9 {
-                    return None;
-                }
-                (i128::from(number(&format!("{digits:0<9}"))?), zone)
-            }
-        };
-        let offset = match zone {
-            "Z" => Some(0),
-            _ if zone.starts_with(['+', '-']) => offset_seconds(zone)?.map(i64::from),
-            _ => return None,
-        };
-        Some(Self { numbers, nanoseconds, offset })
-    }
-
-    /// Seconds from the Unix epoch to the start of a day, if it exists.
-    fn seconds_of_day(&self, month: i64, day: i64, year: i64) -> Option<i64> {
-        let day = Date::new(
-            i16::try_from(year).ok()?,
-            i8::try_from(month).ok()?,
-            i8::try_from(day).ok()?,
-        );
-        Some(day.ok()?.duration_since(date(1970, 1, 1)).as_secs())
-    }
 }
 
 /// RFC 3339 in UTC, the fraction without trailing zeros.
@@ -280,88 +208,21 @@ pub(crate) fn duration_text(length: Duration) -> String {
     text
 }
 
-/// Digits of a fraction that are read; an hour has fewer than 10^13 nanoseconds.
-const FRACTION_DIGITS: usize = 18;
-
-/// Longest number of a duration whose value can be in range.
-const WHOLE_DIGITS: usize = 20;
-
-/// Reads numbers with units, as `1h30m`, `-1.5s` and `0`.
-///
-/// # Errors
-/// `invalid_argument` for text of another form; `overflow` when out of range.
-pub(crate) fn parse_duration(text: &str) -> Result<Duration, ErrorCode> {
-    let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let mut total = Some(0_i128);
-    if rest == "0" {
-        return Ok(Duration(0));
-    }
-    if rest.is_empty() {
-        return Err(ErrorCode::InvalidArgument);
-    }
-    while !rest.is_empty() {
-        let (part, after) = DurationPart::split(rest).ok_or(ErrorCode::InvalidArgument)?;
-        // The form of what follows matters even when this part is out of range.
-        total = total.zip(part.nanoseconds()).map(|(total, part)| total.saturating_add(part));
-        rest = after;
-    }
-    let sign = if text.starts_with('-') { -1 } else { 1 };
-    total
-        .and_then(|total| Duration::checked(total.saturating_mul(sign)))
-        .ok_or(ErrorCode::Overflow)
+/// Reads a timestamp with the code of what is wrong with it.
+pub(super) fn read_timestamp(text: &str) -> Result<Timestamp, ErrorCode> {
+    parse_timestamp(text).map_err(code_of)
 }
 
-struct DurationPart<'t> {
-    whole: &'t str,
-    fraction: &'t str,
-    unit: i128,
+/// Reads a duration with the code of what is wrong with it.
+pub(super) fn read_duration(text: &str) -> Result<Duration, ErrorCode> {
+    parse_duration(text).map_err(code_of)
 }
 
-impl<'t> DurationPart<'t> {
-    /// The part that a text starts with, and what follows it.
-    fn split(text: &'t str) -> Option<(Self, &'t str)> {
-        let (whole, rest) = split_digits(text);
-        let (fraction, rest) = match rest.strip_prefix('.') {
-            Some(rest) => split_digits(rest),
-            None => ("", rest),
-        };
-        if whole.is_empty() && fraction.is_empty() {
-            return None;
-        }
-        let (unit, rest) = UNITS
-            .iter()
-            .find_map(|(name, unit)| rest.strip_prefix(name).map(|rest| (*unit, rest)))?;
-        Some((Self { whole, fraction, unit }, rest))
+const fn code_of(error: TimeTextError) -> ErrorCode {
+    match error {
+        TimeTextError::Malformed => ErrorCode::InvalidArgument,
+        TimeTextError::OutOfRange => ErrorCode::Overflow,
     }
-
-    /// None when the number is too long to be in range.
-    fn nanoseconds(&self) -> Option<i128> {
-        let whole = self.whole.trim_start_matches('0');
-        if whole.len() > WHOLE_DIGITS {
-            return None;
-        }
-        let fraction = self.fraction.get(..FRACTION_DIGITS).unwrap_or(self.fraction);
-        let scale = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-        let below = digits(fraction).checked_mul(self.unit)?.checked_div(scale)?;
-        digits(whole).checked_mul(self.unit)?.checked_add(below)
-    }
-}
-
-/// Units with the longer names first, so that `ms` is not read as `m`.
-const UNITS: &[(&str, i128)] = &[
-    ("ms", 1_000_000),
-    ("us", 1_000),
-    ("\u{b5}s", 1_000),
-    ("\u{3bc}s", 1_000),
-    ("ns", 1),
-    ("h", 3_600_000_000_000),
-    ("m", 60_000_000_000),
-    ("s", 1_000_000_000),
-];
-
-/// The number of at most twenty digits; no digits are zero.
-fn digits(text: &str) -> i128 {
-    text.parse().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -374,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamps_are_strict_rfc_3339() {
+    fn timestamps_and_durations_are_written_as_they_are_read() {
         for text in [
             "2009-02-13T23:31:30Z",
             "0001-01-01T00:00:00.000000001Z",
@@ -383,52 +244,11 @@ mod tests {
         ] {
             assert_eq!(timestamp_text(parse_timestamp(text).unwrap()), text);
         }
-        let zoned = parse_timestamp("2009-02-13T23:31:30+01:00").unwrap();
-        assert_eq!(timestamp_text(zoned), "2009-02-13T22:31:30Z");
-        for text in [
-            "",
-            "2009-02-13 23:31:30Z",
-            "2009-02-13t23:31:30z",
-            "2009-02-30T00:00:00Z",
-            "2009-02-13T24:00:00Z",
-            "2009-02-13T23:59:60Z",
-            "2009-02-13T23:31:30",
-            "2009-02-13T23:31:30.Z",
-            "2009-02-13T23:31:30.1234567890Z",
-            "2009-02-13T23:31:30+24:00",
-            "2009-02-13T23:31:30+0100",
-            "+009-02-13T23:31:30Z",
-            "2009-02-1éT23:31:30Z",
-        ] {
-            assert_eq!(parse_timestamp(text), Err(ErrorCode::InvalidArgument), "{text}");
+        for text in ["0s", "-1.5s", "60.001s", "-9223372036.854775808s"] {
+            assert_eq!(duration_text(parse_duration(text).unwrap()), text);
         }
-        for text in ["0000-01-01T00:00:00Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01"] {
-            assert_eq!(parse_timestamp(text), Err(ErrorCode::Overflow), "{text}");
-        }
-    }
-
-    #[test]
-    fn durations_add_up_their_parts() {
-        for (text, expected) in [
-            ("0", "0s"),
-            ("-0", "0s"),
-            ("1h30m", "5400s"),
-            ("-1.5s", "-1.5s"),
-            (".5s1.s", "1.5s"),
-            ("1µs1μs1us", "0.000003s"),
-            ("1ms1m", "60.001s"),
-            ("0.0000000001h", "0.00000036s"),
-        ] {
-            assert_eq!(duration_text(parse_duration(text).unwrap()), expected, "{text}");
-        }
-        for text in ["", "-", "1", "s", ".s", "1.5", "1d", "1s ", "00", "1s0", "+-1s", "1e3s"] {
-            assert_eq!(parse_duration(text), Err(ErrorCode::InvalidArgument), "{text}");
-        }
-        for text in ["320000000000s", "99999999999999999999999h", "9223372036854775808ns"] {
-            assert_eq!(parse_duration(text), Err(ErrorCode::Overflow), "{text}");
-        }
-        let least = parse_duration("-9223372036854775808ns").unwrap();
-        assert_eq!(duration_text(least), "-9223372036.854775808s");
+        assert_eq!(read_timestamp("0000-01-01T00:00:00Z"), Err(ErrorCode::Overflow));
+        assert_eq!(read_duration("1 s"), Err(ErrorCode::InvalidArgument));
     }
 
     #[test]

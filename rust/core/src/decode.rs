@@ -1,0 +1,342 @@
+//! From the canonical JSON of checked trees to programs.
+//!
+//! The JSON may come from anywhere: whatever is not a tree of this version is
+//! refused with a pointer to the place, and the depth is bounded.
+
+use serde_json::{Map as JsonObject, Value as Json};
+
+use crate::constant::read_value;
+use crate::error::{ProgramError, Span};
+use crate::functions;
+use crate::limits::MAX_TREE_DEPTH;
+use crate::lists::{Lists, LiteralSet};
+use crate::ops::Operator;
+use crate::predicate::specialise;
+use crate::prepare::{Prepared, Preparer, literal, prepare};
+use crate::program::{
+    Bind, Call, Comprehension, Conditional, Element, Entry, Expr, Index, Macro, Member, Node,
+    Operation, OptionalMap, Program, SectionKey,
+};
+use crate::record::Layout;
+use crate::value::Value;
+
+/// The version of the canonical form that is read.
+pub const VERSION: u64 = 1;
+
+type Result<T> = std::result::Result<T, ProgramError>;
+type Object = JsonObject<String, Json>;
+
+/// Compiles programs for one layout, sharing what they have in common.
+pub struct Compiler<'c> {
+    layout: &'c mut Layout,
+    lists: &'c Lists,
+    preparer: Preparer,
+    /// Whether common shapes get nodes of their own; tests compare both ways.
+    specialises: bool,
+}
+
+impl<'c> Compiler<'c> {
+    pub fn new(layout: &'c mut Layout, lists: &'c Lists) -> Self {
+        Self { layout, lists, preparer: Preparer::default(), specialises: true }
+    }
+
+    /// The same without nodes for common shapes.
+    #[must_use]
+    pub fn plain(self) -> Self {
+        Self { specialises: false, ..self }
+    }
+
+    /// Compiles one expression from its envelope.
+    ///
+    /// # Errors
+    /// The JSON is no checked tree of this version.
+    pub fn compile(&mut self, envelope: &Json) -> Result<Program> {
+        let envelope = object(envelope)?;
+        if envelope.get("version").and_then(Json::as_u64) != Some(VERSION) {
+            return Err(refused("the version is not supported").within("version"));
+        }
+        let mut decoder = Decoder { compiler: self, scope: Vec::new() };
+        let root = decoder.child(envelope, "root", 0)?;
+        Ok(Program { root })
+    }
+}
+
+/// Decodes one tree; `scope` has the names of the variables on the stack.
+struct Decoder<'d, 'c> {
+    compiler: &'d mut Compiler<'c>,
+    scope: Vec<String>,
+}
+
+impl Decoder<'_, '_> {
+    fn child(&mut self, parent: &Object, name: &str, depth: usize) -> Result<Expr> {
+        self.expression(member(parent, name)?, depth).map_err(|error| error.within(name))
+    }
+
+    fn children(&mut self, parent: &Object, name: &str, depth: usize) -> Result<Box<[Expr]>> {
+        each(parent, name, |json| self.expression(json, depth))
+    }
+
+    fn expression(&mut self, json: &Json, depth: usize) -> Result<Expr> {
+        let depth = depth.saturating_add(1);
+        if depth > MAX_TREE_DEPTH {
+            return Err(refused("the tree is too deep"));
+        }
+        let object = object(json)?;
+        let span = span(object)?;
+        let node = self.node(object, depth)?;
+        let expression = self.with_key_slot(object, Expr { span, node });
+        Ok(if self.compiler.specialises { specialise(expression) } else { expression })
+    }
+
+    fn node(&mut self, object: &Object, depth: usize) -> Result<Node> {
+        Ok(match text(object, "kind")? {
+            "literal" => {
+                let value = read_value(member(object, "value")?);
+                Node::Literal(value.map_err(|message| refused(&message).within("value"))?)
+            }
+            "field" => match self.compiler.layout.slot(text(object, "name")?) {
+                Some(slot) => Node::Field(slot),
+                None => Node::Undeclared,
+            },
+            "has_field" => match self.compiler.layout.slot(text(object, "name")?) {
+                Some(slot) => Node::HasField(slot),
+                None => Node::Literal(Value::Bool(false)),
+            },
+            "local" => {
+                let name = text(object, "name")?;
+                let position = self.scope.iter().rposition(|each| each == name);
+                Node::Local(position.ok_or_else(|| refused("no macro binds the variable"))?)
+            }
+            "select" => Node::Select(self.member_of(object, depth)?),
+            "has" => Node::Has(self.member_of(object, depth)?),
+            "index" => Node::Index(Box::new(Index {
+                operand: self.child(object, "operand", depth)?,
+                index: self.child(object, "index", depth)?,
+                optional: flag(object, "optional")?,
+            })),
+            "call" => self.call(object, depth)?,
+            "and" => Node::And(self.operands(object, depth)?),
+            "or" => Node::Or(self.operands(object, depth)?),
+            "conditional" => {
+                let arguments = self.children(object, "args", depth)?;
+                let Ok(arguments) = <Box<[Expr; 3]>>::try_from(arguments) else {
+                    return Err(refused("a conditional has three arguments").within("args"));
+                };
+                let [condition, then, otherwise] = *arguments;
+                Node::Conditional(Box::new(Conditional { condition, then, otherwise }))
+            }
+            "list" => Node::List(each(object, "elements", |json| self.element(json, depth))?),
+            "map" => Node::Map(each(object, "entries", |json| self.entry(json, depth))?),
+            "comprehension" => Node::Comprehension(Box::new(self.comprehension(object, depth)?)),
+            "bind" => {
+                let value = self.child(object, "value", depth)?;
+                let body = self.body(object, &[text(object, "variable")?], depth)?;
+                Node::Bind(Box::new(Bind { value, body }))
+            }
+            "optional_map" => {
+                let operand = self.child(object, "operand", depth)?;
+                let body = self.body(object, &[text(object, "variable")?], depth)?;
+                let is_flat = flag(object, "flat")?;
+                Node::OptionalMap(Box::new(OptionalMap { operand, body, is_flat }))
+            }
+            _ => return Err(refused("there is no such kind of node").within("kind")),
+        })
+    }
+
+    fn member_of(&mut self, object: &Object, depth: usize) -> Result<Box<Member>> {
+        Ok(Box::new(Member {
+            operand: self.child(object, "operand", depth)?,
+            field: text(object, "field")?.into(),
+            optional: flag(object, "optional")?,
+        }))
+    }
+
+    fn operands(&mut self, object: &Object, depth: usize) -> Result<Box<[Expr]>> {
+        let operands = self.children(object, "args", depth)?;
+        if operands.len() < 2 {
+            return Err(refused("a chain has two operands or more").within("args"));
+        }
+        Ok(operands)
+    }
+
+    fn call(&mut self, object: &Object, depth: usize) -> Result<Node> {
+        let name = text(object, "function")?;
+        let is_member = flag(object, "member")?;
+        let arguments = self.children(object, "args", depth)?;
+        if let Some(operator) = Operator::from_sign(name, arguments.len()) {
+            let members = match (operator, &*arguments) {
+                (Operator::In, [_, range]) => members(range),
+                _ => None,
+            };
+            return Ok(Node::Operator(Box::new(Operation { operator, arguments, members })));
+        }
+        let function = functions::find(name, is_member)
+            .ok_or_else(|| refused("there is no such function").within("function"))?;
+        let prepared = match object.get("regexes") {
+            None => prepare(name, &arguments, self.compiler.lists),
+            Some(_) => self.patterns(object)?,
+        };
+        let literals = arguments.iter().map(|argument| literal(argument).is_some()).collect();
+        Ok(Node::Call(Box::new(Call { function, arguments, literals, prepared })))
+    }
+
+    fn patterns(&mut self, object: &Object) -> Result<Prepared> {
+        let texts = each(object, "regexes", |json| {
+            json.as_str().ok_or_else(|| refused("a pattern must be a string"))
+        })?;
+        let prepared = self.compiler.preparer.patterns(&texts);
+        prepared.map_err(|message| refused(&message).within("regexes"))
+    }
+
+    fn element(&mut self, json: &Json, depth: usize) -> Result<Element> {
+        let object = object(json)?;
+        let value = self.child(object, "value", depth)?;
+        Ok(Element { value, optional: flag(object, "optional")? })
+    }
+
+    fn entry(&mut self, json: &Json, depth: usize) -> Result<Entry> {
+        let object = object(json)?;
+        Ok(Entry {
+            key: self.child(object, "key", depth)?,
+            value: self.child(object, "value", depth)?,
+            optional: flag(object, "optional")?,
+        })
+    }
+
+    fn comprehension(&mut self, object: &Object, depth: usize) -> Result<Comprehension> {
+        let operation = match text(object, "macro")? {
+            "all" => Macro::All,
+            "exists" => Macro::Exists,
+            "exists_one" => Macro::ExistsOne,
+            "map" => Macro::Map,
+            "filter" => Macro::Filter,
+            "transformList" => Macro::TransformList,
+            "transformMap" => Macro::TransformMap,
+            "transformMapEntry" => Macro::TransformMapEntry,
+            _ => return Err(refused("there is no such macro").within("macro")),
+        };
+        let variables = each(object, "variables", |json| {
+            json.as_str().ok_or_else(|| refused("a variable must be a string"))
+        })?;
+        if !matches!(variables.len(), 1 | 2) {
+            return Err(refused("a macro has one or two variables").within("variables"));
+        }
+        let range = self.child(object, "range", depth)?;
+        let bound = self.scope.len();
+        self.scope.extend(variables.iter().map(|name| (*name).to_owned()));
+        let condition = match object.get("condition") {
+            None | Some(Json::Null) => None,
+            Some(_) => Some(self.child(object, "condition", depth)?),
+        };
+        let body = self.child(object, "body", depth)?;
+        self.scope.truncate(bound);
+        let has_two_variables = variables.len() == 2;
+        Ok(Comprehension { operation, has_two_variables, range, condition, body })
+    }
+
+    fn body(&mut self, object: &Object, variables: &[&str], depth: usize) -> Result<Expr> {
+        let bound = self.scope.len();
+        self.scope.extend(variables.iter().map(|name| (*name).to_owned()));
+        let body = self.child(object, "body", depth)?;
+        self.scope.truncate(bound);
+        Ok(body)
+    }
+
+    /// A literal key of a map of the event becomes one node, so that the map
+    /// itself need not be built for it.
+    fn with_key_slot(&mut self, object: &Object, expression: Expr) -> Expr {
+        let Some((map, key, entered)) = section_key(object, &expression) else {
+            return expression;
+        };
+        let Some(key) = self.compiler.layout.key_slot(map, &key) else { return expression };
+        let section_key = SectionKey { key, entered: entered.into() };
+        Expr { node: Node::SectionKey(Box::new(section_key)), ..expression }
+    }
+}
+
+/// The map, the key, and the spans of the nodes entered, of `map[key]` and `map.key`.
+fn section_key<'j>(object: &'j Object, expression: &Expr) -> Option<(&'j str, String, Vec<Span>)> {
+    let operand = object.get("operand")?.as_object()?;
+    let map = operand.get("name")?.as_str()?;
+    let span = expression.span;
+    match &expression.node {
+        Node::Select(member) if !member.optional => match member.operand.node {
+            Node::Field(_) => {
+                Some((map, member.field.to_string(), vec![span, member.operand.span]))
+            }
+            _ => None,
+        },
+        Node::Index(index) if !index.optional => match (&index.operand.node, literal(&index.index))
+        {
+            (Node::Field(_), Some(Value::String(key))) => {
+                Some((map, key.to_string(), vec![span, index.operand.span, index.index.span]))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The members of a literal list.
+fn members(range: &Expr) -> Option<LiteralSet> {
+    match literal(range)? {
+        Value::List(values) => Some(LiteralSet::new(values)),
+        _ => None,
+    }
+}
+
+impl ProgramError {
+    /// The same error as seen from the outside of a member.
+    pub(crate) fn within(self, step: impl std::fmt::Display) -> Self {
+        Self { pointer: format!("/{step}{}", self.pointer), ..self }
+    }
+}
+
+pub(crate) fn refused(message: &str) -> ProgramError {
+    ProgramError { message: message.to_owned(), pointer: String::new() }
+}
+
+pub(crate) fn object(json: &Json) -> Result<&Object> {
+    json.as_object().ok_or_else(|| refused("an object is needed"))
+}
+
+pub(crate) fn member<'j>(object: &'j Object, name: &str) -> Result<&'j Json> {
+    object.get(name).ok_or_else(|| refused("the member is missing").within(name))
+}
+
+pub(crate) fn text<'j>(object: &'j Object, name: &str) -> Result<&'j str> {
+    let text = member(object, name)?.as_str();
+    text.ok_or_else(|| refused("a string is needed").within(name))
+}
+
+fn flag(object: &Object, name: &str) -> Result<bool> {
+    match object.get(name) {
+        None | Some(Json::Null) => Ok(false),
+        Some(json) => json.as_bool().ok_or_else(|| refused("a bool is needed").within(name)),
+    }
+}
+
+/// Decodes each part of an array.
+pub(crate) fn each<'j, T>(
+    object: &'j Object,
+    name: &str,
+    mut decode: impl FnMut(&'j Json) -> Result<T>,
+) -> Result<Box<[T]>> {
+    let parts = member(object, name)?.as_array();
+    let parts = parts.ok_or_else(|| refused("an array is needed").within(name))?;
+    let decoded = parts
+        .iter()
+        .enumerate()
+        .map(|(position, part)| decode(part).map_err(|error| error.within(position).within(name)));
+    decoded.collect()
+}
+
+fn span(object: &Object) -> Result<Span> {
+    let bound = |json: &Json| json.as_u64().and_then(|bound| u32::try_from(bound).ok());
+    match member(object, "span")?.as_array().map(Vec::as_slice) {
+        Some([start, end]) => bound(start).zip(bound(end)),
+        _ => None,
+    }
+    .map(|(start, end)| Span { start, end })
+    .ok_or_else(|| refused("a span is two positions").within("span"))
+}

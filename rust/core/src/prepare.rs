@@ -1,0 +1,193 @@
+//! What the constants of a call are compiled to, once, when a program is.
+
+use std::collections::HashMap;
+
+use aho_corasick::AhoCorasick;
+use foldhash::fast::RandomState;
+use jiff::tz::TimeZone;
+use memchr::memmem::{self, Finder};
+use regex::{Regex, RegexBuilder};
+
+use crate::address::{Address, Network, NetworkSet};
+use crate::functions::time::find_zone;
+use crate::lists::{ListIndex, Lists};
+use crate::program::{Expr, Node};
+use crate::value::Value;
+
+/// A bound on what one pattern may take when compiled. The checker bounds the
+/// estimate of its size at a tenth of this; a program from elsewhere may not.
+const REGEX_BYTES: usize = 10 * 1024 * 1024;
+
+#[derive(Debug)]
+pub(crate) enum Prepared {
+    Nothing,
+    /// The text that is searched for.
+    Part(Finder<'static>),
+    /// Many texts that are searched for together.
+    Parts(AhoCorasick),
+    Like(LikePattern),
+    Patterns(Box<[Regex]>),
+    Address(Address),
+    Network(Network),
+    Networks(NetworkSet),
+    List(ListIndex),
+    Zone(TimeZone),
+}
+
+/// Compiles constants, each pattern once however often rules repeat it.
+#[derive(Default)]
+pub(crate) struct Preparer {
+    patterns: HashMap<String, Regex, RandomState>,
+}
+
+impl Preparer {
+    /// Compiles the translated patterns of a call.
+    ///
+    /// # Errors
+    /// What the pattern library says of a pattern that it refuses.
+    pub(crate) fn patterns(&mut self, texts: &[&str]) -> Result<Prepared, String> {
+        let patterns: Result<Box<[Regex]>, String> =
+            texts.iter().map(|text| self.pattern(text)).collect();
+        patterns.map(Prepared::Patterns)
+    }
+
+    fn pattern(&mut self, text: &str) -> Result<Regex, String> {
+        if let Some(pattern) = self.patterns.get(text) {
+            return Ok(pattern.clone());
+        }
+        let pattern = RegexBuilder::new(text)
+            .size_limit(REGEX_BYTES)
+            .build()
+            .map_err(|error| error.to_string())?;
+        self.patterns.insert(text.to_owned(), pattern.clone());
+        Ok(pattern)
+    }
+}
+
+/// Compiles the constants of a call without patterns. Constants that do not
+/// compile stay as they are: the function then fails with them as it should.
+pub(crate) fn prepare(function: &str, arguments: &[Expr], lists: &Lists) -> Prepared {
+    let constants: Vec<Option<&Value<'static>>> = arguments.iter().map(literal).collect();
+    let prepared = match (function, constants.as_slice()) {
+        ("contains", [_, Some(Value::String(part))]) => Some(Prepared::Part(finder(part))),
+        ("containsAny", [_, Some(Value::List(parts))]) => {
+            texts(parts).and_then(|parts| AhoCorasick::new(parts).ok()).map(Prepared::Parts)
+        }
+        ("like", [_, Some(Value::String(pattern))]) => {
+            Some(Prepared::Like(LikePattern::new(pattern)))
+        }
+        ("ilike", [_, Some(Value::String(pattern))]) => {
+            Some(Prepared::Like(LikePattern::new(&pattern.to_ascii_lowercase())))
+        }
+        ("ip", [Some(Value::String(text))]) => Address::parse(text).map(Prepared::Address),
+        ("cidr", [Some(Value::String(text))]) => Network::parse(text).map(Prepared::Network),
+        ("inIpRange", [_, Some(Value::String(text))]) => networks(&[text]),
+        ("inIpRange", [_, Some(Value::List(values))]) => {
+            texts(values).and_then(|texts| networks(&texts))
+        }
+        ("inList", [_, Some(Value::String(name))]) => lists.find(name).map(Prepared::List),
+        (name, [_, Some(Value::String(zone))]) if name.starts_with("get") => {
+            find_zone(zone).map(Prepared::Zone)
+        }
+        _ => None,
+    };
+    prepared.unwrap_or(Prepared::Nothing)
+}
+
+/// A search for a text that outlives the text.
+pub(crate) fn finder(part: &str) -> Finder<'static> {
+    memmem::Finder::new(part.as_bytes()).into_owned()
+}
+
+/// The value of a literal node.
+pub(crate) const fn literal(expression: &Expr) -> Option<&Value<'static>> {
+    match &expression.node {
+        Node::Literal(value) => Some(value),
+        _ => None,
+    }
+}
+
+fn texts<'v>(values: &'v [Value<'static>]) -> Option<Vec<&'v str>> {
+    values.iter().map(Value::as_str).collect()
+}
+
+fn networks(texts: &[&str]) -> Option<Prepared> {
+    let networks: Option<NetworkSet> =
+        texts.iter().map(|text| Network::parse_entry(text)).collect();
+    networks.map(Prepared::Networks)
+}
+
+/// A pattern with stars: the texts between them.
+#[derive(Debug)]
+pub(crate) struct LikePattern {
+    first: Box<str>,
+    middle: Box<[Box<str>]>,
+    /// None for a pattern without a star, which is the whole text.
+    last: Option<Box<str>>,
+}
+
+impl LikePattern {
+    /// Reads a pattern: `*` is any run, `\*` and `\\` stand for themselves.
+    pub(crate) fn new(pattern: &str) -> Self {
+        let mut parts = vec![String::new()];
+        let mut characters = pattern.chars().peekable();
+        while let Some(character) = characters.next() {
+            let escaped =
+                characters.next_if(|next| character == '\\' && matches!(next, '*' | '\\'));
+            match (escaped, parts.last_mut()) {
+                (None, _) if character == '*' => parts.push(String::new()),
+                (escaped, Some(part)) => part.push(escaped.unwrap_or(character)),
+                (_, None) => {}
+            }
+        }
+        let mut parts = parts.into_iter().map(String::into_boxed_str);
+        let first = parts.next().unwrap_or_default();
+        let last = parts.next_back();
+        Self { first, middle: parts.collect(), last }
+    }
+
+    /// Whether the whole text is of the pattern.
+    pub(crate) fn matches(&self, text: &str) -> bool {
+        let Some(last) = &self.last else { return text == &*self.first };
+        let Some(rest) = text.strip_prefix(&*self.first) else { return false };
+        let Some(mut rest) = rest.strip_suffix(&**last) else { return false };
+        // Taking each part at its first place leaves the most room for those after it.
+        for part in &self.middle {
+            let Some((_, after)) = rest.split_once(&**part) else { return false };
+            rest = after;
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_any_run() {
+        for (pattern, text, expected) in [
+            ("/api/*/users", "/api/v1/users", true),
+            ("/api/*/users", "/api/users", false),
+            ("a*a", "a", false),
+            ("a*a", "aa", true),
+            ("*", "", true),
+            ("", "", true),
+            ("", "a", false),
+            ("*b*b*", "ab", false),
+            ("*b*b*", "abcb", true),
+            (r"a\*b", "a*b", true),
+            (r"a\*b", "axb", false),
+            (r"a\\*", r"a\x", true),
+            (r"a\b", r"a\b", true),
+            ("a**b", "ab", true),
+        ] {
+            assert_eq!(LikePattern::new(pattern).matches(text), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_too_large_to_compile_is_refused() {
+        assert!(Preparer::default().patterns(&["(?:(?:(?:a{1000}){1000}){1000})"]).is_err());
+    }
+}
