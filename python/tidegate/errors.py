@@ -5,6 +5,7 @@
     ├── EvaluationError     an evaluation ended in an error; .code, .span
     ├── EventError          an event was refused; .pointer, .offset
     ├── DefinitionsError    a definitions document was refused; .diagnostics
+    ├── CanonicalFormError  JSON is no canonical tree or rule set; .pointer
     └── SnapshotError       a saved state could not be read
 """
 
@@ -65,6 +66,17 @@ class DefinitionsError(TidegateError):
     def __init__(self, diagnostics: Sequence[object], rendered: str) -> None:
         super().__init__(rendered)
         self.diagnostics = tuple(diagnostics)
+
+
+class CanonicalFormError(TidegateError):
+    """JSON is not the canonical form of an expression or rule set; ``pointer`` says where."""
+
+    code = "invalid-canonical-form"
+
+    def __init__(self, message: str, pointer: str = "") -> None:
+        super().__init__(f"{message} at `{pointer}`" if pointer else message)
+        self.message = message
+        self.pointer = pointer
 
 
 class SnapshotError(TidegateError):

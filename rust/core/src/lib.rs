@@ -39,6 +39,7 @@ pub mod ops;
 pub mod path;
 mod predicate;
 mod prepare;
+pub mod prepared;
 pub mod program;
 pub mod record;
 pub mod ruleset;

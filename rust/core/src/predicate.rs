@@ -61,7 +61,7 @@ impl Subject {
 #[derive(Debug)]
 enum TextTest {
     Equals { literal: Box<str>, is_negated: bool },
-    Contains { finder: Finder<'static>, length: usize },
+    Contains { finder: Box<Finder<'static>>, length: usize },
     StartsWith(Box<str>),
     EndsWith(Box<str>),
     Matches { pattern: Regex, length: usize },

@@ -22,7 +22,7 @@ const REGEX_BYTES: usize = 10 * 1024 * 1024;
 pub(crate) enum Prepared {
     Nothing,
     /// The text that is searched for.
-    Part(Finder<'static>),
+    Part(Box<Finder<'static>>),
     /// Many texts that are searched for together.
     Parts(AhoCorasick),
     Like(LikePattern),
@@ -95,8 +95,8 @@ pub(crate) fn prepare(function: &str, arguments: &[Expr], lists: &Lists) -> Prep
 }
 
 /// A search for a text that outlives the text.
-pub(crate) fn finder(part: &str) -> Finder<'static> {
-    memmem::Finder::new(part.as_bytes()).into_owned()
+pub(crate) fn finder(part: &str) -> Box<Finder<'static>> {
+    Box::new(memmem::Finder::new(part.as_bytes()).into_owned())
 }
 
 /// The value of a literal node.

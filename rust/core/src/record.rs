@@ -213,6 +213,13 @@ impl<'a> Record<'a> {
         self.keys.get(slot.0 as usize).copied().flatten()
     }
 
+    /// The literal keys that the event has, with their values.
+    pub fn keys(&self) -> impl Iterator<Item = (KeySlot, &'a str)> {
+        (0u32..)
+            .zip(&self.keys)
+            .filter_map(|(number, value)| value.map(|value| (KeySlot(number), value)))
+    }
+
     /// Sets or, with `None`, takes away the value of a slot.
     pub fn set(&mut self, slot: Slot, value: Option<Value<'a>>) {
         if let Some(place) = self.values.get_mut(slot.0 as usize) {

@@ -35,7 +35,7 @@ fn decode(text: &str) -> Result<Vec<u8>, ErrorCode> {
     let bare = text.trim_end_matches('=').len();
     let padding = text.len().saturating_sub(bare);
     // The engine takes some of the padding for all of it.
-    if padding != 0 && text.len() % 4 != 0 {
+    if padding != 0 && !text.len().is_multiple_of(4) {
         return Err(ErrorCode::InvalidArgument);
     }
     LENIENT.decode(text).map_err(|_| ErrorCode::InvalidArgument)

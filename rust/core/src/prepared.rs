@@ -1,0 +1,51 @@
+//! A record that owns its text, to be evaluated many times.
+
+use self_cell::self_cell;
+
+use crate::record::{KeySlot, Layout, Record, Slot};
+use crate::value::Value;
+
+/// The values of a record, without a borrow.
+struct Stored {
+    values: Vec<(Slot, Value<'static>)>,
+    keys: Vec<(KeySlot, Box<str>)>,
+}
+
+self_cell!(
+    struct Cell {
+        owner: Stored,
+
+        #[covariant]
+        dependent: Record,
+    }
+);
+
+/// An encoded event that outlives what it was read from.
+pub struct PreparedRecord(Cell);
+
+impl PreparedRecord {
+    /// Copies a record of a layout.
+    pub fn new(original: &Record<'_>, layout: &Layout) -> Self {
+        let value = |slot| original.get(slot).map(|value| (slot, value.clone().into_owned()));
+        let stored = Stored {
+            values: layout.fields().filter_map(|(slot, _, _)| value(slot)).collect(),
+            keys: original.keys().map(|(slot, text)| (slot, text.into())).collect(),
+        };
+        Self(Cell::new(stored, |stored| {
+            let mut record = Record::empty(layout);
+            for (slot, value) in &stored.values {
+                record.set(*slot, Some(value.borrow()));
+            }
+            for (slot, text) in &stored.keys {
+                record.set_key(*slot, text);
+            }
+            record.set_client_address(original.client_address());
+            record
+        }))
+    }
+
+    /// The record, as long as this lives.
+    pub fn record(&self) -> &Record<'_> {
+        self.0.borrow_dependent()
+    }
+}
