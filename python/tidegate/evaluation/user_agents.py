@@ -31,7 +31,6 @@ def _resolver() -> BasicResolver:
     return BasicResolver(load_lazy_builtins())
 
 
-@lru_cache(maxsize=1024)
 def patterns() -> bytes:
     """The data as JSON with the names of ua-parser's ``regexes.yaml``, for the native encoder."""
     browsers, systems, devices = load_lazy_builtins()
@@ -60,6 +59,7 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 """Counted as U+FFFD: engines differ in which of them are letters, digits or spaces."""
 
 
+@lru_cache(maxsize=1024)
 def families(user_agent: str) -> Families:
     """The families of a user agent."""
     text = _NOT_ASCII.sub("\N{REPLACEMENT CHARACTER}", _start(user_agent))

@@ -15,13 +15,13 @@ use crate::event::{Entries, RawBody, RawEvent};
 use crate::field::{Field, Member, Section};
 use crate::geo::AddressDatabases;
 use crate::headers::{self, header};
-use crate::json::{Reader, pointer_step};
+use crate::json::Reader;
 use crate::limits::Limits;
 use crate::path;
 use crate::record::{Layout, Record, Source};
 use crate::user_agent::{Families, ROBOT_DEVICE, UNKNOWN_FAMILY, UserAgents};
 use crate::value::{List, Text, TotalMap, Value};
-use crate::variable::{self, VariableType};
+use crate::variable::VariableType;
 
 /// Bits of the network that stands for an address, by family.
 const SUBNET_BITS_V4: u8 = 24;
@@ -138,12 +138,12 @@ impl<'e, 'a> Encoder<'e, 'a> {
         name: &str,
         variable: &VariableType,
     ) -> Result<Option<Value<'a>>, EventError> {
-        let Some(found) = variable::find(&self.event.variables, name, variable) else {
+        let Some(found) = self.event.variables.iter().find(|found| found.name == name) else {
             return Ok(None);
         };
-        variable.convert(found.value).map(Some).ok_or_else(|| EventError {
+        variable.convert(found.value.clone()).map(Some).ok_or_else(|| EventError {
             message: format!("the variable `{name}` has a value of another type"),
-            pointer: found.path.iter().map(|part| pointer_step(part)).collect(),
+            pointer: found.pointer.clone(),
             offset: None,
         })
     }

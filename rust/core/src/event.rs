@@ -10,6 +10,7 @@ use crate::limits::Limits;
 use crate::record::Layout;
 use crate::time_text::parse_timestamp;
 use crate::value::{Timestamp, Value};
+use crate::variable;
 
 /// The entries of one of the event's maps, in order, each name once.
 pub type Entries<'a> = &'a [(&'a str, &'a str)];
@@ -22,6 +23,15 @@ pub enum RawBody<'a> {
     Value(Value<'a>),
 }
 
+/// What an event holds where a declared variable stands.
+#[derive(Clone, Debug)]
+pub struct RawVariable<'a> {
+    pub name: &'a str,
+    pub value: Value<'a>,
+    /// JSON pointer to the value.
+    pub pointer: String,
+}
+
 /// The members of an event that fields are computed from; text is borrowed.
 #[derive(Clone, Debug, Default)]
 pub struct RawEvent<'a> {
@@ -29,9 +39,9 @@ pub struct RawEvent<'a> {
     sections: [Entries<'a>; Section::COUNT],
     pub observed_at: Option<Timestamp>,
     pub body: Option<RawBody<'a>>,
-    /// The members that declared variables name, as an untyped map; kept only
-    /// when some program reads a variable.
-    pub variables: Vec<(&'a str, Value<'a>)>,
+    /// The values of the declared variables that some program reads, not yet
+    /// converted to their types.
+    pub variables: Vec<RawVariable<'a>>,
 }
 
 impl<'a> RawEvent<'a> {
@@ -261,20 +271,22 @@ fn read_scalar<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a str>> {
     })
 }
 
-/// The members that variables name, or begin to name.
-fn read_variables<'a>(
-    mut reader: Reader<'a>,
-    layout: &Layout,
-) -> Result<Vec<(&'a str, Value<'a>)>> {
-    let mut variables = Vec::new();
+/// The values of the variables that are read.
+fn read_variables<'a>(mut reader: Reader<'a>, layout: &Layout) -> Result<Vec<RawVariable<'a>>> {
+    let arena = reader.arena();
+    let mut members = Vec::new();
     reader.object(|reader, name| {
-        if !layout.begins_variable(name) {
+        if !layout.variables().any(|(variable, _)| variable::may_begin(name, variable)) {
             return reader.skip();
         }
-        variables.push((name, reader.value()?));
+        members.push((name, reader.value()?));
         Ok(())
     })?;
-    Ok(variables)
+    let variables = layout.variables().filter_map(|(name, variable)| {
+        let (value, pointer) = variable::find(&members, name, variable)?;
+        Some(RawVariable { name: arena.alloc_str(name), value, pointer })
+    });
+    Ok(variables.collect())
 }
 
 fn expect(reader: &mut Reader<'_>, kind: Kind, message: &str) -> Result<()> {
@@ -347,10 +359,11 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_kept_with_what_leads_to_them() {
+    fn variables_are_kept_with_their_place() {
         with_event(r#"{"x":{"y":5},"z":1,"x.y":6}"#, |event| {
-            let names: Vec<&str> = event.variables.iter().map(|(name, _)| *name).collect();
-            assert_eq!(names, ["x", "x.y"]);
+            let found: Vec<_> =
+                event.variables.iter().map(|each| (each.name, &each.pointer)).collect();
+            assert_eq!(found, [("x.y", &"/x.y".to_owned())]);
         });
     }
 

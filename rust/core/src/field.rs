@@ -49,6 +49,18 @@ pub enum Member {
 impl Member {
     pub const COUNT: usize = 9;
 
+    /// The members of `request`; `source` stands in the event itself.
+    pub const OF_REQUEST: [Self; 8] = [
+        Self::Method,
+        Self::Scheme,
+        Self::Host,
+        Self::Path,
+        Self::ClientIp,
+        Self::UserAgent,
+        Self::Referer,
+        Self::ContentType,
+    ];
+
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -117,6 +129,34 @@ impl Field {
             "derived.as_org" => Self::AsOrganization,
             _ => return None,
         })
+    }
+
+    /// The member that the field is computed from.
+    pub const fn member(self) -> Option<Member> {
+        Some(match self {
+            Self::Method => Member::Method,
+            Self::Scheme => Member::Scheme,
+            Self::Host => Member::Host,
+            Self::RawPath | Self::Path | Self::PathSegments | Self::PathExtension => Member::Path,
+            Self::UserAgent | Self::UaFamily | Self::UaOs | Self::UaDevice | Self::IsBot => {
+                Member::UserAgent
+            }
+            Self::Referer => Member::Referer,
+            Self::ContentType => Member::ContentType,
+            Self::ClientIp
+            | Self::IpVersion
+            | Self::IpSubnet
+            | Self::Country
+            | Self::Asn
+            | Self::AsOrganization => Member::ClientIp,
+            Self::Source => Member::Source,
+            Self::Section(_) | Self::Body | Self::ObservedAt => return None,
+        })
+    }
+
+    /// Whether the field needs ua-parser's data.
+    pub const fn is_from_user_agent_data(self) -> bool {
+        matches!(self, Self::UaFamily | Self::UaOs | Self::UaDevice | Self::IsBot)
     }
 
     /// The map that the field is, or that it may be computed from.

@@ -10,7 +10,7 @@ use std::fmt;
 use foldhash::fast::RandomState;
 
 use crate::address::Address;
-use crate::field::{Field, Section};
+use crate::field::{Field, Member, Section};
 use crate::value::Value;
 use crate::variable::VariableType;
 
@@ -59,6 +59,8 @@ pub struct Layout {
     keys: [Table<KeySlot>; Section::COUNT],
     key_count: u32,
     sections: [bool; Section::COUNT],
+    members: [bool; Member::COUNT],
+    reads_user_agent_data: bool,
     reads_body: bool,
     reads_variables: bool,
 }
@@ -113,11 +115,13 @@ impl Layout {
     fn note(&mut self, source: &Source) {
         self.reads_body |= *source == Source::Field(Field::Body);
         self.reads_variables |= matches!(source, Source::Variable(_));
-        let section = match source {
-            Source::Field(field) => field.section(),
-            Source::Variable(_) | Source::Decision => None,
+        let Source::Field(field) = *source else {
+            return;
         };
-        if let Some(is_read) = section.and_then(|section| self.sections.get_mut(section.index())) {
+        self.reads_user_agent_data |= field.is_from_user_agent_data();
+        let section = field.section().and_then(|section| self.sections.get_mut(section.index()));
+        let member = field.member().and_then(|member| self.members.get_mut(member.index()));
+        for is_read in section.into_iter().chain(member) {
             *is_read = true;
         }
     }
@@ -152,6 +156,17 @@ impl Layout {
         self.sections.get(section.index()).is_some_and(|read| *read)
     }
 
+    /// Whether some program reads a field that is computed from the member.
+    #[inline]
+    pub fn reads_member(&self, member: Member) -> bool {
+        self.members.get(member.index()).is_some_and(|read| *read)
+    }
+
+    /// Whether some program reads a field that needs ua-parser's data.
+    pub fn reads_user_agent_data(&self) -> bool {
+        self.reads_user_agent_data
+    }
+
     /// Whether some program reads the body.
     #[inline]
     pub fn reads_body(&self) -> bool {
@@ -169,14 +184,12 @@ impl Layout {
         matches!(self.declared.get(member), Some(Source::Variable(_)))
     }
 
-    /// Whether a member of the event is a variable that is read, or the first part
-    /// of the dotted name of one.
-    pub fn begins_variable(&self, member: &str) -> bool {
-        let begins = |name: &str| {
-            name.strip_prefix(member).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
-        let mut slots = self.slots.iter();
-        slots.any(|(name, source)| matches!(source, Source::Variable(_)) && begins(name))
+    /// The declared variables that some program reads.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, &VariableType)> {
+        self.slots.iter().filter_map(|(name, source)| match source {
+            Source::Variable(variable) => Some((name.as_str(), variable)),
+            Source::Field(_) | Source::Decision => None,
+        })
     }
 
     pub fn slot_count(&self) -> usize {

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::address::{Address, Network};
+use crate::json::pointer_step;
 use crate::map::Map;
 use crate::time_text::{parse_duration, parse_timestamp};
 use crate::value::{Bytes, List, Text, Value};
@@ -104,26 +105,24 @@ impl VariableType {
     }
 }
 
-/// Where a variable stands among the members of an event.
-#[derive(Clone, Debug)]
-pub struct Found<'a> {
-    pub value: Value<'a>,
-    /// The members that lead to it.
-    pub path: Vec<String>,
+/// Whether a member of the event is the variable, or the first part of its name.
+pub fn may_begin(member: &str, name: &str) -> bool {
+    name.strip_prefix(member).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Finds a variable by its full name, or by its dotted parts as a path through
-/// nested objects. `null` counts as absent unless the type has it.
+/// Finds a variable by its full name, or else by its dotted parts as a path through
+/// nested objects, and gives its value with the JSON pointer to it. `null` counts as
+/// absent unless the type has it.
 pub fn find<'a>(
     members: &[(&str, Value<'a>)],
     name: &str,
     variable: &VariableType,
-) -> Option<Found<'a>> {
+) -> Option<(Value<'a>, String)> {
     let member = |name: &str| {
         members.iter().find(|(member, _)| *member == name).map(|(_, value)| value.clone())
     };
-    let found = match member(name) {
-        Some(value) => Found { value, path: vec![name.to_owned()] },
+    let (value, pointer) = match member(name) {
+        Some(value) => (value, pointer_step(name)),
         None => {
             let mut parts = name.split('.');
             let mut value = member(parts.next()?)?;
@@ -133,10 +132,10 @@ pub fn find<'a>(
                     _ => return None,
                 };
             }
-            Found { value, path: name.split('.').map(str::to_owned).collect() }
+            (value, name.split('.').map(pointer_step).collect())
         }
     };
-    (variable.has_null() || !matches!(found.value, Value::Null)).then_some(found)
+    (variable.has_null() || !matches!(value, Value::Null)).then_some((value, pointer))
 }
 
 /// The double nearest to an integer, given in decimal.
@@ -296,12 +295,12 @@ mod tests {
             Value::Map(Arc::new(Map::from_unique(vec![(Value::text("b"), Value::Int(number))])))
         };
         let find = |members: &[(&str, Value<'static>)], variable: &VariableType| {
-            find(members, "a.b", variable).map(|found| (found.path.join("/"), found.value))
+            find(members, "a.b", variable)
         };
         let path = find(&[("a", inner(1))], &VariableType::Int);
-        assert!(matches!(path, Some((path, Value::Int(1))) if path == "a/b"));
+        assert!(matches!(path, Some((Value::Int(1), path)) if path == "/a/b"));
         let full = find(&[("a", inner(1)), ("a.b", Value::Int(2))], &VariableType::Int);
-        assert!(matches!(full, Some((path, Value::Int(2))) if path == "a.b"));
+        assert!(matches!(full, Some((Value::Int(2), path)) if path == "/a.b"));
         assert!(find(&[("a.b", Value::Null)], &VariableType::Int).is_none());
         assert!(find(&[("a.b", Value::Null)], &VariableType::Dyn).is_some());
         assert!(find(&[("a", Value::Int(1))], &VariableType::Int).is_none());
