@@ -12,6 +12,7 @@ from tidegate.cli.output import console, evaluator_option, json_option, print_js
 from tidegate.definitions import load_definitions
 from tidegate.engine import Engine
 from tidegate.evaluation.rules import Evaluator
+from tidegate.policy.explain import Explanation
 
 
 @click.command()
@@ -39,7 +40,7 @@ def demo(evaluator: Evaluator, as_json: bool) -> None:
     console.print(str(explanation), markup=False)
 
 
-def _first_block(engine: Engine, traffic: str) -> tuple[int, object]:
+def _first_block(engine: Engine, traffic: str) -> tuple[int, Explanation]:
     """The first event that a window's clause blocks by itself, explained as of that moment."""
     for line in read_events(traffic):
         before = engine.explain(line.text)

@@ -31,15 +31,11 @@ def open_events(name: str) -> Iterator[BinaryIO]:
     """The bytes of a file, or of standard input for ``-``, unpacked when they are gzip."""
     if name != "-" and not Path(name).is_file():
         raise click.BadParameter(f"there is no file `{name}`")
-    raw = sys.stdin.buffer if name == "-" else open(name, "rb")  # noqa: SIM115 - closed below
-    try:
-        if raw.peek(2)[:2] == GZIP_MAGIC:  # type: ignore[attr-defined]
+    with open(sys.stdin.fileno() if name == "-" else name, "rb", closefd=name != "-") as raw:
+        if raw.peek(2)[:2] == GZIP_MAGIC:
             yield cast("BinaryIO", gzip.GzipFile(fileobj=raw))
         else:
-            yield cast("BinaryIO", raw)
-    finally:
-        if name != "-":
-            raw.close()
+            yield raw
 
 
 def read_events(name: str, *, progress: bool = False) -> Iterator[Line]:

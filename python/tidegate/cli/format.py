@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TextIO
 
 import click
 
@@ -17,13 +18,11 @@ from tidegate.language.printer import format as format_text
     "--check", "only_check", is_flag=True, help="Print nothing; exit 1 when it would change."
 )
 @json_option
-def format_(
-    file: click.utils.LazyFile | None, expression: str | None, only_check: bool, as_json: bool
-) -> None:
+def format_(file: TextIO | None, expression: str | None, only_check: bool, as_json: bool) -> None:
     """Format the expression in FILE (``-`` for standard input) and print it."""
     if (file is None) == (expression is None):
         raise click.UsageError("give a file or --expression, one of them")
-    text = expression if expression is not None else str(file.read()) if file is not None else ""
+    text = expression if expression is not None else file.read() if file is not None else ""
     formatted = format_text(text)
     changed = formatted != text.rstrip("\n")
     if as_json:
