@@ -12,6 +12,7 @@ from tidegate.definitions import load_compiled
 from tidegate.errors import TidegateError
 from tidegate.evaluation.geography import AddressDatabases
 from tidegate.policy.bundle import bundle
+from tidegate.policy.decide import LATEST
 from tidegate.policy.decision import Decision
 from tidegate.policy.document import compile_definitions
 from tidegate.policy.explain import Explanation, explain
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from tidegate.definitions import Source
     from tidegate.evaluation.rules import Evaluator
     from tidegate.policy.compiled import CompiledDefinitions
+
+_EXPLAIN_ATTEMPTS = 5
+"""Another thread may decide on the same actor between the two looks at the state."""
 
 Event: TypeAlias = "Mapping[str, Any] | bytes"
 Clock: TypeAlias = Callable[[], int]
@@ -115,11 +119,12 @@ class Engine:
                 which is a fault of this library.
         """
         at = self._at(received_at)
-        state = restore(self._compiled, self._backend.entity_states(event, at))
-        explanation = explain(self._compiled, state, event, at, addresses=self._addresses)
-        if explanation.decision != Decision.from_record(self._backend.peek(event, at)):
-            raise TidegateError("the explanation and the engine came to different decisions")
-        return explanation
+        for _ in range(_EXPLAIN_ATTEMPTS):
+            state = restore(self._compiled, self._backend.entity_states(event, at))
+            explanation = explain(self._compiled, state, event, at, addresses=self._addresses)
+            if explanation.decision == Decision.from_record(self._backend.peek(event, at)):
+                return explanation
+        raise TidegateError("the explanation and the engine came to different decisions")
 
     def snapshot(self) -> bytes:
         """The whole state as JSON (docs/decision.md); both evaluators read both's."""
@@ -130,7 +135,7 @@ class Engine:
         return dict(self._backend.stats())
 
     def _at(self, received_at: int | None) -> int:
-        return self._clock() if received_at is None else received_at
+        return min(max(self._clock() if received_at is None else received_at, 0), LATEST)
 
 
 class _Backend(Protocol):

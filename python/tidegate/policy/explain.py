@@ -314,7 +314,7 @@ def _expression(place: str, text: str, traced: Trace) -> ExpressionExplanation:
         text=text,
         value=None if failure else show(outcome.value),
         error=failure.code if failure else None,
-        message=failure.message if failure else None,
+        message=clipped(failure.message) if failure else None,
         excerpt=Source(text).excerpt(blamed) if blamed else None,
         cost=outcome.cost,
         steps=tuple(_step(text, each) for each in traced.steps[:MAX_STEPS]),

@@ -58,9 +58,9 @@ def show(value: Any, depth: int = 0) -> str:
 
 
 def show_text(text: str) -> str:
-    """A string in double quotes, controls escaped."""
-    quoted = orjson.dumps(text[: _LONGEST + 1]).decode()
-    return quoted if len(text) <= _LONGEST else quoted[:-2] + '…"'
+    """A string in double quotes; what is not printable is escaped."""
+    quoted = escaped(orjson.dumps(text[:_LONGEST]).decode())
+    return quoted if len(text) <= _LONGEST else f'{quoted[:-1]}…"'
 
 
 def show_time(nanoseconds: int) -> str:
@@ -70,9 +70,16 @@ def show_time(nanoseconds: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{millis:03}Z"
 
 
+def escaped(text: str) -> str:
+    """A text that does nothing to a terminal but appear on it."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
+
+
 def clipped(text: str) -> str:
     """A text on one line, cut where it gets long."""
-    line = " ".join(text.split())
+    line = escaped(" ".join(text.split()))
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
