@@ -95,7 +95,9 @@ class ReferenceRules:
         document = orjson.loads(data)
         programs: Sequence[Mapping[str, Any]] = document["programs"]
         self._ids = [str(program["id"]) for program in programs]
-        self._roots: list[Checked] = [canonical.from_json(program).root for program in programs]
+        checked = [canonical.from_json(program) for program in programs]
+        self._roots: list[Checked] = [one.root for one in checked]
+        self._read = frozenset[str]().union(*(one.references.fields for one in checked))
         self._variables = {name: parse_type(text) for name, text in document["fields"].items()}
         self._lists = {
             name: NamedList(named["kind"], tuple(named["entries"]))
@@ -107,7 +109,7 @@ class ReferenceRules:
         return len(self._ids)
 
     def prepare(self, context: Mapping[str, Any] | bytes) -> PreparedContext:
-        return _Encoded(encode(context, self._variables, variables=self._variables))
+        return _Encoded(encode(context, self._read, variables=self._variables))
 
     def outcome(self, index: int, context: Context) -> Outcome:
         """Value or failure, and cost, of one rule."""
