@@ -114,6 +114,6 @@ def _converted_key(declared: Type, key: Any) -> Any:
         if not (digits.isascii() and digits.isdigit() and len(digits) <= 20):
             raise _other_type()
         return from_python(UInt(key) if str(declared) == "uint" else int(key))
-    if isinstance(key, str) and str(declared) == "bool":
-        return {"true": True, "false": False}[key]
+    if key in {"true", "false"} and str(declared) == "bool":
+        return key == "true"
     return _converted(declared, key)

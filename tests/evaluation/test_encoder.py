@@ -1,0 +1,361 @@
+"""From event to fields."""
+
+# ruff: noqa: E501  (one case a line)
+from __future__ import annotations
+
+import ipaddress
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tidegate.errors import EventError
+from tidegate.evaluation.addresses import parse_network
+from tidegate.evaluation.encoder import canonical_path, encode
+from tidegate.language.schema import FIELD_MODEL
+from tidegate.language.types import parse_type
+from tidegate.values import Duration, Map, OptionalValue, Timestamp, UInt
+
+PROXIES = [network for text in ("10.0.0.0/8", "2001:db8::/32") if (network := parse_network(text))]
+
+
+def fields(event: Any, *names: str, **options: Any) -> list[Any]:
+    """Fields of an event, the same from a dict and from bytes; None for what is absent."""
+    both = [
+        encode(form, names, variables=FIELD_MODEL, trusted_proxies=PROXIES, **options)
+        for form in (event, json.dumps(event).encode())
+    ]
+    assert both[0] == both[1]
+    return [both[0].get(name) for name in names]
+
+
+def request(**members: Any) -> dict[str, Any]:
+    return {"request": members}
+
+
+def test_texts_follow_the_request() -> None:
+    """Each as docs/fields.md has it."""
+    event = request(
+        method="gEt", scheme="HTTPS", path="//A/%2e/b.PHP",
+        headers={"Host": "Example.test:443", "User-Agent": "curl", "Referer": "r", "Content-Type": "t"},
+    ) | {"source": "edge"}  # fmt: skip
+    assert fields(
+        event, "request.method", "request.scheme", "request.host", "request.raw_path",
+        "request.path", "request.user_agent", "request.referer", "request.content_type", "source",
+        "derived.path_extension", "derived.path_segments",
+    ) == ["GET", "https", "example.test", "//A/%2e/b.PHP", "/A/b.PHP", "curl", "r", "t", "edge",
+          "php", ["A", "b.PHP"]]  # fmt: skip
+
+
+def test_every_field_of_the_model_has_a_value_of_its_type_or_is_absent() -> None:
+    """An empty event is an event."""
+    record = encode({}, FIELD_MODEL, variables=FIELD_MODEL)
+    assert set(FIELD_MODEL) - set(record) == {"observed_at", "request.body"}
+    assert record["derived.ip_version"] == 0
+    assert record["derived.is_bot"] is False
+    assert record["request.headers"].total
+
+
+def test_only_what_is_named_is_computed() -> None:
+    """The record has no other fields."""
+    assert encode({"source": "x"}, ["source"], variables=FIELD_MODEL) == {"source": "x"}
+
+
+@pytest.mark.parametrize(
+    ("raw", "canonical"),
+    [
+        ("", ""), ("/", "/"), ("//", "/"), ("/a/../..", "/"), ("a/..", "/"), ("a/./b", "a/b"),
+        ("..", ""), ("/..", "/"), ("/a/.", "/a/"), ("/a/..", "/"), ("/a/b/..", "/a/"),
+        ("/%2e%2e/a", "/a"), ("/a%2Fb", "/a/b"), ("/%", "/%"), ("/%zz%4", "/%zz%4"),
+        ("/%252e", "/%2e"), ("/%ff", "/\ufffd"), ("/a/b/", "/a/b/"), ("/.a/..b", "/.a/..b"),
+    ],
+)  # fmt: skip
+def test_paths_have_one_canonical_form(raw: str, canonical: str) -> None:
+    """Decoded once, then without empty and dot segments; a directory stays one."""
+    assert canonical_path(raw) == canonical
+    assert fields(request(path=raw), "request.path") == [canonical]
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("A.test:8080", "a.test"), ("a.test:", "a.test"), ("[::1]:80", "[::1]"), ("[::1]", "[::1]"),
+        ("::1", "::1"), ("a:80a", "a:80a"), ("[::1]x:80", "[::1]x:80"), ("[:80", "[:80"),
+        ("a:b:80", "a:b:80"), (":80", ""), ("", ""), ("a:８０", "a:８０"),
+    ],
+)  # fmt: skip
+def test_hosts_lose_their_port(host: str, expected: str) -> None:
+    """And nothing else."""
+    assert fields(request(host=host), "request.host") == [expected]
+
+
+def test_header_names_fold_and_values_join() -> None:
+    """At the place of the first; the other maps keep their names and the first value."""
+    event = request(
+        headers={"Accept": ["a", None, 1.5, True], "X": [], "accept": "b", "Y": None},
+        cookies={"A": ["1", "2"], "a": "3"},
+    )
+    headers, cookies = fields(event, "request.headers", "request.cookies")
+    assert list(headers.items()) == [("accept", "a, 1.5, true, b")]
+    assert list(cookies.items()) == [("A", "1"), ("a", "3")]
+
+
+def test_numbers_from_text_stay_as_they_were_written() -> None:
+    """From a dict there is nothing but Python's own writing."""
+    names = ["fields"]
+    data = b'{"fields":{"a":1.50,"b":-0,"c":1E2}}'
+    assert dict(encode(data, names, variables=FIELD_MODEL)["fields"]) == {
+        "a": "1.50", "b": "-0", "c": "1E2",
+    }  # fmt: skip
+    event = {"fields": {"a": 1.50, "b": UInt(7), "c": 10**30, "d": False}}
+    assert dict(encode(event, names, variables=FIELD_MODEL)["fields"]) == {
+        "a": "1.5", "b": "7", "c": str(10**30), "d": "false",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("client_ip", "text", "subnet", "version"),
+    [
+        ("192.0.2.7", "192.0.2.7", "192.0.2.0/24", 4),
+        ("::ffff:192.0.2.7", "192.0.2.7", "192.0.2.0/24", 4),
+        ("2001:DB8:1:2::0", "2001:db8:1:2::", "2001:db8:1::/48", 6),
+        ("192.0.2.07", "", "", 0),
+        ("", "", "", 0),
+    ],
+)
+def test_client_addresses_are_canonical(
+    client_ip: str, text: str, subnet: str, version: int
+) -> None:
+    """Or empty when they are none."""
+    names = ("request.client_ip", "derived.ip_subnet", "derived.ip_version")
+    assert fields(request(client_ip=client_ip), *names) == [text, subnet, version]
+
+
+@pytest.mark.parametrize(
+    ("chain", "expected"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("6.6.6.6, 192.0.2.1,10.0.0.1 ,\t10.0.0.2", "192.0.2.1"),
+        ("6.6.6.6, unknown, 10.0.0.1", ""),
+        ("10.0.0.1", ""),
+        ("192.0.2.1, 2001:db8::1, ::ffff:10.0.0.1", "192.0.2.1"),
+    ],
+)
+def test_the_client_is_the_rightmost_address_that_is_no_trusted_proxy(
+    chain: str, expected: str
+) -> None:
+    """What stands left of an unreadable entry may be made up."""
+    event = request(headers={"X-Forwarded-For": chain})
+    assert fields(event, "request.client_ip") == [expected]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("[1, 2.5]", [1, 2.5]),
+        ({"a": [None]}, Map([("a", [None])])),
+        ("18446744073709551615", UInt(2**64 - 1)),
+        ("null", None),
+        ('{"a":1,"a":2}', None),
+        ("[1e999]", None),
+        ("x", None),
+        (5, None),
+    ],
+)
+def test_bodies_are_values_or_strict_json_text(body: Any, expected: Any) -> None:
+    """A body that is neither is absent; structured ones are no field."""
+    found, entries = fields({"fields": {"body": body, "k": "v"}}, "request.body", "fields")
+    assert found == expected
+    assert ("body" in entries) == (not isinstance(body, dict))
+
+
+def test_bodies_of_dicts_are_held_to_the_same_numbers() -> None:
+    """An infinity has no place in JSON."""
+    event = {"fields": {"body": [float("inf")]}}
+    assert encode(event, ["request.body"], variables=FIELD_MODEL) == {}
+
+
+def test_moments_are_read_in_either_form() -> None:
+    """Text with an offset, or Python's own."""
+    text = {"observed_at": "2026-03-02T01:00:00.5+01:00"}
+    moment = Timestamp(1_772_409_600_500_000_000)
+    assert fields(text, "observed_at") == [moment]
+    for given in (moment, datetime(2026, 3, 2, 0, 0, 0, 500_000, tzinfo=UTC)):
+        record = encode({"observed_at": given}, ["observed_at"], variables=FIELD_MODEL)
+        assert record == {"observed_at": moment}
+
+
+def test_user_agents_have_families() -> None:
+    """By ua-parser's data; ``Other`` for the unknown, nothing for nothing."""
+    names = ("derived.ua_family", "derived.ua_os", "derived.ua_device", "derived.is_bot")
+    bot = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
+    assert fields(request(user_agent=bot), *names) == ["Googlebot", "Other", "Spider", True]
+    assert fields(request(user_agent="?"), *names) == ["Other", "Other", "Other", False]
+    assert fields({}, *names) == ["", "", "", False]
+    far = "é" * 512 + bot
+    assert fields(request(user_agent=far), "derived.is_bot") == [False]
+
+
+class Atlas:
+    """Address databases that know one address."""
+
+    def country(self, address: Any) -> str:
+        return "NL" if address == ipaddress.ip_address("192.0.2.7") else ""
+
+    def asn(self, address: Any) -> int:
+        return 64_496
+
+    def as_organization(self, address: Any) -> str:
+        return "Example"
+
+
+def test_addresses_are_looked_up_where_databases_are_given() -> None:
+    """Without databases, or without an address, nothing is known."""
+    names = ("derived.country", "derived.asn", "derived.as_org")
+    event = request(client_ip="192.0.2.7")
+    assert fields(event, *names, addresses=Atlas()) == ["NL", 64_496, "Example"]
+    assert fields(event, *names) == ["", 0, ""]
+    assert fields({}, *names, addresses=Atlas()) == ["", 0, ""]
+
+
+@pytest.mark.parametrize(
+    ("event", "pointer"),
+    [
+        ([], ""),
+        ({"source": 1}, "/source"),
+        ({"return_url": []}, "/return_url"),
+        ({"observed_at": "now"}, "/observed_at"),
+        ({"observed_at": 5}, "/observed_at"),
+        ({"request": []}, "/request"),
+        ({"request": {"path": 7}}, "/request/path"),
+        ({"request": {"headers": {"a/b": {}}}}, "/request/headers/a~1b"),
+        ({"request": {"cookies": {"a": ["x", []]}}}, "/request/cookies/a/1"),
+        ({"fields": {"a": {}}}, "/fields/a"),
+        ({"fields": "x"}, "/fields"),
+        ({"fields": {"a": "b" * 16_385}}, "/fields/a"),
+    ],
+)
+def test_misplaced_values_are_refused_with_their_place(event: Any, pointer: str) -> None:
+    """The same from a dict and from bytes, which also tells the byte."""
+    for form in (event, json.dumps(event).encode()):
+        with pytest.raises(EventError) as raised:
+            encode(form, ["source"], variables=FIELD_MODEL)
+        assert raised.value.pointer == pointer
+        assert (raised.value.offset is None) == (not isinstance(form, bytes))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"source": "\ud800"},
+        {"fields": {"\udfff": "x"}},
+        {"fields": dict.fromkeys(map(str, range(257)), "x")},
+        {"fields": {"a": float("nan")}},
+        {"fields": {1: "a"}},
+        {"observed_at": datetime(2026, 3, 2)},
+        {"request": {"path": b"/"}},
+    ],
+    ids=str,
+)
+def test_dicts_are_held_to_what_bytes_could_say(event: Any) -> None:
+    """No surrogates, no NaN, names that are text, moments with an offset."""
+    with pytest.raises(EventError):
+        encode(event, ["fields"], variables=FIELD_MODEL)
+
+
+def test_a_long_event_is_refused_unread() -> None:
+    """64 KiB, spaces included."""
+    encode(b"{}" + b" " * 65_534, [], variables={})
+    with pytest.raises(EventError) as raised:
+        encode(b" " * 65_537, [], variables={})
+    assert raised.value.offset == 65_536
+
+
+def test_what_the_encoder_does_not_know_is_ignored() -> None:
+    """Whatever it is."""
+    event = {"other": object(), "request": {"other": {1}}, "source": None}
+    assert encode(event, ["source"], variables=FIELD_MODEL) == {"source": ""}
+
+
+# --- variables ------------------------------------------------------------------------
+
+
+def variable(declared: str, event: Any, name: str = "x") -> Any:
+    """The value of a declared variable, ``absent`` when the event has none."""
+    record = encode(event, [name], variables={name: parse_type(declared)})
+    return record.get(name, "absent")
+
+
+@pytest.mark.parametrize(
+    ("declared", "given", "expected"),
+    [
+        ("int", 5, 5),
+        ("uint", 5, UInt(5)),
+        ("double", 5, 5.0),
+        ("dyn", None, None),
+        ("int", None, "absent"),
+        ("null_type", None, None),
+        ("timestamp", "1970-01-01T00:00:01Z", Timestamp(10**9)),
+        ("duration", "-1.5s", Duration(-1_500_000_000)),
+        ("bytes", "aGk", b"hi"),
+        ("net.IP", "::ffff:192.0.2.1", ipaddress.ip_address("192.0.2.1")),
+        ("net.CIDR", "10.0.0.1/8", ipaddress.ip_interface("10.0.0.1/8")),
+        ("list(uint)", [1, 2], [UInt(1), UInt(2)]),
+        ("map(int, bool)", {"-1": True}, Map([(-1, True)])),
+        ("map(bool, string)", {"true": "a"}, Map([(True, "a")])),
+        ("optional_type(int)", None, OptionalValue()),
+        ("optional_type(double)", 1, OptionalValue(1.0)),
+    ],
+)
+def test_variables_are_read_by_their_types(declared: str, given: Any, expected: Any) -> None:
+    """JSON writes fewer kinds than there are."""
+    for form in ({"x": given}, json.dumps({"x": given}).encode()):
+        value = variable(declared, form)
+        assert (value, type(value)) == (expected, type(expected))
+
+
+@pytest.mark.parametrize(
+    ("declared", "given"),
+    [
+        ("int", "5"), ("int", 1.0), ("uint", -1), ("bool", 1), ("string", 1), ("timestamp", "now"),
+        ("net.IP", "host"), ("bytes", "a"), ("list(int)", ["a"]), ("list(int)", {}),
+        ("map(int, int)", {"a": 1}), ("map(bool, int)", {"yes": 1}), ("int", 2**64),
+    ],
+)  # fmt: skip
+def test_variables_of_another_type_are_refused(declared: str, given: Any) -> None:
+    """With the place where the value stood."""
+    for form in ({"x": given}, json.dumps({"x": given}).encode()):
+        with pytest.raises(EventError) as raised:
+            variable(declared, form)
+        assert raised.value.pointer == "/x"
+
+
+def test_variables_are_found_by_full_name_or_by_path() -> None:
+    """The full name counts first."""
+    assert variable("int", {"a.b": 1, "a": {"b": 2}}, "a.b") == 1
+    assert variable("int", {"a": {"b": 2}}, "a.b") == 2
+    assert variable("int", {"a": {}}, "a.b") == "absent"
+    assert variable("int", {"a": 5}, "a.b") == "absent"
+    assert variable("string", {"request": {"other": "x"}}, "request.other") == "x"
+    with pytest.raises(EventError) as raised:
+        variable("int", {"a": {"b": "2"}}, "a.b")
+    assert raised.value.pointer == "/a/b"
+
+
+def test_python_values_come_as_they_are() -> None:
+    """A dict can say what JSON cannot."""
+    assert variable("dyn", {"x": UInt(1)}) == UInt(1)
+    assert variable("map(int, string)", {"x": {1: "a"}}) == Map([(1, "a")])
+    assert variable("duration", {"x": Duration(1)}) == Duration(1)
+    assert variable("double", {"x": float("inf")}) == float("inf")
+
+
+def test_a_name_of_the_model_with_another_type_is_a_variable() -> None:
+    """The event's member of that name is then only that."""
+    assert variable("int", {"source": 5}, "source") == 5
+
+
+def test_what_the_decision_sets_is_in_no_event() -> None:
+    """Even if the event has such a member."""
+    assert variable("bool", {"actions.login": True}, "actions.login") == "absent"

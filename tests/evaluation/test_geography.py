@@ -1,0 +1,57 @@
+"""Address databases."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any
+
+import pytest
+
+from tidegate.evaluation.geography import AddressDatabases
+
+ADDRESS = ipaddress.ip_address("192.0.2.1")
+
+
+class Database:
+    """A reader that gives one entry, or fails."""
+
+    def __init__(self, entry: Any) -> None:
+        self._entry = entry
+
+    def get(self, ip_address: Any) -> Any:
+        assert ip_address == ADDRESS
+        if isinstance(self._entry, Exception):
+            raise self._entry
+        return self._entry
+
+
+def test_the_first_database_that_knows_answers() -> None:
+    """Databases for countries and for networks lie side by side."""
+    databases = AddressDatabases(
+        Database(entry)
+        for entry in (
+            None,
+            {"country": {"iso_code": "NL"}},
+            {"country": {"iso_code": "DE"}, "autonomous_system_number": 64_496},
+            {"autonomous_system_organization": "Example"},
+        )
+    )
+    assert databases.country(ADDRESS) == "NL"
+    assert databases.asn(ADDRESS) == 64_496
+    assert databases.as_organization(ADDRESS) == "Example"
+
+
+@pytest.mark.parametrize(
+    "entry", [None, {}, [], "NL", {"country": "NL"}, {"country": {"iso_code": 5}}, ValueError("v6")]
+)
+def test_a_broken_entry_is_no_answer(entry: Any) -> None:
+    """An event is never refused for it."""
+    databases = AddressDatabases([Database(entry)])
+    assert (databases.country(ADDRESS), databases.asn(ADDRESS)) == ("", 0)
+
+
+def test_content_that_is_no_database_is_refused() -> None:
+    """Before any event."""
+    pytest.importorskip("maxminddb")
+    with pytest.raises(ValueError, match="not an address database"):
+        AddressDatabases.from_bytes([b"nonsense"])
