@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from typing import Any
 
 import attrs
 import orjson
@@ -33,7 +34,9 @@ def _resolver() -> BasicResolver:
 
 def patterns() -> bytes:
     """The data as JSON with the names of ua-parser's ``regexes.yaml``, for the native encoder."""
-    browsers, systems, devices = load_lazy_builtins()
+    # The lazy matchers carry what they are made of; their types do not say so.
+    matchers: tuple[list[Any], list[Any], list[Any]] = load_lazy_builtins()
+    browsers, systems, devices = matchers
     data = {
         "user_agent_parsers": [
             {"regex": each.regex, "family_replacement": each.family} for each in browsers
