@@ -1,0 +1,103 @@
+"""docs/definitions.md says what the model says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from tidegate.policy import model, shapes
+from tidegate.policy.document import read_document
+
+PAGE = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text()
+CLASSES = (
+    model.Definitions, model.Tenant, model.Settings, model.NamedList, model.Action,
+    model.EntityDefinition, model.Mitigation, model.Challenge, model.Block, model.Policy,
+    model.Clause, model.Window,
+)  # fmt: skip
+DERIVED = {"slug"} | {"tenant_id", "list_id", "action_id", "mitigation_id", "policy_id"}
+
+
+def table(heading: str) -> list[list[str]]:
+    """Member, type and default of each row under a heading."""
+    section = PAGE.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| `")]
+    return [[cell.strip("| ") for cell in row[:3]] for row in rows]
+
+
+def described(shape: shapes.Shape) -> str:
+    """A shape in the words of the page."""
+    match shape:
+        case shapes.Text():
+            return f"text, at most {shape.maximum:,}"
+        case shapes.Integer():
+            return f"integer, {shape.minimum:,} to {shape.maximum:,}"
+        case shapes.Number():
+            return f"number, {shape.minimum:,} to {shape.maximum:,}"
+        case shapes.Choice():
+            return ", ".join(f"`{value}`" for value in shape.values)
+        case shapes.Reference():
+            return f"slug of `{shape.section}`"
+        case shapes.Headers():
+            return f"names and values, at most {shape.maximum}"
+        case shapes.Many():
+            return f"list of {shape.minimum:,} to {shape.maximum:,}: {described(shape.item)}"
+        case shapes.Part():
+            return shape.type.__name__
+    plain = {
+        shapes.Identifier: "UUID", shapes.Slug: "slug", shapes.Boolean: "bool",
+        shapes.Expression: "expression", shapes.Network: "address or network",
+        shapes.Origin: "origin", shapes.UrlTemplate: "URL",
+    }  # fmt: skip
+    return plain[type(shape)]
+
+
+def default_of(cls: type, attribute: attrs.Attribute[Any]) -> str:
+    """A default in the words of the page."""
+    if attribute.default is attrs.NOTHING:
+        is_derived = attribute.name in {*DERIVED, "entity_definition_id"} or cls is model.Clause
+        return "derived" if is_derived else "required"
+    factory = getattr(attribute.default, "factory", None)
+    default = factory() if factory else attribute.default
+    match default:
+        case None:
+            return "none"
+        case bool():
+            return f"`{str(default).lower()}`"
+        case int():
+            return f"{default:,}"
+        case str() if default:
+            return f"`{default}`"
+        case model.Settings():
+            return "its defaults"
+    return "below" if default else "empty"
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_every_member_is_there_with_its_type_and_default(cls: Any) -> None:
+    """Nothing is missing, nothing too much, nothing out of date."""
+    heading = "Document" if cls is model.Definitions else cls.__name__
+    assert table(heading) == [
+        [f"`{name}`", described(shapes.shape_of(attribute)), default_of(cls, attribute)]
+        for name, attribute in shapes.members(cls).items()
+    ]
+
+
+def test_the_redacted_names_are_there() -> None:
+    """The default that does not fit into its table."""
+    (line,) = [line for line in PAGE.splitlines() if line.startswith("`redact` is by default")]
+    assert tuple(re.findall(r"`([^`]+)`", line)[1:]) == model.REDACTED_BY_DEFAULT
+
+
+def test_the_example_loads() -> None:
+    """Without a finding, and it means what it says."""
+    (example,) = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    compilation = read_document(example)
+    assert compilation.findings == ()
+    assert [each.slug for each in compilation.compiled.policies] == [
+        "our-own-people",
+        "password-guessing",
+    ]
