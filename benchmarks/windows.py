@@ -21,7 +21,7 @@ from rich.table import Table
 
 import tidegate
 from benchmarks import machine
-from benchmarks.policies import read_policies, to_definitions
+from benchmarks.policies import read_policies, to_definitions, to_slug
 from benchmarks.workload import TRAFFIC, has_traffic, read_lines
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Run:
     """What one pass over the events gave."""
 
     triggers: dict[str, list[int]]
-    """By policy, the indices of the events at which its clause fired by itself."""
+    """By slug of the policy, the indices of the events at which its clause fired by itself."""
     refused: list[int] = field(default_factory=list)
     events: int = 0
     seconds: float = 0.0
@@ -50,7 +50,7 @@ def run(events: Iterable[bytes], evaluator: Evaluator) -> Run:
     engine = tidegate.Engine(
         tidegate.load_definitions(to_definitions(policies)), evaluator=evaluator
     )
-    result = Run({policy["policy_id"]: [] for policy in policies})
+    result = Run({to_slug(policy): [] for policy in policies})
     started = time.perf_counter()
     for index, event in enumerate(events):
         result.events += 1
@@ -110,7 +110,7 @@ def main(evaluator: Evaluator, limit: int | None) -> None:
     table = Table("policy", "found", "expected", "difference", title="triggers of windows")
     differences = 0
     for expected in read_expected():
-        found = result.triggers[expected["policy_id"]]
+        found = result.triggers[to_slug(expected)]
         text = difference(found, expected, limit)
         differences += bool(text)
         published = "-" if limit is not None else f"{expected['triggered_events']:,}"

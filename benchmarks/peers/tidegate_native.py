@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tidegate._native  # noqa: F401 - so that a build without it is a row that says so
-
 from benchmarks.peers.tidegate_reference import TidegateReference
 
 
