@@ -204,3 +204,18 @@ def test_many_bad_entries_are_summed_up() -> None:
         "lists": [{"name": "L", "kind": "ip", "entries": ["x"] * 50 + ["y"]}],
     }
     assert len([code for code, _ in findings(document) if code == "invalid-address"]) == 21
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {f"member{number}": 0 for number in range(50_000)},
+        {"lists": [0] * 50_000},
+        {"actions": [{"name": f"a{n}", "expression": "nope"} for n in range(2_000)]},
+        {"policies": [{"name": "p", "clauses": [{"entity": f"e{n}"} for n in range(50)]}] * 400},
+    ],
+    ids=["unknown", "wrong", "expressions", "references"],
+)
+def test_finding_stops_when_enough_was_found(document: dict[str, object]) -> None:
+    """A document of nothing but mistakes costs no more than its first few hundred."""
+    assert len(findings(document)) < 1_000

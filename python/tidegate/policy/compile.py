@@ -24,7 +24,7 @@ from tidegate.policy.compiled import (
     CompiledPolicy,
     CompiledWindow,
 )
-from tidegate.policy.findings import Finding
+from tidegate.policy.findings import MAX_FINDINGS, Finding
 from tidegate.policy.model import Block, Challenge
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class _Compiler:
         self._source = definitions
         self._limits = limits
         self._findings: list[Finding] = []
+        self._errors = 0
         self._actions = {each.slug for each in definitions.actions if each.enabled}
         self._entities = {each.slug for each in definitions.entities if each.enabled}
         self._mitigations = {
@@ -183,9 +184,12 @@ class _Compiler:
     def _check(
         self, text: str, pointer: str, schema: Schema, expect: tuple[Type, ...]
     ) -> CheckedExpression:
+        if self._errors >= MAX_FINDINGS:
+            return _never()
         try:
             checked = check(text, schema, expect=expect, limits=self._limits)
         except ExpressionError as error:
+            self._errors += len(error.diagnostics)
             self._report(error.diagnostics, pointer, text)
             return _never()
         self._report(checked.warnings, pointer, text)

@@ -6,6 +6,7 @@ documentation are derived from it, and nothing else states a bound again.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -137,6 +138,7 @@ def member(shape: Shape) -> dict[str, Shape]:
     return {_KEY: shape}
 
 
+@cache
 def members(model: type[attrs.AttrsInstance]) -> Mapping[str, attrs.Attribute[object]]:
     """The members of a model class that a document may write, in order."""
     return {each.name: each for each in attrs.fields(model) if _KEY in each.metadata}

@@ -6,6 +6,7 @@ A document is refused as a whole or not at all, with every finding at once.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -24,7 +25,7 @@ from tidegate.policy.document.tree import (
 )
 from tidegate.policy.document.writer import to_document
 from tidegate.policy.document.yaml_text import compose_yaml
-from tidegate.policy.findings import Finding, refuse
+from tidegate.policy.findings import MAX_FINDINGS, Finding, refuse
 
 if TYPE_CHECKING:
     from tidegate.policy.compile import Compilation
@@ -89,7 +90,8 @@ def _decode(document: str | bytes) -> str:
 def _read(root: Node, source: Source | None) -> Compilation:
     reading = read_tree(root)
     compilation = compile_all(reading.definitions)
-    later = [*check_whole(reading.definitions), *compilation.findings]
+    whole = islice(check_whole(reading.definitions), MAX_FINDINGS)
+    later = [*whole, *compilation.findings]
     findings = reading.findings + [each for each in later if not reading.is_stand_in(each.pointer)]
     if any(each.severity == "error" for each in findings):
         raise refuse(locate(findings, root, source))

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tidegate.policy.model import Clause, Definitions, Mitigation, NamedList, Window
 
 SECTIONS = ("lists", "actions", "entities", "mitigations", "policies")
+MAX_SUGGESTED = 1_000
+"""Among more slugs the nearest to a wrong one is not looked for: it takes too long."""
 MAX_ENTRY_FINDINGS = 20
 """Bad entries of one list that are shown; the first few tell what is wrong with the rest."""
 
@@ -27,7 +29,7 @@ def check_whole(definitions: Definitions) -> Iterator[Finding]:
         yield from _entries(each, f"/lists/{at}/entries")
     for at, mitigation in enumerate(definitions.mitigations):
         yield from _mode(mitigation, f"/mitigations/{at}")
-    known = {section: [each.slug for each in getattr(definitions, section)] for section in SECTIONS}
+    known = {section: {each.slug for each in getattr(definitions, section)} for section in SECTIONS}
     for at, policy in enumerate(definitions.policies):
         yield from _clause_names(policy.clauses, f"/policies/{at}/clauses")
         for number, clause in enumerate(policy.clauses):
@@ -91,7 +93,7 @@ def _clause_names(clauses: tuple[Clause, ...], pointer: str) -> Iterator[Finding
         seen.add(clause.name)
 
 
-def _references(clause: Clause, known: dict[str, list[str]], pointer: str) -> Iterator[Finding]:
+def _references(clause: Clause, known: dict[str, set[str]], pointer: str) -> Iterator[Finding]:
     for at, action in enumerate(clause.actions):
         yield from _reference(action, "actions", known, f"{pointer}/actions/{at}")
     for section, member in (("entities", "entity"), ("mitigations", "mitigation")):
@@ -99,11 +101,11 @@ def _references(clause: Clause, known: dict[str, list[str]], pointer: str) -> It
 
 
 def _reference(
-    slug: str | None, section: str, known: dict[str, list[str]], pointer: str
+    slug: str | None, section: str, known: dict[str, set[str]], pointer: str
 ) -> Iterator[Finding]:
     # An object without a readable slug may be the one that is meant.
     if slug and slug not in known[section] and "" not in known[section]:
-        meant = nearest(slug, known[section])
+        meant = nearest(slug, known[section]) if len(known[section]) <= MAX_SUGGESTED else None
         hint = f"did you mean `{meant}`?" if meant else None
         message = f"no such object in `{section}`: {quote(slug)}"
         yield Finding("missing-reference", message, pointer, hint=hint)

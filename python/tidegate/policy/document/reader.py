@@ -6,6 +6,7 @@ rest of the document is checked as well; a model with stand-ins is never handed 
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid5
 
@@ -23,7 +24,7 @@ from tidegate.policy.document.members import (
     text_problem,
 )
 from tidegate.policy.document.tree import Mapping, Node, Scalar, Sequence
-from tidegate.policy.findings import Finding, pointer_to
+from tidegate.policy.findings import MAX_FINDINGS, Finding, pointer_to
 from tidegate.policy.model import API_VERSION, Clause, Definitions, Tenant
 from tidegate.policy.slugs import form_of_slug, slug_from_name
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 NAMESPACE = UUID("6f6f3a5e-3a0c-5d7e-9f5d-7d0b1e2c4a90")
 """Root of the ids that are derived from slugs, so that a document need not write any."""
 _API_VERSION_MEMBER = "apiVersion"
+_LONGEST_NAME = 100
+"""No member has a name as long as this."""
 
 
 @attrs.frozen
@@ -143,8 +146,9 @@ class _Reader:
     def _refuse_unknown(
         self, members: dict[str, _Member], known: AbstractMapping[str, Any], pointer: str
     ) -> None:
-        for name in [each for each in members if each not in known]:
-            meant = nearest(name, known)
+        unknown = (each for each in members if each not in known)
+        for name in islice(unknown, MAX_FINDINGS):
+            meant = nearest(name[:_LONGEST_NAME], known)
             self._report(
                 "unknown-member",
                 f"unknown member {quote(name)}",
@@ -281,6 +285,8 @@ class _Reader:
         at: Node | None = None,
         hint: str | None = None,
     ) -> None:
+        if len(self.findings) >= MAX_FINDINGS:
+            return
         offset = at.start if at is not None else None
         self.findings.append(Finding(code, message, pointer, hint=hint, offset=offset))
 
