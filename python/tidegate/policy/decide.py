@@ -285,7 +285,7 @@ class _Walk:
             part = self._key_part(
                 field_place, self._evaluate(field_place, rule.field, self._record)
             )
-            if part is None or part == "":
+            if part is None:
                 return None
             value = counted_text(part)
         clause_key = (policy.slug, clause.name)

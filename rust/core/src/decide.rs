@@ -1,1 +1,442 @@
-//! (being written)
+//! The decision on one event (docs/decision.md).
+//!
+//! [`decide`] walks the definitions and looks at the state as it was before the
+//! event; [`Decision::apply`] then makes of it the state after. An explanation is a
+//! decision that is not applied.
+
+use std::ops::ControlFlow;
+
+use crate::bundle::{MissingKey, Mode};
+use crate::conditions::{Conditions, EntityState};
+use crate::definitions::{Clause, Definitions, EntityDefinition, ExpressionId, Mitigation, Policy};
+use crate::entity::Entity;
+use crate::error::ErrorCode;
+use crate::key::{Part, entity_key};
+use crate::state::{Change, State};
+use crate::value::{Text, Timestamp};
+use crate::window::{Rule, Window};
+
+/// How far an event may be ahead of the time it was received: clocks differ.
+const TOLERANCE: i64 = 300_000_000_000;
+
+/// The time of an event, in nanoseconds from 0.
+pub fn event_time(observed_at: Option<Timestamp>, received_at: i64) -> i64 {
+    let received_at = received_at.max(0);
+    observed_at.map_or(received_at, |Timestamp(observed_at)| {
+        let latest = received_at.saturating_add(TOLERANCE);
+        i64::try_from(observed_at.max(0)).unwrap_or(i64::MAX).min(latest)
+    })
+}
+
+/// An entity that applies to the event.
+#[derive(Debug)]
+pub struct AppliedEntity {
+    /// Position of its definition.
+    pub definition: u32,
+    pub key: String,
+    /// Its block before the event, if it had one.
+    known: Option<u32>,
+    state: EntityState,
+    has_mitigations: bool,
+}
+
+/// A clause that fired.
+#[derive(Debug)]
+pub struct FiredClause<'a> {
+    pub policy: &'a Policy,
+    pub clause: &'a Clause,
+    pub mitigation: Option<&'a Mitigation>,
+    /// Position in [`Decision::entities`].
+    pub entity: Option<usize>,
+    /// What the clause's window held with this event counted.
+    pub window: Option<u16>,
+    /// It fired only because its mitigation is still active.
+    pub is_active: bool,
+}
+
+impl FiredClause<'_> {
+    pub fn mode(&self) -> Mode {
+        self.mitigation.map_or(Mode::Monitor, |mitigation| mitigation.mode)
+    }
+}
+
+/// Where an expression that was an error stands.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    Action { slug: &'a str },
+    Match { entity: &'a str },
+    KeyField { entity: &'a str, index: usize },
+    Scope { policy: &'a str },
+    Condition { policy: &'a str, clause: usize },
+    WindowField { policy: &'a str, clause: usize },
+}
+
+/// Why the answer is what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    NoMatch,
+    Policy,
+    ActiveMitigation,
+}
+
+impl Reason {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NoMatch => "no-match",
+            Self::Policy => "policy",
+            Self::ActiveMitigation => "active-mitigation",
+        }
+    }
+}
+
+/// What was decided on one event, and what it changes.
+#[derive(Debug)]
+pub struct Decision<'a> {
+    pub time: i64,
+    /// Positions of the actions that matched.
+    pub matched_actions: Vec<u32>,
+    pub entities: Vec<AppliedEntity>,
+    pub fired: Vec<FiredClause<'a>>,
+    pub errors: Vec<(Place<'a>, ErrorCode)>,
+    /// By position of the entity.
+    changes: Vec<(usize, PendingChange<'a>)>,
+}
+
+#[derive(Debug)]
+enum PendingChange<'a> {
+    Count { clause: u32, rule: Rule },
+    CountValue { clause: u32, rule: Rule, value: Text<'a> },
+    Mitigate { clause: u32, expires_at: i64 },
+}
+
+impl PendingChange<'_> {
+    fn change(&self) -> Change<'_> {
+        match self {
+            Self::Count { clause, rule } => Change::Count { clause: *clause, rule: *rule },
+            Self::CountValue { clause, rule, value } => {
+                Change::CountValue { clause: *clause, rule: *rule, value }
+            }
+            Self::Mitigate { clause, expires_at } => {
+                Change::Mitigate { clause: *clause, expires_at: *expires_at }
+            }
+        }
+    }
+}
+
+impl<'a> Decision<'a> {
+    /// The first fired clause that challenges or blocks.
+    pub fn answer(&self) -> Option<&FiredClause<'a>> {
+        self.fired.iter().find(|fired| fired.mode() != Mode::Monitor)
+    }
+
+    pub fn reason(&self) -> Reason {
+        match self.answer() {
+            None => Reason::NoMatch,
+            Some(fired) if fired.is_active => Reason::ActiveMitigation,
+            Some(_) => Reason::Policy,
+        }
+    }
+
+    /// Makes of the state before the event the state after it.
+    pub fn apply(&self, state: &mut State) {
+        for (position, entity) in self.entities.iter().enumerate() {
+            let changes = self.changes.iter().filter(|(entity, _)| *entity == position);
+            let changes = changes.map(|(_, change)| change.change());
+            state.update(&entity.key, entity.known, self.time, changes);
+        }
+    }
+}
+
+/// Decides on one event at `time`; the state stays as it is.
+pub fn decide<'a>(
+    definitions: &'a Definitions,
+    conditions: &mut Conditions<'a, '_>,
+    state: &State,
+    time: i64,
+) -> Decision<'a> {
+    let decision = Decision {
+        time,
+        matched_actions: Vec::new(),
+        entities: Vec::new(),
+        fired: Vec::new(),
+        errors: Vec::new(),
+        changes: Vec::new(),
+    };
+    let mut walk = Walk { definitions, conditions, state, decision };
+    walk.actions();
+    walk.entities();
+    walk.policies();
+    walk.decision
+}
+
+/// The walk through the definitions for one event.
+struct Walk<'a, 'c, 'k, 's> {
+    definitions: &'a Definitions,
+    conditions: &'c mut Conditions<'a, 'k>,
+    state: &'s State,
+    decision: Decision<'a>,
+}
+
+/// A clause at its place.
+#[derive(Clone, Copy)]
+struct Candidate<'a> {
+    policy: &'a Policy,
+    clause: &'a Clause,
+    index: usize,
+}
+
+impl<'a> Walk<'a, '_, '_, '_> {
+    fn actions(&mut self) {
+        let definitions = self.definitions;
+        for (position, action) in (0..).zip(&definitions.actions) {
+            let outcome = self.conditions.test(action.expression);
+            let has_matched = self.note(outcome, || Place::Action { slug: &action.slug });
+            self.conditions.set_action(action.slot, has_matched);
+            if has_matched {
+                self.decision.matched_actions.push(position);
+            }
+        }
+    }
+
+    fn entities(&mut self) {
+        let definitions = self.definitions;
+        for (position, definition) in (0..).zip(&definitions.entities) {
+            if let Some(key) = self.entity_key(position, definition) {
+                let entity = self.look_up(position, key);
+                self.decision.entities.push(entity);
+            }
+        }
+    }
+
+    /// The key of the event's entity of a definition, if that applies.
+    fn entity_key(&mut self, position: u32, definition: &'a EntityDefinition) -> Option<String> {
+        if let Some(id) = definition.match_expression {
+            let outcome = self.conditions.test(id);
+            if !self.note(outcome, || Place::Match { entity: &definition.slug }) {
+                return None;
+            }
+        }
+        let mut parts = Vec::with_capacity(definition.key_fields.len());
+        for (index, &field) in definition.key_fields.iter().enumerate() {
+            match self.key_part(field) {
+                Ok(Some(part)) => parts.push(part),
+                Ok(None) if definition.on_missing_key == MissingKey::Blank => {
+                    parts.push(Part::Text("".into()));
+                }
+                Ok(None) => return None,
+                Err(code) => {
+                    let place = Place::KeyField { entity: &definition.slug, index };
+                    self.decision.errors.push((place, code));
+                    return None;
+                }
+            }
+        }
+        Some(entity_key(position, &parts))
+    }
+
+    /// One part of a key, `None` when it is missing.
+    fn key_part(&self, field: ExpressionId) -> Result<Option<Part<'a>>, ErrorCode> {
+        match self.conditions.value(field) {
+            Ok(value) => Part::from_value(value).map(|part| (!part.is_blank()).then_some(part)),
+            Err(ErrorCode::NoSuchKey | ErrorCode::NoSuchField) => Ok(None),
+            Err(code) => Err(code),
+        }
+    }
+
+    fn look_up(&self, definition: u32, key: String) -> AppliedEntity {
+        let known = self.state.find(&key);
+        let time = self.decision.time;
+        let block = known.and_then(|index| self.state.get(index));
+        let unseen = EntityState { event_count: 0, first_seen: time, last_seen: time };
+        AppliedEntity {
+            definition,
+            key,
+            known,
+            state: block.map_or(unseen, |block| EntityState {
+                event_count: block.event_count(),
+                first_seen: block.first_seen(),
+                last_seen: block.last_seen(),
+            }),
+            has_mitigations: block.is_some_and(Entity::is_mitigated),
+        }
+    }
+
+    fn policies(&mut self) {
+        let definitions = self.definitions;
+        for policy in &definitions.policies {
+            if self.policy(policy).is_break() {
+                return;
+            }
+        }
+    }
+
+    fn policy(&mut self, policy: &'a Policy) -> ControlFlow<()> {
+        let is_in_scope = match policy.scope {
+            Some(scope) => {
+                let outcome = self.conditions.test(scope);
+                self.note(outcome, || Place::Scope { policy: &policy.slug })
+            }
+            None => true,
+        };
+        if !is_in_scope && !self.decision.entities.iter().any(|entity| entity.has_mitigations) {
+            return ControlFlow::Continue(());
+        }
+        for (index, clause) in policy.clauses.iter().enumerate() {
+            let has_fired = self.clause(Candidate { policy, clause, index }, is_in_scope);
+            if has_fired && clause.is_final {
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Whether a clause fires; notes what it does.
+    fn clause(&mut self, candidate: Candidate<'a>, is_in_scope: bool) -> bool {
+        let clause = candidate.clause;
+        if !clause.is_enabled {
+            return false;
+        }
+        let entity = match clause.entity {
+            Some(definition) => match self.applied(definition) {
+                Some(position) => Some(position),
+                None => return false,
+            },
+            None => None,
+        };
+        let holds = is_in_scope && self.holds(candidate, entity);
+        let window = if holds { self.count(candidate, entity) } else { Counted::NotCounted };
+        let fires = holds && window.is_reached(clause);
+        let is_active = !fires && self.is_active(clause, entity);
+        if !fires && !is_active {
+            return false;
+        }
+        let mitigation = self.definitions.mitigation(clause);
+        if let (true, Some(entity), Some(mitigation)) = (fires, entity, mitigation)
+            && mitigation.ttl > 0
+        {
+            let expires_at = self.decision.time.saturating_add(mitigation.ttl);
+            let change = PendingChange::Mitigate { clause: clause.number, expires_at };
+            self.decision.changes.push((entity, change));
+        }
+        self.decision.fired.push(FiredClause {
+            policy: candidate.policy,
+            clause,
+            mitigation,
+            entity,
+            window: window.value(),
+            is_active,
+        });
+        true
+    }
+
+    /// Whether the actions and the condition of a clause hold.
+    fn holds(&mut self, candidate: Candidate<'a>, entity: Option<usize>) -> bool {
+        let clause = candidate.clause;
+        let matched = &self.decision.matched_actions;
+        if !clause.actions.iter().all(|action| matched.binary_search(action).is_ok()) {
+            return false;
+        }
+        let Some(condition) = clause.condition else { return true };
+        let state = entity.and_then(|position| self.decision.entities.get(position));
+        let outcome = match state {
+            Some(entity) => self.conditions.test_for(condition, entity.state),
+            None => self.conditions.test(condition),
+        };
+        self.note(outcome, || candidate.place_of_condition())
+    }
+
+    /// What the window of a clause holds with this event, which is to be counted.
+    fn count(&mut self, candidate: Candidate<'a>, entity: Option<usize>) -> Counted {
+        let (Some(window), Some(position)) = (&candidate.clause.window, entity) else {
+            return Counted::NotCounted;
+        };
+        let (clause, rule) = (candidate.clause.number, window.rule);
+        let Some(field) = window.distinct else {
+            let value = self
+                .window(position, clause)
+                .map_or(1, |window| window.peek(rule, self.decision.time));
+            self.decision.changes.push((position, PendingChange::Count { clause, rule }));
+            return Counted::Value(value);
+        };
+        let value = match self.conditions.value(field).and_then(Part::from_value) {
+            Ok(part) => part.into_text(),
+            Err(code) => {
+                self.decision.errors.push((candidate.place_of_window_field(), code));
+                return Counted::NotCounted;
+            }
+        };
+        let (time, hasher) = (self.decision.time, self.state.hasher());
+        let count = self
+            .window(position, clause)
+            .map_or(1, |window| window.peek_value(rule, time, &value, hasher));
+        let change = PendingChange::CountValue { clause, rule, value };
+        self.decision.changes.push((position, change));
+        Counted::Value(count)
+    }
+
+    fn window(&self, entity: usize, clause: u32) -> Option<&Window> {
+        self.block(entity)?.window(clause)
+    }
+
+    fn is_active(&self, clause: &Clause, entity: Option<usize>) -> bool {
+        entity
+            .and_then(|entity| self.block(entity))
+            .is_some_and(|block| block.is_mitigated_by(clause.number, self.decision.time))
+    }
+
+    /// The block of an entity before the event.
+    fn block(&self, entity: usize) -> Option<&Entity> {
+        self.state.get(self.decision.entities.get(entity)?.known?)
+    }
+
+    /// The position of the event's entity of a definition.
+    fn applied(&self, definition: u32) -> Option<usize> {
+        self.decision.entities.binary_search_by_key(&definition, |entity| entity.definition).ok()
+    }
+
+    /// An outcome as a bool; an error is noted and false.
+    fn note(
+        &mut self,
+        outcome: Result<bool, ErrorCode>,
+        place: impl FnOnce() -> Place<'a>,
+    ) -> bool {
+        outcome.unwrap_or_else(|code| {
+            self.decision.errors.push((place(), code));
+            false
+        })
+    }
+}
+
+impl<'a> Candidate<'a> {
+    fn place_of_condition(self) -> Place<'a> {
+        Place::Condition { policy: &self.policy.slug, clause: self.index }
+    }
+
+    fn place_of_window_field(self) -> Place<'a> {
+        Place::WindowField { policy: &self.policy.slug, clause: self.index }
+    }
+}
+
+/// Whether and how far a clause's window counted the event.
+#[derive(Clone, Copy)]
+enum Counted {
+    NotCounted,
+    Value(u16),
+}
+
+impl Counted {
+    fn value(self) -> Option<u16> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::NotCounted => None,
+        }
+    }
+
+    /// A clause without a window has none to reach.
+    fn is_reached(self, clause: &Clause) -> bool {
+        clause
+            .window
+            .as_ref()
+            .is_none_or(|window| self.value().is_some_and(|value| value >= window.rule.threshold))
+    }
+}

@@ -1,1 +1,469 @@
-//! (being written)
+//! A tenant's definitions, ready to decide by: validated, expressions compiled
+//! and shared, references resolved to numbers.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
+use serde::Deserialize;
+use serde_json::Value as Json;
+use uuid::Uuid;
+
+use crate::address::{Network, NetworkSet};
+use crate::bundle::{
+    ActionForm, Bundle, ClauseForm, EntityForm, Measure, MissingKey, MitigationForm, Mode,
+    PolicyForm, WindowForm,
+};
+use crate::decode::Compiler;
+use crate::error::ProgramError;
+use crate::limits::Limits;
+use crate::lists::Lists;
+use crate::program::Program;
+use crate::record::{Layout, Slot};
+use crate::ruleset::parse_json;
+use crate::window::Rule;
+use crate::wire;
+
+/// The form of definitions that this version reads.
+const VERSION: u32 = 1;
+const NANOSECONDS: i64 = 1_000_000_000;
+const MAX_THRESHOLD: u16 = 10_000;
+
+/// The number of an expression. Equal expressions have one number, whoever
+/// states them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ExpressionId(u32);
+
+impl ExpressionId {
+    pub fn index(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+/// One distinct expression of the definitions.
+#[derive(Debug)]
+pub struct Expression {
+    pub program: Program,
+    /// Whether its value depends on the entity it is asked for.
+    pub reads_entity: bool,
+}
+
+#[derive(Debug)]
+pub struct Action {
+    pub slug: Box<str>,
+    pub expression: ExpressionId,
+    /// Where `actions.SLUG` is read from, if any expression does.
+    pub slot: Option<Slot>,
+}
+
+#[derive(Debug)]
+pub struct EntityDefinition {
+    pub slug: Box<str>,
+    pub id: Box<str>,
+    pub on_missing_key: MissingKey,
+    pub match_expression: Option<ExpressionId>,
+    pub key_fields: Box<[ExpressionId]>,
+}
+
+#[derive(Debug)]
+pub struct Mitigation {
+    pub slug: Box<str>,
+    pub mode: Mode,
+    /// Nanoseconds; 0 is this event only.
+    pub ttl: i64,
+    pub response: Response,
+}
+
+/// The JSON of an answer, as far as it is known beforehand.
+#[derive(Debug)]
+pub enum Response {
+    /// Monitor: nothing is answered.
+    None,
+    /// The whole `action` object.
+    Block(Box<str>),
+    /// The `action` object up to its return URL, and the URL used when the event
+    /// has none.
+    Challenge { until_return_url: Box<str>, default_return_url: Option<Box<str>> },
+}
+
+#[derive(Debug)]
+pub struct Policy {
+    pub slug: Box<str>,
+    pub scope: Option<ExpressionId>,
+    pub clauses: Box<[Clause]>,
+}
+
+#[derive(Debug)]
+pub struct Clause {
+    /// Counted through all policies: what the state knows it by.
+    pub number: u32,
+    pub name: Box<str>,
+    pub is_enabled: bool,
+    pub is_final: bool,
+    pub condition: Option<ExpressionId>,
+    /// Positions in [`Definitions::actions`].
+    pub actions: Box<[u32]>,
+    /// Position in [`Definitions::entities`].
+    pub entity: Option<u32>,
+    /// Position in [`Definitions::mitigations`].
+    pub mitigation: Option<u32>,
+    pub window: Option<ClauseWindow>,
+}
+
+#[derive(Debug)]
+pub struct ClauseWindow {
+    pub rule: Rule,
+    /// For a distinct window, what it counts the values of.
+    pub distinct: Option<ExpressionId>,
+}
+
+/// Slots of `entity.*`, for those that some expression reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EntitySlots {
+    pub event_count: Option<Slot>,
+    pub first_seen_at: Option<Slot>,
+    pub last_seen_at: Option<Slot>,
+}
+
+/// Everything a decision depends on but the event and the state.
+#[derive(Debug)]
+pub struct Definitions {
+    pub tenant: Uuid,
+    pub revision: u64,
+    pub max_keys: u32,
+    pub limits: Limits,
+    pub layout: Layout,
+    pub lists: Lists,
+    pub trusted_proxies: NetworkSet,
+    pub expressions: Vec<Expression>,
+    pub actions: Vec<Action>,
+    pub entities: Vec<EntityDefinition>,
+    pub mitigations: Vec<Mitigation>,
+    pub policies: Vec<Policy>,
+    pub entity_slots: EntitySlots,
+    /// Policy and position of each clause by its number.
+    pub clause_places: Vec<(u32, u32)>,
+}
+
+impl Definitions {
+    /// Reads and compiles a bundle.
+    ///
+    /// # Errors
+    /// The bundle is not one that the compiler of this version writes.
+    pub fn from_json(bytes: &[u8]) -> Result<Self, ProgramError> {
+        let bundle = Bundle::deserialize(parse_json(bytes)?)
+            .map_err(|error| refused(error.to_string(), ""))?;
+        if bundle.version != VERSION {
+            let message = format!("definitions of version {} are not read here", bundle.version);
+            return Err(refused(message, "/version"));
+        }
+        Self::compile(bundle)
+    }
+
+    fn compile(bundle: Bundle) -> Result<Self, ProgramError> {
+        let tenant = Uuid::parse_str(&bundle.tenant)
+            .map_err(|_| refused(format!("`{}` is no UUID", bundle.tenant), "/tenant"))?;
+        unique("/entities", bundle.entities.iter().map(|entity| &entity.slug))?;
+        unique("/policies", bundle.policies.iter().map(|policy| &policy.slug))?;
+        let references = References {
+            actions: bundle.actions.len(),
+            entities: bundle.entities.len(),
+            mitigations: bundle.mitigations.len(),
+        };
+        let fields = bundle.fields.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        let mut layout =
+            Layout::new(fields).map_err(|error| refused(error.to_string(), "/fields"))?;
+        let lists = Lists::new(bundle.lists)?;
+        let mut compiler = DefinitionsCompiler::new(&mut layout, &lists);
+        let mut actions = compiler.each("/actions", bundle.actions, DefinitionsCompiler::action)?;
+        let entities = compiler.each("/entities", bundle.entities, DefinitionsCompiler::entity)?;
+        let mitigations = compiler.each("/mitigations", bundle.mitigations, mitigation)?;
+        let policies = compiler.each("/policies", bundle.policies, |compiler, form, at| {
+            compiler.policy(form, at, references)
+        })?;
+        let DefinitionsCompiler { expressions, clause_places, .. } = compiler;
+        for action in &mut actions {
+            action.slot = layout.find(&format!("actions.{}", action.slug));
+        }
+        let entity_slots = EntitySlots {
+            event_count: layout.find("entity.event_count"),
+            first_seen_at: layout.find("entity.first_seen_at"),
+            last_seen_at: layout.find("entity.last_seen_at"),
+        };
+        Ok(Self {
+            tenant,
+            revision: bundle.revision,
+            max_keys: bundle.max_keys,
+            limits: bundle.limits,
+            layout,
+            lists,
+            trusted_proxies: trusted_proxies(&bundle.trusted_proxies)?,
+            expressions,
+            actions,
+            entities,
+            mitigations,
+            policies,
+            entity_slots,
+            clause_places,
+        })
+    }
+
+    /// A clause by its number.
+    pub fn clause(&self, number: u32) -> Option<(&Policy, &Clause)> {
+        let &(policy, clause) = self.clause_places.get(usize::try_from(number).ok()?)?;
+        let policy = self.policies.get(usize::try_from(policy).ok()?)?;
+        Some((policy, policy.clauses.get(usize::try_from(clause).ok()?)?))
+    }
+
+    pub fn action(&self, position: u32) -> Option<&Action> {
+        self.actions.get(usize::try_from(position).ok()?)
+    }
+
+    pub fn entity(&self, position: u32) -> Option<&EntityDefinition> {
+        self.entities.get(usize::try_from(position).ok()?)
+    }
+
+    pub fn mitigation(&self, clause: &Clause) -> Option<&Mitigation> {
+        self.mitigations.get(usize::try_from(clause.mitigation?).ok()?)
+    }
+
+    pub fn expression(&self, id: ExpressionId) -> Option<&Expression> {
+        self.expressions.get(id.index())
+    }
+}
+
+/// Compiles the objects of a bundle and collects the expressions met on the way.
+struct DefinitionsCompiler<'c> {
+    programs: Compiler<'c>,
+    expressions: Vec<Expression>,
+    known: HashMap<String, ExpressionId, RandomState>,
+    policies: u32,
+    clause_places: Vec<(u32, u32)>,
+}
+
+impl<'c> DefinitionsCompiler<'c> {
+    fn new(layout: &'c mut Layout, lists: &'c Lists) -> Self {
+        Self {
+            programs: Compiler::new(layout, lists),
+            expressions: Vec::new(),
+            known: HashMap::default(),
+            policies: 0,
+            clause_places: Vec::new(),
+        }
+    }
+
+    /// Compiles objects of one kind, each with the pointer to it.
+    fn each<F, T>(
+        &mut self,
+        at: &str,
+        forms: Vec<F>,
+        mut compile: impl FnMut(&mut Self, F, &str) -> Result<T, ProgramError>,
+    ) -> Result<Vec<T>, ProgramError> {
+        let forms = forms.into_iter().enumerate();
+        forms.map(|(index, form)| compile(self, form, &format!("{at}/{index}"))).collect()
+    }
+
+    /// Compiles an expression, once for all that are equal to it.
+    fn expression(&mut self, envelope: &Json, at: &str) -> Result<ExpressionId, ProgramError> {
+        let text = envelope.to_string();
+        if let Some(&id) = self.known.get(&text) {
+            return Ok(id);
+        }
+        let compiled = self.programs.compile(envelope);
+        let program =
+            compiled.map_err(|error| refused(error.message, &format!("{at}{}", error.pointer)))?;
+        let id = number(self.expressions.len(), at).map(ExpressionId)?;
+        self.expressions.push(Expression { program, reads_entity: reads_entity(envelope) });
+        self.known.insert(text, id);
+        Ok(id)
+    }
+
+    fn optional(
+        &mut self,
+        envelope: Option<&Json>,
+        at: &str,
+    ) -> Result<Option<ExpressionId>, ProgramError> {
+        envelope.map(|envelope| self.expression(envelope, at)).transpose()
+    }
+
+    fn action(&mut self, form: ActionForm, at: &str) -> Result<Action, ProgramError> {
+        let expression = self.expression(&form.expression, &format!("{at}/expression"))?;
+        Ok(Action { slug: form.slug.into(), expression, slot: None })
+    }
+
+    fn entity(&mut self, form: EntityForm, at: &str) -> Result<EntityDefinition, ProgramError> {
+        if form.key_fields.is_empty() {
+            return Err(refused("an entity needs a key field".into(), at));
+        }
+        let match_expression =
+            self.optional(form.match_expression.as_ref(), &format!("{at}/match_expression"))?;
+        let key_fields =
+            self.each(&format!("{at}/key_fields"), form.key_fields, |compiler, field, at| {
+                compiler.expression(&field, at)
+            })?;
+        Ok(EntityDefinition {
+            slug: form.slug.into(),
+            id: form.id.into(),
+            on_missing_key: form.on_missing_key,
+            match_expression,
+            key_fields: key_fields.into(),
+        })
+    }
+
+    fn policy(
+        &mut self,
+        form: PolicyForm,
+        at: &str,
+        references: References,
+    ) -> Result<Policy, ProgramError> {
+        unique(at, form.clauses.iter().map(|clause| &clause.name))?;
+        let scope = self.optional(form.expression.as_ref(), &format!("{at}/expression"))?;
+        let mut position = 0;
+        let clauses = self.each(&format!("{at}/clauses"), form.clauses, |compiler, form, at| {
+            let clause = compiler.clause(form, at, references)?;
+            compiler.clause_places.push((compiler.policies, position));
+            position = position.saturating_add(1);
+            Ok(clause)
+        })?;
+        self.policies = self.policies.saturating_add(1);
+        Ok(Policy { slug: form.slug.into(), scope, clauses: clauses.into() })
+    }
+
+    fn clause(
+        &mut self,
+        form: ClauseForm,
+        at: &str,
+        references: References,
+    ) -> Result<Clause, ProgramError> {
+        references.check(&form, at)?;
+        if form.window.is_some() && form.entity.is_none() && form.enabled {
+            return Err(refused("a window needs an entity".into(), at));
+        }
+        let condition = self.optional(form.expression.as_ref(), &format!("{at}/expression"))?;
+        let window = form.window.map(|window| self.window(&window, at)).transpose()?;
+        Ok(Clause {
+            number: number(self.clause_places.len(), at)?,
+            name: form.name.into(),
+            is_enabled: form.enabled,
+            is_final: form.is_final,
+            condition,
+            actions: form.actions.into(),
+            entity: form.entity,
+            mitigation: form.mitigation,
+            window,
+        })
+    }
+
+    fn window(&mut self, form: &WindowForm, at: &str) -> Result<ClauseWindow, ProgramError> {
+        let duration = nanoseconds(form.duration_seconds)
+            .filter(|duration| (1..=Rule::LONGEST).contains(duration))
+            .ok_or_else(|| refused("a window is at most one day".into(), at))?;
+        if !(1..=MAX_THRESHOLD).contains(&form.threshold) {
+            let message = format!("a threshold is between 1 and {MAX_THRESHOLD}");
+            return Err(refused(message, at));
+        }
+        let distinct = match (form.measure, &form.field) {
+            (Measure::Count, _) => None,
+            (Measure::Distinct, Some(field)) => {
+                Some(self.expression(field, &format!("{at}/window/field"))?)
+            }
+            (Measure::Distinct, None) => {
+                return Err(refused("a distinct window needs a field".into(), at));
+            }
+        };
+        Ok(ClauseWindow { rule: Rule { duration, threshold: form.threshold }, distinct })
+    }
+}
+
+/// How many objects there are to refer to.
+#[derive(Clone, Copy)]
+struct References {
+    actions: usize,
+    entities: usize,
+    mitigations: usize,
+}
+
+impl References {
+    fn check(self, clause: &ClauseForm, at: &str) -> Result<(), ProgramError> {
+        let inside = |position: &u32, len: usize| {
+            usize::try_from(*position).is_ok_and(|position| position < len)
+        };
+        let is_valid = clause.actions.iter().all(|position| inside(position, self.actions))
+            && clause.entity.iter().all(|position| inside(position, self.entities))
+            && clause.mitigation.iter().all(|position| inside(position, self.mitigations));
+        if is_valid { Ok(()) } else { Err(refused("a reference leads nowhere".into(), at)) }
+    }
+}
+
+fn trusted_proxies(entries: &[String]) -> Result<NetworkSet, ProgramError> {
+    let read = |entry: &String| {
+        Network::parse_entry(entry).ok_or_else(|| {
+            refused(format!("`{entry}` is no address or network"), "/trusted_proxies")
+        })
+    };
+    entries.iter().map(read).collect()
+}
+
+fn mitigation(
+    _: &mut DefinitionsCompiler<'_>,
+    form: MitigationForm,
+    at: &str,
+) -> Result<Mitigation, ProgramError> {
+    let response = match (form.mode, form.challenge, form.block) {
+        (Mode::Monitor, ..) => Response::None,
+        (Mode::Challenge, Some(challenge), _) => Response::Challenge {
+            until_return_url: wire::challenge_start(&challenge).into(),
+            default_return_url: challenge.default_return_url_template.map(Into::into),
+        },
+        (Mode::Block, _, Some(block)) => {
+            if !block.headers.values().all(Json::is_string) {
+                return Err(refused("a header must be a string".into(), at));
+            }
+            Response::Block(wire::block_action(&block).into())
+        }
+        (mode, ..) => {
+            let message = format!("`{}` needs its own part", mode.as_str());
+            return Err(refused(message, at));
+        }
+    };
+    let ttl = i64::try_from(form.ttl_seconds).unwrap_or(i64::MAX).saturating_mul(NANOSECONDS);
+    Ok(Mitigation { slug: form.slug.into(), mode: form.mode, ttl, response })
+}
+
+/// Seconds as nanoseconds, rounded half to even.
+fn nanoseconds(seconds: f64) -> Option<i64> {
+    let nanoseconds = (seconds * 1e9).round_ties_even();
+    // Exact in both directions up to 2^53, 104 days.
+    (nanoseconds.abs() < 9e15).then_some(nanoseconds as i64)
+}
+
+/// Whether a tree reads the state of the clause's entity.
+fn reads_entity(tree: &Json) -> bool {
+    match tree {
+        Json::Object(members) => {
+            let is_field =
+                matches!(members.get("kind").and_then(Json::as_str), Some("field" | "has_field"));
+            let name = members.get("name").and_then(Json::as_str).unwrap_or_default();
+            (is_field && name.starts_with("entity.")) || members.values().any(reads_entity)
+        }
+        Json::Array(elements) => elements.iter().any(reads_entity),
+        _ => false,
+    }
+}
+
+fn unique<'n>(at: &str, names: impl Iterator<Item = &'n String>) -> Result<(), ProgramError> {
+    let mut seen: HashSet<&str, RandomState> = HashSet::default();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(refused(format!("the name `{name}` is there twice"), at));
+        }
+    }
+    Ok(())
+}
+
+fn number(index: usize, at: &str) -> Result<u32, ProgramError> {
+    u32::try_from(index).map_err(|_| refused("too many objects".into(), at))
+}
+
+fn refused(message: String, pointer: &str) -> ProgramError {
+    ProgramError { message, pointer: pointer.to_owned() }
+}

@@ -38,6 +38,8 @@ pub struct RawEvent<'a> {
     members: [Option<&'a str>; Member::COUNT],
     sections: [Entries<'a>; Section::COUNT],
     pub observed_at: Option<Timestamp>,
+    /// Where a challenge is to lead back to.
+    pub return_url: Option<&'a str>,
     pub body: Option<RawBody<'a>>,
     /// The values of the declared variables that some program reads, not yet
     /// converted to their types.
@@ -124,7 +126,11 @@ fn read_member<'a>(
     }
     match name {
         "source" => read_text(reader, Member::Source, event),
-        "return_url" | "idempotency_key" | "tenant_id" => optional_text(reader).map(drop),
+        "return_url" => {
+            event.return_url = optional_text(reader)?;
+            Ok(())
+        }
+        "idempotency_key" | "tenant_id" => optional_text(reader).map(drop),
         "observed_at" => {
             event.observed_at = read_observed_at(reader)?;
             Ok(())

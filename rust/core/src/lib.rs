@@ -8,20 +8,25 @@
 //! - [`decode`] compiles checked trees to [`program`]s, once, when rules are
 //!   loaded ([`ruleset`]s of them); [`evaluate`] runs them over records, with [`ops`] and
 //!   [`functions`] on [`value`]s and [`map`]s, within [`limits`];
-//! - [`definitions`] are the tenant's rules, [`state`] and [`window`] what is
-//!   remembered of its traffic, [`decide`] the decision, [`wire`] its form
-//!   outside.
+//! - [`definitions`] are the tenant's rules, read from a [`bundle`]; [`state`] is
+//!   what is remembered of its traffic, by [`entity`] and [`window`], [`snapshot`] its
+//!   form outside;
+//! - [`decide`] is the decision, over [`conditions`]; [`wire`] writes it, [`engine`]
+//!   puts all this together.
 //!
 //! Failures caused by text or data are values of [`error`], never panics.
 
 pub mod address;
+pub mod bundle;
 mod comprehension;
+pub mod conditions;
 pub mod constant;
 pub mod decide;
 pub mod decode;
 pub mod definitions;
 pub mod distinct;
 pub mod encode;
+pub mod engine;
 pub mod entity;
 pub mod error;
 pub mod evaluate;
@@ -31,6 +36,7 @@ pub mod functions;
 pub mod geo;
 pub mod headers;
 pub mod json;
+pub mod key;
 pub mod limits;
 pub mod lists;
 pub mod map;

@@ -1,1 +1,119 @@
-//! (being written)
+//! The state as JSON and back (docs/decision.md, "Snapshot").
+
+use std::fmt::Write;
+
+use crate::definitions::Definitions;
+use crate::entity::Entity;
+use crate::key::{split, write_string};
+use crate::state::{Evictions, State};
+use crate::window::Window;
+use crate::wire::list;
+
+mod restore;
+
+pub use restore::restore;
+
+const VERSION: u32 = 1;
+
+/// A snapshot that is refused, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotError(pub String);
+
+impl std::fmt::Display for SnapshotError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SnapshotError {}
+
+/// Writes the whole state.
+pub fn save(definitions: &Definitions, state: &State) -> String {
+    save_entities(definitions, state.evictions(), state.iter())
+}
+
+/// Writes a snapshot of some blocks.
+pub fn save_entities<'s>(
+    definitions: &Definitions,
+    evictions: Evictions,
+    entities: impl Iterator<Item = &'s Entity>,
+) -> String {
+    let mut out = String::with_capacity(256);
+    let Evictions { total, mitigated } = evictions;
+    _ = write!(
+        out,
+        "{{\"version\":{VERSION},\"tenant\":\"{}\",\"revision\":{},\
+         \"evictions\":{{\"total\":{total},\"mitigated\":{mitigated}}},\"keys\":",
+        definitions.tenant, definitions.revision
+    );
+    list(&mut out, entities, |out, entity| write_entity(out, definitions, entity));
+    out.push('}');
+    out
+}
+
+fn write_entity(out: &mut String, definitions: &Definitions, entity: &Entity) {
+    let (definition, parts) = split(entity.key());
+    out.push('[');
+    write_string(out, definitions.entity(definition).map_or("", |definition| &definition.slug));
+    out.push(',');
+    write_parts(out, parts);
+    _ = write!(
+        out,
+        ",{},\"{}\",\"{}\",",
+        entity.event_count(),
+        entity.first_seen(),
+        entity.last_seen()
+    );
+    list(out, entity.windows().iter(), |out, window| write_window(out, definitions, window));
+    out.push(',');
+    list(out, entity.mitigations().iter(), |out, each| {
+        out.push('[');
+        write_clause(out, definitions, each.clause);
+        _ = write!(out, ",\"{}\"]", each.expires_at);
+    });
+    out.push(']');
+}
+
+/// The parts of a key, each with its kind.
+fn write_parts(out: &mut String, parts: &str) {
+    let parts: Vec<serde_json::Value> = serde_json::from_str(parts).unwrap_or_default();
+    list(out, parts.iter(), |out, part| match part {
+        serde_json::Value::String(text) => {
+            out.push_str("{\"type\":\"string\",\"value\":");
+            write_string(out, text);
+            out.push('}');
+        }
+        serde_json::Value::Bool(value) => {
+            _ = write!(out, "{{\"type\":\"bool\",\"value\":{value}}}");
+        }
+        number => {
+            let kind = if number.is_i64() { "int" } else { "uint" };
+            _ = write!(out, "{{\"type\":\"{kind}\",\"value\":\"{number}\"}}");
+        }
+    });
+}
+
+fn write_window(out: &mut String, definitions: &Definitions, window: &Window) {
+    out.push('[');
+    write_clause(out, definitions, window.clause());
+    if let Window::Distinct { .. } = window {
+        out.push_str(",\"distinct\",");
+        list(out, window.values(), |out, (value, time)| {
+            out.push('[');
+            write_string(out, value);
+            _ = write!(out, ",\"{time}\"]");
+        });
+    } else {
+        out.push_str(",\"count\",");
+        list(out, window.times(), |out, time| _ = write!(out, "\"{time}\""));
+    }
+    out.push(']');
+}
+
+fn write_clause(out: &mut String, definitions: &Definitions, number: u32) {
+    if let Some((policy, clause)) = definitions.clause(number) {
+        write_string(out, &policy.slug);
+        out.push(',');
+        write_string(out, &clause.name);
+    }
+}

@@ -154,6 +154,24 @@ impl State {
         self.insert(entity, i64::MAX).is_some()
     }
 
+    /// Bounds the state anew; what is too much leaves uncounted, the oldest first.
+    pub fn limit(&mut self, max_keys: u32) {
+        self.max_keys = usize::try_from(max_keys).unwrap_or(usize::MAX).max(1);
+        while self.len() > self.max_keys {
+            let touch = |queue: &Queue| {
+                queue.oldest().and_then(|index| self.entities.get(index)).map(Entity::touch)
+            };
+            let oldest = match (touch(&self.plain), touch(&self.mitigated)) {
+                (Some(plain), Some(mitigated)) if mitigated < plain => self.mitigated.oldest(),
+                (None, _) => self.mitigated.oldest(),
+                _ => self.plain.oldest(),
+            };
+            if oldest.and_then(|index| self.remove(index)).is_none() {
+                return;
+            }
+        }
+    }
+
     /// Bytes of the blocks, their keys and their table.
     pub fn memory_bytes(&self) -> usize {
         let blocks = self.entities.capacity().saturating_mul(Slab::<Entity>::SLOT_BYTES);
@@ -186,17 +204,21 @@ impl State {
         };
         let victim = self.mitigated.oldest().filter(expired);
         let victim = victim.or_else(|| self.plain.oldest()).or_else(|| self.mitigated.oldest())?;
-        let hash = hash_of(&self.entities, victim, &self.hasher);
-        if let Ok(found) = self.by_key.find_entry(hash, |&index| index == victim) {
-            found.remove();
-        }
-        let is_mitigated = self.entities.get(victim)?.is_mitigated();
-        let queue = if is_mitigated { &mut self.mitigated } else { &mut self.plain };
-        let lost = self.entities.remove(queue, victim)?;
+        let lost = self.remove(victim)?;
         self.evictions.total = self.evictions.total.saturating_add(1);
         let mitigated = u64::from(lost.is_mitigated_at(time));
         self.evictions.mitigated = self.evictions.mitigated.saturating_add(mitigated);
         Some(())
+    }
+
+    fn remove(&mut self, index: u32) -> Option<Entity> {
+        let hash = hash_of(&self.entities, index, &self.hasher);
+        if let Ok(found) = self.by_key.find_entry(hash, |&other| other == index) {
+            found.remove();
+        }
+        let is_mitigated = self.entities.get(index)?.is_mitigated();
+        let queue = if is_mitigated { &mut self.mitigated } else { &mut self.plain };
+        self.entities.remove(queue, index)
     }
 
     /// Makes room in the table. Filling a new one in the order of the slots reads

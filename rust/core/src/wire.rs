@@ -1,1 +1,198 @@
-//! (being written)
+//! Decisions as JSON, and what of an answer can be written beforehand.
+
+use std::fmt::Write;
+
+use uuid::Uuid;
+use uuid::fmt::Hyphenated;
+
+use crate::bundle::{BlockForm, ChallengeForm};
+use crate::decide::{Decision, FiredClause, Place};
+use crate::definitions::{Definitions, Response};
+use crate::key::{split, write_string};
+
+/// What is sent to the caller: `{"action": ..., "reason": ...}`.
+pub fn answer(decision: &Decision<'_>, return_url: Option<&str>) -> String {
+    let mut out = String::with_capacity(128);
+    write_answer(&mut out, decision, return_url);
+    out.push('}');
+    out
+}
+
+/// The whole record of a decision.
+pub fn record(
+    definitions: &Definitions,
+    decision: &Decision<'_>,
+    return_url: Option<&str>,
+) -> String {
+    let ids: Vec<Hyphenated> = decision
+        .entities
+        .iter()
+        .map(|entity| entity_id(definitions, &entity.key).hyphenated())
+        .collect();
+    let mut out = String::with_capacity(512);
+    write_answer(&mut out, decision, return_url);
+    let answer = decision.answer();
+    member(&mut out, "policy", answer.map(|fired| &*fired.policy.slug));
+    member(&mut out, "clause", answer.map(|fired| &*fired.clause.name));
+    member(&mut out, "mitigation", answer.and_then(mitigation_slug));
+    write_entities(&mut out, definitions, decision, &ids);
+    out.push_str(",\"matched_actions\":");
+    let matched = decision.matched_actions.iter().filter_map(|&action| definitions.action(action));
+    list(&mut out, matched, |out, action| write_string(out, &action.slug));
+    out.push_str(",\"fired\":");
+    list(&mut out, decision.fired.iter(), |out, fired| write_fired(out, fired, &ids));
+    write_errors(&mut out, decision);
+    out.push('}');
+    out
+}
+
+/// The id of an entity, from its key.
+pub fn entity_id(definitions: &Definitions, key: &str) -> Uuid {
+    let (definition, parts) = split(key);
+    let id = definitions.entity(definition).map_or("", |definition| &*definition.id);
+    Uuid::new_v5(&definitions.tenant, format!("{id}\n{parts}").as_bytes())
+}
+
+/// The `action` object of a block.
+pub(crate) fn block_action(block: &BlockForm) -> String {
+    let mut out = String::from("{\"type\":\"block\",\"block\":{\"status_code\":");
+    _ = write!(out, "{},\"body\":", block.status_code);
+    write_string(&mut out, &block.body);
+    out.push_str(",\"headers\":{");
+    for (index, (name, value)) in block.headers.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        write_string(&mut out, name);
+        out.push(':');
+        write_string(&mut out, value.as_str().unwrap_or_default());
+    }
+    out.push_str("}}}");
+    out
+}
+
+/// The `action` object of a challenge, up to its return URL.
+pub(crate) fn challenge_start(challenge: &ChallengeForm) -> String {
+    let mut out = String::from("{\"type\":\"challenge\",\"challenge\":{\"provider\":");
+    write_string(&mut out, &challenge.provider);
+    _ = write!(out, ",\"difficulty\":{},\"return_url\":", challenge.difficulty);
+    out
+}
+
+/// The object up to and with `reason`, not closed.
+fn write_answer(out: &mut String, decision: &Decision<'_>, return_url: Option<&str>) {
+    out.push_str("{\"action\":");
+    let response = decision.answer().and_then(|fired| fired.mitigation);
+    match response.map_or(&Response::None, |mitigation| &mitigation.response) {
+        Response::None => out.push_str("{\"type\":\"allow\"}"),
+        Response::Block(action) => out.push_str(action),
+        Response::Challenge { until_return_url, default_return_url } => {
+            out.push_str(until_return_url);
+            let given = return_url.filter(|url| !url.is_empty());
+            optional(out, given.or(default_return_url.as_deref()));
+            out.push_str("}}");
+        }
+    }
+    member(out, "reason", Some(decision.reason().as_str()));
+}
+
+fn write_entities(
+    out: &mut String,
+    definitions: &Definitions,
+    decision: &Decision<'_>,
+    ids: &[Hyphenated],
+) {
+    out.push_str(",\"entities\":");
+    list(out, decision.entities.iter().zip(ids), |out, (entity, id)| {
+        let definition = definitions.entity(entity.definition);
+        out.push_str("{\"definition\":");
+        optional(out, definition.map(|definition| &*definition.slug));
+        let (_, parts) = split(&entity.key);
+        _ = write!(out, ",\"entity_id\":\"{id}\",\"key\":{parts}}}");
+    });
+}
+
+fn write_fired(out: &mut String, fired: &FiredClause<'_>, ids: &[Hyphenated]) {
+    out.push_str("{\"policy\":");
+    write_string(out, &fired.policy.slug);
+    member(out, "clause", Some(&*fired.clause.name));
+    member(out, "mitigation", mitigation_slug(fired));
+    member(out, "mode", Some(fired.mode().as_str()));
+    out.push_str(",\"entity_id\":");
+    match fired.entity.and_then(|position| ids.get(position)) {
+        Some(id) => _ = write!(out, "\"{id}\""),
+        None => out.push_str("null"),
+    }
+    out.push_str(",\"window\":");
+    match (fired.window, &fired.clause.window) {
+        (Some(value), Some(window)) => {
+            let threshold = window.rule.threshold;
+            _ = write!(out, "{{\"value\":{value},\"threshold\":{threshold}}}");
+        }
+        _ => out.push_str("null"),
+    }
+    out.push_str(if fired.is_active { ",\"active\":true}" } else { ",\"active\":false}" });
+}
+
+fn write_errors(out: &mut String, decision: &Decision<'_>) {
+    out.push_str(",\"errors\":{");
+    for (index, (place, code)) in decision.errors.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        write_string(out, &place.to_string());
+        _ = write!(out, ":\"{}\"", code.as_str());
+    }
+    out.push('}');
+}
+
+impl std::fmt::Display for Place<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Action { slug } => write!(out, "actions.{slug}.expression"),
+            Self::Match { entity } => write!(out, "entities.{entity}.match_expression"),
+            Self::KeyField { entity, index } => {
+                write!(out, "entities.{entity}.key_fields[{index}]")
+            }
+            Self::Scope { policy } => write!(out, "policies.{policy}.expression"),
+            Self::Condition { policy, clause } => {
+                write!(out, "policies.{policy}.clauses[{clause}].expression")
+            }
+            Self::WindowField { policy, clause } => {
+                write!(out, "policies.{policy}.clauses[{clause}].window.field")
+            }
+        }
+    }
+}
+
+fn mitigation_slug<'a>(fired: &FiredClause<'a>) -> Option<&'a str> {
+    fired.mitigation.map(|mitigation| &*mitigation.slug)
+}
+
+/// Appends a member, which is not the first.
+fn member(out: &mut String, name: &str, text: Option<&str>) {
+    _ = write!(out, ",\"{name}\":");
+    optional(out, text);
+}
+
+fn optional(out: &mut String, text: Option<&str>) {
+    match text {
+        Some(text) => write_string(out, text),
+        None => out.push_str("null"),
+    }
+}
+
+pub(crate) fn list<T>(
+    out: &mut String,
+    items: impl Iterator<Item = T>,
+    mut write: impl FnMut(&mut String, T),
+) {
+    out.push('[');
+    for (index, item) in items.enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        write(out, item);
+    }
+    out.push(']');
+}

@@ -1,0 +1,162 @@
+//! The JSON form of a tenant's definitions, as the compiler writes it: enabled
+//! objects only, in decision order, expressions as checked trees. Objects refer to
+//! each other by position.
+//!
+//! What is here says which members there are; [`crate::definitions`] says what
+//! they must be.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use crate::limits::Limits;
+use crate::lists::ListDefinition;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bundle {
+    pub(crate) version: u32,
+    pub(crate) tenant: String,
+    pub(crate) revision: u64,
+    #[serde(default)]
+    pub(crate) limits: Limits,
+    /// Names and type texts.
+    #[serde(default)]
+    pub(crate) fields: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(crate) lists: BTreeMap<String, ListDefinition>,
+    #[serde(default)]
+    pub(crate) trusted_proxies: Vec<String>,
+    #[serde(default)]
+    pub(crate) actions: Vec<ActionForm>,
+    #[serde(default)]
+    pub(crate) entities: Vec<EntityForm>,
+    #[serde(default)]
+    pub(crate) mitigations: Vec<MitigationForm>,
+    #[serde(default)]
+    pub(crate) policies: Vec<PolicyForm>,
+    pub(crate) max_keys: u32,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ActionForm {
+    pub(crate) slug: String,
+    pub(crate) expression: Json,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EntityForm {
+    pub(crate) slug: String,
+    pub(crate) id: String,
+    /// The order is that of the array; the number is for people.
+    #[serde(default)]
+    #[expect(dead_code, reason = "a member of the form")]
+    pub(crate) priority: i64,
+    pub(crate) on_missing_key: MissingKey,
+    pub(crate) match_expression: Option<Json>,
+    pub(crate) key_fields: Vec<Json>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum MissingKey {
+    Skip,
+    Blank,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MitigationForm {
+    pub(crate) slug: String,
+    pub(crate) mode: Mode,
+    pub(crate) ttl_seconds: u64,
+    pub(crate) challenge: Option<ChallengeForm>,
+    pub(crate) block: Option<BlockForm>,
+}
+
+/// What a mitigation does.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+pub enum Mode {
+    Monitor,
+    Challenge,
+    Block,
+}
+
+impl Mode {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Monitor => "Monitor",
+            Self::Challenge => "Challenge",
+            Self::Block => "Block",
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChallengeForm {
+    pub(crate) provider: String,
+    pub(crate) difficulty: u32,
+    #[serde(default)]
+    pub(crate) default_return_url_template: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BlockForm {
+    pub(crate) status_code: u16,
+    pub(crate) body: String,
+    /// Names to text; the order is kept.
+    pub(crate) headers: serde_json::Map<String, Json>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PolicyForm {
+    pub(crate) slug: String,
+    #[serde(default)]
+    #[expect(dead_code, reason = "a member of the form")]
+    pub(crate) id: String,
+    pub(crate) expression: Option<Json>,
+    pub(crate) clauses: Vec<ClauseForm>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ClauseForm {
+    pub(crate) name: String,
+    pub(crate) expression: Option<Json>,
+    pub(crate) actions: Vec<u32>,
+    pub(crate) entity: Option<u32>,
+    pub(crate) mitigation: Option<u32>,
+    pub(crate) window: Option<WindowForm>,
+    #[serde(rename = "final")]
+    pub(crate) is_final: bool,
+    /// False when the clause names a disabled action or entity: it keeps its
+    /// place and never fires.
+    #[serde(default = "enabled")]
+    pub(crate) enabled: bool,
+}
+
+fn enabled() -> bool {
+    true
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WindowForm {
+    pub(crate) duration_seconds: f64,
+    pub(crate) threshold: u16,
+    pub(crate) measure: Measure,
+    pub(crate) field: Option<Json>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Measure {
+    Count,
+    Distinct,
+}

@@ -1,0 +1,136 @@
+//! What the expressions of a definition set are for one event. The decision
+//! asks here and nowhere else, by number, so that how the answer is found is no
+//! concern of it.
+
+use crate::definitions::{Definitions, ExpressionId};
+use crate::error::{ErrorCode, Failure};
+use crate::evaluate::Meter;
+use crate::record::{Record, Slot};
+use crate::value::{Timestamp, Value};
+
+/// What an expression that must be a bool came to.
+pub type Outcome = Result<bool, ErrorCode>;
+
+/// Outcomes already known, kept between events so that nothing is cleared: an
+/// entry counts when it carries the stamp of this event.
+#[derive(Debug, Default)]
+pub struct KnownOutcomes {
+    stamp: u64,
+    entries: Vec<(u64, Outcome)>,
+}
+
+impl KnownOutcomes {
+    fn begin(&mut self, expressions: usize) {
+        self.stamp = self.stamp.saturating_add(1);
+        self.entries.resize(expressions, (0, Ok(false)));
+    }
+
+    fn get(&self, id: ExpressionId) -> Option<Outcome> {
+        let &(stamp, outcome) = self.entries.get(id.index())?;
+        (stamp == self.stamp).then_some(outcome)
+    }
+
+    fn set(&mut self, id: ExpressionId, outcome: Outcome) {
+        if let Some(entry) = self.entries.get_mut(id.index()) {
+            *entry = (self.stamp, outcome);
+        }
+    }
+}
+
+/// State of an entity as expressions see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntityState {
+    pub event_count: u64,
+    pub first_seen: i64,
+    pub last_seen: i64,
+}
+
+/// One event's record and the outcomes of expressions over it. An expression is
+/// evaluated when it is first asked for, and once.
+#[derive(Debug)]
+pub struct Conditions<'a, 'k> {
+    definitions: &'a Definitions,
+    record: Record<'a>,
+    known: &'k mut KnownOutcomes,
+}
+
+impl<'a, 'k> Conditions<'a, 'k> {
+    pub fn new(
+        definitions: &'a Definitions,
+        record: Record<'a>,
+        known: &'k mut KnownOutcomes,
+    ) -> Self {
+        known.begin(definitions.expressions.len());
+        Self { definitions, record, known }
+    }
+
+    /// Whether an expression that does not read `entity.*` is true.
+    ///
+    /// # Errors
+    /// The code of its error.
+    pub fn test(&mut self, id: ExpressionId) -> Outcome {
+        if let Some(outcome) = self.known.get(id) {
+            return outcome;
+        }
+        let outcome = self.evaluate_test(id);
+        self.known.set(id, outcome);
+        outcome
+    }
+
+    /// Whether an expression is true for a clause that binds an entity.
+    ///
+    /// # Errors
+    /// The code of its error.
+    pub fn test_for(&mut self, id: ExpressionId, entity: EntityState) -> Outcome {
+        let definitions = self.definitions;
+        if !definitions.expression(id).is_some_and(|expression| expression.reads_entity) {
+            return self.test(id);
+        }
+        let slots = definitions.entity_slots;
+        let count = i64::try_from(entity.event_count).unwrap_or(i64::MAX);
+        let time = |time: i64| Value::Timestamp(Timestamp(i128::from(time)));
+        self.set(slots.event_count, Some(Value::Int(count)));
+        self.set(slots.first_seen_at, Some(time(entity.first_seen)));
+        self.set(slots.last_seen_at, Some(time(entity.last_seen)));
+        let outcome = self.evaluate_test(id);
+        self.set(slots.event_count, None);
+        self.set(slots.first_seen_at, None);
+        self.set(slots.last_seen_at, None);
+        outcome
+    }
+
+    /// The value of an expression.
+    ///
+    /// # Errors
+    /// The code of its error.
+    pub fn value(&self, id: ExpressionId) -> Result<Value<'a>, ErrorCode> {
+        let definitions = self.definitions;
+        let expression = definitions.expression(id).ok_or(ErrorCode::NoSuchField)?;
+        let mut meter = Meter::new(&definitions.limits);
+        expression
+            .program
+            .evaluate(&self.record, &definitions.lists, &mut meter)
+            .map_err(|Failure { code, .. }| code)
+    }
+
+    /// Sets the field `actions.NAME`, where some expression reads it.
+    pub fn set_action(&mut self, slot: Option<Slot>, has_matched: bool) {
+        self.set(slot, Some(Value::Bool(has_matched)));
+    }
+
+    fn set(&mut self, slot: Option<Slot>, value: Option<Value<'a>>) {
+        if let Some(slot) = slot {
+            self.record.set(slot, value);
+        }
+    }
+
+    fn evaluate_test(&self, id: ExpressionId) -> Outcome {
+        let definitions = self.definitions;
+        let expression = definitions.expression(id).ok_or(ErrorCode::NoSuchField)?;
+        let mut meter = Meter::new(&definitions.limits);
+        expression
+            .program
+            .test(&self.record, &definitions.lists, &mut meter)
+            .map_err(|Failure { code, .. }| code)
+    }
+}

@@ -1,0 +1,277 @@
+//! A definition set at work: events in, decisions out, state kept. Threads share
+//! one engine.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bumpalo::Bump;
+use foldhash::fast::RandomState;
+
+use crate::conditions::{Conditions, KnownOutcomes};
+use crate::decide::{Decision, decide, event_time};
+use crate::definitions::Definitions;
+use crate::encode::{Settings, encode};
+use crate::error::{EventError, ProgramError};
+use crate::event::{self, RawEvent};
+use crate::geo::AddressDatabases;
+use crate::limits::Limits;
+use crate::record::Layout;
+use crate::snapshot::{self, SnapshotError};
+use crate::state::{Evictions, State};
+use crate::user_agent::UserAgents;
+use crate::wire;
+
+/// More idle scratches than this are let go: a burst of threads has passed.
+const IDLE_SCRATCHES: usize = 16;
+/// A scratch whose arena has grown past this is let go.
+const KEPT_ARENA_BYTES: usize = 1024 * 1024;
+
+/// Where an event comes from: JSON text, or another form of the same.
+pub trait EventSource {
+    type Error;
+
+    /// Reads the members that the layout needs.
+    ///
+    /// # Errors
+    /// It is no event.
+    fn read<'a>(
+        &'a self,
+        layout: &Layout,
+        arena: &'a Bump,
+        limits: &Limits,
+    ) -> Result<RawEvent<'a>, Self::Error>;
+
+    /// A refusal of the encoder as an error of this source.
+    fn refused(&self, error: EventError) -> Self::Error;
+}
+
+impl EventSource for [u8] {
+    type Error = EventError;
+
+    fn read<'a>(
+        &'a self,
+        layout: &Layout,
+        arena: &'a Bump,
+        limits: &Limits,
+    ) -> Result<RawEvent<'a>, EventError> {
+        event::read(self, layout, arena, limits)
+    }
+
+    fn refused(&self, error: EventError) -> EventError {
+        error
+    }
+}
+
+/// How an engine stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stats {
+    pub keys: usize,
+    pub max_keys: usize,
+    pub evictions: Evictions,
+}
+
+/// Memory that an event needs while it is decided, used again for the next.
+#[derive(Debug, Default)]
+struct Scratch {
+    arena: Bump,
+    outcomes: KnownOutcomes,
+}
+
+/// A decision that is made and not yet applied; the state waits for it.
+struct Decided<'a, 's> {
+    decision: Decision<'a>,
+    return_url: Option<&'a str>,
+    state: MutexGuard<'s, State>,
+}
+
+/// Data that fields are computed from beside the event.
+#[derive(Clone, Default)]
+pub struct ReferenceData {
+    pub user_agents: Option<Arc<UserAgents>>,
+    pub databases: Option<Arc<AddressDatabases>>,
+}
+
+/// Definitions, what is remembered of the traffic, and scratch memory.
+pub struct Engine {
+    definitions: Definitions,
+    reference_data: ReferenceData,
+    state: Mutex<State>,
+    scratches: Mutex<Vec<Scratch>>,
+}
+
+impl Engine {
+    /// An engine with empty state from a bundle of definitions.
+    ///
+    /// # Errors
+    /// The bundle is not one that the compiler of this version writes.
+    pub fn new(bundle: &[u8], reference_data: ReferenceData) -> Result<Self, ProgramError> {
+        let definitions = Definitions::from_json(bundle)?;
+        let state = State::new(definitions.max_keys, RandomState::default());
+        Ok(Self {
+            definitions,
+            reference_data,
+            state: Mutex::new(state),
+            scratches: Mutex::default(),
+        })
+    }
+
+    /// Decides on an event and counts it. Gives what the caller is sent, as JSON.
+    ///
+    /// # Errors
+    /// It is no event; nothing was counted.
+    pub fn answer<S>(&self, source: &S, received_at: i64) -> Result<String, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
+        self.decided(source, received_at, |decided| {
+            let (decision, return_url) = self.apply(decided);
+            wire::answer(&decision, return_url)
+        })
+    }
+
+    /// Decides on an event and counts it. Gives the whole record, as JSON.
+    ///
+    /// # Errors
+    /// As [`Engine::answer`].
+    pub fn record<S>(&self, source: &S, received_at: i64) -> Result<String, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
+        self.decided(source, received_at, |decided| {
+            let (decision, return_url) = self.apply(decided);
+            wire::record(&self.definitions, &decision, return_url)
+        })
+    }
+
+    /// The record that an event would get now. Nothing is counted.
+    ///
+    /// # Errors
+    /// It is no event.
+    pub fn peek<S>(&self, source: &S, received_at: i64) -> Result<String, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
+        self.decided(source, received_at, |Decided { decision, return_url, state }| {
+            drop(state);
+            wire::record(&self.definitions, &decision, return_url)
+        })
+    }
+
+    /// The state of an event's entities, as a snapshot of no others.
+    ///
+    /// # Errors
+    /// It is no event.
+    pub fn entity_states<S>(&self, source: &S, received_at: i64) -> Result<String, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
+        self.decided(source, received_at, |Decided { decision, state, .. }| {
+            let keys = decision.entities.iter().filter_map(|entity| state.find(&entity.key));
+            let blocks = keys.filter_map(|index| state.get(index));
+            snapshot::save_entities(&self.definitions, state.evictions(), blocks)
+        })
+    }
+
+    /// The whole state as JSON.
+    pub fn snapshot(&self) -> String {
+        snapshot::save(&self.definitions, &self.state())
+    }
+
+    /// Puts a snapshot in place of the state.
+    ///
+    /// # Errors
+    /// It is no snapshot of this version and tenant; the state stays as it was.
+    pub fn restore(&self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let hasher = RandomState::default();
+        let state = snapshot::restore(&self.definitions, bytes, hasher)?;
+        *self.state() = state;
+        Ok(())
+    }
+
+    pub fn stats(&self) -> Stats {
+        let state = self.state();
+        Stats { keys: state.len(), max_keys: state.max_keys(), evictions: state.evictions() }
+    }
+
+    /// Bytes the state takes; walks through all of it.
+    pub fn state_bytes(&self) -> usize {
+        self.state().memory_bytes()
+    }
+
+    fn decided<S, T>(
+        &self,
+        source: &S,
+        received_at: i64,
+        finish: impl FnOnce(Decided<'_, '_>) -> T,
+    ) -> Result<T, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
+        let mut scratch = self.take_scratch();
+        let Scratch { arena, outcomes } = &mut scratch;
+        let result = self.decide_in(arena, outcomes, source, received_at, finish);
+        self.put_back(scratch);
+        result
+    }
+
+    fn decide_in<'a, S, T>(
+        &'a self,
+        arena: &'a Bump,
+        outcomes: &mut KnownOutcomes,
+        source: &'a S,
+        received_at: i64,
+        finish: impl FnOnce(Decided<'a, '_>) -> T,
+    ) -> Result<T, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
+        let definitions = &self.definitions;
+        let event = source.read(&definitions.layout, arena, &definitions.limits)?;
+        let settings = Settings {
+            trusted_proxies: &definitions.trusted_proxies,
+            databases: self.reference_data.databases.as_deref(),
+            user_agents: self.reference_data.user_agents.as_deref(),
+            limits: &definitions.limits,
+        };
+        let record = encode(&event, &definitions.layout, arena, settings)
+            .map_err(|error| source.refused(error))?;
+        let time = event_time(event.observed_at, received_at);
+        let mut conditions = Conditions::new(definitions, record, outcomes);
+        let state = self.state();
+        let decision = decide(definitions, &mut conditions, &state, time);
+        Ok(finish(Decided { decision, return_url: event.return_url, state }))
+    }
+
+    /// Applies a decision and lets the state go.
+    fn apply<'a>(&self, decided: Decided<'a, '_>) -> (Decision<'a>, Option<&'a str>) {
+        let Decided { decision, return_url, mut state } = decided;
+        decision.apply(&mut state);
+        (decision, return_url)
+    }
+
+    /// The state. A thread that panicked while it held it cannot have left it half
+    /// changed in a way that matters more than the service.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_scratch(&self) -> Scratch {
+        let mut scratches = self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
+        scratches.pop().unwrap_or_default()
+    }
+
+    fn put_back(&self, mut scratch: Scratch) {
+        if scratch.arena.allocated_bytes() > KEPT_ARENA_BYTES {
+            return;
+        }
+        scratch.arena.reset();
+        let mut scratches = self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
+        if scratches.len() < IDLE_SCRATCHES {
+            scratches.push(scratch);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "engine_tests.rs"]
+#[allow(clippy::arithmetic_side_effects, reason = "a test may overflow")]
+mod tests;
