@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from tidegate.language.schema import Schema
 
-MAX_MEMBERS = 100
-"""Headers, cookies or parameters of one request: what common servers accept at most."""
+MAX_MEMBERS = 64
+"""Headers, cookies or parameters of one request: three times what browsers send."""
 MAX_TEXT = 8 * 1024
 """One header, URL or field: the line limit of common servers."""
 MAX_PARTS = 256
