@@ -93,7 +93,8 @@ def _attach(text: str, tree: ast.Node, at: int, comment: str, found: Comments) -
             if item is None:
                 _attach_between(text, node, items, at, comment, found)
                 return
-            place = item.anchor
+            if item.start > place.span.start:
+                place = item.anchor  # else what leads the first item leads the whole
             inner = _containing(item.nodes, at)
         if inner is None:
             found.leading.setdefault(id(place), []).append(comment)

@@ -149,6 +149,8 @@ class _Reading:
             span = Span(innermost.start_pos, innermost.end_pos)
             message = f"`{innermost.value}` is never closed"
             return Diagnostic("syntax-error", message, span)
+        if next(tokens(self.text), None) is None:
+            return Diagnostic("syntax-error", "the expression is empty", Span(0, len(self.text)))
         end = len(self.text.rstrip())
         return syntax_errors.unexpected_token("", Span(end, end), accepted)
 

@@ -63,8 +63,6 @@ def unexpected_token(value: str, span: Span, accepted: Collection[str]) -> Diagn
 
     An empty ``value`` is the end of the text.
     """
-    if not value and not span.start:
-        return Diagnostic("syntax-error", "the expression is empty", span)
     met = f"unexpected {quote(value)}" if value else "unexpected end of the expression"
     message = f"{met}, expected {_in_words(accepted)}"
     return Diagnostic("syntax-error", message, span, hint=_HINTS.get(value))

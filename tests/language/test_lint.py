@@ -1,0 +1,79 @@
+"""Warnings: what they are about, and that good expressions have none."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidegate.language.checker import check
+from tidegate.language.lint import key_warnings
+from tidegate.language.schema import Schema
+
+SCHEMA = Schema.default()
+
+WARNED = [
+    ("true", "always-true"),
+    ("request.path == \"/\" || true", "always-true"),
+    ("request.path == \"/\" && false", "always-false"),
+    ("request.path == \"/\" && true", "always-true"),
+    ("true ? 1 : 2", "always-true"),
+    ("request.path == request.path", "always-true"),
+    ("request.path != request.path", "always-false"),
+    ("request.method == \"GET\" && request.method == \"POST\"", "always-false"),
+    ("size(request.path) >= 0", "always-true"),
+    ("size(request.path) < 0", "always-false"),
+    ("request.path in []", "always-false"),
+    ("request.path.containsAny([])", "always-false"),
+    ("request.path in [\"/a\", \"/b\", \"/a\"]", "duplicate-list-entry"),
+    ("request.host.matches(\"^a\")", "needless-pattern"),
+    ("request.host.matchesAny([\"a\", \"b.c\"])", "needless-pattern"),
+    ("request.path.matches(\"a.*b\")", "unanchored-path-pattern"),
+    ("request.path.lower() == \"/Admin\"", "wrong-letter-case"),
+    ("\"/Admin\" == request.path.lower()", "wrong-letter-case"),
+    ("request.path.lower() in [\"/a\", \"/B\"]", "wrong-letter-case"),
+    ("request.path.upper().contains(\"admin\")", "wrong-letter-case"),
+    ("request.method == \"get\"", "wrong-letter-case"),
+    ("request.host.endsWith(\".Example.test\")", "wrong-letter-case"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "code"), WARNED)
+def test_warnings(text: str, code: str) -> None:
+    """What is most likely not meant is named, and does not refuse the expression."""
+    found = check(text, SCHEMA).warnings
+    assert [warning.code for warning in found] == [code]
+    assert found[0].severity == "warning"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "request.method in [\"GET\", \"HEAD\"] && request.path.startsWith(\"/api/\")",
+        "request.method == \"GET\" || request.method == \"POST\"",
+        "request.method == \"GET\" && request.path == \"/\"",
+        "request.path.matches(\"^/(a|b)/\") || request.path.matches(\"[.]php$\")",
+        "request.path.lower().contains(\"/admin\")",
+        "size(request.path) > 0",
+        "1 == 1.0 || \"a\" in request.headers",
+    ],
+)  # fmt: skip
+def test_good_expressions_have_no_warnings(text: str) -> None:
+    """Ordinary expressions are left alone."""
+    assert check(text, SCHEMA).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("parts", "codes"),
+    [
+        (["request.client_ip"], [[]]),
+        (["string(observed_at)"], [["timestamp-key"]]),
+        (['request.headers["X-Request-ID"]'], [["per-request-key"]]),
+        (["request.method"], [["broad-key"]]),
+        (["derived.is_bot"], [["broad-key"]]),
+        (["request.method", "request.client_ip"], [[], []]),
+    ],
+)
+def test_key_warnings(parts: list[str], codes: list[list[str]]) -> None:
+    """Keys that are new with each event, or shared by most, are named."""
+    checked = [check(part, SCHEMA) for part in parts]
+    found = key_warnings([(each.root, each.type) for each in checked])
+    assert [[warning.code for warning in part] for part in found] == codes
