@@ -148,11 +148,13 @@ def test_hostile_envelopes_are_refused(envelope: Any, code: str) -> None:
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(["kind", "span", "args", "value", "name", "type", "elements"]),
-        inner,
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["kind", "span", "args", "value", "name", "type", "elements"]),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=10,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,10 +12,12 @@ from shared_data import shared_lines, shared_path
 from tidegate.errors import ExpressionError
 from tidegate.language import checked
 from tidegate.language.checker import CheckedExpression, check
-from tidegate.language.diagnostics import Diagnostic
 from tidegate.language.schema import NamedList, Schema
 from tidegate.language.types import BOOL, INT, STRING, Signature, parse_type
 from tidegate.values import Map, TypeName, UInt
+
+if TYPE_CHECKING:
+    from tidegate.language.diagnostics import Diagnostic
 
 SCHEMA = (
     Schema.default()
@@ -51,9 +53,9 @@ def findings(text: str, **options: Any) -> tuple[Diagnostic, ...]:
         ("request.headers", "map(string, string)"),
         ("request.body.items[0].name", "dyn"),
         ("request.headers.?accept", "optional_type(string)"),
-        ("request.headers[?\"accept\"].orValue(\"\")", "string"),
+        ('request.headers[?"accept"].orValue("")', "string"),
         ("request.path.segments().map(s, s.size())", "list(int)"),
-        ("request.headers.filter(k, k.startsWith(\"x-\"))", "list(string)"),
+        ('request.headers.filter(k, k.startsWith("x-"))', "list(string)"),
         ("ages.transformMap(k, v, v > 18)", "map(string, bool)"),
         ("ages.transformMapEntry(k, v, {v: k})", "map(int, string)"),
         ("ages.transformList(k, v, k)", "list(string)"),
@@ -63,12 +65,12 @@ def findings(text: str, **options: Any) -> tuple[Diagnostic, ...]:
         ("x > 1 ? 1.5 : 2.5", "double"),
         ("type(x)", "type(int)"),
         ("int", "type(int)"),
-        ("observed_at - duration(\"1h\")", "timestamp"),
-        ('ip(request.client_ip).masked(24, 48)', "net.CIDR"),
+        ('observed_at - duration("1h")', "timestamp"),
+        ("ip(request.client_ip).masked(24, 48)", "net.CIDR"),
         ("actions.`login-attempt`", "bool"),
         ("entity.event_count", "int"),
     ],
-)  # fmt: skip
+)
 def test_inferred_types(text: str, kind: str) -> None:
     """The checker infers the type of every construct."""
     assert str(accept(text).type) == kind
@@ -144,7 +146,7 @@ def test_chains_of_names_become_fields() -> None:
 
 def test_constants_are_folded() -> None:
     """Lists and maps of constants, negated numbers and type names are one literal."""
-    assert accept('[1, -2, [3u]]').root == checked.Literal([1, -2, [UInt(3)]])
+    assert accept("[1, -2, [3u]]").root == checked.Literal([1, -2, [UInt(3)]])
     assert accept('{"a": -1.5}').root == checked.Literal(Map([("a", -1.5)]))
     assert accept("google.protobuf.Timestamp").root == checked.Literal(
         TypeName("google.protobuf.Timestamp")
@@ -284,9 +286,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "code", "offending", "hint"), REFUSED)
-def test_refused_expressions(
-    text: str, code: str, offending: str | None, hint: str | None
-) -> None:
+def test_refused_expressions(text: str, code: str, offending: str | None, hint: str | None) -> None:
     """What cannot work is refused once, at its place, with what was likely meant."""
     found = findings(text)
     assert [each.code for each in found] == [code]

@@ -22,16 +22,16 @@ def estimated(text: str) -> CheckedExpression:
     [
         ("1", 1),
         ("1 + 2", 3),
-        ("source == \"x\"", 3),
-        ("source in [\"a\", \"b\"]", 4),
+        ('source == "x"', 3),
+        ('source in ["a", "b"]', 4),
         ("size(source)", 2 + 256 // 16),
-        ("\"a\" in request.headers", 4),
+        ('"a" in request.headers', 4),
         ("[1, 2, 3].all(n, n > 0)", 1 + 1 + 3 * (1 + 3)),
         ("true ? 1 : 1 + 2", 5),
         ("source.lower()", 2 + 256 // 16 * 2),
         ("cel.bind(a, 1, a + a)", 5),
     ],
-)  # fmt: skip
+)
 def test_estimates_follow_the_cost_rules(text: str, total: int) -> None:
     """Nodes, bytes and elements are counted as the evaluation counts them."""
     assert estimated(text).cost_estimate.total == total

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 
 from shared_data import shared_lines, shared_path
 from tidegate.errors import ExpressionError
 from tidegate.language import ast
-from tidegate.language.diagnostics import Diagnostic
 from tidegate.language.parser import parse
 from tidegate.language.walk import walk
 from tidegate.limits import DEFAULT
+
+if TYPE_CHECKING:
+    from tidegate.language.diagnostics import Diagnostic
 
 
 def findings(text: str) -> tuple[Diagnostic, ...]:

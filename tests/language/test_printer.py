@@ -57,7 +57,7 @@ def test_canonical_forms(text: str, canonical: str) -> None:
     [
         ("plain", '"plain"'),
         ('say "hi"', "'say \"hi\"'"),
-        ("\"'", "\"\\\"'\""),
+        ("\"'", '"\\"\'"'),
         ("\\d", 'r"\\d"'),
         ('\\d"', "r'\\d\"'"),
         ("\\\n", '"\\\\\\n"'),

@@ -89,10 +89,20 @@ def test_perl_classes_stay_ascii_when_case_is_ignored() -> None:
 @pytest.mark.parametrize(
     ("letter", "orbit"),
     [
-        ("s", "sSſ"), ("k", "kK\u212a"), ("ß", "ßẞ"), ("İ", "İ"), ("ı", "ı"), ("i", "iI"),
-        ("σ", "σςΣ"), ("å", "åÅ\u212b"), ("ǆ", "ǆǅǄ"), ("1", "1"), ("ﬁ", "ﬁ"), ("θ", "θϑΘϴ"),
+        ("s", "sSſ"),
+        ("k", "kK\u212a"),
+        ("ß", "ßẞ"),
+        ("İ", "İ"),
+        ("ı", "ı"),
+        ("i", "iI"),
+        ("σ", "σςΣ"),
+        ("å", "åÅ\u212b"),
+        ("ǆ", "ǆǅǄ"),
+        ("1", "1"),
+        ("ﬁ", "ﬁ"),
+        ("θ", "θϑΘϴ"),
     ],
-)  # fmt: skip
+)
 def test_case_folding_is_simple_folding(letter: str, orbit: str) -> None:
     """A letter stands for its simple case folds: one character each, no locale."""
     root = parse(f"(?i){letter}").root

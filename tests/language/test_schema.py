@@ -29,9 +29,13 @@ def test_additions_make_new_schemas() -> None:
 
 def test_plain_lists_find_their_kind() -> None:
     """Entries that are all addresses or networks make an address list."""
-    lists = Schema.empty().with_lists(
-        {"a": ["192.0.2.1", "2001:db8::/32"], "b": ["192.0.2.1", "x"], "c": NamedList("ip", ())}
-    ).lists
+    lists = (
+        Schema.empty()
+        .with_lists(
+            {"a": ["192.0.2.1", "2001:db8::/32"], "b": ["192.0.2.1", "x"], "c": NamedList("ip", ())}
+        )
+        .lists
+    )
     assert [lists[name].kind for name in "abc"] == ["ip", "string", "ip"]
 
 

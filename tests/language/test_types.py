@@ -22,10 +22,19 @@ from tidegate.language.types import (
 @pytest.mark.parametrize(
     "text",
     [
-        "bool", "net.IP", "dyn", "type", "type(int)", "list(int)", "map(string, list(dyn))",
-        "optional_type(timestamp)", "A", "tuple(A, int)", "my.pair(A, B)",
+        "bool",
+        "net.IP",
+        "dyn",
+        "type",
+        "type(int)",
+        "list(int)",
+        "map(string, list(dyn))",
+        "optional_type(timestamp)",
+        "A",
+        "tuple(A, int)",
+        "my.pair(A, B)",
     ],
-)  # fmt: skip
+)
 def test_text_form_reads_back(text: str) -> None:
     """A type prints as the text it was read from."""
     assert str(parse_type(text)) == text
@@ -40,9 +49,20 @@ def test_primitives_are_singletons() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "integer", "list", "list()", "list(int", "map(int)", "(int)", "list(int))", "a b",
-     "list(" * 40 + "int" + ")" * 40, "é(int)"],
-)  # fmt: skip
+    [
+        "",
+        "integer",
+        "list",
+        "list()",
+        "list(int",
+        "map(int)",
+        "(int)",
+        "list(int))",
+        "a b",
+        "list(" * 40 + "int" + ")" * 40,
+        "é(int)",
+    ],
+)
 def test_what_is_no_type_is_refused(text: str) -> None:
     """Unknown names, wrong counts and unbounded nesting are errors."""
     with pytest.raises(ValueError, match="."):

@@ -164,7 +164,7 @@ class TreeChecker:
             suggestion = suggested_field(chain, self._schema)
             hint = f"did you mean `{suggestion}`?" if suggestion else None
             if chain.root.name == "lists":
-                hint = "a named list is asked by its name: `value.inList(\"name\")`"
+                hint = 'a named list is asked by its name: `value.inList("name")`'
             if name in self._schema.namespaces:
                 self._report(
                     "unknown-field",
