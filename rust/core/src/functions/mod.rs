@@ -138,6 +138,9 @@ pub(crate) fn find(name: &str, is_member: bool) -> Option<&'static Function> {
     FUNCTIONS.get(&(name, is_member)).copied()
 }
 
+/// The function that a name stands for when there is none: nothing fits it.
+pub(crate) static UNKNOWN: Function = function("", &[]);
+
 static FUNCTIONS: LazyLock<HashMap<(&str, bool), &Function, RandomState>> = LazyLock::new(|| {
     let families = [
         conversions::FUNCTIONS,
