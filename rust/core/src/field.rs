@@ -16,6 +16,10 @@ impl Section {
     pub const ALL: [Self; Self::COUNT] =
         [Self::Headers, Self::QueryParams, Self::Cookies, Self::RouteParams, Self::Fields];
 
+    /// The sections that are members of `request`; `fields` stands in the event itself.
+    pub const OF_REQUEST: [Self; 4] =
+        [Self::Headers, Self::QueryParams, Self::Cookies, Self::RouteParams];
+
     pub const fn index(self) -> usize {
         self as usize
     }
