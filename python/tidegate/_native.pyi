@@ -53,3 +53,17 @@ class RuleSet:
         Raises:
             EventError: the event is refused.
         """
+
+def encode(
+    bundle: bytes, event: Mapping[str, Any] | bytes, databases: list[bytes] = ...
+) -> dict[str, bytes]:
+    """Every declared field that an event has, as VALUE JSON; for tests of the encoder.
+
+    Args:
+        bundle: as for ``RuleSet``.
+        databases: contents of address databases.
+
+    Raises:
+        EventError: the event is refused.
+        ValueError: a database is none.
+    """

@@ -94,6 +94,15 @@ impl Layout {
         Some(slot)
     }
 
+    /// Numbers every declared field, in the order of their names.
+    pub fn number_all(&mut self) {
+        let mut names: Vec<String> = self.declared.keys().cloned().collect();
+        names.sort_unstable();
+        for name in names {
+            self.slot(&name);
+        }
+    }
+
     /// The slot of a literal key of a map field, numbered when it is new; `None`
     /// when the field is none of the event's maps.
     pub fn key_slot(&mut self, map: &str, key: &str) -> Option<KeySlot> {

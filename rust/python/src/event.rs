@@ -113,8 +113,7 @@ struct DictReader<'l, 'a> {
 impl<'a> DictReader<'_, 'a> {
     fn read(&self, event: &Bound<'_, PyAny>) -> Result<RawEvent<'a>> {
         let py = event.py();
-        let members =
-            as_dict(event)?.ok_or_else(|| Refusal::new("the event must be an object"))?;
+        let members = as_dict(event)?.ok_or_else(|| Refusal::new("the event must be an object"))?;
         let mut raw = RawEvent::default();
         if self.layout.reads_member(Member::Source) {
             raw.set_member(Member::Source, self.text(&members, intern!(py, "source"))?);
@@ -319,9 +318,8 @@ impl<'a> DictReader<'_, 'a> {
         if value.is_none() && !variable.has_null() {
             return Ok(None);
         }
-        let place = |refusal: Refusal| {
-            path.iter().rev().fold(refusal, |refusal, part| refusal.under(part))
-        };
+        let place =
+            |refusal: Refusal| path.iter().rev().fold(refusal, |refusal, part| refusal.under(part));
         let mut values = ValueReader { reader: self, is_value: true };
         let converted = values.value(&value, path.len()).map_err(place)?;
         if !values.is_value {

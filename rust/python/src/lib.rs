@@ -2,7 +2,9 @@
 
 mod context;
 mod convert;
+mod encode;
 mod error;
+mod event;
 mod program;
 
 use pyo3::prelude::*;
@@ -10,5 +12,6 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::PyRuleSet>()?;
-    module.add_class::<program::PyPrepared>()
+    module.add_class::<program::PyPrepared>()?;
+    module.add_function(wrap_pyfunction!(encode::encode_event, module)?)
 }

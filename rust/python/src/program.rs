@@ -8,6 +8,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use tidegate_core::constant::write_value;
 use tidegate_core::prepared::PreparedRecord;
 use tidegate_core::record::Record;
+use tidegate_core::user_agent::UserAgents;
 use tidegate_core::{ErrorCode, Failure, RuleSet};
 
 use crate::context::{read_bytes, read_record};
@@ -15,6 +16,7 @@ use crate::convert::to_python;
 use crate::error::{
     evaluation_error, event_error, foreign_context, no_such_rule, program_error, too_many_parts,
 };
+use crate::event::user_agents;
 
 /// Fewer rules than this are done sooner than the interpreter is let go.
 const RULES_WORTH_A_DETACH: usize = 32;
@@ -28,6 +30,7 @@ type WireOutcome<'py> =
 pub(crate) struct PyRuleSet {
     rules: Arc<RuleSet>,
     ids: Vec<Py<PyString>>,
+    user_agents: Option<&'static UserAgents>,
 }
 
 /// An event encoded for one rule set.
@@ -44,7 +47,8 @@ impl PyRuleSet {
         let rules = py.detach(|| RuleSet::from_json(bundle));
         let rules = rules.map_err(|error| program_error(py, error))?;
         let ids = rules.ids().iter().map(|id| PyString::new(py, id).unbind()).collect();
-        Ok(Self { rules: Arc::new(rules), ids })
+        let user_agents = user_agents(py, rules.layout())?;
+        Ok(Self { rules: Arc::new(rules), ids, user_agents })
     }
 
     fn __len__(&self) -> usize {
@@ -98,7 +102,7 @@ impl PyRuleSet {
                 let bytes = bytes.as_bytes();
                 py.detach(|| {
                     let arena = Bump::new();
-                    let record = read_bytes(bytes, &self.rules, &arena)?;
+                    let record = read_bytes(bytes, &self.rules, self.user_agents, &arena)?;
                     Ok(Matches::of(&self.rules, &record, errors))
                 })
                 .map_err(|error| event_error(py, error))?
@@ -139,7 +143,7 @@ impl PyRuleSet {
             return run(prepared.record.record());
         }
         let arena = Bump::new();
-        let record = read_record(context, &self.rules, &arena)?;
+        let record = read_record(context, &self.rules, self.user_agents, &arena)?;
         run(&record)
     }
 }
