@@ -73,6 +73,8 @@ def default_of(cls: type, attribute: attrs.Attribute[Any]) -> str:
             return f"`{default}`"
         case model.Settings():
             return "its defaults"
+        case model.Tenant():
+            return f"`{default.slug}`"
     return "below" if default else "empty"
 
 

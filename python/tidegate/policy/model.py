@@ -8,6 +8,7 @@ built from it, by the rules that documents are checked by.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from uuid import UUID, uuid5
 
 import attrs
 
@@ -39,6 +40,15 @@ MAX_BODY_CHARACTERS = 64 * 1024
 MAX_LIST_ENTRIES = 100_000
 MAX_OBJECTS = 100_000
 """Objects of one kind; far above any tenant, low enough that loading ends."""
+
+NAMESPACE = UUID("6f6f3a5e-3a0c-5d7e-9f5d-7d0b1e2c4a90")
+"""Root of the ids that are derived from slugs, so that a document need not write any."""
+
+
+def derived_id(namespace: str | UUID, kind: str, slug: str) -> str:
+    """The id of an object without one: the same for the same tenant, kind and slug."""
+    return str(uuid5(UUID(str(namespace)), f"{kind}/{slug}"))
+
 
 Mode: TypeAlias = Literal["Monitor", "Challenge", "Block"]
 Status: TypeAlias = Literal["draft", "active", "retired"]
@@ -74,6 +84,12 @@ class Tenant:
     tenant_id: str = attrs.field(metadata=_ID)
     name: str = attrs.field(metadata=_NAME)
     slug: str = attrs.field(metadata=member(Slug("tenant")))
+
+
+DEFAULT_TENANT = Tenant(
+    tenant_id=derived_id(NAMESPACE, "tenant", "default"), name="Default", slug="default"
+)
+"""For those who have one tenant and need no name for it."""
 
 
 @attrs.frozen(kw_only=True)
@@ -238,7 +254,7 @@ class Policy:
 class Definitions:
     """Everything a tenant has defined; one revision of it."""
 
-    tenant: Tenant = attrs.field(metadata=member(Part(Tenant)))
+    tenant: Tenant = attrs.field(default=DEFAULT_TENANT, metadata=member(Part(Tenant)))
     revision: int = attrs.field(default=0, metadata=member(Integer(0, 2**53)))
     settings: Settings = attrs.field(factory=Settings, metadata=member(Part(Settings)))
     lists: tuple[NamedList, ...] = attrs.field(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from itertools import islice
 from typing import TYPE_CHECKING, Any
-from uuid import UUID, uuid5
 
 import attrs
 
@@ -25,14 +24,20 @@ from tidegate.policy.document.members import (
 )
 from tidegate.policy.document.tree import Mapping, Node, Scalar, Sequence
 from tidegate.policy.findings import MAX_FINDINGS, Finding, pointer_to
-from tidegate.policy.model import API_VERSION, Clause, Definitions, Tenant
+from tidegate.policy.model import (
+    API_VERSION,
+    DEFAULT_TENANT,
+    NAMESPACE,
+    Clause,
+    Definitions,
+    Tenant,
+    derived_id,
+)
 from tidegate.policy.slugs import form_of_slug, slug_from_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping as AbstractMapping
 
-NAMESPACE = UUID("6f6f3a5e-3a0c-5d7e-9f5d-7d0b1e2c4a90")
-"""Root of the ids that are derived from slugs, so that a document need not write any."""
 _API_VERSION_MEMBER = "apiVersion"
 _LONGEST_NAME = 100
 """No member has a name as long as this."""
@@ -74,16 +79,15 @@ class _Reader:
     def __init__(self) -> None:
         self.findings: list[Finding] = []
         self.stand_ins: set[str] = set()
-        self._tenant_id = str(NAMESPACE)
+        self._namespace = str(NAMESPACE)
 
     def definitions(self, root: Node) -> Definitions:
         members = self._members(root, "", "a definitions document")
         self._api_version(members.pop(_API_VERSION_MEMBER, None))
-        tenant = None
-        if "tenant" in members:
+        tenant = DEFAULT_TENANT
+        if "tenant" in members and not is_null(members["tenant"].value):
             tenant = self._object(Tenant, members["tenant"].value, "/tenant")
-        if tenant is not None:
-            self._tenant_id = tenant.tenant_id
+        self._namespace = tenant.tenant_id
         made: Definitions = self._build(Definitions, members, "", ready={"tenant": tenant})
         return made
 
@@ -177,7 +181,7 @@ class _Reader:
         slug = values.get("slug", "")
         if not slug:
             self.stand_ins.add(pointer_to(pointer, identifier))
-        values.setdefault(identifier, str(uuid5(UUID(self._tenant_id), f"{kind}/{slug}")))
+        values.setdefault(identifier, derived_id(self._namespace, kind, slug))
 
     def _value(self, shape: shapes.Shape, node: Node, pointer: str) -> Any:
         match shape:
