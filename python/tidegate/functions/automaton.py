@@ -240,49 +240,46 @@ class Automaton:
         best: _Slots | None = None
         threads: _Threads = []
         for at in range(start, len(subject) + 1):
-            waiting: dict[int, _Slots] = {}
-            for place, slots in threads:
-                self._follow(place, slots, subject, at, waiting)
             if best is None:
-                self._follow(self._start, self._unset, subject, at, waiting)
-            elif not waiting:
+                threads.append((self._start, self._unset))
+            elif not threads:
                 return best
             class_number = bisect_right(self._bounds, ord(subject[at])) if at < len(subject) else -1
-            threads = []
-            for place, slots in waiting.items():
+            waiting, threads = self._settle(threads, subject, at), []
+            for place, slots in waiting:
                 instruction = self._program[place]
-                if isinstance(instruction, _Accept):
+                if not isinstance(instruction, _Read):
                     best = slots
                     if any_match:
                         return best
                     break  # the threads behind this one are less preferred
                 if class_number in self._classes[place]:
-                    assert isinstance(instruction, _Read)
                     threads.append((instruction.then, slots))
         return best
 
-    def _follow(
-        self, place: int, slots: _Slots, subject: str, at: int, waiting: dict[int, _Slots]
-    ) -> None:
-        """Let a thread run until it reads or accepts; of those that meet, the first stays.
-
-        ``waiting`` also remembers the places passed, which read nothing.
-        """
-        stack = [(place, slots)]
+    def _settle(self, threads: _Threads, subject: str, at: int) -> _Threads:
+        """Let each thread go on until it would read or accept; of those that meet, the
+        most preferred stays."""
+        waiting: _Threads = []
+        seen: set[int] = set()
+        stack = threads[::-1]
         while stack:
             place, slots = stack.pop()
-            if place in waiting:
+            if place in seen:
                 continue
-            waiting[place] = slots
-            match self._program[place]:
-                case _Fork(then=branches):
-                    stack.extend((branch, slots) for branch in reversed(branches))
-                case _Mark(slot=slot, then=then):
-                    stack.append((then, (*slots[:slot], at, *slots[slot + 1 :])))
-                case _Require(position=position, then=then) if _holds(position, subject, at):
-                    stack.append((then, slots))
-                case _:
-                    pass
+            seen.add(place)
+            instruction = self._program[place]
+            # `match` would be as clear, and take half the time of a search.
+            if isinstance(instruction, _Fork):
+                stack += [(branch, slots) for branch in reversed(instruction.then)]
+            elif isinstance(instruction, _Mark):
+                slot = instruction.slot
+                stack.append((instruction.then, (*slots[:slot], at, *slots[slot + 1 :])))
+            elif not isinstance(instruction, _Require):
+                waiting.append((place, slots))
+            elif _holds(instruction.position, subject, at):
+                stack.append((instruction.then, slots))
+        return waiting
 
 
 def _holds(position: Position, subject: str, at: int) -> bool:
