@@ -32,6 +32,8 @@ EXPRESSIONS = [
     "[null, true, 1, 1u, 1.5, -0.0, 'a', b'a', [1], {1: 2}, int]",
     'request.client_ip.inList("bad")',
     "request.path == \"日本\"",
+    "[" * 60 + "n" + "]" * 60,
+    "{'a': " * 60 + "n" + "}" * 60,
 ]  # fmt: skip
 
 

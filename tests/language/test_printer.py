@@ -126,8 +126,40 @@ def test_comments_stay_at_their_part(text: str, formatted: str) -> None:
 
 def test_every_comment_is_kept() -> None:
     """A comment in any gap between tokens survives, and the layout is a fixed point."""
-    pieces = ["a", ".", "b", "(", "c", ",", "[", "1", ",", "2", "]", ")", "&&", "{", "k", ":",
-              "!", "(", "x", "?", "y", ":", "-", "z", ")", "}", "[", "?", "0", "]", "||", "w"]  # fmt: skip
+    pieces = [
+        "a",
+        ".",
+        "b",
+        "(",
+        "c",
+        ",",
+        "[",
+        "1",
+        ",",
+        "2",
+        "]",
+        ")",
+        "&&",
+        "{",
+        "k",
+        ":",
+        "!",
+        "(",
+        "x",
+        "?",
+        "y",
+        ":",
+        "-",
+        "z",
+        ")",
+        "}",
+        "[",
+        "?",
+        "0",
+        "]",
+        "||",
+        "w",
+    ]
     for gap in range(len(pieces) + 1):
         text = " ".join(pieces[:gap]) + " // here\n" + " ".join(pieces[gap:])
         formatted = format(text)

@@ -59,13 +59,13 @@ def test_primitives_are_singletons() -> None:
         "(int)",
         "list(int))",
         "a b",
-        "list(" * 40 + "int" + ")" * 40,
+        "list(" * 200 + "int" + ")" * 200,
         "é(int)",
     ],
 )
 def test_what_is_no_type_is_refused(text: str) -> None:
     """Unknown names, wrong counts and unbounded nesting are errors."""
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"\S"):
         parse_type(text)
 
 
@@ -95,5 +95,5 @@ def test_signatures_print_as_they_are_read(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "f(int)", "f -> int", "f(int -> int", "f(nonsense) -> int"])
 def test_what_is_no_signature_is_refused(text: str) -> None:
     """A signature needs parameters and a result, all types."""
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"\S"):
         parse_signature(text)

@@ -35,7 +35,7 @@ from tidegate.language.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from tidegate.language.schema import Schema
 
@@ -128,8 +128,3 @@ def suggested_field(chain: Chain, schema: Schema) -> str | None:
     if len(by_last) == 1:
         return by_last[0]
     return nearest(chain.name(), schema.fields) or nearest(name, schema.fields)
-
-
-def members_of(namespace: str, schema: Schema) -> Iterator[str]:
-    """The declared names directly or indirectly in a namespace."""
-    return (name for name in schema.fields if name.startswith(namespace + "."))

@@ -15,8 +15,9 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# Deeper types have no use, and every walk over a type may recurse.
-_MAX_DEPTH = 32
+# More than an expression within the limits can nest; every walk over a type may recurse.
+_MAX_DEPTH = 100
+_MAX_LENGTH = 4096
 
 
 @attrs.frozen(eq=False)
@@ -219,6 +220,6 @@ def _parse_known(text: str) -> Type:
 
 def _parse_type(text: str) -> Type:
     text = text.strip()
-    if text.count("(") > _MAX_DEPTH or len(text) > 1024:
+    if text.count("(") > _MAX_DEPTH or len(text) > _MAX_LENGTH:
         raise ValueError("type nests too deeply")
     return _parse_known(text)
