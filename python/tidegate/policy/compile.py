@@ -12,6 +12,7 @@ from tidegate.errors import ExpressionError
 from tidegate.evaluation.addresses import parse_range
 from tidegate.language.checker import CheckedExpression, check
 from tidegate.language.diagnostics import Source
+from tidegate.language.lint import key_warnings
 from tidegate.language.schema import NamedList, Schema
 from tidegate.language.types import BOOL, CIDR, INT, IP, STRING, UINT, Type
 from tidegate.limits import DEFAULT, Limits
@@ -124,17 +125,27 @@ class _Compiler:
 
     def _entity(self, entity: EntityDefinition, at: int) -> CompiledEntity:
         pointer, schema = f"/entities/{at}", self._after_actions
+        key_fields = self._key_fields(entity.key_fields, f"{pointer}/key_fields")
         return CompiledEntity(
             slug=entity.slug,
             id=entity.entity_definition_id,
             priority=entity.priority,
             on_missing_key=entity.on_missing_key,
             match=self._optional(entity.match_expression, f"{pointer}/match_expression", schema),
-            key_fields=tuple(
-                self._check(text, f"{pointer}/key_fields/{number}", schema, KEY_TYPES)
-                for number, text in enumerate(entity.key_fields)
-            ),
+            key_fields=key_fields,
         )
+
+    def _key_fields(self, texts: tuple[str, ...], pointer: str) -> tuple[CheckedExpression, ...]:
+        errors = self._errors
+        parts = tuple(
+            self._check(text, f"{pointer}/{number}", self._after_actions, KEY_TYPES)
+            for number, text in enumerate(texts)
+        )
+        if self._errors == errors:
+            warnings = key_warnings([(part.root, part.type) for part in parts])
+            for number, found in enumerate(warnings):
+                self._report(found, f"{pointer}/{number}", texts[number])
+        return parts
 
     def _policy(self, policy: Policy, at: int) -> CompiledPolicy:
         pointer = f"/policies/{at}"
