@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -45,6 +46,8 @@ class Engine:
 
     Raises:
         DefinitionsError: the definitions are refused, with every finding.
+        ValueError: a file is no address database.
+        OSError: a file cannot be read.
     """
 
     def __init__(
@@ -163,7 +166,7 @@ def _backend(
     addresses: AddressDatabases | None,
 ) -> _Backend:
     if evaluator == "reference":
-        return ReferenceEngine(compiled, addresses)
+        return ReferenceEngine(compiled, addresses, threading.Lock())
     if evaluator == "native":
         from tidegate.evaluation.native import NativeEngine
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -12,6 +13,7 @@ from tidegate.policy.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
     from tidegate.evaluation.encoder import AddressLookup
     from tidegate.policy.compiled import CompiledDefinitions
@@ -19,14 +21,24 @@ if TYPE_CHECKING:
 
 
 class ReferenceEngine:
-    """Definitions and a state; every answer is JSON."""
+    """Definitions and a state; every answer is JSON.
+
+    Args:
+        compiled: the definitions.
+        addresses: the address databases, if there are any.
+        turn: a lock, when threads share the engine.
+    """
 
     def __init__(
-        self, compiled: CompiledDefinitions, addresses: AddressLookup | None = None
+        self,
+        compiled: CompiledDefinitions,
+        addresses: AddressLookup | None = None,
+        turn: AbstractContextManager[object] | None = None,
     ) -> None:
         self._compiled = compiled
         self._addresses = addresses
         self._state = State(compiled.max_keys)
+        self._turn = turn or nullcontext()
 
     def decide_record(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
         """Decide, remember, and give the full record."""
@@ -51,7 +63,8 @@ class ReferenceEngine:
 
     def snapshot(self) -> bytes:
         """The whole state."""
-        return save(self._compiled, self._state)
+        with self._turn:
+            return save(self._compiled, self._state)
 
     def restore(self, snapshot: bytes) -> None:
         """Take over a state; a refused one changes nothing."""
@@ -71,6 +84,7 @@ class ReferenceEngine:
         return decide(self._compiled, self._state, event, received_at, addresses=self._addresses)
 
     def _decide(self, event: Mapping[str, Any] | bytes, received_at: int) -> Decided:
-        decided = self._look(event, received_at)
-        self._state.apply(decided.changes)
+        with self._turn:
+            decided = self._look(event, received_at)
+            self._state.apply(decided.changes)
         return decided

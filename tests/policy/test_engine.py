@@ -1,0 +1,86 @@
+"""The engine as the caller sees it."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import orjson
+import pytest
+from building import ADDRESS, START, Build, document, event, policy
+
+from tidegate.definitions import load_definitions
+from tidegate.engine import Engine
+from tidegate.errors import DefinitionsError
+
+WINDOW = {"duration_seconds": 60, "threshold": 400}
+
+
+def test_definitions_come_as_mapping_path_or_loaded(build: Build, tmp_path: Path) -> None:
+    """All mean the same."""
+    made = document(entities=[ADDRESS])
+    path = tmp_path / "definitions.json"
+    path.write_bytes(orjson.dumps(made))
+    for source in (made, path, str(path), load_definitions(made)):
+        engine = Engine(source, build.evaluator)
+        assert engine.definitions == load_definitions(made)
+
+
+def test_refused_definitions_make_no_engine(build: Build) -> None:
+    """With every finding."""
+    with pytest.raises(DefinitionsError, match="unknown member `entitys`"):
+        build(entitys=[])
+
+
+def test_a_file_that_is_not_there_is_an_os_error(build: Build) -> None:
+    """Not a finding: nothing was read."""
+    with pytest.raises(FileNotFoundError):
+        Engine("no/such/file.yaml", build.evaluator)
+
+
+def test_what_is_no_address_database_is_refused(build: Build, tmp_path: Path) -> None:
+    """When the engine is made, not at the first event."""
+    pytest.importorskip("maxminddb")
+    path = tmp_path / "nonsense.mmdb"
+    path.write_bytes(b"nonsense")
+    with pytest.raises(ValueError, match="database"):
+        Engine(document(), build.evaluator, address_databases=[path])
+
+
+@pytest.mark.parametrize("received", [-1, 2**63, 10**30])
+def test_any_time_of_arrival_is_a_time(build: Build, received: int) -> None:
+    """What is past the ends of 64 bits counts as the end."""
+    engine = build(entities=[ADDRESS])
+    engine.decide(event(), received)
+    (key,) = orjson.loads(engine.snapshot())["keys"]
+    assert key[3] == ("0" if received < 0 else str(2**63 - 1))
+
+
+def test_threads_may_share_an_engine(build: Build) -> None:
+    """No event is lost and none counted twice."""
+    engine = build(entities=[ADDRESS], policies=[policy({"entity": "address", "window": WINDOW})])
+    fired: list[int] = []
+
+    def work() -> None:
+        fired.extend(len(engine.decide(event(), START).fired) for _ in range(100))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    (key,) = orjson.loads(engine.snapshot())["keys"]
+    assert (key[2], sum(fired)) == (400, 1)
+
+
+def test_statistics_tell_what_is_held(build: Build) -> None:
+    """Keys, their bound and evictions."""
+    engine = build(entities=[ADDRESS], settings={"max_keys": 2})
+    for last in range(3):
+        engine.decide(event(ip=f"192.0.2.{last}"))
+    assert engine.stats() == {
+        "keys": 2,
+        "max_keys": 2,
+        "evictions_total": 1,
+        "evictions_mitigated": 0,
+    }
