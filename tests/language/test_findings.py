@@ -1,0 +1,26 @@
+"""The codes of findings and the page that promises them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import tidegate.language
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "findings.md"
+SOURCES = Path(tidegate.language.__file__).parent
+_MADE = re.compile(r'(?:Diagnostic|report|_report|_report_type|_warn)\(\s*"([a-z]+(?:-[a-z]+)+)"')
+_BUILT = {"always-true", "always-false", "overflow", "division-by-zero"}
+"""Codes that are put together or translated rather than written at the place."""
+
+
+def test_every_code_is_documented_and_every_documented_code_exists() -> None:
+    """The page and the sources name the same codes."""
+    listed = {
+        code
+        for line in PAGE.read_text().splitlines()
+        if line.startswith("| `")
+        for code in re.findall(r"`([a-z-]+)`", line.split("|")[1])
+    }
+    made = {code for path in SOURCES.glob("*.py") for code in _MADE.findall(path.read_text())}
+    assert listed == made | _BUILT
