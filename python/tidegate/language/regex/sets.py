@@ -5,7 +5,6 @@ Only Unicode scalar values exist here: surrogates are in no set.
 
 from __future__ import annotations
 
-import sys
 import unicodedata
 from bisect import bisect_left, bisect_right
 from functools import cache, lru_cache
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from tidegate.language.regex.tree import Ranges
 
-LAST = sys.maxunicode
+LAST = 0x10FFFF
 ALL: Ranges = ((0, 0xD7FF), (0xE000, LAST))
 EMPTY: Ranges = ()
 
