@@ -11,13 +11,13 @@ use crate::functions;
 use crate::limits::MAX_TREE_DEPTH;
 use crate::lists::{Lists, LiteralSet};
 use crate::ops::Operator;
-use crate::predicate::specialise;
 use crate::prepare::{Prepared, Preparer, literal, prepare};
 use crate::program::{
     Bind, Call, Comprehension, Conditional, Element, Entry, Expr, Index, Macro, Member, Node,
     Operation, OptionalMap, Program, SectionKey,
 };
 use crate::record::Layout;
+use crate::specialise::specialise;
 use crate::value::Value;
 
 /// The version of the canonical form that is read.
@@ -85,7 +85,11 @@ impl Decoder<'_, '_> {
         let span = span(object)?;
         let node = self.node(object, depth)?;
         let expression = self.with_key_slot(object, Expr { span, node });
-        Ok(if self.compiler.specialises { specialise(expression) } else { expression })
+        Ok(if self.compiler.specialises {
+            specialise(expression, self.compiler.layout)
+        } else {
+            expression
+        })
     }
 
     fn node(&mut self, object: &Object, depth: usize) -> Result<Node> {
@@ -222,16 +226,22 @@ impl Decoder<'_, '_> {
             return Err(refused("a macro has one or two variables").within("variables"));
         }
         let range = self.child(object, "range", depth)?;
-        let bound = self.scope.len();
+        let depth_of_locals = self.scope.len();
         self.scope.extend(variables.iter().map(|name| (*name).to_owned()));
         let condition = match object.get("condition") {
             None | Some(Json::Null) => None,
             Some(_) => Some(self.child(object, "condition", depth)?),
         };
         let body = self.child(object, "body", depth)?;
-        self.scope.truncate(bound);
-        let has_two_variables = variables.len() == 2;
-        Ok(Comprehension { operation, has_two_variables, range, condition, body })
+        self.scope.truncate(depth_of_locals);
+        Ok(Comprehension {
+            operation,
+            has_two_variables: variables.len() == 2,
+            depth: depth_of_locals,
+            range,
+            condition,
+            body,
+        })
     }
 
     fn body(&mut self, object: &Object, variables: &[&str], depth: usize) -> Result<Expr> {

@@ -8,58 +8,62 @@
 use memchr::memmem::Finder;
 use regex::Regex;
 
+use crate::address::{Address, NetworkSet};
 use crate::error::Failure;
 use crate::evaluate::Evaluation;
+use crate::first_network::FirstNetwork;
 use crate::functions::regex::clip;
 use crate::lists::LiteralSet;
 use crate::meter::units;
 use crate::ops::Operator;
-use crate::prepare::{Prepared, finder, literal};
-use crate::program::{Call, Expr, Node, Operation};
-use crate::record::{KeySlot, Slot};
+use crate::program::Expr;
+use crate::record::{KeySlot, Record, Slot};
 use crate::value::Value;
 
 #[derive(Debug)]
 pub(crate) struct Predicate {
-    kind: Kind,
-    /// The cost of the nodes, and of scans whose length is known.
-    units: u64,
-    generic: Expr,
+    pub(crate) kind: Kind,
+    /// The cost of the nodes.
+    pub(crate) units: u64,
+    pub(crate) generic: Expr,
 }
 
 #[derive(Debug)]
-enum Kind {
-    Text { subject: Subject, test: TextTest },
-    Integer { slot: Slot, operator: Operator, literal: i64 },
+pub(crate) enum Kind {
+    Text {
+        subject: Subject,
+        test: TextTest,
+    },
+    Integer {
+        slot: Slot,
+        operator: Operator,
+        literal: i64,
+    },
+    /// `"key" in request.headers` and its like.
+    HasKey(KeySlot),
+    Address(AddressTest),
+    FirstNetwork(FirstNetworkTest),
 }
 
 /// Where the text of a test comes from.
 #[derive(Clone, Copy, Debug)]
-enum Subject {
+pub(crate) enum Subject {
     Field(Slot),
     Key(KeySlot),
 }
 
 impl Subject {
-    fn of(expression: &Expr) -> Option<Self> {
-        match &expression.node {
-            Node::Field(slot) => Some(Self::Field(*slot)),
-            Node::SectionKey(section_key) => Some(Self::Key(section_key.key)),
-            _ => None,
-        }
-    }
-
-    /// The nodes that are entered for it.
-    fn units(expression: &Expr) -> u64 {
-        match &expression.node {
-            Node::SectionKey(section_key) => section_key.entered.len() as u64,
-            _ => 1,
+    #[inline]
+    fn text<'r>(self, record: &'r Record<'_>) -> Option<&'r str> {
+        match self {
+            Self::Field(slot) => record.get(slot)?.as_str(),
+            Self::Key(key) => Some(record.key(key).unwrap_or_default()),
         }
     }
 }
 
 #[derive(Debug)]
-enum TextTest {
+pub(crate) enum TextTest {
     Equals { literal: Box<str>, is_negated: bool },
     Contains { finder: Box<Finder<'static>>, length: usize },
     StartsWith(Box<str>),
@@ -97,97 +101,108 @@ impl TextTest {
     }
 }
 
+/// A field that holds the text of an address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AddressField {
+    pub(crate) slot: Slot,
+    /// Whether the record has the address already, from `request.client_ip`.
+    pub(crate) is_client: bool,
+}
+
+impl AddressField {
+    #[inline]
+    fn address(self, text: &str, record: &Record<'_>) -> Option<Address> {
+        let known = if self.is_client { record.client_address() } else { None };
+        known.or_else(|| Address::parse(text))
+    }
+}
+
+/// Whether an address is in one of some networks that are read as one.
+#[derive(Debug)]
+pub(crate) struct AddressTest {
+    pub(crate) field: AddressField,
+    pub(crate) networks: NetworkSet,
+    /// Bytes of literals that are charged together with the text.
+    pub(crate) extra_bytes: usize,
+    /// The answer for text that is no address; None where that is an error.
+    pub(crate) otherwise: Option<bool>,
+}
+
+/// `[...].exists(c, cidr(c).containsIP(field))`: the walk ends at the first
+/// network that contains the address, and so does its cost.
+#[derive(Debug)]
+pub(crate) struct FirstNetworkTest {
+    pub(crate) field: AddressField,
+    pub(crate) networks: FirstNetwork,
+    /// Units of the walk up to and with each network, texts of addresses apart.
+    pub(crate) walks: Box<[u64]>,
+}
+
 impl Predicate {
     #[inline]
     pub(crate) fn test<'a>(&'a self, evaluation: &mut Evaluation<'a, '_>) -> Result<bool, Failure> {
-        match self.answer(evaluation) {
-            Some(answer) => Ok(answer),
-            None => evaluation.test(&self.generic),
+        if let Some((answer, units)) = self.answer(evaluation.record)
+            && evaluation.meter.try_charge(units)
+        {
+            return Ok(answer.holds());
         }
+        evaluation.test(&self.generic)
     }
 
+    /// How the answer is found and what it costs.
     #[inline]
-    fn answer(&self, evaluation: &mut Evaluation<'_, '_>) -> Option<bool> {
-        let record = evaluation.record;
-        match &self.kind {
+    fn answer<'r>(&'r self, record: &'r Record<'_>) -> Option<(Answer<'r>, u64)> {
+        let (answer, units) = match &self.kind {
             Kind::Text { subject, test } => {
-                let text = match subject {
-                    Subject::Field(slot) => record.get(*slot)?.as_str()?,
-                    Subject::Key(key) => record.key(*key).unwrap_or_default(),
-                };
-                let units = self.units.saturating_add(test.units(text.len()));
-                evaluation.meter.try_charge(units).then(|| test.holds(text))
+                let text = subject.text(record)?;
+                (Answer::Test(test, text), test.units(text.len()))
             }
             Kind::Integer { slot, operator, literal } => {
                 let Value::Int(value) = record.get(*slot)? else { return None };
-                let holds = match operator {
-                    Operator::Equal => value == literal,
-                    Operator::NotEqual => value != literal,
-                    order => order.accepts(Some(value.cmp(literal))),
-                };
-                evaluation.meter.try_charge(self.units).then_some(holds)
+                (Answer::Known(compare(*value, *operator, *literal)), 0)
             }
+            Kind::HasKey(key) => (Answer::Known(record.key(*key).is_some()), 0),
+            Kind::Address(test) => {
+                let text = record.get(test.field.slot)?.as_str()?;
+                let holds = match test.field.address(text, record) {
+                    Some(address) => test.networks.contains(address),
+                    None => test.otherwise?,
+                };
+                (Answer::Known(holds), units(text.len().saturating_add(test.extra_bytes)))
+            }
+            Kind::FirstNetwork(test) => {
+                let text = record.get(test.field.slot)?.as_str()?;
+                let found = test.networks.find(test.field.address(text, record)?);
+                let last = found.unwrap_or(test.walks.len().saturating_sub(1));
+                let visited = last.saturating_add(1) as u64;
+                let texts = visited.saturating_mul(units(text.len()));
+                (Answer::Known(found.is_some()), test.walks.get(last)?.saturating_add(texts))
+            }
+        };
+        Some((answer, self.units.saturating_add(units)))
+    }
+}
+
+/// An answer, or the test that is run only once it is paid for.
+enum Answer<'r> {
+    Known(bool),
+    Test(&'r TextTest, &'r str),
+}
+
+impl Answer<'_> {
+    #[inline]
+    fn holds(self) -> bool {
+        match self {
+            Self::Known(holds) => holds,
+            Self::Test(test, text) => test.holds(text),
         }
     }
 }
 
-/// The node as a predicate, where it has the shape of one.
-pub(crate) fn specialise(expression: Expr) -> Expr {
-    let found = match &expression.node {
-        Node::Operator(operation) => of_operation(operation),
-        Node::Call(call) => of_call(call),
-        _ => None,
-    };
-    match found {
-        Some((kind, units)) => {
-            let span = expression.span;
-            let predicate = Predicate { kind, units, generic: expression };
-            Expr { span, node: Node::Predicate(Box::new(predicate)) }
-        }
-        None => expression,
+fn compare(value: i64, operator: Operator, literal: i64) -> bool {
+    match operator {
+        Operator::Equal => value == literal,
+        Operator::NotEqual => value != literal,
+        order => order.accepts(Some(value.cmp(&literal))),
     }
-}
-
-fn of_operation(operation: &Operation) -> Option<(Kind, u64)> {
-    let [left, right] = &*operation.arguments else { return None };
-    let operator = operation.operator;
-    let units = Subject::units(left).saturating_add(2);
-    let subject = Subject::of(left)?;
-    let test = match (operator, literal(right)?) {
-        (Operator::Equal | Operator::NotEqual, Value::String(text)) => TextTest::Equals {
-            literal: Box::from(&**text),
-            is_negated: operator == Operator::NotEqual,
-        },
-        (Operator::In, Value::List(values)) => TextTest::In(LiteralSet::new(values)),
-        (
-            Operator::Equal
-            | Operator::NotEqual
-            | Operator::Less
-            | Operator::LessOrEqual
-            | Operator::Greater
-            | Operator::GreaterOrEqual,
-            Value::Int(literal),
-        ) => {
-            let Subject::Field(slot) = subject else { return None };
-            return Some((Kind::Integer { slot, operator, literal: *literal }, units));
-        }
-        _ => return None,
-    };
-    Some((Kind::Text { subject, test }, units))
-}
-
-fn of_call(call: &Call) -> Option<(Kind, u64)> {
-    let [subject, argument] = &*call.arguments else { return None };
-    let Value::String(part) = literal(argument)? else { return None };
-    let test = match (call.function.name, &call.prepared) {
-        ("contains", _) => TextTest::Contains { finder: finder(part), length: part.len() },
-        ("startsWith", _) => TextTest::StartsWith(Box::from(&**part)),
-        ("endsWith", _) => TextTest::EndsWith(Box::from(&**part)),
-        ("matches", Prepared::Patterns(patterns)) => {
-            TextTest::Matches { pattern: patterns.first()?.clone(), length: part.len() }
-        }
-        _ => return None,
-    };
-    let units = Subject::units(subject).saturating_add(2);
-    Some((Kind::Text { subject: Subject::of(subject)?, test }, units))
 }

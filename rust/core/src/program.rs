@@ -151,6 +151,8 @@ pub(crate) struct Comprehension {
     pub(crate) operation: Macro,
     /// One name (element, or key of a map) or two (index or key, and value).
     pub(crate) has_two_variables: bool,
+    /// The position of the first of them on the stack of locals.
+    pub(crate) depth: usize,
     pub(crate) range: Expr,
     pub(crate) condition: Option<Expr>,
     pub(crate) body: Expr,

@@ -1,0 +1,147 @@
+//! Which network of a list is the first to contain an address.
+
+use crate::address::{Address, Network};
+
+/// A run of addresses, as numbers, and the first network that has them.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    first: u128,
+    last: u128,
+    network: usize,
+}
+
+/// Networks as sorted disjoint segments: the walk by binary search.
+#[derive(Debug)]
+pub(crate) struct FirstNetwork {
+    v4: Box<[Segment]>,
+    v6: Box<[Segment]>,
+}
+
+impl FirstNetwork {
+    pub(crate) fn new(networks: &[Network]) -> Self {
+        let (mut v4, mut v6) = (Vec::new(), Vec::new());
+        for (network, each) in networks.iter().enumerate() {
+            let host_bits = each.address.bits().saturating_sub(each.prefix);
+            let hosts = u128::MAX.checked_shr(128_u32.saturating_sub(u32::from(host_bits)));
+            let (segments, first) = match each.masked().address {
+                Address::V4(bits) => (&mut v4, u128::from(bits)),
+                Address::V6(bits) => (&mut v6, bits),
+            };
+            segments.push(Segment { first, last: first | hosts.unwrap_or(0), network });
+        }
+        Self { v4: disjoint(v4), v6: disjoint(v6) }
+    }
+
+    /// The number of the first network that contains the address.
+    pub(crate) fn find(&self, address: Address) -> Option<usize> {
+        let (segments, bits) = match address {
+            Address::V4(bits) => (&self.v4, u128::from(bits)),
+            Address::V6(bits) => (&self.v6, bits),
+        };
+        let after = segments.partition_point(|segment| segment.first <= bits);
+        let segment = segments.get(after.checked_sub(1)?)?;
+        (bits <= segment.last).then_some(segment.network)
+    }
+}
+
+/// Cuts networks, of which any two are nested or disjoint, into segments.
+fn disjoint(mut networks: Vec<Segment>) -> Box<[Segment]> {
+    // An outer network comes before those inside it.
+    networks.sort_by(|one, other| one.first.cmp(&other.first).then(other.last.cmp(&one.last)));
+    let mut cut = Cut { segments: Vec::new(), open: Vec::new(), next: Some(0) };
+    for network in networks {
+        cut.close_before(network.first);
+        cut.emit_until(network.first.checked_sub(1));
+        cut.next = Some(network.first);
+        let outer = cut.open.last().map_or(usize::MAX, |outer| outer.network);
+        cut.open.push(Segment { network: network.network.min(outer), ..network });
+    }
+    cut.close_all();
+    cut.segments.into_boxed_slice()
+}
+
+/// A walk over addresses in order.
+struct Cut {
+    segments: Vec<Segment>,
+    /// The networks around the present place, the innermost last, each with the
+    /// first of itself and those around it.
+    open: Vec<Segment>,
+    /// The first address that is not yet in a segment; None past the last one.
+    next: Option<u128>,
+}
+
+impl Cut {
+    fn close_before(&mut self, first: u128) {
+        while self.open.last().is_some_and(|innermost| innermost.last < first) {
+            self.close();
+        }
+    }
+
+    fn close_all(&mut self) {
+        while !self.open.is_empty() {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        self.emit_until(self.open.last().map(|innermost| innermost.last));
+        self.open.pop();
+    }
+
+    /// Adds the segment that ends there, if there is any of it.
+    fn emit_until(&mut self, last: Option<u128>) {
+        let (Some(first), Some(last), Some(innermost)) = (self.next, last, self.open.last()) else {
+            return;
+        };
+        if first <= last {
+            self.segments.push(Segment { first, last, network: innermost.network });
+            self.next = last.checked_add(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn networks(texts: &[&str]) -> Vec<Network> {
+        texts.iter().map(|text| Network::parse(text).unwrap()).collect()
+    }
+
+    #[test]
+    fn the_first_in_the_list_is_found_however_networks_nest() {
+        let lists = [
+            networks(&["10.0.0.0/8", "10.1.0.0/16", "10.1.2.0/24"]),
+            networks(&["10.1.2.0/24", "10.1.0.0/16", "10.0.0.0/8"]),
+            networks(&["10.1.0.0/16", "0.0.0.0/0", "10.0.0.0/8", "10.1.2.3/32", "10.1.2.3/32"]),
+            networks(&["255.0.0.0/8", "0.0.0.0/1", "::/0", "2001:db8::/32", "ffff::/16"]),
+            networks(&["10.0.0.0/9", "10.128.0.0/9", "11.0.0.0/8"]),
+            Vec::new(),
+        ];
+        let addresses = [
+            "0.0.0.0",
+            "9.255.255.255",
+            "10.0.0.0",
+            "10.1.2.3",
+            "10.1.3.0",
+            "10.127.255.255",
+            "10.128.0.0",
+            "11.0.0.0",
+            "127.255.255.255",
+            "128.0.0.0",
+            "255.255.255.255",
+            "::",
+            "2001:db8::1",
+            "2001:db9::",
+            "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+        ];
+        for list in lists {
+            let index = FirstNetwork::new(&list);
+            for text in addresses {
+                let address = Address::parse(text).unwrap();
+                let expected = list.iter().position(|network| network.contains(address));
+                assert_eq!(index.find(address), expected, "{text} in {list:?}");
+            }
+        }
+    }
+}
