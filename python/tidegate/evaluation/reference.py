@@ -215,15 +215,16 @@ class Evaluator:
                 yield scope, self.value(node.body, scope)
 
     def _merged(self, maps: Iterable[Any]) -> Map:
-        entries: list[tuple[Any, Any]] = []
+        """One map of all entries; a repeated key ends it at once, so that it cannot pile up."""
+        entries: dict[object, tuple[Any, Any]] = {}
         for each in maps:
             if not isinstance(each, Map):
                 raise failures.no_such_overload("the body must give a map")
-            entries += each.items()
-        try:
-            return Map(entries)
-        except ValueError as error:
-            raise failures.invalid_argument("the map has a repeated key") from error
+            for key, value in each.items():
+                if map_key(key) in entries:
+                    raise failures.invalid_argument("the map has a repeated key")
+                entries[map_key(key)] = (key, value)
+        return Map(entries.values())
 
     # --- calls ----------------------------------------------------------------------------
 
