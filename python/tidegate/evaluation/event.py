@@ -195,7 +195,7 @@ def _from_python(value: Any, path: list[str], limits: Limits) -> Node:
         case bool():
             return Node("bool", value, origin=value)
         case int():
-            return Node("number", str(int(value)), origin=value)
+            return Node("number", _integer_text(value, path), origin=value)
         case float() if value - value == 0:
             return Node("number", repr(float(value)), origin=value)
         case str():
@@ -214,6 +214,13 @@ def _from_python(value: Any, path: list[str], limits: Limits) -> Node:
             return Node("object", members, origin=value)
         case _:
             return Node("other", origin=value)
+
+
+def _integer_text(number: int, path: list[str]) -> str:
+    try:
+        return str(int(number))
+    except ValueError as error:  # Python writes no integers of many thousand digits
+        raise EventError("an integer is too long", pointer(path)) from error
 
 
 def _check_size(value: Any, path: list[str], limits: Limits) -> None:

@@ -115,8 +115,9 @@ impl<'a> DictReader<'_, 'a> {
         let py = event.py();
         let members = as_dict(event)?.ok_or_else(|| Refusal::new("the event must be an object"))?;
         let mut raw = RawEvent::default();
-        if self.layout.reads_member(Member::Source) {
-            raw.set_member(Member::Source, self.text(&members, intern!(py, "source"))?);
+        raw.set_member(Member::Source, self.text(&members, intern!(py, "source"))?);
+        for name in unread_names(py) {
+            self.text(&members, name)?;
         }
         if let Some(moment) = self.member(&members, intern!(py, "observed_at"))? {
             raw.observed_at = Some(observed_at(&moment).map_err(|it| it.under("observed_at"))?);
@@ -219,16 +220,16 @@ impl<'a> DictReader<'_, 'a> {
 
     /// Keeps `fields.body`, and gives its text when it is a value like others.
     fn body(&self, value: &Bound<'_, PyAny>, raw: &mut RawEvent<'a>) -> Result<Option<&'a str>> {
-        if !is_nested(value) {
+        if as_sequence(value).is_none() && as_object(value)?.is_none() {
             let text = self.entry(value, Section::Fields)?;
             if value.is_instance_of::<PyString>() {
                 raw.body = text.map(RawBody::Text);
             }
             return Ok(text);
         }
-        // The event, `fields` and this value are three deep.
+        // The event and `fields` are around it.
         let mut values = ValueReader { reader: self, is_value: true };
-        let body = values.value(value, 3)?;
+        let body = values.value(value, 2)?;
         raw.body = (values.is_value && is_finite(&body)).then_some(RawBody::Value(body));
         Ok(None)
     }
@@ -354,9 +355,7 @@ impl<'a> ValueReader<'_, '_, 'a> {
             self.check_depth(depth)?;
             return self.list(&values, inside);
         }
-        if let Some(members) = as_dict(object)?
-            && members.keys().iter().all(|name| name.is_instance_of::<PyString>())
-        {
+        if let Some(members) = as_object(object)? {
             self.check_depth(depth)?;
             return self.map(&members, inside);
         }
@@ -477,13 +476,21 @@ fn as_dict<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDict>>>
     }
 }
 
+/// The dict of a mapping whose names are strings, as those of a JSON object are.
+fn as_object<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDict>>> {
+    let is_object =
+        |dict: &Bound<'py, PyDict>| dict.iter().all(|(name, _)| name.is_instance_of::<PyString>());
+    Ok(as_dict(value)?.filter(is_object))
+}
+
 fn as_sequence<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PySequence>> {
     let is_sequence = value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
     is_sequence.then(|| value.cast::<PySequence>().ok().cloned()).flatten()
 }
 
-fn is_nested(value: &Bound<'_, PyAny>) -> bool {
-    as_sequence(value).is_some() || value.cast::<PyMapping>().is_ok()
+/// Members of the event that no field is computed from, but that must be text.
+fn unread_names(py: Python<'_>) -> [&Bound<'_, PyString>; 3] {
+    [intern!(py, "return_url"), intern!(py, "idempotency_key"), intern!(py, "tenant_id")]
 }
 
 fn member_name(py: Python<'_>, member: Member) -> &Bound<'_, PyString> {
