@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from tidegate.policy import model, shapes
+from tidegate.policy import document, model, shapes
 from tidegate.policy.document import read_document
 
 PAGE = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text()
@@ -103,3 +104,19 @@ def test_the_example_loads() -> None:
         "our-own-people",
         "password-guessing",
     ]
+
+
+def test_every_code_is_there() -> None:
+    """The codes that the reading of documents can report, no more and no less."""
+    package = Path(document.__file__).parent
+    texts = [path.read_text() for path in package.glob("*.py") if path.name != "forms.py"]
+    constants = (
+        node.value
+        for text in texts
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    codes = {value for value in constants if re.fullmatch(r"[a-z]+(-[a-z]+)+", value)}
+    section = PAGE.split("\n## Refusals\n", 1)[1]
+    listed = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `")]
+    assert set(re.findall(r"`([^`]+)`", " ".join(listed))) == codes
