@@ -13,6 +13,8 @@ from tidegate.language.parser import parse
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture
 
+pytestmark = pytest.mark.benchmark(group="check")
+
 TEXTS = {"simple": SIMPLE.expression, "medium": MEDIUM}
 
 

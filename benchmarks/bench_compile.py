@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from tidegate.evaluation.rules import Evaluator
 
+pytestmark = pytest.mark.benchmark(group="compile")
+
 TEXTS = {"simple": SIMPLE.expression, "medium": MEDIUM}
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from tidegate.evaluation.rules import Evaluator
 
+pytestmark = pytest.mark.benchmark(group="decide")
+
 ROUNDS = 10
 REFERENCE_EVENTS = 500
 """The reference is slow on purpose; this many events tell how slow."""

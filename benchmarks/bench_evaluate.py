@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 TEXTS = {"simple": SIMPLE.expression, "medium": MEDIUM}
 
 pytestmark = [
+    pytest.mark.benchmark(group="evaluate"),
     pytest.mark.parametrize("evaluator", ["native", "reference"]),
     pytest.mark.parametrize("name", TEXTS),
 ]

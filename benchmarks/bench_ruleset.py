@@ -21,7 +21,10 @@ SIZES = (100, 1_000, 10_000)
 EVENTS = 500
 """Evenly spaced events that are matched in turn."""
 
-pytestmark = pytest.mark.parametrize("size", SIZES)
+pytestmark = [
+    pytest.mark.benchmark(group="rule set"),
+    pytest.mark.parametrize("size", SIZES),
+]
 
 
 @cache
