@@ -46,12 +46,15 @@ def true_answers(rules: Sequence[Rule], events: Sequence[Event]) -> list[frozens
 def agree(
     adapter: Adapter,
     rules: Sequence[Rule],
+    texts: Sequence[bytes],
     events: Sequence[Event],
     truth: Sequence[frozenset[str]],
     *,
     limit_seconds: float,
 ) -> Agreed:
     """Compile, compare, and leave out what the engine refuses or answers otherwise.
+
+    Every event is compared as a dict, the first in all forms.
 
     Compiling and comparing each stop at ``limit_seconds``; fewer events are compared then,
     at least one, and an engine that would compile for longer is not timed.
@@ -74,8 +77,18 @@ def agree(
         result.disagreed = sorted(different)
         taken = [rule for rule in taken if rule.rule_id not in different]
         forms = adapter.rule_set(taken)
+    if len(_forms_of_answer(forms, texts[0], events[0])) > 1:
+        result.reason = "answers otherwise from another form of an event"
+        return result
     result.forms, result.rules = forms, len(taken)
     return result
+
+
+def _forms_of_answer(forms: Forms[list[str]], text: bytes, event: Event) -> set[frozenset[str]]:
+    answers = {frozenset(forms.from_dict(event)), frozenset(forms.from_bytes(text))}
+    if forms.prepare is not None and forms.from_prepared is not None:
+        answers.add(frozenset(forms.from_prepared(forms.prepare(event))))
+    return answers
 
 
 def _compile(

@@ -62,6 +62,8 @@ class Table:
     name: str
     rules: int
     rows: list[Row]
+    events: int = 1
+    """Events there were to compare answers on."""
 
 
 def measure(
@@ -77,7 +79,7 @@ def measure(
     for size in effort.sizes:
         rules = common_rules(size)
         rows = _measure_set(adapters, rules, texts, events, effort)
-        yield Table(f"set of {len(rules):,} rules", len(rules), rows + absent)
+        yield Table(f"set of {len(rules):,} rules", len(rules), rows + absent, len(events))
 
 
 def common_rules(size: int) -> list[Rule]:
@@ -143,7 +145,7 @@ def _measure_set(
     rows: list[Row] = []
     work: dict[Cell, Work] = {}
     for adapter in adapters:
-        agreed = agree(adapter, rules, events, truth, limit_seconds=effort.limit_seconds)
+        agreed = agree(adapter, rules, texts, events, truth, limit_seconds=effort.limit_seconds)
         rows.append(_row(adapter.label, agreed))
         if agreed.forms is not None:
             work |= _work(adapter.label, agreed.forms, texts, events)

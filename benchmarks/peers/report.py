@@ -37,7 +37,7 @@ def print_table(console: Console, table: Table) -> None:
             grid.add_row(row.engine, *_cells(table, row, own))
     console.print(grid)
     for row in table.rows:
-        for line in _remarks(row):
+        for line in _remarks(row, table.events):
             console.print(f"  {row.engine}: {line}", markup=False, highlight=False)
 
 
@@ -73,8 +73,10 @@ def _short(ratio: float) -> str:
     return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"
 
 
-def _remarks(row: Row) -> list[str]:
+def _remarks(row: Row, events: int) -> list[str]:
     found = [row.reason] if row.reason else []
+    if row.nanoseconds and row.compared_events < events:
+        found.append(f"answers compared on {row.compared_events} of {events} events, for time")
     for what, rules in (("does not take", row.refused), ("answers otherwise", row.disagreed)):
         if rules:
             more = ", ..." if len(rules) > NAMED else ""
