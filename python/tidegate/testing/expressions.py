@@ -28,7 +28,7 @@ from tidegate.language.types import (
     TypeParam,
     TypeType,
 )
-from tidegate.testing import vocabulary
+from tidegate.testing import patterns, vocabulary
 from tidegate.testing.choices import happens, pick
 from tidegate.testing.vocabulary import KEY_TYPES, any_type, string_literal
 
@@ -260,6 +260,8 @@ class ExpressionGenerator:
         if kind is not STRING:
             return self._constant_list(constants)
         chosen = pick(self._choices, constants)
+        if constants is vocabulary.PATTERNS and happens(self._choices, 50):
+            chosen = patterns.pattern(self._choices)
         self.literals.setdefault(STRING, []).append(chosen)
         return string_literal(chosen)
 

@@ -8,6 +8,7 @@ something else.
 from __future__ import annotations
 
 import math
+import struct
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, Any
 
@@ -41,10 +42,11 @@ from tidegate.values import (
     Timestamp,
     TypeName,
     UInt,
+    unmapped,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from tidegate.testing.choices import Choices
 
@@ -54,7 +56,10 @@ WORDS = (
     "10.0.0.0/8", "2001:db8::/32", "a,b,,c", "q=1&r=%20", "%2e%2e%2Fetc", "%252e", "a+b", "ABC",
     "é", "ß", "ſ", "K", "\u212a", "İ", "😀", "e\u0301", "\x00", "\r\n", "\u202e", "\ufeff", "'",
     '"', "\\", "<script>", "' or 1=1--", "${7*7}", "Mozilla/5.0 (X11; Linux x86_64)", "a" * 70,
-    "ab" * 400,
+    "ab" * 400, "1e5", "+1", " 1", "0x10", "1_000", "NaN", "-inf", "9223372036854775808", "٣", "-0",
+    "True", "t", "2026-02-29T00:00:00Z", "2026-03-29T01:30:00.5+02:00", "2026-03-29t01:30:00z",
+    "1h30m", "-1.5s", "1us", "5", "YQ==", "YQ", "_-8=", "10.0.0.01", "::FFFF:c000:0207", "fe80::1%1",
+    "%s %d", "a/b//c/", "/..", "%c3%a9%ff", "a*", "\\*", "\t x\u00a0", "ǆ", "ΑΣ", "\U0010ffff",
 )  # fmt: skip
 PATTERNS = (
     "a", "^/api/", "[a-z]+", "(?i)get|post", r"\d+", "(a|b)*c", "^$", r"\w+@\w+\.com", "(?i)k",
@@ -110,8 +115,44 @@ KEY_TYPES = (STRING, INT, BOOL, UINT)
 
 
 def scalar(choices: Choices, kind: Type) -> Any:
-    """A value of a type without parameters."""
-    return pick(choices, _SCALARS[kind])
+    """A value of a type without parameters: mostly of the pool, else any at all."""
+    make = _MAKERS.get(kind)
+    return make(choices) if make and happens(choices, 15) else pick(choices, _SCALARS[kind])
+
+
+def _any_text(choices: Choices) -> str:
+    return "".join(pick(choices, _ALPHABET) for _ in range(choices.below(12)))
+
+
+def _any_int(choices: Choices) -> int:
+    width = 1 + choices.below(63)
+    return choices.below(2**width) - choices.below(2**width)
+
+
+def _any_double(choices: Choices) -> float:
+    """Any bits, or a few digits at some scale, which is where formatting is hard."""
+    if happens(choices, 50):
+        bits = b"".join(choices.below(256).to_bytes() for _ in range(8))
+        return float(struct.unpack("<d", bits)[0])
+    return float(f"{choices.below(100_000)}e{choices.below(30) - 15}")
+
+
+def _any_moment(choices: Choices) -> Timestamp:
+    seconds = choices.below(315_537_897_600) - 62_135_596_800
+    return Timestamp(seconds * _SECOND + choices.below(_SECOND))
+
+
+_ALPHABET = "abcXYZ019 /.,:;=&?%+-_*\\'\"()[]{}<>|^$#@!~`\n\t\x00éßſKİı€😀\u0301\u200d\ufeff"
+_MAKERS: Mapping[Type, Callable[[Choices], Any]] = {
+    STRING: _any_text,
+    INT: _any_int,
+    UINT: lambda choices: UInt(choices.below(2 ** (1 + choices.below(63)))),
+    DOUBLE: _any_double,
+    BYTES: lambda choices: bytes(choices.below(256) for _ in range(choices.below(9))),
+    TIMESTAMP: _any_moment,
+    DURATION: lambda choices: Duration(_any_int(choices)),
+    IP: lambda choices: unmapped(ip_address(choices.below(2**32) << (96 * choices.below(2)))),
+}
 
 
 def value(choices: Choices, kind: Type, depth: int = 2) -> Any:
