@@ -33,7 +33,7 @@ def _joining(rounds: int) -> str:
 SHAPES = {
     "nested_parentheses": lambda n: _nested("(", "true", ")", n),
     "nested_not": lambda n: "!" * n + "true",
-    "nested_ternary": lambda n: "true ? " * n + "true" + " : false" * n,
+    "nested_ternary": lambda n: "false ? true : " * n + "true",
     "member_access_chain": lambda n: "request.body" + ".a" * n + " == 1",
     "and_chain": lambda n: " && ".join(['request.method == "GET"'] * n),
     "or_chain_right_nested": lambda n: _nested('request.method == "GET" || (', "true", ")", n),

@@ -62,6 +62,16 @@ def test_published_bombs_are_survived() -> None:
     assert len(outcomes) > 50
 
 
-def test_doubling_is_stopped_by_the_cost() -> None:
-    """Growth by repeated joining runs into a bound and not into memory."""
-    assert survive(SHAPES["string_doubling_by_concat"](30), "native") == "cost_exceeded"
+def test_doubling_is_refused_beforehand() -> None:
+    """Growth by repeated joining is seen in the estimate."""
+    assert survive(SHAPES["string_doubling_by_concat"](30), "native") == "cost-over-limit"
+
+
+@pytest.mark.parametrize("evaluator", ["native", "reference"])
+def test_larger_events_than_estimated_run_into_the_budget(evaluator: str) -> None:
+    """An event larger than the estimate foresaw ends the evaluation, not the machine."""
+    text = 'request.headers.all(k, !request.headers[k].urlDecode().lower().contains("x"))'
+    program = tidegate.compile(text, evaluator=evaluator)  # type: ignore[arg-type]
+    with pytest.raises(tidegate.EvaluationError) as refusal:
+        program.evaluate({"request": {"headers": {f"h{n}": "a" * 16_000 for n in range(250)}}})
+    assert refusal.value.code == "cost_exceeded"

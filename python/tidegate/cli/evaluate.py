@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tidegate.cli.events import events_argument, read_events
-from tidegate.cli.output import console, evaluator_option, json_option, print_json
+from tidegate.cli.output import console, evaluator_option, json_option, print_json, to_json
 from tidegate.errors import EvaluationError, EventError
 from tidegate.evaluation.rules import Evaluator
 from tidegate.program import Program, compile
@@ -28,8 +28,10 @@ def evaluate(expression: str, events: str, evaluator: Evaluator, as_json: bool) 
         failed = failed or "error" in result
         if as_json:
             print_json({"line": line.number, **result})
+        elif "error" in result:
+            console.print(f"error: {result['error']}: {result['message']}", markup=False)
         else:
-            console.print(result.get("error", result.get("value")), markup=False)
+            console.print(to_json(result["value"]), markup=False)
     sys.exit(1 if failed else 0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from base64 import b64encode
 from typing import Any
 
 import attrs
@@ -11,6 +12,8 @@ import orjson
 from rich.console import Console
 
 from tidegate.errors import TidegateError
+from tidegate.functions.time import duration_text, timestamp_text
+from tidegate.values import Duration, OptionalValue, Timestamp
 
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -27,7 +30,25 @@ evaluator_option = click.option(
 
 def print_json(document: Any) -> None:
     """One JSON document and a newline on standard output."""
-    sys.stdout.write(orjson.dumps(document, default=str).decode() + "\n")
+    sys.stdout.write(to_json(document) + "\n")
+
+
+def to_json(document: Any) -> str:
+    """JSON text; values of the language that JSON lacks are written as ``string()`` would."""
+    return orjson.dumps(document, default=_beyond_json, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+def _beyond_json(value: Any) -> Any:
+    match value:
+        case Timestamp():
+            return timestamp_text(value)
+        case Duration():
+            return duration_text(value)
+        case bytes():
+            return b64encode(value).decode()
+        case OptionalValue():
+            return [value.content] if value.is_present else []
+    return str(value)
 
 
 def report_failure(error: TidegateError) -> None:

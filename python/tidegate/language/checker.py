@@ -53,7 +53,7 @@ class CheckedExpression:
 
 def check(
     text: str | ast.Node,
-    schema: Schema,
+    schema: Schema | None = None,
     *,
     expect: Type | Iterable[Type] | None = None,
     strict: bool = True,
@@ -63,7 +63,7 @@ def check(
 
     Args:
         text: the expression, or its syntax tree.
-        schema: the names it may use.
+        schema: the names it may use; ``Schema.default()`` when left out.
         expect: the type, or types, its result may have; anything by default.
         strict: without it names are resolved and macros recognised, but types
             and constants are left to the evaluation, as for unchecked CEL.
@@ -72,6 +72,7 @@ def check(
     Raises:
         ExpressionError: the text does not parse or does not check.
     """
+    schema = schema if schema is not None else Schema.default()
     if not isinstance(text, str):
         text = to_text(text)
     tree = parse(text, limits)
