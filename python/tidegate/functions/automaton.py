@@ -29,6 +29,7 @@ from tidegate.language.regex import (
     RegexNode,
     Repetition,
     parse,
+    sets,
 )
 from tidegate.limits import DEFAULT
 
@@ -194,6 +195,21 @@ _Threads: TypeAlias = list[tuple[int, _Slots]]
 """Where each thread waits and what it has noted, most preferred first."""
 
 
+_EDGE = -1
+"""The class of what lies before and behind the subject."""
+_MAX_REMEMBERED = 500_000
+"""Most places in all remembered states together: some tens of megabytes."""
+
+
+@attrs.frozen(eq=False)
+class _State:
+    """The places threads are at, and where the steps taken from there lead: by the classes
+    of the characters before and after; to None when the pattern has matched."""
+
+    places: tuple[int, ...]
+    steps: dict[tuple[int, int], _State | None]
+
+
 class Automaton:
     """A regex ready to match: built once, used for any number of subjects."""
 
@@ -202,6 +218,8 @@ class Automaton:
         accept = compiler.add(_Accept())
         self._start = compiler.build(Group(0, None, regex.root), accept)
         self._program = compiler.program
+        self._states: dict[tuple[int, ...], _State] = {}
+        self._remembered = 0
         self._unset: _Slots = (-1,) * (2 * len(regex.group_names) + 2)
         self._bounds = _class_bounds(self._program)
         self._classes = [
@@ -212,13 +230,30 @@ class Automaton:
         ]
 
     def is_match(self, subject: str) -> bool:
-        """Whether the pattern matches anywhere in ``subject``."""
-        return self._run(subject, 0, any_match=True) is not None
+        """Whether the pattern matches anywhere in ``subject``.
+
+        Here only the places count that threads are at, so the steps between them are
+        remembered: a lazy automaton of sets (as in RE2 and Rust), which is forgotten when
+        it has grown past a bound.
+        """
+        state = self._state(())
+        before = _EDGE
+        for at in range(len(subject) + 1):
+            after = self._class(subject, at)
+            if (before, after) in state.steps:
+                following = state.steps[before, after]
+            else:
+                following = self._step(state.places, subject, at, after)
+                state.steps[before, after] = following
+            if following is None:
+                return True
+            state, before = following, after
+        return False
 
     def search(self, subject: str, start: int = 0) -> Match | None:
         """The leftmost match that begins at ``start`` or after it; the text before
         ``start`` still counts for anchors and word boundaries."""
-        slots = self._run(subject, start, any_match=False)
+        slots = self._run(subject, start)
         if slots is None:
             return None
         spans = list(zip(slots[::2], slots[1::2], strict=True))
@@ -235,7 +270,31 @@ class Automaton:
             yield match
             start = last_end = match.span[1]
 
-    def _run(self, subject: str, start: int, *, any_match: bool) -> _Slots | None:
+    def _class(self, subject: str, at: int) -> int:
+        return bisect_right(self._bounds, ord(subject[at])) if at < len(subject) else _EDGE
+
+    def _state(self, places: tuple[int, ...]) -> _State:
+        if places in self._states:
+            return self._states[places]
+        self._remembered += len(places) + 1
+        if self._remembered > _MAX_REMEMBERED:
+            self._states.clear()
+            self._remembered = len(places) + 1
+        return self._states.setdefault(places, _State(places, {}))
+
+    def _step(self, places: tuple[int, ...], subject: str, at: int, after: int) -> _State | None:
+        """Where the threads get to by reading one character; None when one accepts."""
+        threads: _Threads = [(place, ()) for place in (*places, self._start)]
+        following = []
+        for place, _ in self._settle(threads, subject, at, marks=False):
+            instruction = self._program[place]
+            if not isinstance(instruction, _Read):
+                return None
+            if after in self._classes[place]:
+                following.append(instruction.then)
+        return self._state(tuple(following))
+
+    def _run(self, subject: str, start: int) -> _Slots | None:
         """Advance all threads over the subject; the slots of the preferred match."""
         best: _Slots | None = None
         threads: _Threads = []
@@ -244,22 +303,20 @@ class Automaton:
                 threads.append((self._start, self._unset))
             elif not threads:
                 return best
-            class_number = bisect_right(self._bounds, ord(subject[at])) if at < len(subject) else -1
+            following = self._class(subject, at)
             waiting, threads = self._settle(threads, subject, at), []
             for place, slots in waiting:
                 instruction = self._program[place]
                 if not isinstance(instruction, _Read):
                     best = slots
-                    if any_match:
-                        return best
                     break  # the threads behind this one are less preferred
-                if class_number in self._classes[place]:
+                if following in self._classes[place]:
                     threads.append((instruction.then, slots))
         return best
 
-    def _settle(self, threads: _Threads, subject: str, at: int) -> _Threads:
+    def _settle(self, threads: _Threads, subject: str, at: int, *, marks: bool = True) -> _Threads:
         """Let each thread go on until it would read or accept; of those that meet, the
-        most preferred stays."""
+        most preferred stays.  Without ``marks`` nobody asks where groups lie."""
         waiting: _Threads = []
         seen: set[int] = set()
         stack = threads[::-1]
@@ -274,12 +331,17 @@ class Automaton:
                 stack += [(branch, slots) for branch in reversed(instruction.then)]
             elif isinstance(instruction, _Mark):
                 slot = instruction.slot
-                stack.append((instruction.then, (*slots[:slot], at, *slots[slot + 1 :])))
+                noted = (*slots[:slot], at, *slots[slot + 1 :]) if marks else slots
+                stack.append((instruction.then, noted))
             elif not isinstance(instruction, _Require):
                 waiting.append((place, slots))
             elif _holds(instruction.position, subject, at):
                 stack.append((instruction.then, slots))
         return waiting
+
+
+_LOOKED_AT: Ranges = (*sets.NEWLINE, *sets.WORD)
+"""What positions tell apart."""
 
 
 def _holds(position: Position, subject: str, at: int) -> bool:
@@ -306,11 +368,16 @@ def _is_word(subject: str, at: int) -> bool:
 
 
 def _class_bounds(program: list[_Instruction]) -> list[int]:
-    """Where the code points divide into classes that every set treats alike."""
+    """Where the code points divide into classes that every set and position treats alike."""
     bounds: set[int] = set()
     for instruction in program:
         if isinstance(instruction, _Read):
-            bounds.update(bound for low, high in instruction.ranges for bound in (low, high + 1))
+            ranges = instruction.ranges
+        elif isinstance(instruction, _Require):
+            ranges = _LOOKED_AT
+        else:
+            continue
+        bounds.update(bound for low, high in ranges for bound in (low, high + 1))
     return sorted(bounds)
 
 

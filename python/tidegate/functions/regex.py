@@ -12,30 +12,40 @@ reading the subject once.
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tidegate.functions import failures
-from tidegate.functions.automaton import Automaton, clip
+from tidegate.functions.automaton import automaton, clip
 from tidegate.functions.bounded import BoundedText
 from tidegate.functions.registry import overload
 from tidegate.functions.text import strings_in
-from tidegate.language.regex import Regex, parse
+from tidegate.language.regex import Regex, RegexError, parse
 from tidegate.values import OptionalValue, utf8_length
 
 if TYPE_CHECKING:
-    from tidegate.functions.automaton import Span
+    from collections.abc import Iterator
+
+    from tidegate.functions.automaton import Automaton, Span
     from tidegate.values import Charge
 
 
-def _parsed(pattern: str) -> Regex:
+@contextmanager
+def _refused_patterns() -> Iterator[None]:
     try:
-        return parse(pattern)
-    except ValueError as error:
+        yield
+    except RegexError as error:
         raise failures.invalid_argument("the pattern is no regular expression") from error
 
 
+def _parsed(pattern: str) -> Regex:
+    with _refused_patterns():
+        return parse(pattern)
+
+
 def _automaton(pattern: str) -> Automaton:
-    return Automaton(_parsed(pattern))
+    with _refused_patterns():
+        return automaton(pattern)
 
 
 @overload("string.matches(string) -> bool", "matches(string, string) -> bool")
@@ -48,7 +58,7 @@ def matches(subject: str, pattern: str) -> bool:
 def matches_any(subject: str, patterns: list[Any]) -> bool:
     """``"tacocat".matchesAny(["d.g", "c.t"])``; false for an empty list."""
     automata = [_automaton(pattern) for pattern in strings_in(patterns)]
-    return any(automaton.is_match(clip(subject)) for automaton in automata)
+    return any(each.is_match(clip(subject)) for each in automata)
 
 
 def _has_group(pattern: str) -> bool:
