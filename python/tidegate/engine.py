@@ -23,6 +23,7 @@ from tidegate.policy.snapshot import restore
 
 if TYPE_CHECKING:
     from tidegate.definitions import Source
+    from tidegate.errors import EventError
     from tidegate.evaluation.rules import Evaluator
     from tidegate.policy.compiled import CompiledDefinitions
 
@@ -110,6 +111,12 @@ class Engine:
         """
         return self._backend.decide_json(body, self._at(received_at))
 
+    def decide_batch(
+        self, bodies: list[bytes], received_at: int | None = None
+    ) -> list[bytes | EventError]:
+        """As :meth:`decide_json` for each, in order; a refused event has its error in its place."""
+        return self._backend.decide_batch(bodies, self._at(received_at))
+
     def explain(self, event: Event, received_at: int | None = None) -> Explanation:
         """Why an event would now be decided as it would; nothing is remembered.
 
@@ -146,6 +153,7 @@ class _Backend(Protocol):
 
     def decide_record(self, event: Event, received_at: int, /) -> bytes: ...
     def decide_json(self, body: bytes, received_at: int, /) -> bytes: ...
+    def decide_batch(self, bodies: list[bytes], at: int, /) -> list[bytes | EventError]: ...
     def peek(self, event: Event, received_at: int, /) -> bytes: ...
     def entity_states(self, event: Event, received_at: int, /) -> bytes: ...
     def snapshot(self) -> bytes: ...

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import orjson
 import pytest
-from building import ADDRESS, START, Build, document, event, policy
+from building import ADDRESS, ONCE, START, Build, document, event, policy
 
 from tidegate.definitions import load_definitions
 from tidegate.engine import Engine
-from tidegate.errors import DefinitionsError
+from tidegate.errors import DefinitionsError, EventError
 
 WINDOW = {"duration_seconds": 60, "threshold": 400}
 
@@ -54,6 +54,28 @@ def test_any_time_of_arrival_is_a_time(build: Build, received: int) -> None:
     engine.decide(event(), received)
     (key,) = orjson.loads(engine.snapshot())["keys"]
     assert key[3] == ("0" if received < 0 else str(2**63 - 1))
+
+
+def test_a_batch_is_decided_in_order(build: Build) -> None:
+    """A refused event stands in its place and stops nothing."""
+    engine = build(
+        entities=[ADDRESS],
+        mitigations=[ONCE],
+        policies=[
+            policy(
+                {
+                    "entity": "address",
+                    "mitigation": "once",
+                    "window": {"duration_seconds": 60, "threshold": 2},
+                }
+            )
+        ],
+    )
+    body = orjson.dumps(event())
+    first, refused, second = engine.decide_batch([body, b"[]", body], START)
+    assert first == b'{"action":{"type":"allow"},"reason":"no-match"}'
+    assert isinstance(refused, EventError)
+    assert orjson.loads(second)["action"]["type"] == "block"
 
 
 def test_threads_may_share_an_engine(build: Build) -> None:

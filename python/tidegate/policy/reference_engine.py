@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from tidegate.errors import EventError
 from tidegate.policy.decide import decide
 from tidegate.policy.snapshot import restore, save, save_keys
 from tidegate.policy.state import State
@@ -47,6 +48,16 @@ class ReferenceEngine:
     def decide_json(self, body: bytes, received_at: int) -> bytes:
         """Decide, remember, and give what the caller is sent."""
         return orjson.dumps(self._decide(body, received_at).decision.to_wire())
+
+    def decide_batch(self, bodies: list[bytes], received_at: int) -> list[bytes | EventError]:
+        """As :meth:`decide_json` for each; a refused event has its error in its place."""
+        answers: list[bytes | EventError] = []
+        for body in bodies:
+            try:
+                answers.append(self.decide_json(body, received_at))
+            except EventError as error:
+                answers.append(error)
+        return answers
 
     def peek(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
         """The record that :meth:`decide_record` would give; nothing is remembered."""
