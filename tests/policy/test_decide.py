@@ -533,8 +533,8 @@ def test_a_refused_event_changes_nothing(build: Build) -> None:
     at(engine, 0)
     before = engine.snapshot()
     with pytest.raises(EventError) as caught:
-        engine.decide({"request": {"client_ip": "192.0.2.1", "path": 7}})
-    assert caught.value.pointer == "/request/path"
+        engine.decide({"request": {"client_ip": 7}})
+    assert caught.value.pointer == "/request/client_ip"
     with pytest.raises(EventError):
         engine.decide(b'{"request": ')
     assert engine.snapshot() == before
