@@ -18,6 +18,10 @@ use crate::value::Value;
 /// estimate of its size at a tenth of this; a program from elsewhere may not.
 const REGEX_BYTES: usize = 10 * 1024 * 1024;
 
+/// One of the 64 levels of groups that the checker accepts may be four of the
+/// library's: group, alternation, concatenation, repetition.
+const REGEX_NESTING: u32 = 400;
+
 #[derive(Debug)]
 pub(crate) enum Prepared {
     Nothing,
@@ -57,6 +61,7 @@ impl Preparer {
         }
         let pattern = RegexBuilder::new(text)
             .size_limit(REGEX_BYTES)
+            .nest_limit(REGEX_NESTING)
             .build()
             .map_err(|error| error.to_string())?;
         self.patterns.insert(text.to_owned(), pattern.clone());
