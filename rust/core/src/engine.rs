@@ -1,7 +1,7 @@
 //! A definition set at work: events in, decisions out, state kept. Threads share
 //! one engine.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bumpalo::Bump;
 use foldhash::fast::RandomState;
@@ -10,7 +10,7 @@ use crate::conditions::{Conditions, KnownOutcomes};
 use crate::decide::{Decision, decide, event_time};
 use crate::definitions::Definitions;
 use crate::encode::{Settings, encode};
-use crate::error::{EventError, ProgramError};
+use crate::error::EventError;
 use crate::event::{self, RawEvent};
 use crate::geo::AddressDatabases;
 use crate::limits::Limits;
@@ -84,10 +84,10 @@ struct Decided<'a, 's> {
 }
 
 /// Data that fields are computed from beside the event.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct ReferenceData {
-    pub user_agents: Option<Arc<UserAgents>>,
-    pub databases: Option<Arc<AddressDatabases>>,
+    pub user_agents: Option<&'static UserAgents>,
+    pub databases: Option<AddressDatabases>,
 }
 
 /// Definitions, what is remembered of the traffic, and scratch memory.
@@ -99,19 +99,10 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine with empty state from a bundle of definitions.
-    ///
-    /// # Errors
-    /// The bundle is not one that the compiler of this version writes.
-    pub fn new(bundle: &[u8], reference_data: ReferenceData) -> Result<Self, ProgramError> {
-        let definitions = Definitions::from_json(bundle)?;
+    /// An engine with empty state.
+    pub fn new(definitions: Definitions, reference_data: ReferenceData) -> Self {
         let state = State::new(definitions.max_keys, RandomState::default());
-        Ok(Self {
-            definitions,
-            reference_data,
-            state: Mutex::new(state),
-            scratches: Mutex::default(),
-        })
+        Self { definitions, reference_data, state: Mutex::new(state), scratches: Mutex::default() }
     }
 
     /// Decides on an event and counts it. Gives what the caller is sent, as JSON.
@@ -228,8 +219,8 @@ impl Engine {
         let event = source.read(&definitions.layout, arena, &definitions.limits)?;
         let settings = Settings {
             trusted_proxies: &definitions.trusted_proxies,
-            databases: self.reference_data.databases.as_deref(),
-            user_agents: self.reference_data.user_agents.as_deref(),
+            databases: self.reference_data.databases.as_ref(),
+            user_agents: self.reference_data.user_agents,
             limits: &definitions.limits,
         };
         let record = encode(&event, &definitions.layout, arena, settings)

@@ -54,7 +54,8 @@ fn bundle(clauses: &[Json]) -> Json {
 }
 
 fn engine(bundle: &Json) -> Engine {
-    Engine::new(bundle.to_string().as_bytes(), ReferenceData::default()).unwrap()
+    let definitions = Definitions::from_json(bundle.to_string().as_bytes()).unwrap();
+    Engine::new(definitions, ReferenceData::default())
 }
 
 fn record(engine: &Engine, event: &Json, seconds: i64) -> Json {
@@ -365,7 +366,7 @@ fn hostile_bundles_are_refused() {
         with("/policies/0/clauses/0/window/duration_seconds", json!(86_401)),
         with("/policies/0/clauses/1/window/field", Json::Null),
     ] {
-        assert!(Engine::new(text.as_bytes(), ReferenceData::default()).is_err(), "{text}");
+        assert!(Definitions::from_json(text.as_bytes()).is_err(), "{text}");
     }
 }
 

@@ -1,0 +1,169 @@
+//! The engine class: definitions, state, decisions as JSON.
+
+use bumpalo::Bump;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyInt};
+use tidegate_core::EventError;
+use tidegate_core::definitions::Definitions;
+use tidegate_core::engine::{Engine, EventSource, ReferenceData};
+use tidegate_core::event::RawEvent;
+use tidegate_core::geo::AddressDatabases;
+use tidegate_core::limits::Limits;
+use tidegate_core::record::Layout;
+
+use crate::error::{event_error, program_error, snapshot_error};
+use crate::event::{read_event, read_return_url, user_agents};
+
+/// Definitions at work. See `_native.pyi`.
+#[pyclass(frozen, name = "Engine", module = "tidegate._native")]
+pub(crate) struct PyEngine {
+    engine: Engine,
+}
+
+#[pymethods]
+impl PyEngine {
+    #[new]
+    #[pyo3(signature = (bundle, databases = Vec::new()))]
+    fn new(py: Python<'_>, bundle: &[u8], databases: Vec<Vec<u8>>) -> PyResult<Self> {
+        let definitions = py.detach(|| Definitions::from_json(bundle));
+        let definitions = definitions.map_err(|error| program_error(py, error))?;
+        let user_agents = user_agents(py, &definitions.layout)?;
+        let databases = (!databases.is_empty()).then(|| AddressDatabases::new(databases));
+        let databases =
+            databases.transpose().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let reference_data = ReferenceData { user_agents, databases };
+        Ok(Self { engine: Engine::new(definitions, reference_data) })
+    }
+
+    fn decide_record<'py>(
+        &self,
+        event: &Bound<'py, PyAny>,
+        received_at: Received,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        self.run(event, received_at, Engine::record, Engine::record)
+    }
+
+    fn decide_json<'py>(
+        &self,
+        py: Python<'py>,
+        body: &[u8],
+        received_at: Received,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let answer = py.detach(|| self.engine.answer(body, received_at.0));
+        let answer = answer.map_err(|error| event_error(py, error))?;
+        Ok(PyBytes::new(py, answer.as_bytes()))
+    }
+
+    fn decide_batch<'py>(
+        &self,
+        py: Python<'py>,
+        bodies: Vec<Bound<'py, PyBytes>>,
+        received_at: Received,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let texts: Vec<&[u8]> = bodies.iter().map(|body| body.as_bytes()).collect();
+        let answers: Vec<_> = py
+            .detach(|| texts.iter().map(|text| self.engine.answer(*text, received_at.0)).collect());
+        let answers = answers.into_iter().map(|answer| match answer {
+            Ok(answer) => Ok(PyBytes::new(py, answer.as_bytes()).into_any()),
+            Err(error) => Ok(event_error(py, error).into_value(py).into_bound(py).into_any()),
+        });
+        answers.collect()
+    }
+
+    fn peek<'py>(
+        &self,
+        event: &Bound<'py, PyAny>,
+        received_at: Received,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        self.run(event, received_at, Engine::peek, Engine::peek)
+    }
+
+    fn entity_states<'py>(
+        &self,
+        event: &Bound<'py, PyAny>,
+        received_at: Received,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        self.run(event, received_at, Engine::entity_states, Engine::entity_states)
+    }
+
+    fn snapshot<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let snapshot = py.detach(|| self.engine.snapshot());
+        PyBytes::new(py, snapshot.as_bytes())
+    }
+
+    fn restore(&self, py: Python<'_>, snapshot: &[u8]) -> PyResult<()> {
+        py.detach(|| self.engine.restore(snapshot)).map_err(|error| snapshot_error(py, &error))
+    }
+
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = py.detach(|| self.engine.stats());
+        let numbers = PyDict::new(py);
+        numbers.set_item("keys", stats.keys)?;
+        numbers.set_item("max_keys", stats.max_keys)?;
+        numbers.set_item("evictions_total", stats.evictions.total)?;
+        numbers.set_item("evictions_mitigated", stats.evictions.mitigated)?;
+        Ok(numbers)
+    }
+}
+
+impl PyEngine {
+    /// Runs an operation on JSON text without the interpreter, on any other event
+    /// with it.
+    fn run<'py>(
+        &self,
+        event: &Bound<'py, PyAny>,
+        received_at: Received,
+        on_text: impl FnOnce(&Engine, &[u8], i64) -> Result<String, EventError> + Send,
+        on_object: impl FnOnce(&Engine, &Object<'_, 'py>, i64) -> PyResult<String>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let py = event.py();
+        let json = match event.cast::<PyBytes>() {
+            Ok(text) => {
+                let text = text.as_bytes();
+                let json = py.detach(|| on_text(&self.engine, text, received_at.0));
+                json.map_err(|error| event_error(py, error))?
+            }
+            Err(_) => on_object(&self.engine, &Object(event), received_at.0)?,
+        };
+        Ok(PyBytes::new(py, json.as_bytes()))
+    }
+}
+
+/// An event in Python objects.
+struct Object<'e, 'py>(&'e Bound<'py, PyAny>);
+
+impl EventSource for Object<'_, '_> {
+    type Error = PyErr;
+
+    fn read<'a>(
+        &'a self,
+        layout: &Layout,
+        arena: &'a Bump,
+        limits: &Limits,
+    ) -> PyResult<RawEvent<'a>> {
+        let mut event = read_event(self.0, layout, arena, limits)?;
+        event.return_url = read_return_url(self.0, layout, arena, limits)?;
+        Ok(event)
+    }
+
+    fn refused(&self, error: EventError) -> PyErr {
+        event_error(self.0.py(), error)
+    }
+}
+
+/// Nanoseconds since 1970; what does not fit counts as the nearer end.
+#[derive(Clone, Copy)]
+struct Received(i64);
+
+impl<'py> FromPyObject<'_, 'py> for Received {
+    type Error = PyErr;
+
+    fn extract(time: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let time = time.cast::<PyInt>()?;
+        match time.extract() {
+            Ok(nanoseconds) => Ok(Self(nanoseconds)),
+            Err(_) => Ok(Self(if time.lt(0)? { 0 } else { i64::MAX })),
+        }
+    }
+}

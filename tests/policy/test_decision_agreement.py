@@ -1,0 +1,94 @@
+"""The two evaluators decide alike: equal records and equal state after every event."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+
+from tidegate.policy import snapshot
+from tidegate.policy.bundle import bundle
+from tidegate.policy.compile import compile_all
+from tidegate.policy.decide import decide
+from tidegate.policy.state import State
+from tidegate.testing.choices import RandomChoices
+from tidegate.testing.scenarios import arrivals, definitions
+
+if TYPE_CHECKING:
+    from tidegate.policy.compiled import CompiledDefinitions
+    from tidegate.testing.scenarios import Arrival
+
+_native = pytest.importorskip("tidegate._native")
+
+EVENTS = 60
+SCENARIOS = 150
+PEEK_EVERY = 7
+
+
+class Pair:
+    """One definition set in both evaluators."""
+
+    def __init__(self, compiled: CompiledDefinitions) -> None:
+        self.compiled = compiled
+        self.state = State(compiled.max_keys)
+        self.native = _native.Engine(bundle(compiled))
+
+    def decide(self, arrival: Arrival) -> None:
+        decided = decide(self.compiled, self.state, arrival.body, arrival.received_at)
+        expected = decided.decision.to_record()
+        event = orjson.loads(arrival.body)
+        if arrival.received_at % PEEK_EVERY == 0:
+            peeked = self.native.peek(event, arrival.received_at)
+            assert orjson.loads(peeked) == expected
+        self.state.apply(decided.changes)
+        if arrival.received_at % 2:
+            wire = self.native.decide_json(arrival.body, arrival.received_at)
+            assert orjson.loads(wire) == decided.decision.to_wire()
+        else:
+            record = self.native.decide_record(arrival.body, arrival.received_at)
+            assert orjson.loads(record) == expected
+
+    def compare_states(self) -> None:
+        native = orjson.loads(self.native.snapshot())
+        assert native == orjson.loads(snapshot.save(self.compiled, self.state))
+
+    def exchange(self) -> None:
+        """Restore each from the snapshot of the other."""
+        of_native = self.native.snapshot()
+        of_reference = snapshot.save(self.compiled, self.state)
+        self.native = _native.Engine(bundle(self.compiled))
+        self.native.restore(of_reference)
+        self.state = snapshot.restore(self.compiled, of_native)
+
+
+@pytest.mark.parametrize("seed", range(SCENARIOS))
+def test_both_evaluators_decide_and_remember_alike(seed: int) -> None:
+    """Records and snapshots are equal after every event, also past a restart in the middle."""
+    choices = RandomChoices(random.Random(seed))
+    compilation = compile_all(definitions(choices))
+    assert not [each for each in compilation.findings if each.severity == "error"]
+    pair = Pair(compilation.compiled)
+    for number, arrival in enumerate(arrivals(choices, EVENTS)):
+        if number == EVENTS // 2:
+            pair.exchange()
+        pair.decide(arrival)
+        pair.compare_states()
+
+
+@pytest.mark.parametrize("seed", range(0, SCENARIOS, 10))
+def test_both_take_a_snapshot_into_changed_definitions_alike(seed: int) -> None:
+    """What of a snapshot still has a place is the same for both."""
+    choices = RandomChoices(random.Random(seed))
+    old = Pair(compile_all(definitions(choices)).compiled)
+    for arrival in arrivals(choices, EVENTS):
+        old.decide(arrival)
+    new = Pair(compile_all(definitions(choices)).compiled)
+    saved = old.native.snapshot()
+    new.native.restore(saved)
+    new.state = snapshot.restore(new.compiled, saved)
+    new.compare_states()
+    for arrival in arrivals(choices, EVENTS):
+        new.decide(arrival)
+    new.compare_states()
