@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, final
 
+from tidegate.errors import EventError
+
 @final
 class Prepared:
     """An event encoded for one rule set, to be evaluated many times."""
@@ -53,6 +55,67 @@ class RuleSet:
         Raises:
             EventError: the event is refused.
         """
+
+@final
+class Engine:
+    """Definitions at work: decisions out, state kept between them.  Threads may share one.
+
+    ``received_at`` is in nanoseconds since 1970.  Answers are JSON: the record and the snapshot
+    of docs/decision.md.
+
+    Args:
+        bundle: the JSON of ``tidegate.policy.bundle``.
+        databases: contents of address databases.
+
+    Raises:
+        CanonicalFormError: the bundle is malformed.
+        ValueError: a database is none.
+    """
+
+    def __new__(cls, bundle: bytes, databases: list[bytes] = ...) -> Engine: ...
+    def decide_record(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
+        """Decide, remember, and give the full record.
+
+        Raises:
+            EventError: the event is refused.
+        """
+
+    def decide_json(self, body: bytes, received_at: int) -> bytes:
+        """Decide, remember, and give what the caller is sent.
+
+        Raises:
+            EventError: the event is refused.
+        """
+
+    def decide_batch(self, bodies: list[bytes], received_at: int) -> list[bytes | EventError]:
+        """As :meth:`decide_json` for each; a refused event has its error in its place."""
+
+    def peek(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
+        """The record that :meth:`decide_record` would give; nothing is remembered.
+
+        Raises:
+            EventError: the event is refused.
+        """
+
+    def entity_states(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
+        """A snapshot with only the keys of the event's entities.
+
+        Raises:
+            EventError: the event is refused.
+        """
+
+    def snapshot(self) -> bytes:
+        """The whole state."""
+
+    def restore(self, snapshot: bytes) -> None:
+        """Take over a state; a refused one changes nothing.
+
+        Raises:
+            SnapshotError: it is of another version or tenant, or malformed.
+        """
+
+    def stats(self) -> dict[str, int]:
+        """Keys held, their bound, and evictions."""
 
 def encode(
     bundle: bytes, event: Mapping[str, Any] | bytes, databases: list[bytes] = ...

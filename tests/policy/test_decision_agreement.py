@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
+from tidegate.evaluation.native import NativeEngine
 from tidegate.policy import snapshot
 from tidegate.policy.bundle import bundle
 from tidegate.policy.compile import compile_all
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from tidegate.policy.compiled import CompiledDefinitions
     from tidegate.testing.scenarios import Arrival
 
-_native = pytest.importorskip("tidegate._native")
-
 EVENTS = 60
 SCENARIOS = 150
 PEEK_EVERY = 7
@@ -33,7 +32,7 @@ class Pair:
     def __init__(self, compiled: CompiledDefinitions) -> None:
         self.compiled = compiled
         self.state = State(compiled.max_keys)
-        self.native = _native.Engine(bundle(compiled))
+        self.native = NativeEngine(bundle(compiled))
 
     def decide(self, arrival: Arrival) -> None:
         decided = decide(self.compiled, self.state, arrival.body, arrival.received_at)
@@ -42,6 +41,10 @@ class Pair:
         if arrival.received_at % PEEK_EVERY == 0:
             peeked = self.native.peek(event, arrival.received_at)
             assert orjson.loads(peeked) == expected
+            states = orjson.loads(self.native.entity_states(event, arrival.received_at))
+            assert [key[2] for key in states["keys"]] == [
+                each.block.event_count for each in decided.entities if each.block
+            ]
         self.state.apply(decided.changes)
         if arrival.received_at % 2:
             wire = self.native.decide_json(arrival.body, arrival.received_at)
@@ -58,7 +61,7 @@ class Pair:
         """Restore each from the snapshot of the other."""
         of_native = self.native.snapshot()
         of_reference = snapshot.save(self.compiled, self.state)
-        self.native = _native.Engine(bundle(self.compiled))
+        self.native = NativeEngine(bundle(self.compiled))
         self.native.restore(of_reference)
         self.state = snapshot.restore(self.compiled, of_native)
 

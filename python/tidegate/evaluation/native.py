@@ -1,4 +1,4 @@
-"""Compiled rules on the native evaluator; the only importer of the extension's ``RuleSet``."""
+"""Compiled rules and engines on the native evaluator; the only importer of the extension."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from tidegate._native import Engine as NativeEngine
 from tidegate._native import Prepared, RuleSet
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.language.ast import Span
@@ -13,6 +14,8 @@ from tidegate.values import from_wire
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+__all__ = ["NativeEngine", "NativeRules"]
 
 
 class NativeRules:

@@ -31,6 +31,7 @@ from tidegate.testing.choices import happens, pick
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tidegate.policy.model import Mode
     from tidegate.testing.choices import Choices
 
 SECOND = 1_000_000_000
@@ -73,6 +74,7 @@ _KEY_FIELDS = (
 _COUNTED = (*_KEY_FIELDS, "request.path", "fields.n")
 _ACCOUNTS = ("ann", "bob", 'a"\\\n\u0001b', "é\u2028😀", "")
 _ADDRESSES = ("10.0.0.1", "10.0.0.2", "192.0.2.7", "2001:DB8::1", "::ffff:10.0.0.1", "no address")
+_MODES: tuple[Mode, ...] = ("Monitor", "Challenge", "Block")
 _BODIES: tuple[Any, ...] = ({"k": 1, "flag": True}, {"k": "x", "flag": 1}, '{"k": 2}', "text", [1])
 
 
@@ -152,7 +154,7 @@ def _entity(choices: Choices, number: int, actions: int) -> EntityDefinition:
 
 
 def _mitigation(choices: Choices, number: int) -> Mitigation:
-    mode = pick(choices, ("Monitor", "Challenge", "Block"))
+    mode: Mode = pick(choices, _MODES)
     template = pick(choices, (None, "https://example.test/back"))
     headers = {"x-b": "2", "x-a": 'q"'}
     return Mitigation(

@@ -115,7 +115,7 @@ impl PyEngine {
         event: &Bound<'py, PyAny>,
         received_at: Received,
         on_text: impl FnOnce(&Engine, &[u8], i64) -> Result<String, EventError> + Send,
-        on_object: impl FnOnce(&Engine, &Object<'_, 'py>, i64) -> PyResult<String>,
+        on_object: impl FnOnce(&Engine, &Object<'py>, i64) -> PyResult<String>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let py = event.py();
         let json = match event.cast::<PyBytes>() {
@@ -124,16 +124,16 @@ impl PyEngine {
                 let json = py.detach(|| on_text(&self.engine, text, received_at.0));
                 json.map_err(|error| event_error(py, error))?
             }
-            Err(_) => on_object(&self.engine, &Object(event), received_at.0)?,
+            Err(_) => on_object(&self.engine, &Object(event.clone()), received_at.0)?,
         };
         Ok(PyBytes::new(py, json.as_bytes()))
     }
 }
 
 /// An event in Python objects.
-struct Object<'e, 'py>(&'e Bound<'py, PyAny>);
+struct Object<'py>(Bound<'py, PyAny>);
 
-impl EventSource for Object<'_, '_> {
+impl EventSource for Object<'_> {
     type Error = PyErr;
 
     fn read<'a>(
@@ -142,8 +142,8 @@ impl EventSource for Object<'_, '_> {
         arena: &'a Bump,
         limits: &Limits,
     ) -> PyResult<RawEvent<'a>> {
-        let mut event = read_event(self.0, layout, arena, limits)?;
-        event.return_url = read_return_url(self.0, layout, arena, limits)?;
+        let mut event = read_event(&self.0, layout, arena, limits)?;
+        event.return_url = read_return_url(&self.0, layout, arena, limits)?;
         Ok(event)
     }
 

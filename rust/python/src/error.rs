@@ -4,6 +4,7 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
+use tidegate_core::snapshot::SnapshotError;
 use tidegate_core::{EventError, Failure, ProgramError};
 
 /// A class that is looked up once.
@@ -27,6 +28,7 @@ static EVALUATION_ERROR: ImportedClass = ImportedClass::new("tidegate.errors", "
 static EVENT_ERROR: ImportedClass = ImportedClass::new("tidegate.errors", "EventError");
 static CANONICAL_FORM_ERROR: ImportedClass =
     ImportedClass::new("tidegate.errors", "CanonicalFormError");
+static SNAPSHOT_ERROR: ImportedClass = ImportedClass::new("tidegate.errors", "SnapshotError");
 static SPAN: ImportedClass = ImportedClass::new("tidegate.language.ast", "Span");
 
 /// `EvaluationError` with code, message and span.
@@ -46,6 +48,11 @@ pub(crate) fn event_error(py: Python<'_>, error: EventError) -> PyErr {
 /// `CanonicalFormError` with message and pointer.
 pub(crate) fn program_error(py: Python<'_>, error: ProgramError) -> PyErr {
     raised(|| CANONICAL_FORM_ERROR.get(py)?.call1((error.message, error.pointer)))
+}
+
+/// `SnapshotError` with its message.
+pub(crate) fn snapshot_error(py: Python<'_>, error: &SnapshotError) -> PyErr {
+    raised(|| SNAPSHOT_ERROR.get(py)?.call1((error.to_string(),)))
 }
 
 /// The set has no rule of this number.

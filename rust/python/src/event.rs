@@ -41,10 +41,25 @@ pub(crate) fn read_event<'a>(
         Ok(bytes) => event::read(bytes.as_bytes(), layout, arena, limits).map_err(Refusal::from),
         Err(_) => DictReader { layout, arena, limits }.read(event),
     };
-    read.map_err(|refusal| match refusal {
-        Refusal::Event(error) => event_error(event.py(), *error),
-        Refusal::Python(error) => error,
-    })
+    read.map_err(|refusal| refusal.raise(event.py()))
+}
+
+/// The `return_url` of an event in Python objects, which only a decision reads.
+///
+/// # Errors
+/// `EventError` when it is no string.
+pub(crate) fn read_return_url<'a>(
+    event: &Bound<'_, PyAny>,
+    layout: &Layout,
+    arena: &'a Bump,
+    limits: &Limits,
+) -> PyResult<Option<&'a str>> {
+    let reader = DictReader { layout, arena, limits };
+    let read = as_dict(event).and_then(|members| match members {
+        Some(members) => reader.text(&members, intern!(event.py(), "return_url")),
+        None => Ok(None),
+    });
+    read.map_err(|refusal| refusal.raise(event.py()))
 }
 
 /// ua-parser's data, compiled once for the process, when some program needs it.
@@ -79,6 +94,13 @@ impl Refusal {
     fn new(message: impl Into<String>) -> Self {
         let error = EventError { message: message.into(), pointer: String::new(), offset: None };
         Self::Event(Box::new(error))
+    }
+
+    fn raise(self, py: Python<'_>) -> PyErr {
+        match self {
+            Self::Event(error) => event_error(py, *error),
+            Self::Python(error) => error,
+        }
     }
 
     /// The same refusal, seen from the object or array around its place.

@@ -3,6 +3,7 @@
 mod context;
 mod convert;
 mod encode;
+mod engine;
 mod error;
 mod event;
 mod program;
@@ -11,6 +12,7 @@ use pyo3::prelude::*;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<engine::PyEngine>()?;
     module.add_class::<program::PyRuleSet>()?;
     module.add_class::<program::PyPrepared>()?;
     module.add_function(wrap_pyfunction!(encode::encode_event, module)?)
