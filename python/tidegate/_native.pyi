@@ -5,6 +5,8 @@ from typing import Any, final
 
 from tidegate.errors import EventError
 
+__all__ = ["Engine", "Prepared", "RuleSet", "encode"]
+
 @final
 class Prepared:
     """An event encoded for one rule set, to be evaluated many times."""
@@ -43,7 +45,9 @@ class RuleSet:
     def match(
         self, context: Mapping[str, Any] | bytes | Prepared, errors: bool = False
     ) -> tuple[list[str], dict[str, str]]:
-        """Ids of the programs that are true, in order; with ``errors``, id to code of those that fail.
+        """Ids of the programs that are true, in order.
+
+        With ``errors``, also id to code of those that fail.
 
         Raises:
             EventError: the event is refused.
