@@ -1,0 +1,6 @@
+"""What hosts may test their own use of Tidegate with.
+
+``strategies`` are Hypothesis strategies for schemas, expressions and events (the extra
+``tidegate[testing]``); ``agreement`` compares the two evaluators, ``conformance`` runs the
+published CEL cases, ``corpus`` reads cases kept as data.
+"""

@@ -11,7 +11,6 @@ from __future__ import annotations
 from tidegate.language.regex.errors import RegexError
 from tidegate.language.regex.parser import parse
 from tidegate.language.regex.shape import LiteralTest, Shape, shape
-from tidegate.language.regex.size import RUST_NEST_LIMIT, RUST_SIZE_LIMIT
 from tidegate.language.regex.translation import translate
 from tidegate.language.regex.tree import (
     Alternation,
@@ -28,8 +27,6 @@ from tidegate.language.regex.tree import (
 )
 
 __all__ = [
-    "RUST_NEST_LIMIT",
-    "RUST_SIZE_LIMIT",
     "Alternation",
     "Assertion",
     "Characters",

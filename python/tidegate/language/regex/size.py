@@ -5,8 +5,8 @@ the larger of its forward and reverse programs): measured over some 60,000 patte
 it is at least 0.95 of that count wherever the count passes 64 KiB, so a pattern
 accepted here compiles there with these settings of ``RegexBuilder``:
 
-- ``size_limit(RUST_SIZE_LIMIT)``: twice our limit;
-- ``nest_limit(RUST_NEST_LIMIT)``: each of our 64 levels of groups can be four of the
+- ``size_limit``: no less than twice our limit;
+- ``nest_limit``: 400, since each of our 64 levels of groups can be four of the
   crate's (group, alternation, concatenation, repetition);
 - ``dfa_size_limit``: left at the crate's 2 MiB, which bounds its cache, not acceptance.
 
@@ -32,9 +32,6 @@ from tidegate.language.regex.tree import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-RUST_SIZE_LIMIT = 4 * 1024 * 1024
-RUST_NEST_LIMIT = 400
 
 _STATE = 32
 """Bytes of one state of the crate's program."""
