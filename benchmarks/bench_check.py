@@ -20,7 +20,7 @@ TEXTS = {"simple": SIMPLE.expression, "medium": MEDIUM}
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_check_tree(benchmark: BenchmarkFixture, name: str) -> None:
-    """A tree that is already parsed."""
+    """A tree that is already parsed; it is printed too, for the text a checked expression has."""
     schema = tidegate.Schema.default()
     benchmark(tidegate.check, parse(TEXTS[name]), schema)
 
