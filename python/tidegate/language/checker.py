@@ -17,12 +17,12 @@ from tidegate.language.lint import warnings_of
 from tidegate.language.parser import parse
 from tidegate.language.printer import to_text
 from tidegate.language.references import References, references_of
+from tidegate.language.schema import Schema
 from tidegate.language.tree_checker import TreeChecker
 from tidegate.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from tidegate.language import ast, checked
-    from tidegate.language.schema import Schema
     from tidegate.language.types import Type
 
 __all__ = ["CheckedExpression", "CostEstimate", "References", "check"]
