@@ -172,7 +172,11 @@ fn read_text<'a>(reader: &mut Reader<'a>, member: Member, event: &mut RawEvent<'
     Ok(())
 }
 
+#[inline]
 fn optional_text<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a str>> {
+    if let Some(text) = reader.string_if()? {
+        return Ok(Some(text));
+    }
     if reader.kind()? == Kind::Null {
         return reader.null().map(|()| None);
     }
@@ -240,7 +244,11 @@ fn read_body<'a>(
 }
 
 /// One value of a map as text, `None` when it counts as absent.
+#[inline]
 fn read_entry<'a>(reader: &mut Reader<'a>, section: Section) -> Result<Option<&'a str>> {
+    if let Some(text) = reader.string_if()? {
+        return Ok(Some(text));
+    }
     if reader.kind()? != Kind::Array {
         return read_scalar(reader);
     }

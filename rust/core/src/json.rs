@@ -8,8 +8,8 @@
 use std::hash::{BuildHasher, Hasher};
 
 use bumpalo::Bump;
+use bumpalo::collections::Vec as ArenaVec;
 use foldhash::fast::RandomState;
-use smallvec::SmallVec;
 
 use crate::error::EventError;
 use crate::limits::Limits;
@@ -104,6 +104,8 @@ pub struct Reader<'a> {
     max_members: usize,
     max_string_bytes: usize,
     hasher: RandomState,
+    /// The names of the objects that are being read, the outermost first.
+    names: ArenaVec<'a, &'a str>,
     is_out_of_range: bool,
 }
 
@@ -131,6 +133,7 @@ impl<'a> Reader<'a> {
             max_members: limits.event_members,
             max_string_bytes: limits.event_string_bytes,
             hasher: RandomState::default(),
+            names: ArenaVec::with_capacity_in(64, arena),
             is_out_of_range: false,
         }
     }
@@ -170,6 +173,12 @@ impl<'a> Reader<'a> {
         if self.peek() != Some(b'"') {
             return Err(self.unexpected("a string"));
         }
+        self.quoted()
+    }
+
+    /// Reads the string whose quote comes next.
+    #[inline]
+    fn quoted(&mut self) -> Result<&'a str> {
         let start = self.at.wrapping_add(1);
         let end = self.specials.next(start);
         if self.byte_at(end) != Some(b'"') {
@@ -180,6 +189,12 @@ impl<'a> Reader<'a> {
             Some(text) if text.len() <= self.max_string_bytes => Ok(text),
             _ => Err(self.long_string(start)),
         }
+    }
+
+    /// Reads a string if one comes next.
+    #[inline]
+    pub fn string_if(&mut self) -> Result<Option<&'a str>> {
+        if self.peek() == Some(b'"') { self.quoted().map(Some) } else { Ok(None) }
     }
 
     /// Reads a number and gives its text.
@@ -234,23 +249,32 @@ impl<'a> Reader<'a> {
         if self.closes(b'}') {
             return Ok(());
         }
-        let mut names = Names::default();
+        let mut names = Names { filter: [0; 4], start: self.names.len() };
         loop {
             let start = self.at;
             let name = self.member_name()?;
-            if !names.add(name, &self.hasher) {
-                return Err(duplicate(name, start));
-            }
-            if names.len() > self.max_members {
-                return Err(self.many("members in an object", start));
-            }
+            self.add_name(&mut names, name, start)?;
             if let Err(fault) = member(self, name) {
                 return Err(fault.under(name));
             }
             if self.ends(b'}')? {
+                self.names.truncate(names.start);
                 return Ok(());
             }
         }
+    }
+
+    #[inline]
+    fn add_name(&mut self, names: &mut Names, name: &'a str, offset: usize) -> Result<()> {
+        let others = self.names.get(names.start..).unwrap_or_default();
+        if names.is_repeated(name, others, &self.hasher) {
+            return Err(duplicate(name, offset));
+        }
+        if others.len() >= self.max_members {
+            return Err(self.many("members in an object", offset));
+        }
+        self.names.push(name);
+        Ok(())
     }
 
     /// Reads an array; `element` is called with each index and reads the element.
@@ -329,7 +353,7 @@ impl<'a> Reader<'a> {
         if self.peek() != Some(b'"') {
             return Err(self.unexpected("a member name"));
         }
-        let name = self.string()?;
+        let name = self.quoted()?;
         if self.peek() != Some(b':') {
             return Err(self.unexpected("`:`"));
         }
@@ -561,38 +585,66 @@ fn duplicate(name: &str, offset: usize) -> Box<Fault> {
     Fault::new(FaultKind::Text, format!("duplicate member `{}`", name.escape_debug()), offset)
 }
 
-/// The names of one object so far, to find repeated ones.
+/// Up to this many names of an object are told apart by a few of their bytes.
+const FEW_NAMES: usize = 24;
+
+/// The names of one object so far, to find repeated ones: those of the reader's
+/// stack from `start`.
 ///
-/// A filter of 256 bits tells most new names at once; behind it stands a walk. The
-/// bit is a hash with a secret seed only once an object has many names: few are no
-/// danger, however alike someone makes them.
-#[derive(Default)]
-struct Names<'a> {
+/// A filter of 256 bits tells most new names at once; behind it stands a walk. In an
+/// object of many names the bit is a hash with a secret seed, so that no choice of
+/// names is slow; few names are no danger, however alike someone makes them.
+struct Names {
     filter: [u64; 4],
-    names: SmallVec<[&'a str; 24]>,
+    start: usize,
 }
 
-impl<'a> Names<'a> {
-    fn len(&self) -> usize {
-        self.names.len()
+impl Names {
+    /// Whether a name is among the others, which it joins.
+    #[inline]
+    fn is_repeated(&mut self, name: &str, others: &[&str], hasher: &RandomState) -> bool {
+        let bit = if others.len() < FEW_NAMES {
+            sketch(name.as_bytes())
+        } else {
+            if others.len() == FEW_NAMES {
+                self.filter = [0; 4];
+                for other in others {
+                    self.mark(keyed_hash(other, hasher));
+                }
+            }
+            keyed_hash(name, hasher)
+        };
+        self.mark(bit) && others.contains(&name)
     }
 
-    /// Adds a name; false when it was there.
+    /// Sets a bit of the filter and tells whether it was set.
     #[inline]
-    fn add(&mut self, name: &'a str, hasher: &RandomState) -> bool {
-        let mut state = hasher.build_hasher();
-        state.write(name.as_bytes());
-        let [word, bit, ..] = state.finish().to_le_bytes();
-        if let Some(word) = self.filter.get_mut(usize::from(word & 3)) {
-            let mask = 1u64 << (bit & 63);
-            if *word & mask != 0 && self.names.contains(&name) {
-                return false;
-            }
-            *word |= mask;
-        }
-        self.names.push(name);
-        true
+    fn mark(&mut self, bit: u8) -> bool {
+        let Some(word) = self.filter.get_mut(usize::from(bit >> 6)) else {
+            return true;
+        };
+        let mask = 1u64 << (bit & 63);
+        let was_set = *word & mask != 0;
+        *word |= mask;
+        was_set
     }
+}
+
+/// A number that differs for most names that differ.
+#[inline]
+pub(crate) fn sketch(name: &[u8]) -> u8 {
+    let first = name.first().copied().unwrap_or_default();
+    let last = name.last().copied().unwrap_or_default();
+    let [length, ..] = name.len().to_le_bytes();
+    length.wrapping_mul(37) ^ first.wrapping_mul(5) ^ last.wrapping_mul(11)
+}
+
+#[inline]
+fn keyed_hash(name: &str, hasher: &RandomState) -> u8 {
+    let mut state = hasher.build_hasher();
+    state.write(name.as_bytes());
+    let [bit, ..] = state.finish().to_le_bytes();
+    bit
 }
 
 #[cfg(test)]

@@ -68,15 +68,11 @@ pub fn canonical_path<'a>(path: &'a str, arena: &'a Bump) -> &'a str {
 
 /// Whether nothing can need a change; some canonical paths are not recognised.
 fn is_canonical(path: &str) -> bool {
-    let mut previous = b'/';
-    for (index, &byte) in path.as_bytes().iter().enumerate() {
-        let is_doubtful = previous == b'/' && (byte == b'.' || (byte == b'/' && index > 0));
-        if byte == b'%' || is_doubtful {
-            return false;
-        }
-        previous = byte;
-    }
-    true
+    let bytes = path.as_bytes();
+    let is_plain = |slash: usize| !matches!(bytes.get(slash.wrapping_add(1)), Some(b'/' | b'.'));
+    bytes.first() != Some(&b'.')
+        && memchr::memchr(b'%', bytes).is_none()
+        && memchr::memchr_iter(b'/', bytes).all(is_plain)
 }
 
 /// The segments of a path: what stands between slashes after the first one.

@@ -11,6 +11,7 @@ use foldhash::fast::RandomState;
 
 use crate::address::Address;
 use crate::field::{Field, Member, Section};
+use crate::json::sketch;
 use crate::value::Value;
 use crate::variable::VariableType;
 
@@ -56,7 +57,7 @@ pub struct Layout {
     declared: Table<Source>,
     numbers: Table<Slot>,
     slots: Vec<(String, Source)>,
-    keys: [Table<KeySlot>; Section::COUNT],
+    keys: [KeyTable; Section::COUNT],
     key_count: u32,
     sections: [bool; Section::COUNT],
     members: [bool; Member::COUNT],
@@ -111,11 +112,11 @@ impl Layout {
         };
         let keys = self.keys.get_mut(section.index())?;
         if let Some(slot) = keys.get(key) {
-            return Some(*slot);
+            return Some(slot);
         }
         let slot = KeySlot(self.key_count);
         self.key_count = self.key_count.checked_add(1)?;
-        keys.insert(key.to_owned(), slot);
+        keys.insert(key, slot);
         self.note(&Source::Field(Field::Section(section)));
         Some(slot)
     }
@@ -150,12 +151,12 @@ impl Layout {
     /// The slot of a key that some program reads of a section.
     #[inline]
     pub fn find_key(&self, section: Section, key: &str) -> Option<KeySlot> {
-        self.keys.get(section.index())?.get(key).copied()
+        self.keys.get(section.index())?.get(key)
     }
 
     /// Whether some program reads a key of the section by literal.
     pub fn reads_keys(&self, section: Section) -> bool {
-        self.keys.get(section.index()).is_some_and(|keys| !keys.is_empty())
+        self.keys.get(section.index()).is_some_and(|keys| !keys.slots.is_empty())
     }
 
     /// Whether some program reads the section: whole, by a literal key, or through a
@@ -203,6 +204,36 @@ impl Layout {
 
     pub fn slot_count(&self) -> usize {
         self.slots.len()
+    }
+}
+
+/// Longest bucket that is walked; a longer one is looked up by hash.
+const WALKED_KEYS: usize = 4;
+
+/// The keys of one section, in buckets by a sketch of the key: with the few keys that
+/// rules read, a name of an event is found or missed without a hash.
+#[derive(Clone, Debug, Default)]
+struct KeyTable {
+    slots: Table<KeySlot>,
+    buckets: Vec<Vec<(Box<str>, KeySlot)>>,
+}
+
+impl KeyTable {
+    #[inline]
+    fn get(&self, key: &str) -> Option<KeySlot> {
+        let bucket = self.buckets.get(usize::from(sketch(key.as_bytes())))?;
+        if bucket.len() > WALKED_KEYS {
+            return self.slots.get(key).copied();
+        }
+        bucket.iter().find(|(each, _)| **each == *key).map(|(_, slot)| *slot)
+    }
+
+    fn insert(&mut self, key: &str, slot: KeySlot) {
+        self.buckets.resize_with(256, Vec::new);
+        if let Some(bucket) = self.buckets.get_mut(usize::from(sketch(key.as_bytes()))) {
+            bucket.push((key.into(), slot));
+        }
+        self.slots.insert(key.to_owned(), slot);
     }
 }
 
@@ -314,6 +345,19 @@ mod tests {
         assert_ne!(layout.key_slot("request.headers", "accept"), Some(host));
         assert_eq!(layout.key_slot("request.path", "host"), None);
         assert_eq!(layout.key_slot("x", "host"), None);
+    }
+
+    #[test]
+    fn every_key_of_many_is_found_and_no_other() {
+        let mut layout = layout();
+        let keys: Vec<String> = (0..3_000).map(|number| format!("x-{number}")).collect();
+        let slots: Vec<_> =
+            keys.iter().map(|key| layout.key_slot("request.headers", key).unwrap()).collect();
+        for (key, slot) in keys.iter().zip(slots) {
+            assert_eq!(layout.find_key(Section::Headers, key), Some(slot));
+            assert_eq!(layout.find_key(Section::Cookies, key), None);
+            assert_eq!(layout.find_key(Section::Headers, &format!("{key}-")), None);
+        }
     }
 
     #[test]
