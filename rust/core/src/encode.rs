@@ -68,6 +68,7 @@ pub fn encode<'a>(
         }
     }
     record.set_client_address(encoder.known_client_address());
+    record.lower(layout, arena);
     Ok(record)
 }
 

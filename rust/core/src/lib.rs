@@ -50,6 +50,7 @@ pub mod prepared;
 pub mod program;
 pub mod record;
 pub mod ruleset;
+mod search;
 pub mod slab;
 pub mod snapshot;
 mod specialise;

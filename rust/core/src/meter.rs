@@ -60,6 +60,11 @@ impl Meter {
         is_allowed
     }
 
+    /// The units left to spend.
+    pub(crate) const fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.spent)
+    }
+
     /// Ends the evaluation: all is spent, and one unit more.
     #[cold]
     pub(crate) fn exceed(&mut self) -> ErrorCode {

@@ -50,6 +50,14 @@ impl Operator {
         })
     }
 
+    pub(crate) const fn is_order(self) -> bool {
+        matches!(self, Self::Less | Self::LessOrEqual | Self::Greater | Self::GreaterOrEqual)
+    }
+
+    pub(crate) const fn is_comparison(self) -> bool {
+        matches!(self, Self::Equal | Self::NotEqual) || self.is_order()
+    }
+
     /// What an order between two operands says, for the four that compare.
     pub(crate) const fn accepts(self, order: Option<Ordering>) -> bool {
         match self {

@@ -5,27 +5,29 @@
 //! and of the kind, and the budget suffices. Otherwise the nodes it stands for
 //! are run, so that errors, their places and their cost need no second telling.
 
-use memchr::memmem::Finder;
 use regex::Regex;
 
 use crate::address::{Address, NetworkSet};
 use crate::error::Failure;
 use crate::evaluate::Evaluation;
 use crate::first_network::FirstNetwork;
+use crate::functions::conversions::read_double;
 use crate::functions::regex::clip;
 use crate::lists::LiteralSet;
 use crate::meter::units;
 use crate::ops::Operator;
 use crate::program::Expr;
-use crate::record::{KeySlot, Record, Slot};
-use crate::value::Value;
+use crate::record::{KeySlot, LoweredSlot, Record, Slot, TextSlot};
+use crate::search::{Literal, Part};
+use crate::value::{TotalMap, Value};
 
 #[derive(Debug)]
 pub(crate) struct Predicate {
     pub(crate) kind: Kind,
     /// The cost of the nodes.
     pub(crate) units: u64,
-    pub(crate) generic: Expr,
+    /// What it stands for; apart, since it is seldom needed.
+    pub(crate) generic: Box<Expr>,
 }
 
 #[derive(Debug)]
@@ -33,6 +35,12 @@ pub(crate) enum Kind {
     Text {
         subject: Subject,
         test: TextTest,
+    },
+    AnyEntry(EntryTest),
+    Number {
+        text: KeySlot,
+        operator: Operator,
+        literal: f64,
     },
     Integer {
         slot: Slot,
@@ -45,31 +53,38 @@ pub(crate) enum Kind {
     FirstNetwork(FirstNetworkTest),
 }
 
-/// Where the text of a test comes from.
+/// The text of a test: one of the event, as it is or in lower case.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Subject {
-    Field(Slot),
-    Key(KeySlot),
+pub(crate) struct Subject {
+    pub(crate) text: TextSlot,
+    pub(crate) lowered: Option<LoweredSlot>,
 }
 
 impl Subject {
     #[inline]
     fn text<'r>(self, record: &'r Record<'_>) -> Option<&'r str> {
-        match self {
-            Self::Field(slot) => record.get(slot)?.as_str(),
-            Self::Key(key) => Some(record.key(key).unwrap_or_default()),
+        match self.lowered {
+            Some(lowered) => record.lowered(lowered),
+            None => record.text(self.text),
         }
+    }
+
+    /// What making the text charges: the text going in and coming out.
+    #[inline]
+    fn units(self, length: usize) -> u64 {
+        if self.lowered.is_some() { units(length).saturating_mul(2) } else { 0 }
     }
 }
 
 #[derive(Debug)]
 pub(crate) enum TextTest {
-    Equals { literal: Box<str>, is_negated: bool },
-    Contains { finder: Box<Finder<'static>>, length: usize },
-    StartsWith(Box<str>),
-    EndsWith(Box<str>),
+    Equals(Literal),
+    Differs(Literal),
+    Contains(Part),
+    StartsWith(Literal),
+    EndsWith(Literal),
     Matches { pattern: Regex, length: usize },
-    In(LiteralSet),
+    In(Box<LiteralSet>),
 }
 
 impl TextTest {
@@ -77,13 +92,12 @@ impl TextTest {
     #[inline]
     fn units(&self, length: usize) -> u64 {
         match self {
-            Self::Equals { literal, .. } => units(length.min(literal.len())),
-            Self::Contains { length: other, .. } | Self::Matches { length: other, .. } => {
-                units(length.saturating_add(*other))
-            }
+            Self::Equals(literal) | Self::Differs(literal) => units(length.min(literal.len())),
+            Self::Contains(part) => units(length.saturating_add(part.len())),
             Self::StartsWith(part) | Self::EndsWith(part) => {
                 units(length.saturating_add(part.len()))
             }
+            Self::Matches { length: other, .. } => units(length.saturating_add(*other)),
             Self::In(_) => 1,
         }
     }
@@ -91,13 +105,45 @@ impl TextTest {
     #[inline]
     fn holds(&self, text: &str) -> bool {
         match self {
-            Self::Equals { literal, is_negated } => (text == &**literal) != *is_negated,
-            Self::Contains { finder, .. } => finder.find(text.as_bytes()).is_some(),
-            Self::StartsWith(prefix) => text.starts_with(&**prefix),
-            Self::EndsWith(suffix) => text.ends_with(&**suffix),
+            Self::Equals(literal) => text.as_bytes() == &**literal,
+            Self::Differs(literal) => text.as_bytes() != &**literal,
+            Self::Contains(part) => part.is_in(text),
+            Self::StartsWith(prefix) => text.as_bytes().starts_with(prefix),
+            Self::EndsWith(suffix) => text.as_bytes().ends_with(suffix),
             Self::Matches { pattern, .. } => pattern.is_match(clip(text)),
             Self::In(members) => members.has_text(text),
         }
+    }
+}
+
+/// `map.exists(k, map[k].contains("..."))` and its like, for a map of the event.
+#[derive(Debug)]
+pub(crate) struct EntryTest {
+    pub(crate) map: Slot,
+    pub(crate) test: TextTest,
+    /// The cost of the nodes for each entry.
+    pub(crate) units: u64,
+}
+
+impl EntryTest {
+    /// Whether the test holds for an entry, and the units up to there; None
+    /// when there are not so many left.
+    fn answer(&self, record: &Record<'_>, left: u64) -> Option<(bool, u64)> {
+        let Value::TotalMap(TotalMap::Borrowed(entries)) = record.get(self.map)? else {
+            return None;
+        };
+        let mut spent = 0_u64;
+        for (_, text) in *entries {
+            let units = self.units.saturating_add(self.test.units(text.len()));
+            spent = spent.saturating_add(units);
+            if spent > left {
+                return None;
+            }
+            if self.test.holds(text) {
+                return Some((true, spent));
+            }
+        }
+        Some((false, spent))
     }
 }
 
@@ -141,7 +187,7 @@ pub(crate) struct FirstNetworkTest {
 impl Predicate {
     #[inline]
     pub(crate) fn test<'a>(&'a self, evaluation: &mut Evaluation<'a, '_>) -> Result<bool, Failure> {
-        if let Some((answer, units)) = self.answer(evaluation.record)
+        if let Some((answer, units)) = self.answer(evaluation.record, evaluation.meter.left())
             && evaluation.meter.try_charge(units)
         {
             return Ok(answer.holds());
@@ -151,11 +197,21 @@ impl Predicate {
 
     /// How the answer is found and what it costs.
     #[inline]
-    fn answer<'r>(&'r self, record: &'r Record<'_>) -> Option<(Answer<'r>, u64)> {
+    fn answer<'r>(&'r self, record: &'r Record<'_>, left: u64) -> Option<(Answer<'r>, u64)> {
         let (answer, units) = match &self.kind {
             Kind::Text { subject, test } => {
                 let text = subject.text(record)?;
-                (Answer::Test(test, text), test.units(text.len()))
+                let units = test.units(text.len()).saturating_add(subject.units(text.len()));
+                (Answer::Test(test, text), units)
+            }
+            Kind::AnyEntry(test) => {
+                let (holds, units) = test.answer(record, left)?;
+                (Answer::Known(holds), units)
+            }
+            Kind::Number { text, operator, literal } => {
+                let text = record.key(*text)?;
+                let order = read_double(text).ok()?.partial_cmp(literal);
+                (Answer::Known(operator.accepts(order)), units(text.len()))
             }
             Kind::Integer { slot, operator, literal } => {
                 let Value::Int(value) = record.get(*slot)? else { return None };

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use aho_corasick::AhoCorasick;
 use foldhash::fast::RandomState;
 use jiff::tz::TimeZone;
-use memchr::memmem::{self, Finder};
 use regex::{Regex, RegexBuilder};
 
 use crate::address::{Address, Network, NetworkSet};
 use crate::functions::time::find_zone;
 use crate::lists::{ListIndex, Lists};
 use crate::program::{Expr, Node};
+use crate::search::Part;
 use crate::value::Value;
 
 /// A bound on what one pattern may take when compiled. The checker bounds the
@@ -26,7 +26,7 @@ const REGEX_NESTING: u32 = 400;
 pub(crate) enum Prepared {
     Nothing,
     /// The text that is searched for.
-    Part(Box<Finder<'static>>),
+    Part(Part),
     /// Many texts that are searched for together.
     Parts(AhoCorasick),
     Like(LikePattern),
@@ -74,7 +74,7 @@ impl Preparer {
 pub(crate) fn prepare(function: &str, arguments: &[Expr], lists: &Lists) -> Prepared {
     let constants: Vec<Option<&Value<'static>>> = arguments.iter().map(literal).collect();
     let prepared = match (function, constants.as_slice()) {
-        ("contains", [_, Some(Value::String(part))]) => Some(Prepared::Part(finder(part))),
+        ("contains", [_, Some(Value::String(part))]) => Some(Prepared::Part(Part::new(part))),
         ("containsAny", [_, Some(Value::List(parts))]) => {
             texts(parts).and_then(|parts| AhoCorasick::new(parts).ok()).map(Prepared::Parts)
         }
@@ -99,13 +99,8 @@ pub(crate) fn prepare(function: &str, arguments: &[Expr], lists: &Lists) -> Prep
     prepared.unwrap_or(Prepared::Nothing)
 }
 
-/// A search for a text that outlives the text.
-pub(crate) fn finder(part: &str) -> Box<Finder<'static>> {
-    Box::new(memmem::Finder::new(part.as_bytes()).into_owned())
-}
-
 /// The value of a literal node.
-pub(crate) const fn literal(expression: &Expr) -> Option<&Value<'static>> {
+pub(crate) fn literal(expression: &Expr) -> Option<&Value<'static>> {
     match &expression.node {
         Node::Literal(value) => Some(value),
         _ => None,

@@ -9,6 +9,7 @@ use crate::value::Value;
 struct Stored {
     values: Vec<(Slot, Value<'static>)>,
     keys: Vec<(KeySlot, Box<str>)>,
+    lowered: Vec<Option<Box<str>>>,
 }
 
 self_cell!(
@@ -30,6 +31,7 @@ impl PreparedRecord {
         let stored = Stored {
             values: layout.fields().filter_map(|(slot, _, _)| value(slot)).collect(),
             keys: original.keys().map(|(slot, text)| (slot, text.into())).collect(),
+            lowered: original.lowered_texts().map(|text| text.map(Box::from)).collect(),
         };
         Self(Cell::new(stored, |stored| {
             let mut record = Record::empty(layout);
@@ -39,6 +41,7 @@ impl PreparedRecord {
             for (slot, text) in &stored.keys {
                 record.set_key(*slot, text);
             }
+            record.set_lowered(stored.lowered.iter().map(Option::as_deref));
             record.set_client_address(original.client_address());
             record
         }))

@@ -58,7 +58,7 @@ pub(crate) struct Expr {
 /// of them at the same cost: `SectionKey` and `Predicate`.
 #[derive(Debug)]
 pub(crate) enum Node {
-    Literal(Value<'static>),
+    Literal(Box<Value<'static>>),
     Field(Slot),
     HasField(Slot),
     /// A field that no schema of the bundle declares: every event lacks it.

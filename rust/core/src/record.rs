@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use bumpalo::Bump;
 use foldhash::fast::RandomState;
 
 use crate::address::Address;
@@ -24,6 +25,17 @@ pub struct Slot(u32);
 /// The number of a literal key of one of the event's maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeySlot(u32);
+
+/// A text of the event that programs read: a field's, or that under a literal key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TextSlot {
+    Field(Slot),
+    Key(KeySlot),
+}
+
+/// The number of a text that programs read in ASCII lower case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LoweredSlot(u32);
 
 /// Where the value of a slot comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +71,7 @@ pub struct Layout {
     slots: Vec<(String, Source)>,
     keys: [KeyTable; Section::COUNT],
     key_count: u32,
+    lowered: Vec<TextSlot>,
     sections: [bool; Section::COUNT],
     members: [bool; Member::COUNT],
     reads_user_agent_data: bool,
@@ -119,6 +132,17 @@ impl Layout {
         keys.insert(key, slot);
         self.note(&Source::Field(Field::Section(section)));
         Some(slot)
+    }
+
+    /// The slot of a text in lower case, which is then made once an event however
+    /// many rules read it; numbered when it is new.
+    pub fn lowered_slot(&mut self, text: TextSlot) -> Option<LoweredSlot> {
+        let known = self.lowered.iter().position(|each| *each == text);
+        let number = known.unwrap_or(self.lowered.len());
+        if known.is_none() {
+            self.lowered.push(text);
+        }
+        u32::try_from(number).ok().map(LoweredSlot)
     }
 
     /// Notes what the encoder needs for a source, so that it can skip the rest.
@@ -242,6 +266,7 @@ impl KeyTable {
 pub struct Record<'a> {
     values: Vec<Option<Value<'a>>>,
     keys: Vec<Option<&'a str>>,
+    lowered: Vec<Option<&'a str>>,
     client_address: Option<Address>,
 }
 
@@ -251,6 +276,7 @@ impl<'a> Record<'a> {
         Self {
             values: vec![None; layout.slots.len()],
             keys: vec![None; usize::try_from(layout.key_count).unwrap_or(0)],
+            lowered: vec![None; layout.lowered.len()],
             client_address: None,
         }
     }
@@ -264,6 +290,46 @@ impl<'a> Record<'a> {
     #[inline]
     pub fn key(&self, slot: KeySlot) -> Option<&'a str> {
         self.keys.get(slot.0 as usize).copied().flatten()
+    }
+
+    /// The text of a field that is a string, or under a literal key.
+    #[inline]
+    pub fn text(&self, slot: TextSlot) -> Option<&str> {
+        match slot {
+            TextSlot::Field(slot) => self.get(slot)?.as_str(),
+            TextSlot::Key(key) => Some(self.key(key).unwrap_or_default()),
+        }
+    }
+
+    /// A text in ASCII lower case, `None` where [`Record::lower`] found none.
+    #[inline]
+    pub fn lowered(&self, slot: LoweredSlot) -> Option<&'a str> {
+        self.lowered.get(slot.0 as usize).copied().flatten()
+    }
+
+    /// Makes the texts in lower case that the layout has slots for.
+    pub fn lower(&mut self, layout: &Layout, arena: &'a Bump) {
+        for number in 0..layout.lowered.len() {
+            let text = layout.lowered.get(number).and_then(|slot| self.text(*slot));
+            let lowered = text.map(|text| {
+                let lowered = arena.alloc_str(text);
+                lowered.make_ascii_lowercase();
+                &*lowered
+            });
+            if let Some(place) = self.lowered.get_mut(number) {
+                *place = lowered;
+            }
+        }
+    }
+
+    /// Takes over the texts in lower case, in the order of their slots.
+    pub(crate) fn set_lowered(&mut self, texts: impl Iterator<Item = Option<&'a str>>) {
+        self.lowered = texts.collect();
+    }
+
+    /// The texts in lower case, in the order of their slots.
+    pub(crate) fn lowered_texts(&self) -> impl Iterator<Item = Option<&'a str>> {
+        self.lowered.iter().copied()
     }
 
     /// The literal keys that the event has, with their values.
@@ -367,6 +433,24 @@ mod tests {
         assert_eq!(source_of("actions.login", "bool"), Ok(Source::Decision));
         assert_eq!(source_of("source", "int"), Ok(Source::Variable(VariableType::Int)));
         assert!(source_of("y", "list(").is_err());
+    }
+
+    #[test]
+    fn texts_are_lowered_once_for_all_who_ask() {
+        let mut layout = layout();
+        let path = TextSlot::Field(layout.slot("request.path").unwrap());
+        let host = TextSlot::Key(layout.key_slot("request.headers", "host").unwrap());
+        let (path, host) = (layout.lowered_slot(path), layout.lowered_slot(host));
+        let path_slot = layout.slot("request.path").unwrap();
+        assert_eq!(layout.lowered_slot(TextSlot::Field(path_slot)), path);
+        let arena = Bump::new();
+        let mut record = Record::empty(&layout);
+        record.lower(&layout, &arena);
+        assert_eq!(record.lowered(path.unwrap()), None);
+        assert_eq!(record.lowered(host.unwrap()), Some(""));
+        record.set(path_slot, Some(Value::String(Text::Borrowed("/ÄB"))));
+        record.lower(&layout, &arena);
+        assert_eq!(record.lowered(path.unwrap()), Some("/Äb"));
     }
 
     #[test]

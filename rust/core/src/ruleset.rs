@@ -169,3 +169,30 @@ fn depth(text: &[u8]) -> usize {
     }
     deepest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depth_is_counted_outside_strings() {
+        assert_eq!(depth(br#"{"a": "[[[\"[", "b": [1, [2]]}"#), 3);
+    }
+
+    #[test]
+    fn json_that_nests_without_end_is_refused() {
+        for text in ["[".repeat(100_000), "[".repeat(100_000) + &"]".repeat(100_000)] {
+            assert_eq!(parse_json(text.as_bytes()).unwrap_err().message, "the JSON nests too deep");
+        }
+        let deep = "[".repeat(MAX_JSON_DEPTH) + &"]".repeat(MAX_JSON_DEPTH);
+        assert!(parse_json(deep.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn a_bundle_needs_its_programs() {
+        assert_eq!(RuleSet::from_json(b"{}").unwrap_err().pointer, "/programs");
+        assert!(RuleSet::from_json(b"").unwrap_err().message.starts_with("not JSON"));
+        let list = br#"{"lists": {"bad": {"kind": "ip", "entries": ["x"]}}, "programs": []}"#;
+        assert_eq!(RuleSet::from_json(list).unwrap_err().pointer, "/lists/bad");
+    }
+}

@@ -7,11 +7,12 @@ use crate::lists::LiteralSet;
 use crate::meter::units;
 use crate::ops::Operator;
 use crate::predicate::{
-    AddressField, AddressTest, FirstNetworkTest, Kind, Predicate, Subject, TextTest,
+    AddressField, AddressTest, EntryTest, FirstNetworkTest, Kind, Predicate, Subject, TextTest,
 };
-use crate::prepare::{Prepared, finder, literal};
+use crate::prepare::{Prepared, literal};
 use crate::program::{Call, Comprehension, Expr, Macro, Node, Operation};
-use crate::record::{Layout, Slot, Source};
+use crate::record::{Layout, Slot, Source, TextSlot};
+use crate::search::Part;
 use crate::value::Value;
 
 /// A kind of predicate with the cost of the nodes that it stands for.
@@ -21,14 +22,14 @@ type Found = Option<(Kind, u64)>;
 pub(crate) fn specialise(expression: Expr, layout: &mut Layout) -> Expr {
     let found = match &expression.node {
         Node::Operator(operation) => of_operation(operation, layout),
-        Node::Call(call) => of_text_call(call).or_else(|| of_address_call(call, layout)),
+        Node::Call(call) => of_text_call(call, layout).or_else(|| of_address_call(call, layout)),
         Node::Comprehension(comprehension) => of_comprehension(comprehension, layout),
         _ => None,
     };
     match found {
         Some((kind, units)) => {
             let span = expression.span;
-            let predicate = Predicate { kind, units, generic: expression };
+            let predicate = Predicate { kind, units, generic: Box::new(expression) };
             Expr { span, node: Node::Predicate(Box::new(predicate)) }
         }
         None => expression,
@@ -36,11 +37,20 @@ pub(crate) fn specialise(expression: Expr, layout: &mut Layout) -> Expr {
 }
 
 /// A text that a test can be run on, and the nodes that are entered for it.
-fn subject(expression: &Expr) -> Option<(Subject, u64)> {
+fn subject(expression: &Expr, layout: &mut Layout) -> Option<(Subject, u64)> {
     match &expression.node {
-        Node::Field(slot) => Some((Subject::Field(*slot), 1)),
+        Node::Field(slot) => Some((Subject { text: TextSlot::Field(*slot), lowered: None }, 1)),
         Node::SectionKey(section_key) => {
-            Some((Subject::Key(section_key.key), section_key.entered.len() as u64))
+            let text = TextSlot::Key(section_key.key);
+            Some((Subject { text, lowered: None }, section_key.entered.len() as u64))
+        }
+        Node::Call(call) if matches!(call.function.name, "lowerAscii" | "lower") => {
+            let [operand] = &*call.arguments else { return None };
+            let (Subject { text, lowered: None }, entered) = subject(operand, layout)? else {
+                return None;
+            };
+            let lowered = Some(layout.lowered_slot(text)?);
+            Some((Subject { text, lowered }, entered.saturating_add(1)))
         }
         _ => None,
     }
@@ -48,33 +58,44 @@ fn subject(expression: &Expr) -> Option<(Subject, u64)> {
 
 fn of_operation(operation: &Operation, layout: &mut Layout) -> Found {
     let [left, right] = &*operation.arguments else { return None };
-    if operation.operator == Operator::In && literal(left).is_some() {
-        return of_presence(left, right, layout);
-    }
     let operator = operation.operator;
-    let (subject, entered) = subject(left)?;
-    let units = entered.saturating_add(2);
-    let test = match (operator, literal(right)?) {
-        (Operator::Equal | Operator::NotEqual, Value::String(text)) => TextTest::Equals {
-            literal: Box::from(&**text),
-            is_negated: operator == Operator::NotEqual,
-        },
-        (Operator::In, Value::List(values)) => TextTest::In(LiteralSet::new(values)),
-        (
-            Operator::Equal
-            | Operator::NotEqual
-            | Operator::Less
-            | Operator::LessOrEqual
-            | Operator::Greater
-            | Operator::GreaterOrEqual,
-            Value::Int(literal),
-        ) => {
-            let Subject::Field(slot) = subject else { return None };
-            return Some((Kind::Integer { slot, operator, literal: *literal }, units));
+    match (operator, literal(right)) {
+        (Operator::In, None) => of_presence(left, right, layout),
+        (Operator::In, Some(Value::List(values))) => {
+            let (subject, entered) = subject(left, layout)?;
+            let test = TextTest::In(Box::new(LiteralSet::new(values)));
+            Some((Kind::Text { subject, test }, entered.saturating_add(2)))
         }
-        _ => return None,
+        (Operator::Equal | Operator::NotEqual, Some(Value::String(text))) => {
+            let (subject, entered) = subject(left, layout)?;
+            let literal = text.as_bytes().into();
+            let test = match operator {
+                Operator::Equal => TextTest::Equals(literal),
+                _ => TextTest::Differs(literal),
+            };
+            Some((Kind::Text { subject, test }, entered.saturating_add(2)))
+        }
+        (operator, Some(Value::Int(literal))) if operator.is_comparison() => {
+            let Node::Field(slot) = left.node else { return None };
+            Some((Kind::Integer { slot, operator, literal: *literal }, 3))
+        }
+        (operator, Some(Value::Double(literal))) if operator.is_order() => {
+            of_number(left, operator, *literal)
+        }
+        _ => None,
+    }
+}
+
+/// `double(map["key"]) < 0.5`.
+fn of_number(left: &Expr, operator: Operator, literal: f64) -> Found {
+    let Node::Call(call) = &left.node else { return None };
+    let ("double", [Expr { node: Node::SectionKey(section_key), .. }]) =
+        (call.function.name, &*call.arguments)
+    else {
+        return None;
     };
-    Some((Kind::Text { subject, test }, units))
+    let units = (section_key.entered.len() as u64).saturating_add(3);
+    Some((Kind::Number { text: section_key.key, operator, literal }, units))
 }
 
 /// `"key" in map` for a map of the event.
@@ -88,20 +109,26 @@ fn of_presence(key: &Expr, map: &Expr, layout: &mut Layout) -> Found {
     Some((Kind::HasKey(layout.key_slot(&name, key)?), 4))
 }
 
-fn of_text_call(call: &Call) -> Found {
+fn of_text_call(call: &Call, layout: &mut Layout) -> Found {
+    let (on, test) = text_test(call)?;
+    let (subject, entered) = subject(on, layout)?;
+    Some((Kind::Text { subject, test }, entered.saturating_add(2)))
+}
+
+/// What a call with a constant text asks of its receiver.
+fn text_test(call: &Call) -> Option<(&Expr, TextTest)> {
     let [on, argument] = &*call.arguments else { return None };
     let Value::String(part) = literal(argument)? else { return None };
     let test = match (call.function.name, &call.prepared) {
-        ("contains", _) => TextTest::Contains { finder: finder(part), length: part.len() },
-        ("startsWith", _) => TextTest::StartsWith(Box::from(&**part)),
-        ("endsWith", _) => TextTest::EndsWith(Box::from(&**part)),
+        ("contains", _) => TextTest::Contains(Part::new(part)),
+        ("startsWith", _) => TextTest::StartsWith(part.as_bytes().into()),
+        ("endsWith", _) => TextTest::EndsWith(part.as_bytes().into()),
         ("matches", Prepared::Patterns(patterns)) => {
             TextTest::Matches { pattern: patterns.first()?.clone(), length: part.len() }
         }
         _ => return None,
     };
-    let (subject, entered) = subject(on)?;
-    Some((Kind::Text { subject, test }, entered.saturating_add(2)))
+    Some((on, test))
 }
 
 /// `cidr("...").containsIP(field)` and `inIpRange(field, constant)`.
@@ -133,21 +160,41 @@ fn of_address_call(call: &Call, layout: &Layout) -> Found {
     }
 }
 
-/// `["...", ...].exists(c, cidr(c).containsIP(field))`.
+/// The searches with `exists` and one variable.
 fn of_comprehension(comprehension: &Comprehension, layout: &Layout) -> Found {
-    let is_search = comprehension.operation == Macro::Exists && !comprehension.has_two_variables;
-    let Node::Call(contains) = &comprehension.body.node else { return None };
-    let ("containsIP", [network, field]) = (contains.function.name, &*contains.arguments) else {
+    if comprehension.operation != Macro::Exists || comprehension.has_two_variables {
+        return None;
+    }
+    let Node::Call(body) = &comprehension.body.node else { return None };
+    match &comprehension.range.node {
+        Node::Field(map) => of_any_entry(*map, body, comprehension.depth),
+        Node::Literal(literal) => match &**literal {
+            Value::List(texts) => of_any_network(texts, body, comprehension.depth, layout),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `map.exists(k, map[k].contains("..."))`.
+fn of_any_entry(map: Slot, body: &Call, depth: usize) -> Found {
+    let (on, test) = text_test(body)?;
+    let Node::Index(index) = &on.node else { return None };
+    let is_entry = matches!(index.operand.node, Node::Field(slot) if slot == map)
+        && is_local(&index.index, depth)
+        && !index.optional;
+    // The entry, the call, the index, the map, the key and the constant.
+    is_entry.then_some((Kind::AnyEntry(EntryTest { map, test, units: 6 }), 2))
+}
+
+/// `["...", ...].exists(c, cidr(c).containsIP(field))`.
+fn of_any_network(texts: &[Value<'static>], body: &Call, depth: usize, layout: &Layout) -> Found {
+    let ("containsIP", [network, field]) = (body.function.name, &*body.arguments) else {
         return None;
     };
     let Node::Call(cidr) = &network.node else { return None };
-    let ("cidr", [Expr { node: Node::Local(variable), .. }]) =
-        (cidr.function.name, &*cidr.arguments)
-    else {
-        return None;
-    };
-    let Some(Value::List(texts)) = literal(&comprehension.range) else { return None };
-    if !is_search || *variable != comprehension.depth || texts.is_empty() {
+    let ("cidr", [text]) = (cidr.function.name, &*cidr.arguments) else { return None };
+    if !is_local(text, depth) || texts.is_empty() {
         return None;
     }
     let texts: Option<Vec<&str>> = texts.iter().map(Value::as_str).collect();
@@ -164,6 +211,10 @@ fn of_comprehension(comprehension: &Comprehension, layout: &Layout) -> Found {
         walks: walks.collect(),
     };
     Some((Kind::FirstNetwork(test), 2))
+}
+
+fn is_local(expression: &Expr, depth: usize) -> bool {
+    matches!(expression.node, Node::Local(position) if position == depth)
 }
 
 /// The network that `cidr` of a constant text is, with that text.

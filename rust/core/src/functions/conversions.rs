@@ -58,7 +58,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
             overload!(|_, value: f64| Ok(Value::Double(value))),
             overload!(|_, value: i64| Ok(Value::Double(value as f64))),
             overload!(|_, value: u64| Ok(Value::Double(value as f64))),
-            overload!(|_, text: &str| double_from_text(text)),
+            overload!(|_, text: &str| read_double(text).map(Value::Double)),
         ],
     ),
     function(
@@ -149,9 +149,10 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn double_from_text<'a>(text: &str) -> Applied<'a> {
+/// The double that a text writes.
+pub(crate) fn read_double(text: &str) -> Result<f64, ErrorCode> {
     if text.eq_ignore_ascii_case("nan") {
-        return Ok(Value::Double(f64::NAN));
+        return Ok(f64::NAN);
     }
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let is_infinity = ["inf", "infinity"].iter().any(|name| unsigned.eq_ignore_ascii_case(name));
@@ -162,7 +163,7 @@ fn double_from_text<'a>(text: &str) -> Applied<'a> {
     if value.is_infinite() && !is_infinity {
         return Err(ErrorCode::Overflow);
     }
-    Ok(Value::Double(value))
+    Ok(value)
 }
 
 fn text_from_bytes<'a>(bytes: &Bytes<'a>) -> Applied<'a> {

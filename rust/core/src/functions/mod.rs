@@ -4,7 +4,7 @@
 //! its parameters which kinds of values it takes; once they fit, the arguments
 //! are charged and the body runs. Operators are in [`crate::ops`].
 
-mod conversions;
+pub(crate) mod conversions;
 mod encoders;
 mod format;
 mod hashing;

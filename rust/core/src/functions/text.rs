@@ -173,11 +173,10 @@ const UPPER: &[Overload] = &[overload!(|_, text: &Text<'_>| Ok(Value::String(
 )))];
 
 fn contains<'a>(call: &Call<'a, '_>, text: &str, part: &str) -> Applied<'a> {
-    let found = match call.prepared {
-        Prepared::Part(finder) => finder.find(text.as_bytes()),
-        _ => memmem::find(text.as_bytes(), part.as_bytes()),
-    };
-    Ok(Value::Bool(found.is_some()))
+    Ok(Value::Bool(match call.prepared {
+        Prepared::Part(part) => part.is_in(text),
+        _ => memmem::find(text.as_bytes(), part.as_bytes()).is_some(),
+    }))
 }
 
 fn contains_any<'a>(call: &Call<'a, '_>, text: &str, parts: &[Value<'_>]) -> Applied<'a> {
