@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, final
 
 from tidegate.errors import EventError
+from tidegate.evaluation.rules import Context
 
 __all__ = ["Engine", "Prepared", "RuleSet", "encode"]
 
@@ -23,7 +24,7 @@ class RuleSet:
 
     def __new__(cls, bundle: bytes) -> RuleSet: ...
     def __len__(self) -> int: ...
-    def evaluate(self, index: int, context: Mapping[str, Any] | bytes | Prepared) -> Any:
+    def evaluate(self, index: int, context: Context) -> Any:
         """The value of one program.
 
         Raises:
@@ -33,7 +34,7 @@ class RuleSet:
         """
 
     def outcome(
-        self, index: int, context: Mapping[str, Any] | bytes | Prepared
+        self, index: int, context: Context
     ) -> tuple[bytes | None, str | None, tuple[int, int] | None, int]:
         """The end of one evaluation: VALUE as JSON, or an error's code and span; and the cost.
 
@@ -42,9 +43,7 @@ class RuleSet:
             IndexError: there is no program of this number.
         """
 
-    def match(
-        self, context: Mapping[str, Any] | bytes | Prepared, errors: bool = False
-    ) -> tuple[list[str], dict[str, str]]:
+    def match(self, context: Context, errors: bool = False) -> tuple[list[str], dict[str, str]]:
         """Ids of the programs that are true, in order.
 
         With ``errors``, also id to code of those that fail.

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
 from tidegate._native import Engine as NativeEngine
-from tidegate._native import Prepared, RuleSet
+from tidegate._native import RuleSet
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.language.ast import Span
 from tidegate.values import from_wire
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from tidegate.evaluation.rules import Context
 
 __all__ = ["NativeEngine", "NativeRules"]
 
@@ -36,7 +36,7 @@ class NativeRules:
     def __len__(self) -> int:
         return len(self._rules)
 
-    def outcome(self, index: int, context: Mapping[str, Any] | bytes | Prepared) -> Outcome:
+    def outcome(self, index: int, context: Context) -> Outcome:
         """Value or failure, and cost, of one rule.
 
         Raises:

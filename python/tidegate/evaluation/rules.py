@@ -74,7 +74,8 @@ def compile_rules(
 def read_rules(data: bytes, evaluator: Evaluator) -> Rules:
     """Compile a set from its canonical form."""
     if evaluator == "native":
-        from tidegate.evaluation.native import NativeRules  # noqa: PLC0415 - the reference needs no extension
+        # Here, since the reference needs no extension.
+        from tidegate.evaluation.native import NativeRules
 
         return NativeRules(data)
     if evaluator == "reference":

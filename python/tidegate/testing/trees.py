@@ -41,12 +41,11 @@ def _line(case: CorpusCase) -> dict[str, Any] | None:
         event = case.event if isinstance(case.event, bytes) else orjson.dumps(case.event)
     except TypeError:
         return None
-    found = attrs.evolve(case, event=event).run("reference")
     return {
         "id": case.id,
         "bundle": _bundle(case),
         "event": event.decode(),
-        "expected": {"value": found.value, "code": found.code, "span": found.span, "cost": found.cost},
+        "expected": attrs.asdict(attrs.evolve(case, event=event).run("reference")),
     }
 
 
