@@ -11,7 +11,7 @@ use crate::conditions::{Conditions, EntityState};
 use crate::definitions::{Clause, Definitions, EntityDefinition, ExpressionId, Mitigation, Policy};
 use crate::entity::Entity;
 use crate::error::ErrorCode;
-use crate::key::{Part, entity_key};
+use crate::key::{KeyWriter, Part};
 use crate::state::{Change, State};
 use crate::value::{Text, Timestamp};
 use crate::window::{Rule, Window};
@@ -216,12 +216,12 @@ impl<'a> Walk<'a, '_, '_, '_> {
                 return None;
             }
         }
-        let mut parts = Vec::with_capacity(definition.key_fields.len());
+        let mut key = KeyWriter::new(position);
         for (index, &field) in definition.key_fields.iter().enumerate() {
             match self.key_part(field) {
-                Ok(Some(part)) => parts.push(part),
+                Ok(Some(part)) => key.push(&part),
                 Ok(None) if definition.on_missing_key == MissingKey::Blank => {
-                    parts.push(Part::Text("".into()));
+                    key.push(&Part::Text("".into()));
                 }
                 Ok(None) => return None,
                 Err(code) => {
@@ -231,7 +231,7 @@ impl<'a> Walk<'a, '_, '_, '_> {
                 }
             }
         }
-        Some(entity_key(position, &parts))
+        Some(key.finish())
     }
 
     /// One part of a key, `None` when it is missing.

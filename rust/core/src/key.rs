@@ -46,7 +46,6 @@ impl<'a> Part<'a> {
         match self {
             Self::Text(text) => write_string(out, text),
             Self::Plain(text) => write_string(out, text),
-            // Writing to a string cannot fail.
             Self::Int(value) => _ = write!(out, "{value}"),
             Self::Uint(value) => _ = write!(out, "{value}"),
             Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
@@ -67,18 +66,28 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The key of a definition's parts.
-pub fn entity_key<'p>(definition: u32, parts: impl IntoIterator<Item = &'p Part<'p>>) -> String {
-    let mut key = String::with_capacity(48);
-    _ = write!(key, "{definition}[");
-    for (index, part) in parts.into_iter().enumerate() {
-        if index > 0 {
-            key.push(',');
-        }
-        part.write(&mut key);
+/// Writes the key of an entity part by part.
+#[derive(Debug)]
+pub struct KeyWriter(String);
+
+impl KeyWriter {
+    pub fn new(definition: u32) -> Self {
+        let mut key = String::with_capacity(64);
+        _ = write!(key, "{definition}[");
+        Self(key)
     }
-    key.push(']');
-    key
+
+    pub fn push(&mut self, part: &Part<'_>) {
+        if !self.0.ends_with('[') {
+            self.0.push(',');
+        }
+        part.write(&mut self.0);
+    }
+
+    pub fn finish(mut self) -> String {
+        self.0.push(']');
+        self.0
+    }
 }
 
 /// The number of the definition and the JSON array of a key.
@@ -90,29 +99,34 @@ pub fn split(key: &str) -> (u32, &str) {
 /// Appends a JSON string: only what must be escaped is.
 pub fn write_string(out: &mut String, text: &str) {
     out.push('"');
-    let mut plain = 0;
-    for (index, byte) in text.bytes().enumerate() {
-        let escape = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0x08 => "\\b",
-            0x0c => "\\f",
-            0..0x20 => "",
-            _ => continue,
-        };
-        out.push_str(text.get(plain..index).unwrap_or_default());
-        if escape.is_empty() {
-            _ = write!(out, "\\u{byte:04x}");
-        } else {
-            out.push_str(escape);
-        }
-        plain = index.saturating_add(1);
+    let mut rest = text;
+    while let Some((place, byte)) = rest.bytes().enumerate().find(|&(_, byte)| is_escaped(byte)) {
+        let (plain, escaped) = rest.split_at_checked(place).unwrap_or((rest, ""));
+        out.push_str(plain);
+        write_escape(out, byte);
+        // An escaped byte is a whole character.
+        rest = escaped.get(1..).unwrap_or_default();
     }
-    out.push_str(text.get(plain..).unwrap_or_default());
+    out.push_str(rest);
     out.push('"');
+}
+
+fn is_escaped(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+fn write_escape(out: &mut String, byte: u8) {
+    match byte {
+        b'"' => out.push_str("\\\""),
+        b'\\' => out.push_str("\\\\"),
+        b'\n' => out.push_str("\\n"),
+        b'\r' => out.push_str("\\r"),
+        b'\t' => out.push_str("\\t"),
+        0x08 => out.push_str("\\b"),
+        0x0c => out.push_str("\\f"),
+        // Writing to a string cannot fail.
+        control => _ = write!(out, "\\u{control:04x}"),
+    }
 }
 
 #[cfg(test)]
@@ -128,7 +142,9 @@ mod tests {
             Part::Bool(true),
             Part::from_value(Value::Ip(crate::address::Address::V4(0xC000_0201))).unwrap(),
         ];
-        let key = entity_key(3, &parts);
+        let mut key = KeyWriter::new(3);
+        parts.iter().for_each(|part| key.push(part));
+        let key = key.finish();
         let expected = "[\"a\\\"\\\\\\n\\r\\t\\b\\f\\u0001\u{7f}é\u{2028}\",7,\
                         18446744073709551615,true,\"192.0.2.1\"]";
         assert_eq!(split(&key), (3, expected));

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::{SnapshotError, VERSION};
 use crate::definitions::{Clause, Definitions};
 use crate::entity::{ActiveMitigation, Entity};
-use crate::key::{Part, entity_key};
+use crate::key::{KeyWriter, Part};
 use crate::state::{Evictions, State};
 use crate::window::Window;
 
@@ -76,7 +76,8 @@ impl<'d> Restorer<'d> {
         if len != parts.len() {
             return Ok(());
         }
-        let key = entity_key(definition, &parts);
+        let mut key = KeyWriter::new(definition);
+        parts.iter().for_each(|part| key.push(part));
         let windows = windows.into_iter().filter_map(|row| self.window(definition, row)).collect();
         let windows = in_order(windows, Window::clause)?;
         let mitigations = mitigations
@@ -85,7 +86,8 @@ impl<'d> Restorer<'d> {
             .collect::<Vec<_>>();
         let mitigations = in_order(mitigations, |each| each.clause)?;
         let times = (first_seen, last_seen);
-        let entity = Entity::restored(key.into(), event_count, times, windows, mitigations);
+        let entity =
+            Entity::restored(key.finish().into(), event_count, times, windows, mitigations);
         if self.state.adopt(entity) {
             Ok(())
         } else {
