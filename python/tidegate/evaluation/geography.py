@@ -48,27 +48,25 @@ class AddressDatabases:
 
     def country(self, address: Address) -> str:
         """The ISO code of the country, ``""`` when it is not known."""
-        found = self._find(address, "country", "iso_code")
-        return found if isinstance(found, str) else ""
+        return str(self._find(str, address, "country", "iso_code") or "")
 
     def asn(self, address: Address) -> int:
         """The number of the autonomous system, 0 when it is not known."""
-        found = self._find(address, "autonomous_system_number")
-        return found if type(found) is int else 0
+        return int(self._find(int, address, "autonomous_system_number") or 0)
 
     def as_organization(self, address: Address) -> str:
         """Who runs the autonomous system, ``""`` when it is not known."""
-        found = self._find(address, "autonomous_system_organization")
-        return found if isinstance(found, str) else ""
+        return str(self._find(str, address, "autonomous_system_organization") or "")
 
-    def _find(self, address: Address, *keys: str) -> Any:
+    def _find(self, wanted: type, address: Address, *keys: str) -> Any:
         for reader in self._readers:
             try:
                 found = reader.get(address)
-            except ValueError:  # a database of IPv4 addresses only, or a broken entry
+            # A database of IPv4 addresses only; a corrupt one (the reader's own error).
+            except (ValueError, RuntimeError):
                 continue
             for key in keys:
                 found = found.get(key) if isinstance(found, dict) else None
-            if found is not None:
+            if type(found) is wanted:
                 return found
         return None
