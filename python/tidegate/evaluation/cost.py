@@ -15,6 +15,7 @@ _FREE = frozenset(
     | {"or", "orValue", "optional.unwrap", "unwrapOpt"}
 )
 _BY_COMPARISON = frozenset({"==", "!=", "in"})
+_BY_AFFIX = frozenset({"startsWith", "endsWith"})
 
 
 def of_arguments(node: checked.Call, arguments: list[Any]) -> int:
@@ -24,6 +25,8 @@ def of_arguments(node: checked.Call, arguments: list[Any]) -> int:
         return int(isinstance(arguments[1], Map) or literal[1])
     if node.function in _FREE | _BY_COMPARISON | {"+"}:
         return 0
+    if node.function in _BY_AFFIX:
+        return size_in_bytes(arguments[1]) // 16
     if node.function == "size":
         return size_in_bytes(arguments[0]) // 16 if isinstance(arguments[0], str) else 0
     elements = sum(

@@ -177,6 +177,8 @@ class _Estimator:
             return result.text // 16 + result.count
         if name == "size":
             return sizes[0].text // 16
+        if name in ("startsWith", "endsWith"):
+            return sizes[1].text // 16
         elements = sum(
             size.count
             for argument, size in zip(node.arguments, sizes, strict=True)

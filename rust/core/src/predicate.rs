@@ -94,9 +94,7 @@ impl TextTest {
         match self {
             Self::Equals(literal) | Self::Differs(literal) => units(length.min(literal.len())),
             Self::Contains(part) => units(length.saturating_add(part.len())),
-            Self::StartsWith(part) | Self::EndsWith(part) => {
-                units(length.saturating_add(part.len()))
-            }
+            Self::StartsWith(part) | Self::EndsWith(part) => units(part.len()),
             Self::Matches { length: other, .. } => units(length.saturating_add(*other)),
             Self::In(_) => 1,
         }

@@ -38,6 +38,8 @@ pub(crate) enum Pricing {
     Data,
     /// The text of a string argument.
     Size,
+    /// The text at one end of another, of which no more is looked at.
+    Affix,
     Free,
 }
 
@@ -77,6 +79,9 @@ impl Call<'_, '_> {
             Pricing::Size => self
                 .meter
                 .charge(units(arguments.first().and_then(Value::as_str).map_or(0, str::len))),
+            Pricing::Affix => self
+                .meter
+                .charge(units(arguments.get(1).and_then(Value::as_str).map_or(0, str::len))),
             Pricing::Data => self.charge_data(arguments),
         }
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 
-use super::{Function, function, member, overload};
+use super::{Function, Pricing, function, member, overload, priced};
 use crate::error::ErrorCode;
 use crate::functions::{Call, Overload};
 use crate::ops::Applied;
@@ -16,13 +16,19 @@ const MAX_DECODE_ROUNDS: i64 = 5;
 
 pub(super) const FUNCTIONS: &[Function] = &[
     member("contains", &[overload!(|call, text: &str, part: &str| contains(call, text, part))]),
-    member(
-        "startsWith",
-        &[overload!(|_, text: &str, prefix: &str| Ok(Value::Bool(text.starts_with(prefix))))],
+    priced(
+        Pricing::Affix,
+        member(
+            "startsWith",
+            &[overload!(|_, text: &str, prefix: &str| Ok(Value::Bool(text.starts_with(prefix))))],
+        ),
     ),
-    member(
-        "endsWith",
-        &[overload!(|_, text: &str, suffix: &str| Ok(Value::Bool(text.ends_with(suffix))))],
+    priced(
+        Pricing::Affix,
+        member(
+            "endsWith",
+            &[overload!(|_, text: &str, suffix: &str| Ok(Value::Bool(text.ends_with(suffix))))],
+        ),
     ),
     member(
         "containsAny",
