@@ -5,70 +5,16 @@
 //! members, and the limits on depth, members and strings. Strings without escapes
 //! are borrowed from the text, others are decoded into the arena.
 
-use std::hash::{BuildHasher, Hasher};
-
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
 use foldhash::fast::RandomState;
 
-use crate::error::EventError;
+pub use crate::fault::{Fault, FaultKind, Result, pointer_step};
 use crate::limits::Limits;
 use crate::map::Map;
+use crate::member_names::NameFilter;
 use crate::specials::Specials;
 use crate::value::{List, Text, Value};
-
-/// What kind of fault ends the reading.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultKind {
-    /// The text is no strict JSON.
-    Text,
-    /// The text is JSON but passes a limit.
-    Limit,
-    /// The value is not what its place in the event asks for.
-    Shape,
-}
-
-/// Why a text is refused, and where. Boxed, so that results stay small.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    pub kind: FaultKind,
-    pub message: String,
-    /// Byte offset in the text.
-    pub offset: usize,
-    /// Members and elements that enclose the place, the innermost first.
-    path: Vec<String>,
-}
-
-pub type Result<T> = std::result::Result<T, Box<Fault>>;
-
-impl Fault {
-    pub fn new(kind: FaultKind, message: impl Into<String>, offset: usize) -> Box<Self> {
-        Box::new(Self { kind, message: message.into(), offset, path: Vec::new() })
-    }
-
-    /// The same fault, seen from the object or array around it.
-    pub fn under(mut self: Box<Self>, part: impl ToString) -> Box<Self> {
-        self.path.push(part.to_string());
-        self
-    }
-}
-
-impl From<Box<Fault>> for EventError {
-    fn from(fault: Box<Fault>) -> Self {
-        // A place in broken text has an offset, but no member to point to.
-        let parts: &[String] = if fault.kind == FaultKind::Text { &[] } else { &fault.path };
-        Self {
-            message: fault.message,
-            pointer: parts.iter().rev().map(|part| pointer_step(part)).collect(),
-            offset: Some(fault.offset),
-        }
-    }
-}
-
-/// One step of a JSON pointer (RFC 6901).
-pub fn pointer_step(part: &str) -> String {
-    format!("/{}", part.replace('~', "~0").replace('/', "~1"))
-}
 
 /// The kind of the next value, known from its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,25 +195,32 @@ impl<'a> Reader<'a> {
         if self.closes(b'}') {
             return Ok(());
         }
-        let mut names = Names { filter: [0; 4], start: self.names.len() };
+        let mut filter = NameFilter::default();
+        let outer = self.names.len();
         loop {
             let start = self.at;
             let name = self.member_name()?;
-            self.add_name(&mut names, name, start)?;
+            self.add_name(&mut filter, outer, name, start)?;
             if let Err(fault) = member(self, name) {
                 return Err(fault.under(name));
             }
             if self.ends(b'}')? {
-                self.names.truncate(names.start);
+                self.names.truncate(outer);
                 return Ok(());
             }
         }
     }
 
     #[inline]
-    fn add_name(&mut self, names: &mut Names, name: &'a str, offset: usize) -> Result<()> {
-        let others = self.names.get(names.start..).unwrap_or_default();
-        if names.is_repeated(name, others, &self.hasher) {
+    fn add_name(
+        &mut self,
+        filter: &mut NameFilter,
+        outer: usize,
+        name: &'a str,
+        offset: usize,
+    ) -> Result<()> {
+        let others = self.names.get(outer..).unwrap_or_default();
+        if filter.is_repeated(name, others, &self.hasher) {
             return Err(duplicate(name, offset));
         }
         if others.len() >= self.max_members {
@@ -585,71 +538,10 @@ fn duplicate(name: &str, offset: usize) -> Box<Fault> {
     Fault::new(FaultKind::Text, format!("duplicate member `{}`", name.escape_debug()), offset)
 }
 
-/// Up to this many names of an object are told apart by a few of their bytes.
-const FEW_NAMES: usize = 24;
-
-/// The names of one object so far, to find repeated ones: those of the reader's
-/// stack from `start`.
-///
-/// A filter of 256 bits tells most new names at once; behind it stands a walk. In an
-/// object of many names the bit is a hash with a secret seed, so that no choice of
-/// names is slow; few names are no danger, however alike someone makes them.
-struct Names {
-    filter: [u64; 4],
-    start: usize,
-}
-
-impl Names {
-    /// Whether a name is among the others, which it joins.
-    #[inline]
-    fn is_repeated(&mut self, name: &str, others: &[&str], hasher: &RandomState) -> bool {
-        let bit = if others.len() < FEW_NAMES {
-            sketch(name.as_bytes())
-        } else {
-            if others.len() == FEW_NAMES {
-                self.filter = [0; 4];
-                for other in others {
-                    self.mark(keyed_hash(other, hasher));
-                }
-            }
-            keyed_hash(name, hasher)
-        };
-        self.mark(bit) && others.contains(&name)
-    }
-
-    /// Sets a bit of the filter and tells whether it was set.
-    #[inline]
-    fn mark(&mut self, bit: u8) -> bool {
-        let Some(word) = self.filter.get_mut(usize::from(bit >> 6)) else {
-            return true;
-        };
-        let mask = 1u64 << (bit & 63);
-        let was_set = *word & mask != 0;
-        *word |= mask;
-        was_set
-    }
-}
-
-/// A number that differs for most names that differ.
-#[inline]
-pub(crate) fn sketch(name: &[u8]) -> u8 {
-    let first = name.first().copied().unwrap_or_default();
-    let last = name.last().copied().unwrap_or_default();
-    let [length, ..] = name.len().to_le_bytes();
-    length.wrapping_mul(37) ^ first.wrapping_mul(5) ^ last.wrapping_mul(11)
-}
-
-#[inline]
-fn keyed_hash(name: &str, hasher: &RandomState) -> u8 {
-    let mut state = hasher.build_hasher();
-    state.write(name.as_bytes());
-    let [bit, ..] = state.finish().to_le_bytes();
-    bit
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::EventError;
 
     fn refusal(text: &[u8]) -> Option<Fault> {
         check(text, &Limits::default()).err().map(|fault| *fault)

@@ -12,7 +12,7 @@ use foldhash::fast::RandomState;
 
 use crate::address::Address;
 use crate::field::{Field, Member, Section};
-use crate::json::sketch;
+use crate::member_names::sketch;
 use crate::value::Value;
 use crate::variable::VariableType;
 

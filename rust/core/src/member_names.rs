@@ -1,0 +1,100 @@
+//! Repeated member names of JSON objects, found cheaply.
+
+use std::hash::{BuildHasher, Hasher};
+
+use foldhash::fast::RandomState;
+
+/// Up to this many names of an object are told apart by a few of their bytes.
+const FEW_NAMES: usize = 24;
+
+/// What tells a name that an object had from one it had not.
+///
+/// A filter of 256 bits tells most new names at once; behind it stands a walk. In an
+/// object of many names the bit is a hash with a secret seed, so that no choice of
+/// names is slow; few names are no danger, however alike someone makes them.
+#[derive(Default)]
+pub(crate) struct NameFilter {
+    bits: [u64; 4],
+}
+
+impl NameFilter {
+    /// Whether a name is among the others before it, in this object.
+    #[inline]
+    pub(crate) fn is_repeated(
+        &mut self,
+        name: &str,
+        others: &[&str],
+        hasher: &RandomState,
+    ) -> bool {
+        let bit = if others.len() < FEW_NAMES {
+            sketch(name.as_bytes())
+        } else {
+            if others.len() == FEW_NAMES {
+                self.bits = [0; 4];
+                for other in others {
+                    self.mark(keyed_hash(other, hasher));
+                }
+            }
+            keyed_hash(name, hasher)
+        };
+        self.mark(bit) && others.contains(&name)
+    }
+
+    /// Sets a bit of the filter and tells whether it was set.
+    #[inline]
+    fn mark(&mut self, bit: u8) -> bool {
+        let Some(word) = self.bits.get_mut(usize::from(bit >> 6)) else {
+            return true;
+        };
+        let mask = 1u64 << (bit & 63);
+        let was_set = *word & mask != 0;
+        *word |= mask;
+        was_set
+    }
+}
+
+/// A number that differs for most names that differ.
+#[inline]
+pub(crate) fn sketch(name: &[u8]) -> u8 {
+    let first = name.first().copied().unwrap_or_default();
+    let last = name.last().copied().unwrap_or_default();
+    let [length, ..] = name.len().to_le_bytes();
+    length.wrapping_mul(37) ^ first.wrapping_mul(5) ^ last.wrapping_mul(11)
+}
+
+#[inline]
+fn keyed_hash(name: &str, hasher: &RandomState) -> u8 {
+    let mut state = hasher.build_hasher();
+    state.write(name.as_bytes());
+    let [bit, ..] = state.finish().to_le_bytes();
+    bit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_repeated_names_are_repeated() {
+        let names: Vec<String> = (0..200).map(|number| format!("n{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let hasher = RandomState::default();
+        let mut filter = NameFilter::default();
+        for (count, name) in names.iter().enumerate() {
+            assert!(!filter.is_repeated(name, &names[..count], &hasher), "{name}");
+        }
+        for name in &names {
+            assert!(filter.is_repeated(name, &names, &hasher), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_alike_in_the_sketch_are_still_told_apart() {
+        let names = ["abbbc", "addda", "axxxc", "ayyyc"];
+        let mut filter = NameFilter::default();
+        for (count, name) in names.iter().enumerate() {
+            assert!(!filter.is_repeated(name, &names[..count], &RandomState::default()));
+        }
+        assert_eq!(sketch(b"abbbc"), sketch(b"axxxc"));
+    }
+}
