@@ -1,12 +1,12 @@
 """Every exception Tidegate raises.
 
-    TidegateError
-    ├── ExpressionError     an expression was refused; .diagnostics says why, all at once
-    ├── EvaluationError     an evaluation ended in an error; .code, .span
-    ├── EventError          an event was refused; .pointer, .offset
-    ├── DefinitionsError    a definitions document was refused; .diagnostics
-    ├── CanonicalFormError  JSON is no canonical tree or rule set; .pointer
-    └── SnapshotError       a saved state could not be read
+TidegateError
+├── ExpressionError     an expression was refused; .diagnostics says why, all at once
+├── EvaluationError     an evaluation ended in an error; .code, .span
+├── EventError          an event was refused; .pointer, .offset
+├── DefinitionsError    a definitions document was refused; .diagnostics
+├── CanonicalFormError  JSON is no canonical tree or rule set; .pointer
+└── SnapshotError       a saved state could not be read
 """
 
 from __future__ import annotations

@@ -48,9 +48,8 @@ def _request(
     path: str,
     address: str,
     agent: str,
-    *,
+    fields: dict[str, str],
     query: dict[str, str] | None = None,
-    **fields: str,
 ) -> Request:
     return {
         "request": {
@@ -82,21 +81,19 @@ def _shoppers(dice: random.Random) -> Iterator[tuple[float, Request]]:
             query = {"q": dice.choice(("tea", "mug", "kettle"))} if path == "/search" else None
             yield (
                 at,
-                _request(
-                    "GET", path.format(dice.randint(1, 40)), address, agent, query=query, **known
-                ),
+                _request("GET", path.format(dice.randint(1, 40)), address, agent, known, query),
             )
         if number % 3 == 0:
             account = {"account_id": f"acc-{number:04d}", **known}
             failed = "401" if dice.random() < 0.2 else "200"
             yield (
                 at + 4,
-                _request("POST", "/account/login", address, agent, **{**account, "status": failed}),
+                _request("POST", "/account/login", address, agent, {**account, "status": failed}),
             )
             score = dice.choice(("0.05", "0.12", "0.31", "0.93", "n/a"))
             yield (
                 at + 20,
-                _request("POST", "/checkout", address, agent, risk_score=score, **account),
+                _request("POST", "/checkout", address, agent, {"risk_score": score, **account}),
             )
 
 
@@ -112,7 +109,7 @@ def _attackers(dice: random.Random) -> Iterator[tuple[float, Request]]:
         for turn in range(2):
             yield (
                 120 + number * 4 + turn,
-                _request("POST", "/account/login", address, BROWSERS[0], **known),
+                _request("POST", "/account/login", address, BROWSERS[0], known),
             )
     for number in range(40):  # one address, many passwords
         known = {
@@ -123,25 +120,25 @@ def _attackers(dice: random.Random) -> Iterator[tuple[float, Request]]:
         }
         yield (
             300 + number * 1.5,
-            _request("POST", "/account/login", "198.51.100.200", BROWSERS[2], **known),
+            _request("POST", "/account/login", "198.51.100.200", BROWSERS[2], known),
         )
     for number in range(48):  # scanners
         address = f"198.51.100.{210 + number % 3}"
         path = dice.choice(PROBES)
         yield (
             60 + number * 2.5,
-            _request("GET", path, address, "curl/8.11.0", country="US", status="404"),
+            _request("GET", path, address, "curl/8.11.0", {"country": "US", "status": "404"}),
         )
     for number, text in enumerate(INJECTIONS * 4):
         yield (
             420 + number * 9,
-            _request("GET", "/search", "192.0.2.200", BROWSERS[2], query={"q": text}, country="US"),
+            _request("GET", "/search", "192.0.2.200", BROWSERS[2], {"country": "US"}, {"q": text}),
         )
     for number in range(110):  # a scraper
         path = f"/products/{number + 1}"
         yield (
             500 + number * 1.2,
-            _request("GET", path, "192.0.2.99", "python-requests/2.33", country="US"),
+            _request("GET", path, "192.0.2.99", "python-requests/2.33", {"country": "US"}),
         )
 
 
@@ -150,12 +147,12 @@ def _crawlers(dice: random.Random) -> Iterator[tuple[float, Request]]:
         path = f"/products/{dice.randint(1, 40)}"
         yield (
             number * 10.0,
-            _request("GET", path, f"198.51.100.{number % 6 + 1}", CRAWLER, country="US"),
+            _request("GET", path, f"198.51.100.{number % 6 + 1}", CRAWLER, {"country": "US"}),
         )
     for number in range(12):  # somebody who borrows its name
         yield (
             200 + number * 7,
-            _request("GET", f"/products/{number}", "192.0.2.66", CRAWLER, country="US"),
+            _request("GET", f"/products/{number}", "192.0.2.66", CRAWLER, {"country": "US"}),
         )
 
 
@@ -166,7 +163,10 @@ def events() -> list[Request]:
     while len(timed) < EVENTS:
         at = dice.uniform(0, DURATION_SECONDS)
         timed.append(
-            (at, _request("GET", "/healthz", "203.0.113.250", "uptime-check/1.4", country="NL"))
+            (
+                at,
+                _request("GET", "/healthz", "203.0.113.250", "uptime-check/1.4", {"country": "NL"}),
+            )
         )
     timed = sorted(sorted(timed, key=lambda pair: pair[0])[:EVENTS], key=lambda pair: pair[0])
     return [
