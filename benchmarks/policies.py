@@ -3,10 +3,7 @@
 Each becomes a policy with one clause; clauses with equal entity parts share an entity. The
 data says a window with an empty or missing part counts nothing, which is ``skip``.
 
-What differs from the published form: slugs have hyphens for underscores, and a long chain of
-prefix or suffix tests of one field is one ``startsWithAny`` or ``endsWithAny``. Two chains, of
-60 and 40 tests, would be refused as they are: each test is charged for a whole path, and
-together they pass the limit of one evaluation.
+What differs from the published form: slugs have hyphens for underscores.
 """
 
 from __future__ import annotations
@@ -22,11 +19,6 @@ from benchmarks.workload import TRAFFIC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-CHAIN = 8
-"""Tests in a chain from which on it is written as one call."""
-
-ANY_OF = {"starts": "startsWithAny", "ends": "endsWithAny"}
 
 MODES = {"block": "Block", "challenge": "Challenge", "monitor": "Monitor"}
 FILE = "policies.json.gz"
@@ -74,7 +66,7 @@ def _policy(policy: dict[str, Any], entity: str) -> dict[str, Any]:
     mode, ttl = _mitigation(policy)
     clause = {
         "name": "window",
-        "expression": _expression(policy),
+        "expression": policy["expression"],
         "entity": entity,
         "mitigation": f"{mode.lower()}-{ttl}",
         "window": _window(policy["window"]),
@@ -86,18 +78,6 @@ def to_slug(policy: dict[str, Any]) -> str:
     """The slug of a policy: its id, but slugs have no underscores."""
     slug: str = policy["policy_id"].replace("_", "-")
     return slug
-
-
-def _expression(policy: dict[str, Any]) -> str:
-    kind, *tests = policy["match"]
-    heads = {tuple(test[:2]) for test in tests} if kind == "or" else set()
-    if len(tests) >= CHAIN and len(heads) == 1:
-        test, field = heads.pop()
-        if test in ANY_OF and field in ("path", "user_agent"):
-            texts = json.dumps([text for _, _, text in tests], ensure_ascii=False)
-            return f"request.{field}.{ANY_OF[test]}({texts})"
-    expression: str = policy["expression"]
-    return expression
 
 
 def _window(window: dict[str, Any]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import tidegate
-from hostile.bombs import SHAPES, SIZES, written
 from shared_data import shared_lines
+from tidegate.testing.hostile import SHAPES, SIZES, written
 
 LARGEST = {
     "request": {

@@ -8,15 +8,10 @@ import pytest
 
 import tidegate
 from shared_data import shared_lines
+from tidegate.testing.hostile import quoted
 
 SCHEMA = tidegate.Schema.empty().with_variables({"subject": "string"})
 FILES = ["redos/regexlib_redos", "redos/regexlib_sample", "regex_semantics/rust_regex"]
-
-
-def quoted(pattern: str) -> str:
-    """The pattern as a string literal of the language."""
-    escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
-    return '"' + "".join(escapes.get(character, character) for character in pattern) + '"'
 
 
 def attack(case: dict[str, Any]) -> str:

@@ -62,9 +62,14 @@ def written(case: dict[str, Any]) -> str | None:
     if shape == "value_edge":
         return str(case["expr"])
     if shape == "regex_pattern":
-        pattern = case["pattern"].replace("\\", "\\\\").replace('"', '\\"')
-        return f'request.path.matches("{pattern}")'
+        return f"request.path.matches({quoted(case['pattern'])})"
     if shape not in SHAPES:
         return None
     size = case.get("n") or case.get("depth") or case.get("rounds")
     return SHAPES[shape](size)
+
+
+def quoted(text: str) -> str:
+    """The text as a string literal of the language."""
+    escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
+    return '"' + "".join(escapes.get(character, character) for character in text) + '"'
