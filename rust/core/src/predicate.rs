@@ -19,7 +19,7 @@ use crate::ops::Operator;
 use crate::program::Expr;
 use crate::record::{KeySlot, LoweredSlot, Record, Slot, TextSlot};
 use crate::search::{Literal, Part};
-use crate::value::{TotalMap, Value};
+use crate::value::Value;
 
 #[derive(Debug)]
 pub(crate) struct Predicate {
@@ -127,11 +127,9 @@ impl EntryTest {
     /// Whether the test holds for an entry, and the units up to there; None
     /// when there are not so many left.
     fn answer(&self, record: &Record<'_>, left: u64) -> Option<(bool, u64)> {
-        let Value::TotalMap(TotalMap::Borrowed(entries)) = record.get(self.map)? else {
-            return None;
-        };
+        let Value::TotalMap(entries) = record.get(self.map)? else { return None };
         let mut spent = 0_u64;
-        for (_, text) in *entries {
+        for (_, text) in (0..entries.len()).filter_map(|position| entries.pair(position)) {
             let units = self.units.saturating_add(self.test.units(text.len()));
             spent = spent.saturating_add(units);
             if spent > left {
@@ -183,46 +181,48 @@ pub(crate) struct FirstNetworkTest {
 }
 
 impl Predicate {
+    /// Whether the predicate holds, from its own test or from the nodes it stands for.
     #[inline]
     pub(crate) fn test<'a>(&'a self, evaluation: &mut Evaluation<'a, '_>) -> Result<bool, Failure> {
-        if let Some((answer, units)) = self.answer(evaluation.record, evaluation.meter.left())
-            && evaluation.meter.try_charge(units)
+        let record = evaluation.record;
+        if let Kind::Text { subject, test } = &self.kind {
+            // By far the most frequent: apart, so that nothing is handed around.
+            if let Some(text) = subject.text(record) {
+                let units = test.units(text.len()).saturating_add(subject.units(text.len()));
+                if evaluation.meter.try_charge(self.units.saturating_add(units)) {
+                    return Ok(test.holds(text));
+                }
+            }
+        } else if let Some((holds, units)) = self.answer(record, evaluation.meter.left())
+            && evaluation.meter.try_charge(self.units.saturating_add(units))
         {
-            return Ok(answer.holds());
+            return Ok(holds);
         }
         evaluation.test(&self.generic)
     }
 
-    /// How the answer is found and what it costs.
-    #[inline]
-    fn answer<'r>(&'r self, record: &'r Record<'_>, left: u64) -> Option<(Answer<'r>, u64)> {
-        let (answer, units) = match &self.kind {
-            Kind::Text { subject, test } => {
-                let text = subject.text(record)?;
-                let units = test.units(text.len()).saturating_add(subject.units(text.len()));
-                (Answer::Test(test, text), units)
-            }
-            Kind::AnyEntry(test) => {
-                let (holds, units) = test.answer(record, left)?;
-                (Answer::Known(holds), units)
-            }
+    /// The answer and what it costs beside the nodes.
+    fn answer(&self, record: &Record<'_>, left: u64) -> Option<(bool, u64)> {
+        match &self.kind {
+            Kind::Text { .. } => None,
+            Kind::AnyEntry(test) => test.answer(record, left),
             Kind::Number { text, operator, literal } => {
                 let text = record.key(*text)?;
                 let order = read_double(text).ok()?.partial_cmp(literal);
-                (Answer::Known(operator.accepts(order)), units(text.len()))
+                Some((operator.accepts(order), units(text.len())))
             }
-            Kind::Integer { slot, operator, literal } => {
-                let Value::Int(value) = record.get(*slot)? else { return None };
-                (Answer::Known(compare(*value, *operator, *literal)), 0)
-            }
-            Kind::HasKey(key) => (Answer::Known(record.key(*key).is_some()), 0),
+            Kind::Integer { slot, operator, literal } => match record.get(*slot)? {
+                Value::Int(value) => Some((compare(*value, *operator, *literal), 0)),
+                _ => None,
+            },
+            Kind::HasKey(key) => Some((record.key(*key).is_some(), 0)),
             Kind::Address(test) => {
                 let text = record.get(test.field.slot)?.as_str()?;
                 let holds = match test.field.address(text, record) {
                     Some(address) => test.networks.contains(address),
                     None => test.otherwise?,
                 };
-                (Answer::Known(holds), units(text.len().saturating_add(test.extra_bytes)))
+                Some((holds, units(text.len().saturating_add(test.extra_bytes))))
             }
             Kind::FirstNetwork(test) => {
                 let text = record.get(test.field.slot)?.as_str()?;
@@ -230,25 +230,8 @@ impl Predicate {
                 let last = found.unwrap_or(test.walks.len().saturating_sub(1));
                 let visited = last.saturating_add(1) as u64;
                 let texts = visited.saturating_mul(units(text.len()));
-                (Answer::Known(found.is_some()), test.walks.get(last)?.saturating_add(texts))
+                Some((found.is_some(), test.walks.get(last)?.saturating_add(texts)))
             }
-        };
-        Some((answer, self.units.saturating_add(units)))
-    }
-}
-
-/// An answer, or the test that is run only once it is paid for.
-enum Answer<'r> {
-    Known(bool),
-    Test(&'r TextTest, &'r str),
-}
-
-impl Answer<'_> {
-    #[inline]
-    fn holds(self) -> bool {
-        match self {
-            Self::Known(holds) => holds,
-            Self::Test(test, text) => test.holds(text),
         }
     }
 }

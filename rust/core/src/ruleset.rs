@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use crate::address::{Network, NetworkSet};
 use crate::decode::{Compiler, each, member, object, refused, text};
 use crate::error::{Failure, ProgramError};
-use crate::evaluate::Meter;
+use crate::evaluate::{Evaluation, Meter};
 use crate::limits::Limits;
 use crate::lists::{ListDefinition, Lists};
 use crate::program::Program;
@@ -92,9 +92,10 @@ impl RuleSet {
         mut take: impl FnMut(usize, Result<bool, Failure>),
     ) {
         let mut meter = Meter::new(&self.limits);
+        let mut evaluation = Evaluation::new(record, &self.lists, &mut meter);
         for (index, program) in self.programs.iter().enumerate() {
-            meter.reset();
-            take(index, program.test(record, &self.lists, &mut meter));
+            evaluation.meter.reset();
+            take(index, evaluation.test(&program.root));
         }
     }
 

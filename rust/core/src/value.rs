@@ -145,6 +145,15 @@ impl<'a> TotalMap<'a> {
         }
     }
 
+    /// The texts of the entry at a position.
+    #[inline]
+    pub fn pair(&self, position: usize) -> Option<(&str, &str)> {
+        match self {
+            Self::Borrowed(entries) => entries.get(position).copied(),
+            Self::Shared(entries) => entries.get(position).map(|(key, value)| (&**key, &**value)),
+        }
+    }
+
     /// The number of keys that are present.
     pub fn len(&self) -> usize {
         match self {
