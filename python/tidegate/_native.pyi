@@ -1,6 +1,6 @@
 """The native extension.  Only ``tidegate.evaluation.native`` and ``tidegate.engine`` import it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from tidegate.errors import EventError
@@ -18,11 +18,14 @@ class RuleSet:
 
     A context is an event as a dict, as JSON bytes, or prepared.
 
+    Args:
+        sample: events that the index learns the frequency of conditions from.
+
     Raises:
         CanonicalFormError: the bundle is malformed.
     """
 
-    def __new__(cls, bundle: bytes) -> RuleSet: ...
+    def __new__(cls, bundle: bytes, sample: Sequence[bytes] = ...) -> RuleSet: ...
     def __len__(self) -> int: ...
     def evaluate(self, index: int, context: Context) -> Any:
         """The value of one program.
@@ -51,6 +54,9 @@ class RuleSet:
         Raises:
             EventError: the event is refused.
         """
+
+    def stats(self) -> dict[str, Any]:
+        """What the index is made of."""
 
     def prepare(self, context: Mapping[str, Any] | bytes) -> Prepared:
         """Encode an event once.

@@ -13,7 +13,7 @@ from tidegate.language.schema import Schema
 from tidegate.language.types import BOOL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tidegate.language.checker import CheckedExpression
 
@@ -28,13 +28,41 @@ class Matches:
     """Id to error code of the rules that are errors; filled when asked for."""
 
 
+@attrs.frozen
+class Stats:
+    """What the index of a rule set is made of."""
+
+    rules: int
+    conditions: int
+    """Distinct tests that the rules have and a search can answer."""
+    shared: int
+    """Those of them that more than one rule has."""
+    searched: int
+    """Those that an event is searched for."""
+    indexed: int
+    """Rules that are evaluated only when a search found something that they need."""
+    always: dict[str, str]
+    """Id to reason of the rules that are evaluated on every event."""
+    index_bytes: int
+    """Memory of the index, the compiled rules apart."""
+
+    @property
+    def index_bytes_a_rule(self) -> float:
+        return self.index_bytes / max(self.rules, 1)
+
+
 class RuleSet:
     """Boolean expressions by id, compiled together.
+
+    A search of each event finds the few rules that can be true of it, and only those
+    are evaluated; ``match(event, errors=True)`` evaluates them all.
 
     Args:
         expressions: id to text.
         schema: the fields the texts may read; ``Schema.default()`` when left out.
-        evaluator: ``"native"`` or ``"reference"``.
+        evaluator: ``"native"`` or ``"reference"``, which evaluates every rule.
+        sample: some events, as JSON, like those to come: the index then knows which
+            tests are rare. It changes no answer.
 
     Raises:
         ExpressionError: some text does not parse, does not check or is no
@@ -46,13 +74,18 @@ class RuleSet:
         expressions: Mapping[str, str],
         schema: Schema | None = None,
         evaluator: Evaluator = "native",
+        *,
+        sample: Sequence[bytes] = (),
     ) -> None:
         schema = schema if schema is not None else Schema.default()
         self.evaluator = evaluator
-        self._rules = compile_rules(_check_all(expressions, schema), schema, evaluator)
+        checked = _check_all(expressions, schema)
+        self._rules = compile_rules(checked, schema, evaluator, sample)
 
     @classmethod
-    def from_canonical(cls, data: bytes, evaluator: Evaluator = "native") -> RuleSet:
+    def from_canonical(
+        cls, data: bytes, evaluator: Evaluator = "native", *, sample: Sequence[bytes] = ()
+    ) -> RuleSet:
         """A set from what :meth:`to_canonical` gave: no text is parsed.
 
         Raises:
@@ -60,7 +93,7 @@ class RuleSet:
         """
         made = cls.__new__(cls)
         made.evaluator = evaluator
-        made._rules = read_rules(data, evaluator)
+        made._rules = read_rules(data, evaluator, sample)
         return made
 
     def to_canonical(self) -> bytes:
@@ -83,6 +116,10 @@ class RuleSet:
     def prepare(self, event: Mapping[str, Any] | bytes) -> PreparedContext:
         """Encode an event once, to match this set against it many times."""
         return self._rules.prepare(event)
+
+    def stats(self) -> Stats:
+        """What the index is made of, and which rules it cannot help."""
+        return Stats(**self._rules.stats())
 
     def __len__(self) -> int:
         return len(self._rules)

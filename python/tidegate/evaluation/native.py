@@ -13,6 +13,8 @@ from tidegate.language.ast import Span
 from tidegate.values import from_wire
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tidegate.evaluation.rules import Context
 
 __all__ = ["NativeEngine", "NativeRules"]
@@ -25,13 +27,14 @@ class NativeRules:
         CanonicalFormError: the data is not a canonical rule set.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, sample: Sequence[bytes] = ()) -> None:
         self.canonical = data
-        self._rules = RuleSet(data)
+        self._rules = RuleSet(data, sample)
         # One call less on the way in: these have the signatures of the protocol.
         self.prepare = self._rules.prepare
         self.evaluate = self._rules.evaluate
         self.match = self._rules.match
+        self.stats = self._rules.stats
 
     def __len__(self) -> int:
         return len(self._rules)

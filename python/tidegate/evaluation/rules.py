@@ -47,6 +47,7 @@ class Rules(Protocol):
     def outcome(self, index: int, context: Context) -> Outcome: ...
     def evaluate(self, index: int, context: Context) -> Any: ...
     def match(self, context: Context, errors: bool) -> tuple[list[str], dict[str, str]]: ...
+    def stats(self) -> dict[str, Any]: ...
 
 
 def bundle(
@@ -65,19 +66,22 @@ def bundle(
 
 
 def compile_rules(
-    checked: Mapping[str, CheckedExpression], schema: Schema, evaluator: Evaluator
+    checked: Mapping[str, CheckedExpression],
+    schema: Schema,
+    evaluator: Evaluator,
+    sample: Sequence[bytes] = (),
 ) -> Rules:
     """Compile checked expressions for an evaluator."""
-    return read_rules(bundle(checked, schema), evaluator)
+    return read_rules(bundle(checked, schema), evaluator, sample)
 
 
-def read_rules(data: bytes, evaluator: Evaluator) -> Rules:
-    """Compile a set from its canonical form."""
+def read_rules(data: bytes, evaluator: Evaluator, sample: Sequence[bytes] = ()) -> Rules:
+    """Compile a set from its canonical form; ``sample`` is events its index is trained on."""
     if evaluator == "native":
         # Here, since the reference needs no extension.
         from tidegate.evaluation.native import NativeRules
 
-        return NativeRules(data)
+        return NativeRules(data, sample)
     if evaluator == "reference":
         return ReferenceRules(data)
     raise ValueError(f'there is no evaluator `{evaluator}`; it is "native" or "reference"')
@@ -137,3 +141,15 @@ class ReferenceRules:
             name: outcome.failure.code for name, outcome in outcomes if outcome.failure is not None
         }
         return matched, failed if errors else {}
+
+    def stats(self) -> dict[str, Any]:
+        """As the native evaluator's: there is no index, so every rule is evaluated."""
+        return {
+            "rules": len(self._ids),
+            "conditions": 0,
+            "shared": 0,
+            "searched": 0,
+            "indexed": 0,
+            "always": dict.fromkeys(self._ids, "the reference evaluates every rule"),
+            "index_bytes": 0,
+        }

@@ -42,6 +42,10 @@ impl FirstNetwork {
         let segment = segments.get(after.checked_sub(1)?)?;
         (bits <= segment.last).then_some(segment.network)
     }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        std::mem::size_of_val(&*self.v4).saturating_add(std::mem::size_of_val(&*self.v6))
+    }
 }
 
 /// Cuts networks, of which any two are nested or disjoint, into segments.

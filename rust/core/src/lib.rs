@@ -8,6 +8,7 @@
 //! - [`decode`] compiles checked trees to [`program`]s, once, when rules are
 //!   loaded ([`ruleset`]s of them); [`evaluate`] runs them over records, with [`ops`] and
 //!   [`functions`] on [`value`]s and [`map`]s, within [`limits`];
+//! - [`index`] finds the few of many rules that can be true of an event;
 //! - [`definitions`] are the tenant's rules, read from a [`bundle`]; [`state`] is
 //!   what is remembered of its traffic, by [`entity`] and [`window`], [`snapshot`] its
 //!   form outside;
@@ -37,6 +38,7 @@ mod first_network;
 pub mod functions;
 pub mod geo;
 pub mod headers;
+pub mod index;
 pub mod json;
 pub mod key;
 pub mod limits;

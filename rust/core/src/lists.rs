@@ -26,7 +26,7 @@ pub enum ListKind {
 }
 
 /// The number of a named list in [`Lists`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListIndex(usize);
 
 /// The named lists of a tenant, outside the programs that ask them.

@@ -146,6 +146,12 @@ impl LikePattern {
         Self { first, middle: parts.collect(), last }
     }
 
+    /// The texts between the stars: the first, those inside, and the last, which
+    /// is None for a pattern without a star.
+    pub(crate) fn parts(&self) -> (&str, &[Box<str>], Option<&str>) {
+        (&self.first, &self.middle, self.last.as_deref())
+    }
+
     /// Whether the whole text is of the pattern.
     pub(crate) fn matches(&self, text: &str) -> bool {
         let Some(last) = &self.last else { return text == &*self.first };

@@ -45,6 +45,16 @@ impl Program {
     ) -> Result<bool, Failure> {
         Evaluation::new(record, lists, meter).test(&self.root)
     }
+
+    /// Whether a part of some program is true.
+    pub(crate) fn test_part<'a>(
+        part: &'a Expr,
+        record: &Record<'a>,
+        lists: &'a Lists,
+        meter: &mut Meter,
+    ) -> Result<bool, Failure> {
+        Evaluation::new(record, lists, meter).test(part)
+    }
 }
 
 /// A node and where it stands in the text.

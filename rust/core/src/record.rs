@@ -172,6 +172,11 @@ impl Layout {
             .map(|(number, (name, source))| (Slot(number), name.as_str(), source))
     }
 
+    /// Where the value of a slot comes from.
+    pub fn source(&self, slot: Slot) -> Option<&Source> {
+        self.slots.get(slot.0 as usize).map(|(_, source)| source)
+    }
+
     /// The slot of a key that some program reads of a section.
     #[inline]
     pub fn find_key(&self, section: Section, key: &str) -> Option<KeySlot> {

@@ -1,18 +1,24 @@
 //! A set of rules: many programs over one layout.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
+use bumpalo::Bump;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
 use crate::address::{Network, NetworkSet};
 use crate::decode::{Compiler, each, member, object, refused, text};
+use crate::encode::{Settings, encode};
 use crate::error::{Failure, ProgramError};
 use crate::evaluate::{Evaluation, Meter};
+use crate::event;
+use crate::index::{Index, Report, Rules};
 use crate::limits::Limits;
 use crate::lists::{ListDefinition, Lists};
 use crate::program::Program;
 use crate::record::{Layout, Record};
+use crate::user_agent::UserAgents;
 use crate::value::Value;
 
 /// Deepest JSON that is decoded. A level of a tree is at most three of JSON.
@@ -27,6 +33,8 @@ pub struct RuleSet {
     lists: Lists,
     limits: Limits,
     trusted_proxies: NetworkSet,
+    /// Made when the set is first matched as a whole.
+    index: OnceLock<Index>,
 }
 
 /// The end of one evaluation.
@@ -69,6 +77,7 @@ impl RuleSet {
         let ids =
             each(bundle, "programs", |envelope| text(object(envelope)?, "id").map(str::to_owned))?;
         Ok(Self {
+            index: OnceLock::new(),
             ids: ids.into_vec(),
             programs: programs.into_vec(),
             trusted_proxies: proxies(&part::<Vec<String>>(bundle, "trusted_proxies")?)?,
@@ -76,6 +85,51 @@ impl RuleSet {
             layout,
             lists,
         })
+    }
+
+    /// The same set, whose index knows how often conditions are true of events like
+    /// these. Those that are no events are passed over. Answers stay what they are.
+    #[must_use]
+    pub fn trained(self, events: &[&[u8]], user_agents: Option<&UserAgents>) -> Self {
+        let arena = Bump::new();
+        let settings = Settings {
+            trusted_proxies: &self.trusted_proxies,
+            databases: None,
+            user_agents,
+            limits: &self.limits,
+        };
+        let mut samples: Vec<Record<'_>> = Vec::with_capacity(events.len());
+        for bytes in events {
+            let event = event::read(bytes, &self.layout, &arena, &self.limits);
+            let record = event.and_then(|event| encode(&event, &self.layout, &arena, settings));
+            samples.extend(record.ok());
+        }
+        let index = Index::new(self.rules(), &self.layout, &samples).into();
+        Self { index, ..self }
+    }
+
+    /// The programs that are true of a record, in order. Programs that cannot be are
+    /// not evaluated.
+    pub fn matches<'a>(&'a self, record: &Record<'a>) -> Vec<u32> {
+        self.index().matches(self.rules(), record)
+    }
+
+    /// How many programs the index lets through for a record.
+    pub fn candidates<'a>(&'a self, record: &Record<'a>) -> usize {
+        self.index().count_candidates(self.rules(), record)
+    }
+
+    /// What the index is made of.
+    pub fn report(&self) -> &Report {
+        self.index().report()
+    }
+
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::new(self.rules(), &self.layout, &[]))
+    }
+
+    fn rules(&self) -> Rules<'_> {
+        Rules { programs: &self.programs, lists: &self.lists, limits: &self.limits }
     }
 
     /// The outcome of one program, None when there is none of this number.
@@ -89,11 +143,11 @@ impl RuleSet {
     pub fn test_all<'a>(
         &'a self,
         record: &Record<'a>,
-        mut take: impl FnMut(usize, Result<bool, Failure>),
+        mut take: impl FnMut(u32, Result<bool, Failure>),
     ) {
         let mut meter = Meter::new(&self.limits);
         let mut evaluation = Evaluation::new(record, &self.lists, &mut meter);
-        for (index, program) in self.programs.iter().enumerate() {
+        for (index, program) in (0_u32..).zip(&self.programs) {
             evaluation.meter.reset();
             take(index, evaluation.test(&program.root));
         }

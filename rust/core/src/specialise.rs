@@ -10,7 +10,7 @@ use crate::predicate::{
     AddressField, AddressTest, EntryTest, FirstNetworkTest, Kind, Predicate, Subject, TextTest,
 };
 use crate::prepare::{Prepared, literal};
-use crate::program::{Call, Comprehension, Expr, Macro, Node, Operation};
+use crate::program::{Call, Comprehension, Expr, Macro, Member, Node, Operation};
 use crate::record::{Layout, Slot, Source, TextSlot};
 use crate::search::Part;
 use crate::value::Value;
@@ -24,6 +24,7 @@ pub(crate) fn specialise(expression: Expr, layout: &mut Layout) -> Expr {
         Node::Operator(operation) => of_operation(operation, layout),
         Node::Call(call) => of_text_call(call, layout).or_else(|| of_address_call(call, layout)),
         Node::Comprehension(comprehension) => of_comprehension(comprehension, layout),
+        Node::Has(member) => of_has(member, layout),
         _ => None,
     };
     match found {
@@ -107,6 +108,13 @@ fn of_presence(key: &Expr, map: &Expr, layout: &mut Layout) -> Found {
     let name = name.to_owned();
     // Three nodes, and one unit that membership of a map costs.
     Some((Kind::HasKey(layout.key_slot(&name, key)?), 4))
+}
+
+/// `has(map.key)` for a map of the event.
+fn of_has(member: &Member, layout: &mut Layout) -> Found {
+    let Node::Field(slot) = member.operand.node else { return None };
+    let name = layout.fields().find(|(each, _, _)| *each == slot)?.1.to_owned();
+    Some((Kind::HasKey(layout.key_slot(&name, &member.field)?), 2))
 }
 
 fn of_text_call(call: &Call, layout: &mut Layout) -> Found {

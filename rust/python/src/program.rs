@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bumpalo::Bump;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use tidegate_core::constant::write_value;
 use tidegate_core::prepared::PreparedRecord;
@@ -43,11 +44,16 @@ pub(crate) struct PyPrepared {
 #[pymethods]
 impl PyRuleSet {
     #[new]
-    fn new(py: Python<'_>, bundle: &[u8]) -> PyResult<Self> {
+    #[pyo3(signature = (bundle, sample = Vec::new()))]
+    fn new(py: Python<'_>, bundle: &[u8], sample: Vec<PyBackedBytes>) -> PyResult<Self> {
         let rules = py.detach(|| RuleSet::from_json(bundle));
-        let rules = rules.map_err(|error| program_error(py, error))?;
+        let mut rules = rules.map_err(|error| program_error(py, error))?;
         let ids = rules.ids().iter().map(|id| PyString::new(py, id).unbind()).collect();
         let user_agents = user_agents(py, rules.layout())?;
+        if !sample.is_empty() {
+            let events: Vec<&[u8]> = sample.iter().map(|event| &**event).collect();
+            rules = py.detach(|| rules.trained(&events, user_agents));
+        }
         Ok(Self { rules: Arc::new(rules), ids, user_agents })
     }
 
@@ -111,13 +117,32 @@ impl PyRuleSet {
                 self.with_record(context, |record| Ok(Matches::of(&self.rules, record, errors)))?
             }
         };
-        let id = |index: &usize| self.ids.get(*index).map(|id| id.bind(py));
+        let id = |index: &u32| self.ids.get(*index as usize).map(|id| id.bind(py));
         let matched = PyList::new(py, matches.matched.iter().filter_map(id).collect::<Vec<_>>())?;
         let failed = PyDict::new(py);
         for (index, code) in &matches.failed {
             failed.set_item(id(index), code.as_str())?;
         }
         Ok((matched, failed))
+    }
+
+    /// What the index is made of.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let report = self.rules.report();
+        let always = PyDict::new(py);
+        for unindexed in &report.unindexed {
+            let id = self.ids.get(unindexed.rule as usize).map(|id| id.bind(py));
+            always.set_item(id, unindexed.reason.as_str())?;
+        }
+        let stats = PyDict::new(py);
+        stats.set_item("rules", report.rules)?;
+        stats.set_item("conditions", report.conditions)?;
+        stats.set_item("shared", report.shared)?;
+        stats.set_item("searched", report.searched)?;
+        stats.set_item("indexed", report.rules.saturating_sub(report.unindexed.len()))?;
+        stats.set_item("always", always)?;
+        stats.set_item("index_bytes", report.bytes)?;
+        Ok(stats)
     }
 
     fn prepare(&self, context: &Bound<'_, PyAny>) -> PyResult<PyPrepared> {
@@ -150,18 +175,21 @@ impl PyRuleSet {
 
 /// The rules that hold and, when asked for, those that are errors.
 struct Matches {
-    matched: Vec<usize>,
-    failed: Vec<(usize, ErrorCode)>,
+    matched: Vec<u32>,
+    failed: Vec<(u32, ErrorCode)>,
 }
 
 impl Matches {
+    /// Every program is evaluated only where errors are asked for.
     fn of<'a>(rules: &'a RuleSet, record: &Record<'a>, errors: bool) -> Self {
+        if !errors {
+            return Self { matched: rules.matches(record), failed: Vec::new() };
+        }
         let mut matches = Self { matched: Vec::new(), failed: Vec::new() };
         rules.test_all(record, |index, outcome| match outcome {
             Ok(true) => matches.matched.push(index),
             Ok(false) => {}
-            Err(failure) if errors => matches.failed.push((index, failure.code)),
-            Err(_) => {}
+            Err(failure) => matches.failed.push((index, failure.code)),
         });
         matches
     }

@@ -131,7 +131,7 @@ fn uint_from_double<'a>(value: f64) -> Applied<'a> {
     }
 }
 
-fn int_from_text<'a>(text: &str) -> Applied<'a> {
+pub(crate) fn int_from_text<'a>(text: &str) -> Applied<'a> {
     if !is_digits(text.strip_prefix(['+', '-']).unwrap_or(text)) {
         return Err(ErrorCode::InvalidArgument);
     }

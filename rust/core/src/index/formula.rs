@@ -1,0 +1,276 @@
+//! What must hold for a rule to be true, in terms of conditions that can be
+//! searched for.
+//!
+//! Exact by construction: if a rule is true then its formula holds, for an error
+//! never makes anything true. The opposite is not asked for; the evaluator decides.
+
+use crate::index::atom::{Atom, Atoms, Local};
+use crate::ops::Operator;
+use crate::predicate::Kind;
+use crate::program::{Bind, Comprehension, Conditional, Expr, Macro, Node};
+use crate::value::Value;
+
+/// More elements of a constant list than this are not looked at one by one.
+const MAX_ELEMENTS: usize = 64;
+
+/// Why an expression has no condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Reason {
+    /// It says what must not be.
+    Negation,
+    /// It is a test that no search answers.
+    Test,
+    /// It loops in a way that no search follows.
+    Loop,
+    /// It reads what the decision finds out on its way.
+    Decision,
+}
+
+impl Reason {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Negation => "only says what must not be",
+            Self::Test => "no test in it can be searched for",
+            Self::Loop => "loops in a way that no search follows",
+            Self::Decision => "depends on what the decision finds out on its way",
+        }
+    }
+}
+
+/// Necessary for an expression to be true.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Formula {
+    /// Nothing is known to be necessary.
+    Open(Reason),
+    /// The condition of this number.
+    One(u32),
+    All(Vec<Self>),
+    /// With no alternatives the expression is never true.
+    Any(Vec<Self>),
+}
+
+/// A formula and the evaluator's own test of a conjunct.
+#[derive(Debug)]
+pub(crate) struct Analysed {
+    pub(crate) formula: Formula,
+    /// Conjuncts that are one condition or its opposite.
+    pub(crate) conjuncts: Vec<Conjunct>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Conjunct {
+    pub(crate) condition: u32,
+    pub(crate) is_positive: bool,
+    /// The way from the root of the program, through chains of `&&`.
+    pub(crate) path: Box<[u16]>,
+}
+
+/// The formula of a program.
+pub(crate) fn analyse(root: &Expr, atoms: &mut Atoms<'_>) -> Analysed {
+    let formula = formula(root, true, atoms);
+    let mut conjuncts = Vec::new();
+    collect_conjuncts(root, &mut Vec::new(), atoms, &mut conjuncts);
+    Analysed { formula, conjuncts }
+}
+
+/// The conjunct at the end of a path.
+pub(crate) fn at_path<'e>(root: &'e Expr, path: &[u16]) -> Option<&'e Expr> {
+    path.iter().try_fold(root, |expression, step| match &expression.node {
+        Node::And(operands) => operands.get(usize::from(*step)),
+        _ => None,
+    })
+}
+
+fn collect_conjuncts(
+    expression: &Expr,
+    path: &mut Vec<u16>,
+    atoms: &mut Atoms<'_>,
+    conjuncts: &mut Vec<Conjunct>,
+) {
+    if let Node::And(operands) = &expression.node {
+        for (step, operand) in (0..u16::MAX).zip(operands) {
+            path.push(step);
+            collect_conjuncts(operand, path, atoms, conjuncts);
+            path.pop();
+        }
+        return;
+    }
+    let (inner, is_negated) = match negated(expression) {
+        Some(inner) => (inner, true),
+        None => (expression, false),
+    };
+    let atom = [true, false].into_iter().find_map(|value| Some((atoms.atom(inner, value)?, value)));
+    if let Some((Atom { condition, is_exact: true }, value)) = atom {
+        let path = path.as_slice().into();
+        conjuncts.push(Conjunct { condition, is_positive: value != is_negated, path });
+    }
+}
+
+/// What must hold for an expression to be true, or false where not `positive`.
+fn formula(expression: &Expr, positive: bool, atoms: &mut Atoms<'_>) -> Formula {
+    match &expression.node {
+        Node::Predicate(predicate) if !matches!(predicate.kind, Kind::HasKey(_)) => {
+            formula(&predicate.generic, positive, atoms)
+        }
+        Node::And(operands) => chain(operands, positive, positive, atoms),
+        Node::Or(operands) => chain(operands, !positive, positive, atoms),
+        Node::Literal(value) if is_bool(value, !positive) => Formula::Any(Vec::new()),
+        Node::Conditional(conditional) => of_conditional(conditional, positive, atoms),
+        Node::Bind(bind) => of_bind(bind, positive, atoms),
+        Node::Comprehension(comprehension) => of_comprehension(comprehension, positive, atoms),
+        _ => match negated(expression) {
+            Some(operand) => formula(operand, !positive, atoms),
+            None => of_test(expression, positive, atoms),
+        },
+    }
+}
+
+fn is_bool(value: &Value<'_>, expected: bool) -> bool {
+    matches!(value, Value::Bool(value) if *value == expected)
+}
+
+fn negated(expression: &Expr) -> Option<&Expr> {
+    match &expression.node {
+        Node::Operator(operation) if operation.operator == Operator::Not => {
+            operation.arguments.first()
+        }
+        _ => None,
+    }
+}
+
+fn chain(operands: &[Expr], is_all: bool, positive: bool, atoms: &mut Atoms<'_>) -> Formula {
+    let parts = operands.iter().map(|operand| formula(operand, positive, atoms)).collect();
+    if is_all { Formula::All(parts) } else { Formula::Any(parts) }
+}
+
+fn of_test(expression: &Expr, positive: bool, atoms: &mut Atoms<'_>) -> Formula {
+    match atoms.atom(expression, positive) {
+        Some(atom) => Formula::One(atom.condition),
+        None if atoms.atom(expression, !positive).is_some() => Formula::Open(Reason::Negation),
+        None => Formula::Open(atoms.reason(expression)),
+    }
+}
+
+fn of_conditional(conditional: &Conditional, positive: bool, atoms: &mut Atoms<'_>) -> Formula {
+    let then = formula(&conditional.then, positive, atoms);
+    let otherwise = formula(&conditional.otherwise, positive, atoms);
+    let holds = formula(&conditional.condition, true, atoms);
+    let holds_not = formula(&conditional.condition, false, atoms);
+    Formula::Any(vec![Formula::All(vec![holds, then]), Formula::All(vec![holds_not, otherwise])])
+}
+
+fn of_bind(bind: &Bind, positive: bool, atoms: &mut Atoms<'_>) -> Formula {
+    let local = atoms.meaning(&bind.value);
+    atoms.locals.push(local);
+    let body = formula(&bind.body, positive, atoms);
+    atoms.locals.pop();
+    body
+}
+
+/// `exists` is true, and `all` false, only if the body is for some element.
+fn of_comprehension(
+    comprehension: &Comprehension,
+    positive: bool,
+    atoms: &mut Atoms<'_>,
+) -> Formula {
+    match (comprehension.operation, positive) {
+        (Macro::Exists | Macro::ExistsOne, true) | (Macro::All, false) => {}
+        (Macro::All, true) | (Macro::Exists | Macro::ExistsOne, false) => {
+            return Formula::Open(Reason::Negation);
+        }
+        _ => return Formula::Open(Reason::Loop),
+    }
+    if comprehension.depth != atoms.locals.len() {
+        return Formula::Open(Reason::Loop);
+    }
+    if let Some(condition) = atoms.network_search(comprehension) {
+        return Formula::One(condition);
+    }
+    let Node::Literal(range) = &comprehension.range.node else {
+        let locals = atoms.elements(&comprehension.range, comprehension.has_two_variables);
+        return body(comprehension, locals, positive, atoms);
+    };
+    match &**range {
+        Value::List(elements)
+            if elements.len() <= MAX_ELEMENTS && !comprehension.has_two_variables =>
+        {
+            let each = elements.iter().map(|element| {
+                body(comprehension, vec![Local::Constant(element.clone())], positive, atoms)
+            });
+            Formula::Any(each.collect())
+        }
+        _ => Formula::Open(Reason::Loop),
+    }
+}
+
+fn body(
+    comprehension: &Comprehension,
+    locals: Vec<Local>,
+    positive: bool,
+    atoms: &mut Atoms<'_>,
+) -> Formula {
+    let depth = atoms.locals.len();
+    atoms.locals.extend(locals);
+    let formula = formula(&comprehension.body, positive, atoms);
+    atoms.locals.truncate(depth);
+    formula
+}
+
+/// The cheapest conditions of which one must be true.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Access {
+    /// How often one of them is true, about.
+    pub(crate) weight: f64,
+    pub(crate) conditions: Vec<u32>,
+}
+
+impl Formula {
+    /// The conditions to watch for.
+    ///
+    /// # Errors
+    /// There are none, and why.
+    pub(crate) fn access(&self, weights: &[f64]) -> Result<Access, Reason> {
+        match self {
+            Self::Open(reason) => Err(*reason),
+            Self::One(condition) => {
+                let weight = weights.get(*condition as usize).copied().unwrap_or(1.0);
+                Ok(Access { weight, conditions: vec![*condition] })
+            }
+            Self::All(parts) => {
+                let mut best: Result<Access, Reason> = Err(Reason::Test);
+                for access in parts.iter().map(|part| part.access(weights)) {
+                    best = match (best, access) {
+                        (Ok(best), Ok(access)) if access.weight < best.weight => Ok(access),
+                        (Ok(best), _) => Ok(best),
+                        (Err(_), access) => access,
+                    };
+                }
+                best
+            }
+            Self::Any(parts) => {
+                let mut all = Access { weight: 0.0, conditions: Vec::new() };
+                for part in parts {
+                    let access = part.access(weights)?;
+                    all.weight += access.weight;
+                    all.conditions.extend(access.conditions);
+                }
+                all.conditions.sort_unstable();
+                all.conditions.dedup();
+                Ok(all)
+            }
+        }
+    }
+
+    /// Every condition in it.
+    pub(crate) fn conditions(&self, take: &mut impl FnMut(u32)) {
+        match self {
+            Self::Open(_) => {}
+            Self::One(condition) => take(*condition),
+            Self::All(parts) | Self::Any(parts) => {
+                for part in parts {
+                    part.conditions(take);
+                }
+            }
+        }
+    }
+}

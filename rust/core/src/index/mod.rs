@@ -1,0 +1,130 @@
+//! The index of a rule set: which few of many rules can be true of an event.
+//!
+//! **The index proposes, the evaluator decides.** For every rule [`formula`] works out
+//! what must hold for it to be true, in terms of [`condition`]s that one search
+//! can answer for all rules: equality by hash, parts of texts in one scan
+//! ([`substring`]), addresses in [`networks`], numbers by their order. Of these the
+//! rarest are chosen as the rule's *access*: at least one of them is true whenever
+//! the rule is. An event is searched once ([`searches`]), the conditions found lead to
+//! rules ([`postings`]), and only those are evaluated. A search may find too much; it
+//! never finds too little.
+//!
+//! The index is immutable and shared by threads; what a search needs beside it is in
+//! a [`Scratch`] that each thread has of its own.
+
+mod atom;
+mod build;
+mod condition;
+mod formula;
+mod local;
+mod memory;
+mod networks;
+mod numbers;
+mod pattern;
+mod postings;
+mod scratch;
+mod searches;
+mod substring;
+mod text_search;
+
+use std::sync::atomic::AtomicU64;
+
+use crate::evaluate::Meter;
+use crate::limits::Limits;
+use crate::lists::Lists;
+use crate::program::Program;
+use crate::record::Record;
+
+pub use build::{Report, Unindexed};
+pub use formula::Reason;
+pub use scratch::Scratch;
+
+use postings::{Needs, Posting, Postings, Shared};
+use searches::Searches;
+
+/// The programs that an index is of, and what they are evaluated with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules<'a> {
+    pub(crate) programs: &'a [Program],
+    pub(crate) lists: &'a Lists,
+    pub(crate) limits: &'a Limits,
+}
+
+/// Tells indexes of one process apart.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
+
+/// An index of programs.
+#[derive(Debug)]
+pub(crate) struct Index {
+    number: u64,
+    searches: Searches,
+    postings: Postings,
+    shared: Box<[Shared]>,
+    /// Rules without access: looked at on every event, if they lack nothing.
+    always: Box<[Posting]>,
+    /// How many conditions are searched for.
+    conditions: usize,
+    rules: usize,
+    report: Report,
+}
+
+impl Index {
+    /// The rules that are true of a record, in order.
+    pub(crate) fn matches<'a>(&'a self, rules: Rules<'a>, record: &Record<'a>) -> Vec<u32> {
+        let mut meter = Meter::new(rules.limits);
+        let mut matched = Vec::new();
+        let holds = |rule: u32, meter: &mut Meter| {
+            meter.reset();
+            let program = rules.programs.get(rule as usize);
+            program.is_some_and(|program| program.test(record, rules.lists, meter) == Ok(true))
+        };
+        local::with_scratch(self.number, |scratch| {
+            self.candidates(rules, record, scratch, |rule| {
+                if holds(rule, &mut meter) {
+                    matched.push(rule);
+                }
+            });
+        });
+        matched.sort_unstable();
+        matched
+    }
+
+    /// How many rules may be true of a record.
+    pub(crate) fn count_candidates<'a>(&'a self, rules: Rules<'a>, record: &Record<'a>) -> usize {
+        let mut count = 0_usize;
+        local::with_scratch(self.number, |scratch| {
+            self.candidates(rules, record, scratch, |_| count = count.saturating_add(1));
+        });
+        count
+    }
+
+    /// Hands over the rules that may be true of a record, in no order, each once.
+    pub(crate) fn candidates<'a>(
+        &'a self,
+        rules: Rules<'a>,
+        record: &Record<'a>,
+        scratch: &mut Scratch,
+        mut take: impl FnMut(u32),
+    ) {
+        scratch.begin(&self.searches, self.conditions, self.rules);
+        self.searches.run(record, rules.lists, scratch);
+        let mut needs = Needs::new(&self.shared, rules.programs, record, rules.lists, rules.limits);
+        for posting in &self.always {
+            if !needs.lacks(posting.need) {
+                take(posting.rule);
+            }
+        }
+        let Scratch { found, rules: seen, .. } = scratch;
+        for condition in found {
+            for posting in self.postings.of(*condition) {
+                if !needs.lacks(posting.need) && seen.mark(posting.rule) {
+                    take(posting.rule);
+                }
+            }
+        }
+    }
+
+    pub(crate) const fn report(&self) -> &Report {
+        &self.report
+    }
+}

@@ -1,0 +1,123 @@
+//! From true conditions to the rules that may be true.
+//!
+//! Beside each rule stands what it needs of the 64 conjuncts that rules share
+//! most: one that is not true drops the rule before it is looked at.
+
+use crate::error::ErrorCode;
+use crate::evaluate::Meter;
+use crate::index::formula::at_path;
+use crate::limits::Limits;
+use crate::lists::Lists;
+use crate::program::{Expr, Program};
+use crate::record::Record;
+
+/// A conjunct shared by many rules, by one of the places where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    pub(crate) rule: u32,
+    pub(crate) path: Box<[u16]>,
+}
+
+/// A rule to look at when a condition is true.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Posting {
+    pub(crate) rule: u32,
+    /// The shared conjuncts that it needs.
+    pub(crate) need: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Postings {
+    /// Where those of each condition begin; one more than there are conditions.
+    starts: Box<[u32]>,
+    rules: Box<[u32]>,
+    needs: Box<[u64]>,
+}
+
+impl Postings {
+    pub(crate) fn new(by_condition: Vec<Vec<Posting>>) -> Self {
+        let mut starts = vec![0_u32];
+        let (mut rules, mut needs) = (Vec::new(), Vec::new());
+        for posting in by_condition {
+            rules.extend(posting.iter().map(|posting| posting.rule));
+            needs.extend(posting.iter().map(|posting| posting.need));
+            starts.push(u32::try_from(rules.len()).unwrap_or(u32::MAX));
+        }
+        Self { starts: starts.into(), rules: rules.into(), needs: needs.into() }
+    }
+
+    /// The rules to look at when a condition is true.
+    #[inline]
+    pub(crate) fn of(&self, condition: u32) -> impl Iterator<Item = Posting> {
+        let bound = |index: usize| self.starts.get(index).map_or(0, |start| *start as usize);
+        let range = bound(condition as usize)..bound((condition as usize).wrapping_add(1));
+        let rules = self.rules.get(range.clone()).unwrap_or_default();
+        let needs = self.needs.get(range).unwrap_or_default();
+        rules.iter().zip(needs).map(|(rule, need)| Posting { rule: *rule, need: *need })
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        std::mem::size_of_val(&*self.starts)
+            .saturating_add(std::mem::size_of_val(&*self.rules))
+            .saturating_add(std::mem::size_of_val(&*self.needs))
+    }
+}
+
+/// What is known of the shared conjuncts for one event; found out when asked.
+pub(crate) struct Needs<'a, 'e> {
+    shared: &'a [Shared],
+    programs: &'a [Program],
+    record: &'e Record<'a>,
+    lists: &'a Lists,
+    meter: Meter,
+    known: u64,
+    missing: u64,
+}
+
+impl<'a, 'e> Needs<'a, 'e> {
+    pub(crate) fn new(
+        shared: &'a [Shared],
+        programs: &'a [Program],
+        record: &'e Record<'a>,
+        lists: &'a Lists,
+        limits: &Limits,
+    ) -> Self {
+        Self { shared, programs, record, lists, meter: Meter::new(limits), known: 0, missing: 0 }
+    }
+
+    /// Whether something that is needed is not true.
+    #[inline]
+    pub(crate) fn lacks(&mut self, need: u64) -> bool {
+        if need & self.missing != 0 {
+            return true;
+        }
+        let mut unknown = need & !self.known;
+        while unknown != 0 {
+            let number = unknown.trailing_zeros();
+            self.known |= 1 << number;
+            if self.is_missing(number as usize) {
+                self.missing |= 1 << number;
+                return true;
+            }
+            unknown &= unknown.wrapping_sub(1);
+        }
+        false
+    }
+
+    fn is_missing(&mut self, number: usize) -> bool {
+        let Some(expression) = self.shared.get(number).and_then(|shared| self.expression(shared))
+        else {
+            return false;
+        };
+        self.meter.reset();
+        match Program::test_part(expression, self.record, self.lists, &mut self.meter) {
+            Ok(holds) => !holds,
+            // Where the same is said in other words, it may cost less.
+            Err(failure) => failure.code != ErrorCode::CostExceeded,
+        }
+    }
+
+    fn expression(&self, shared: &Shared) -> Option<&'a Expr> {
+        at_path(&self.programs.get(shared.rule as usize)?.root, &shared.path)
+    }
+}

@@ -1,0 +1,314 @@
+//! All conditions of an index, by the part of the event they are about, and the
+//! searches that find which of them are true.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use crate::address::{Address, Network};
+use crate::field::Field;
+use crate::functions::conversions::{int_from_text, read_double};
+use crate::index::condition::{Bound, Condition, NumberSource, TextSource, TextTest, order_of};
+use crate::index::networks::Networks;
+use crate::index::scratch::Scratch;
+use crate::index::substring::GramCounts;
+use crate::index::text_search::{CompiledPatterns, TextSearch, TextSearchBuilder};
+use crate::lists::Lists;
+use crate::record::{KeySlot, Layout, Record, Slot, Source};
+use crate::value::Value;
+
+/// Grams of sample texts, by where they come from.
+pub(crate) type Samples = HashMap<TextSource, GramCounts, RandomState>;
+
+/// The searches that one event takes.
+#[derive(Debug, Default)]
+pub(crate) struct Searches {
+    pub(crate) texts: Box<[(TextSource, TextSearch)]>,
+    networks: Box<[NetworkSearch]>,
+    numbers: Box<[NumberSearch]>,
+    present: Box<[(KeySlot, u32)]>,
+    flags: Box<[(Slot, u32)]>,
+}
+
+#[derive(Debug)]
+struct NetworkSearch {
+    source: TextSource,
+    /// Whether the record has the address already.
+    is_client: bool,
+    networks: Networks,
+}
+
+#[derive(Debug)]
+struct NumberSearch {
+    source: NumberSource,
+    /// In ascending order of what must be passed.
+    above: Box<[(i64, u32)]>,
+    /// In descending order.
+    below: Box<[(i64, u32)]>,
+    equal: HashMap<i64, Vec<u32>, RandomState>,
+}
+
+impl Searches {
+    /// Searches for conditions, which are reported by their position.
+    pub(crate) fn new(
+        conditions: &[&Condition],
+        patterns: &CompiledPatterns,
+        layout: &Layout,
+        samples: &Samples,
+    ) -> Self {
+        let mut builder = Builder::new(patterns);
+        for (number, condition) in (0_u32..).zip(conditions) {
+            builder.add(condition, number);
+        }
+        builder.build(layout, samples)
+    }
+
+    /// Finds the conditions that are true of a record; the scratch has them then.
+    pub(crate) fn run<'a>(&'a self, record: &Record<'a>, lists: &Lists, scratch: &mut Scratch) {
+        for (number, (source, search)) in self.texts.iter().enumerate() {
+            each_text(*source, record, |text| search.run(number, text, lists, scratch));
+        }
+        for search in &self.networks {
+            search.run(record, |condition| scratch.report(condition));
+        }
+        for search in &self.numbers {
+            search.run(record, |condition| scratch.report(condition));
+        }
+        for (key, condition) in &self.present {
+            if record.key(*key).is_some() {
+                scratch.report(*condition);
+            }
+        }
+        for (slot, condition) in &self.flags {
+            if let Some(Value::Bool(true)) = record.get(*slot) {
+                scratch.report(*condition);
+            }
+        }
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let texts = self.texts.iter().map(|(_, search)| search.memory_bytes()).sum::<usize>();
+        let networks = self.networks.iter().map(|search| search.networks.memory_bytes());
+        let numbers = self.numbers.iter().map(NumberSearch::memory_bytes);
+        texts
+            .saturating_add(networks.sum())
+            .saturating_add(numbers.sum())
+            .saturating_add(std::mem::size_of_val(&*self.present))
+            .saturating_add(std::mem::size_of_val(&*self.flags))
+    }
+}
+
+/// Hands over each text of a source.
+#[inline]
+pub(crate) fn each_text<'r>(
+    source: TextSource,
+    record: &'r Record<'_>,
+    mut take: impl FnMut(&'r str),
+) {
+    match source {
+        TextSource::Key(key) => take(record.key(key).unwrap_or_default()),
+        TextSource::Field(slot) => {
+            if let Some(Value::String(text)) = record.get(slot) {
+                take(text);
+            }
+        }
+        TextSource::Elements(slot) => {
+            if let Some(Value::List(values)) = record.get(slot) {
+                values.iter().filter_map(Value::as_str).for_each(take);
+            }
+        }
+        TextSource::Keys(slot) | TextSource::Values(slot) => {
+            if let Some(Value::TotalMap(map)) = record.get(slot) {
+                for (key, value) in (0..map.len()).filter_map(|position| map.pair(position)) {
+                    take(if matches!(source, TextSource::Keys(_)) { key } else { value });
+                }
+            }
+        }
+    }
+}
+
+impl NetworkSearch {
+    fn run(&self, record: &Record<'_>, mut report: impl FnMut(u32)) {
+        if self.is_client {
+            if let Some(address) = record.client_address() {
+                self.networks.report(address, report);
+            }
+            return;
+        }
+        if let TextSource::Field(slot) = self.source
+            && let Some(Value::Ip(address)) = record.get(slot)
+        {
+            return self.networks.report(*address, report);
+        }
+        each_text(self.source, record, |text| {
+            if let Some(address) = Address::parse(text) {
+                self.networks.report(address, &mut report);
+            }
+        });
+    }
+}
+
+impl NumberSearch {
+    fn run(&self, record: &Record<'_>, mut report: impl FnMut(u32)) {
+        each_number(self.source, record, |number| match number {
+            Some(number) => self.report(number, &mut report),
+            None => self.report_all(&mut report),
+        });
+    }
+
+    fn report(&self, number: i64, report: &mut impl FnMut(u32)) {
+        for (_, condition) in self.above.iter().take_while(|(bound, _)| number > *bound) {
+            report(*condition);
+        }
+        for (_, condition) in self.below.iter().take_while(|(bound, _)| number < *bound) {
+            report(*condition);
+        }
+        for condition in self.equal.get(&number).into_iter().flatten() {
+            report(*condition);
+        }
+    }
+
+    fn report_all(&self, report: &mut impl FnMut(u32)) {
+        let ordered = self.above.iter().chain(&self.below).map(|(_, condition)| condition);
+        for condition in ordered.chain(self.equal.values().flatten()) {
+            report(*condition);
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        let equal = self.equal.len().saturating_mul(size_of::<(i64, Vec<u32>)>());
+        std::mem::size_of_val(&*self.above)
+            .saturating_add(std::mem::size_of_val(&*self.below))
+            .saturating_add(equal)
+    }
+}
+
+/// Hands over each number of a source; None for what is in no order, of which a
+/// negated comparison is true.
+fn each_number(source: NumberSource, record: &Record<'_>, mut take: impl FnMut(Option<i64>)) {
+    let take_value = |value: Option<Value<'_>>, take: &mut dyn FnMut(Option<i64>)| match value {
+        Some(Value::Int(number)) => take(Some(number)),
+        Some(Value::Double(number)) => take(order_of(number)),
+        _ => {}
+    };
+    match source {
+        NumberSource::Int(slot) | NumberSource::Double(slot) => {
+            take_value(record.get(slot).cloned(), &mut take);
+        }
+        NumberSource::IntOf(source) => {
+            each_text(source, record, |text| take_value(int_from_text(text).ok(), &mut take));
+        }
+        NumberSource::DoubleOf(source) => {
+            each_text(source, record, |text| take_value(read_double(text).ok().map(Value::Double), &mut take));
+        }
+        NumberSource::LengthOf(source) => {
+            each_text(source, record, |text| take(i64::try_from(text.chars().count()).ok()));
+        }
+        NumberSource::CountOf(slot) => {
+            let count = match record.get(slot) {
+                Some(Value::List(values)) => Some(values.len()),
+                Some(map) => map.map_len(),
+                None => None,
+            };
+            if let Some(count) = count {
+                take(i64::try_from(count).ok());
+            }
+        }
+    }
+}
+
+struct Builder<'p> {
+    patterns: &'p CompiledPatterns,
+    texts: Vec<(TextSource, TextSearchBuilder)>,
+    text_numbers: HashMap<TextSource, usize, RandomState>,
+    networks: HashMap<TextSource, Vec<(Network, u32)>, RandomState>,
+    numbers: HashMap<NumberSource, NumberSearchBuilder, RandomState>,
+    present: Vec<(KeySlot, u32)>,
+    flags: Vec<(Slot, u32)>,
+}
+
+#[derive(Default)]
+struct NumberSearchBuilder {
+    above: Vec<(i64, u32)>,
+    below: Vec<(i64, u32)>,
+    equal: HashMap<i64, Vec<u32>, RandomState>,
+}
+
+impl<'p> Builder<'p> {
+    fn new(patterns: &'p CompiledPatterns) -> Self {
+        Self {
+            patterns,
+            texts: Vec::new(),
+            text_numbers: HashMap::default(),
+            networks: HashMap::default(),
+            numbers: HashMap::default(),
+            present: Vec::new(),
+            flags: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, condition: &Condition, number: u32) {
+        match condition {
+            Condition::Text { source, is_folded, test } => {
+                self.add_text(*source, *is_folded, test, number);
+            }
+            Condition::Network { source, networks } => {
+                let named = networks.iter().map(|network| (*network, number));
+                self.networks.entry(*source).or_default().extend(named);
+            }
+            Condition::Number { source, bound } => {
+                let search = self.numbers.entry(*source).or_default();
+                match bound {
+                    Bound::Above(bound) => search.above.push((*bound, number)),
+                    Bound::Below(bound) => search.below.push((*bound, number)),
+                    Bound::OneOf(numbers) => {
+                        for each in numbers {
+                            search.equal.entry(*each).or_default().push(number);
+                        }
+                    }
+                }
+            }
+            Condition::Present(key) => self.present.push((*key, number)),
+            Condition::True(slot) => self.flags.push((*slot, number)),
+        }
+    }
+
+    fn add_text(&mut self, source: TextSource, is_folded: bool, test: &TextTest, number: u32) {
+        let position = *self.text_numbers.entry(source).or_insert_with(|| {
+            self.texts.push((source, TextSearchBuilder::default()));
+            self.texts.len().saturating_sub(1)
+        });
+        if let Some((_, builder)) = self.texts.get_mut(position) {
+            builder.add(test, is_folded, number, self.patterns);
+        }
+    }
+
+    fn build(self, layout: &Layout, samples: &Samples) -> Searches {
+        let none = GramCounts::default();
+        let texts = self.texts.into_iter().map(|(source, builder)| {
+            (source, builder.build(samples.get(&source).unwrap_or(&none)))
+        });
+        let is_client = |source| match source {
+            TextSource::Field(slot) => layout.source(slot) == Some(&Source::Field(Field::ClientIp)),
+            _ => false,
+        };
+        let networks = self.networks.into_iter().map(|(source, named)| NetworkSearch {
+            source,
+            is_client: is_client(source),
+            networks: Networks::new(named),
+        });
+        let numbers = self.numbers.into_iter().map(|(source, mut builder)| {
+            builder.above.sort_unstable();
+            builder.below.sort_unstable_by(|one, other| other.cmp(one));
+            let NumberSearchBuilder { above, below, equal } = builder;
+            NumberSearch { source, above: above.into(), below: below.into(), equal }
+        });
+        Searches {
+            texts: texts.collect(),
+            networks: networks.collect(),
+            numbers: numbers.collect(),
+            present: self.present.into(),
+            flags: self.flags.into(),
+        }
+    }
+}
