@@ -199,7 +199,9 @@ fn each_number(source: NumberSource, record: &Record<'_>, mut take: impl FnMut(O
             each_text(source, record, |text| take_value(int_from_text(text).ok(), &mut take));
         }
         NumberSource::DoubleOf(source) => {
-            each_text(source, record, |text| take_value(read_double(text).ok().map(Value::Double), &mut take));
+            each_text(source, record, |text| {
+                take_value(read_double(text).ok().map(Value::Double), &mut take)
+            });
         }
         NumberSource::LengthOf(source) => {
             each_text(source, record, |text| take(i64::try_from(text.chars().count()).ok()));
