@@ -32,7 +32,7 @@ _FALSE = ("0", "f", "F", "false", "FALSE", "False")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NATURAL = re.compile(r"[0-9]+")
 _DOUBLE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_INFINITY = re.compile(r"(?i:[+-]?inf(inity)?)")
+_INFINITY = re.compile(r"(?ai:[+-]?inf(inity)?)")
 # More digits than the largest uint has; a longer number is out of range unread.
 _MAX_DIGITS = 20
 

@@ -37,15 +37,16 @@ def parse_timestamp(text: str) -> Timestamp:
         raise failures.invalid_argument("the text is no RFC 3339 timestamp")
     year, month, day, hour, minute, second = map(int, match.groups()[:6])
     fraction, sign, offset_hours, offset_minutes = match.groups()[6:]
-    if year == 0:
-        raise failures.overflow("timestamp")
     try:
-        days = date(year, month, day).toordinal() - _EPOCH_DAY
+        # The year 0 has the days of a leap year, and no `date`.
+        days = date(year or 4, month, day).toordinal() - _EPOCH_DAY
     except ValueError as error:
         raise failures.invalid_argument("the text is no day that exists") from error
     seconds = days * _DAY + _clock(hour, minute, second)
     if sign:
         seconds -= _clock(int(offset_hours), int(offset_minutes), 0) * (1 if sign == "+" else -1)
+    if year == 0:
+        raise failures.overflow("timestamp")
     nanoseconds = int((fraction or "").ljust(9, "0"))
     return checked_timestamp(seconds * NANOSECONDS + nanoseconds)
 
