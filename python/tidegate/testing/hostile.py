@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def _nested(opening: str, inside: str, closing: str, depth: int) -> str:
@@ -30,7 +33,7 @@ def _joining(rounds: int) -> str:
     return '"a,a"' + '.split(",").map(x, x + ",a,a").join(",")' * rounds + ' == "a"'
 
 
-SHAPES = {
+SHAPES: dict[str, Callable[[int], str]] = {
     "nested_parentheses": lambda n: _nested("(", "true", ")", n),
     "nested_not": lambda n: "!" * n + "true",
     "nested_ternary": lambda n: "false ? true : " * n + "true",
@@ -65,7 +68,7 @@ def written(case: dict[str, Any]) -> str | None:
         return f"request.path.matches({quoted(case['pattern'])})"
     if shape not in SHAPES:
         return None
-    size = case.get("n") or case.get("depth") or case.get("rounds")
+    size: int = case.get("n") or case.get("depth") or case["rounds"]
     return SHAPES[shape](size)
 
 
