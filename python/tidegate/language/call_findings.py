@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tidegate.language.ast import Call, Span
-    from tidegate.language.library import Declaration, Key
+    from tidegate.language.declarations import Declaration, Key
     from tidegate.language.types import Type
 
 _OPERATORS = frozenset(("+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "in", "!"))

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tidegate.language import ast, checked
 from tidegate.language.call_findings import misused_macro, no_overload, unknown_function
 from tidegate.language.constants import ConstantChecks
+from tidegate.language.declarations import of_schema
 from tidegate.language.diagnostics import Diagnostic, quote
 from tidegate.language.inference import Inference
-from tidegate.language.library import of_schema
 from tidegate.language.macros import (
     BindShape,
     ComprehensionShape,
