@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 
 from shared_data import shared_path
 
-SUFFIX = re.compile(r'request\.path\.endsWith\(("[^"]*")\)')
 SETTINGS = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -192,7 +190,7 @@ def _sections(policies: list[dict[str, Any]]) -> dict[str, Any]:
                 "name": f"p{number}",
                 "clauses": [
                     {
-                        "expression": _condition(each["expression"]),
+                        "expression": each["expression"],
                         "entity": f"entity-{keys.index(tuple(each['entity']))}",
                         "window": _window(each["window"]),
                     }
@@ -201,14 +199,6 @@ def _sections(policies: list[dict[str, Any]]) -> dict[str, Any]:
             for number, each in enumerate(policies)
         ],
     }
-
-
-def _condition(published: str) -> str:
-    """A long chain of suffix tests is one test of many suffixes, which is what it may cost."""
-    suffixes = [SUFFIX.fullmatch(part) for part in published.split(" || ")]
-    if len(suffixes) == 1 or not all(suffixes):
-        return published
-    return f"request.path.endsWithAny([{', '.join(each[1] for each in suffixes if each)}])"
 
 
 def _window(published: dict[str, Any]) -> dict[str, Any]:
