@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
+use regex::Regex;
 
 use crate::address::Network;
 use crate::field::Field;
-use crate::index::condition::{Condition, TextSource, TextTest};
+use crate::index::condition::{Condition, Pattern, TextSource, TextTest};
 use crate::index::formula::Reason;
 use crate::index::pattern::required_texts;
 use crate::index::text_search::CompiledPatterns;
@@ -249,26 +250,32 @@ impl<'l> Atoms<'l> {
 
     fn patterns(&mut self, subject: Subject, prepared: &Prepared) -> Found {
         let Prepared::Patterns(patterns) = prepared else { return None };
+        let patterns: Vec<Pattern> = patterns.iter().map(|each| self.pattern(each)).collect();
         let source = subject.source;
-        let required: Option<Vec<_>> =
-            patterns.iter().map(|pattern| required_texts(pattern.as_str())).collect();
-        if let Some(required) = required {
-            let mut parts: Vec<Box<str>> = required.into_iter().flatten().collect();
-            parts.sort_unstable();
-            parts.dedup();
-            let test = TextTest::Contains(parts);
-            return Some((Condition::Text { source, is_folded: true, test }, false));
-        }
         let is_folded = match subject.case {
             Case::AsIs => false,
             Case::Lower => true,
-            Case::Upper => return None,
+            Case::Upper => {
+                let required = patterns.into_iter().map(|pattern| pattern.required);
+                let mut parts = required.collect::<Option<Vec<_>>>()?.concat();
+                parts.sort_unstable();
+                parts.dedup();
+                let test = TextTest::Contains(parts);
+                return Some((Condition::Text { source, is_folded: true, test }, false));
+            }
         };
-        for pattern in patterns {
-            self.patterns.insert(pattern.as_str().into(), pattern.clone());
-        }
-        let patterns = patterns.iter().map(|pattern| Box::from(pattern.as_str())).collect();
         Some((Condition::Text { source, is_folded, test: TextTest::Matches(patterns) }, true))
+    }
+
+    /// A pattern with what leads to it, which is worked out once.
+    fn pattern(&mut self, regex: &Regex) -> Pattern {
+        let text = regex.as_str();
+        if let Some((_, pattern)) = self.patterns.get(text) {
+            return pattern.clone();
+        }
+        let pattern = Pattern { text: text.into(), required: required_texts(text) };
+        self.patterns.insert(text.into(), (regex.clone(), pattern.clone()));
+        pattern
     }
 
     /// `[...].exists(c, cidr(c).containsIP(text))` as one condition, however long the list.

@@ -49,9 +49,17 @@ pub(crate) enum TextTest {
     Contains(Vec<Box<str>>),
     StartsWith(Vec<Box<str>>),
     EndsWith(Vec<Box<str>>),
-    /// Patterns, translated.
-    Matches(Vec<Box<str>>),
+    Matches(Vec<Pattern>),
     InList(ListIndex),
+}
+
+/// A pattern, translated, and what leads to it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Pattern {
+    pub(crate) text: Box<str>,
+    /// Texts in lower case of which every match has one; None when the pattern is to
+    /// be run on every text.
+    pub(crate) required: Option<Vec<Box<str>>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -112,9 +120,18 @@ impl TextTest {
             Self::StartsWith(parts) | Self::EndsWith(parts) => {
                 parts.iter().map(|part| part_prior(part) * 2.0).sum()
             }
-            // Running a pattern costs more than it excludes.
-            Self::Matches(_) => 0.5,
+            Self::Matches(patterns) => patterns.iter().map(Pattern::prior).sum(),
             Self::InList(_) => 0.02,
+        }
+    }
+}
+
+impl Pattern {
+    fn prior(&self) -> f64 {
+        match &self.required {
+            Some(texts) => texts.iter().map(|text| part_prior(text)).sum(),
+            // Running it costs more than it excludes.
+            None => 0.5,
         }
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Part {
     pub(crate) place: Place,
     /// Whether the case of letters plays no part.
     pub(crate) is_folded: bool,
-    /// What is reported when it is found.
+    /// What is reported when it is found: a condition, or what the caller likes.
     pub(crate) condition: u32,
 }
 

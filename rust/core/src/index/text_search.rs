@@ -6,14 +6,17 @@ use foldhash::fast::RandomState;
 use regex::Regex;
 
 use crate::functions::regex::clip;
-use crate::index::condition::TextTest;
+use crate::index::condition::{Pattern, TextTest};
 use crate::index::memory::Recall;
 use crate::index::scratch::Scratch;
 use crate::index::substring::{GramCounts, Part, Place, Scanned, Substrings};
 use crate::lists::{ListIndex, Lists};
 
 /// Patterns by their text, as programs have them.
-pub(crate) type CompiledPatterns = HashMap<Box<str>, Regex, RandomState>;
+pub(crate) type CompiledPatterns = HashMap<Box<str>, (Regex, Pattern), RandomState>;
+
+/// What the search for parts finds from this number on is patterns to run.
+const FIRST_PATTERN: u32 = 1 << 31;
 
 /// Conditions by the whole text.
 #[derive(Debug, Default)]
@@ -48,12 +51,18 @@ impl Whole {
     }
 }
 
-/// Patterns that no text leads to.
+/// A pattern of a condition that is true if any of its patterns matches.
 #[derive(Debug)]
-struct Patterns {
-    patterns: Box<[Regex]>,
+struct CompiledPattern {
+    regex: Regex,
     is_folded: bool,
     condition: u32,
+}
+
+impl CompiledPattern {
+    fn matches(&self, text: &str, folded: &str) -> bool {
+        self.regex.is_match(clip(if self.is_folded { folded } else { text }))
+    }
 }
 
 #[derive(Debug)]
@@ -61,7 +70,10 @@ pub(crate) struct TextSearch {
     whole: Whole,
     whole_folded: Whole,
     substrings: Option<Substrings>,
-    patterns: Box<[Patterns]>,
+    /// Run where a text that they require was found.
+    led_to: Box<[CompiledPattern]>,
+    /// Run on every text.
+    others: Box<[CompiledPattern]>,
     lists: Box<[(ListIndex, u32)]>,
     /// Whether some test is of the text in lower case.
     folds: bool,
@@ -112,22 +124,49 @@ impl TextSearch {
             local.extend(self.whole_folded.find(folded));
         }
         if let Some(substrings) = &self.substrings {
-            let scanned = substrings.scan(text.as_bytes(), folded.as_bytes(), |condition| {
-                local.push(condition);
+            let start = local.len();
+            let scanned = substrings.scan(text.as_bytes(), folded.as_bytes(), |found| {
+                local.push(found);
             });
             if scanned == Scanned::GivenUp {
                 local.extend(substrings.conditions());
             }
+            self.run_patterns(scanned, text, folded, start, local);
         }
-        for patterns in &self.patterns {
-            let subject = clip(if patterns.is_folded { folded } else { text });
-            if patterns.patterns.iter().any(|pattern| pattern.is_match(subject)) {
-                local.push(patterns.condition);
-            }
-        }
+        let matching = self.others.iter().filter(|pattern| pattern.matches(text, folded));
+        local.extend(matching.map(|pattern| pattern.condition));
         for (list, condition) in &self.lists {
             if lists.has_text(*list, text) {
                 local.push(*condition);
+            }
+        }
+    }
+
+    /// Puts the conditions of the patterns that match in the place of those found to
+    /// be worth running, from `start` on. After a search that was given up none is run.
+    fn run_patterns(
+        &self,
+        scanned: Scanned,
+        text: &str,
+        folded: &str,
+        start: usize,
+        local: &mut Vec<u32>,
+    ) {
+        let found = local.get_mut(start..).unwrap_or_default();
+        if !found.iter().any(|found| *found >= FIRST_PATTERN) {
+            return;
+        }
+        found.sort_unstable();
+        let first = found.partition_point(|found| *found < FIRST_PATTERN);
+        let mut patterns = local.split_off(start.saturating_add(first));
+        patterns.dedup();
+        for number in patterns {
+            let Some(pattern) = self.led_to.get((number ^ FIRST_PATTERN) as usize) else {
+                continue;
+            };
+            let is_known = local.last() == Some(&pattern.condition);
+            if !is_known && (scanned == Scanned::GivenUp || pattern.matches(text, folded)) {
+                local.push(pattern.condition);
             }
         }
     }
@@ -138,6 +177,8 @@ impl TextSearch {
             .memory_bytes()
             .saturating_add(self.whole_folded.memory_bytes())
             .saturating_add(substrings)
+            .saturating_add(std::mem::size_of_val(&*self.led_to))
+            .saturating_add(std::mem::size_of_val(&*self.others))
     }
 }
 
@@ -146,7 +187,8 @@ pub(crate) struct TextSearchBuilder {
     whole: HashMap<Box<str>, Vec<u32>, RandomState>,
     whole_folded: HashMap<Box<str>, Vec<u32>, RandomState>,
     parts: Vec<Part>,
-    patterns: Vec<Patterns>,
+    led_to: Vec<CompiledPattern>,
+    others: Vec<CompiledPattern>,
     lists: Vec<(ListIndex, u32)>,
 }
 
@@ -168,9 +210,10 @@ impl TextSearchBuilder {
             }
             TextTest::InList(list) => return self.lists.push((*list, condition)),
             TextTest::Matches(patterns) => {
-                let patterns =
-                    patterns.iter().filter_map(|pattern| compiled.get(pattern).cloned()).collect();
-                return self.patterns.push(Patterns { patterns, is_folded, condition });
+                for pattern in patterns {
+                    self.add_pattern(pattern, is_folded, condition, compiled);
+                }
+                return;
             }
             TextTest::Contains(texts) => (texts, Place::Anywhere),
             TextTest::StartsWith(texts) => (texts, Place::Start),
@@ -181,21 +224,96 @@ impl TextSearchBuilder {
         self.parts.extend(parts);
     }
 
+    fn add_pattern(
+        &mut self,
+        pattern: &Pattern,
+        is_folded: bool,
+        condition: u32,
+        compiled: &CompiledPatterns,
+    ) {
+        let Some((regex, _)) = compiled.get(&pattern.text) else { return };
+        let compiled = CompiledPattern { regex: regex.clone(), is_folded, condition };
+        let Some(required) = &pattern.required else { return self.others.push(compiled) };
+        let number = u32::try_from(self.led_to.len()).map_or(u32::MAX, |next| next | FIRST_PATTERN);
+        self.led_to.push(compiled);
+        self.parts.extend(required.iter().map(|text| Part {
+            text: text.clone(),
+            place: Place::Anywhere,
+            is_folded: true,
+            condition: number,
+        }));
+    }
+
     /// The search; `counts` has the grams of texts of its kind.
     pub(crate) fn build(self, counts: &GramCounts) -> TextSearch {
         let substrings = match self.parts.as_slice() {
             [] => None,
             parts => Some(Substrings::new(parts, counts)),
         };
-        let has_folded_patterns = self.patterns.iter().any(|patterns| patterns.is_folded);
+        let has_folded_patterns = self.others.iter().any(|pattern| pattern.is_folded);
         TextSearch {
             folds: substrings.is_some() || has_folded_patterns || !self.whole_folded.is_empty(),
-            remembers: substrings.is_some() || !self.patterns.is_empty(),
+            remembers: substrings.is_some() || !self.others.is_empty(),
             whole: Whole::new(self.whole),
             whole_folded: Whole::new(self.whole_folded),
             substrings,
-            patterns: self.patterns.into(),
+            led_to: self.led_to.into(),
+            others: self.others.into(),
             lists: self.lists.into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::pattern::required_texts;
+
+    /// A search whose conditions are the positions of the patterns of each.
+    fn search(conditions: &[&[&str]]) -> TextSearch {
+        let mut compiled = CompiledPatterns::default();
+        let mut builder = TextSearchBuilder::default();
+        for (number, texts) in (0_u32..).zip(conditions) {
+            let patterns = texts.iter().map(|text| {
+                let pattern = Pattern { text: (*text).into(), required: required_texts(text) };
+                compiled.insert((*text).into(), (Regex::new(text).unwrap(), pattern.clone()));
+                pattern
+            });
+            let test = TextTest::Matches(patterns.collect());
+            builder.add(&test, false, number, &compiled);
+        }
+        builder.build(&GramCounts::default())
+    }
+
+    fn found(search: &TextSearch, text: &str) -> Vec<u32> {
+        let mut scratch = Scratch::default();
+        search.search(text, &Lists::default(), &mut scratch);
+        scratch.local.sort_unstable();
+        scratch.local
+    }
+
+    #[test]
+    fn patterns_are_run_where_a_text_that_they_require_stands() {
+        let search =
+            search(&[&["Bot/[0-9]", "crawl(er)?"], &["[0-9]{3}"], &["(?i)bot/x"], &["bots?"]]);
+        for (text, expected) in [
+            ("Bot/7", vec![0]),
+            ("bot/7", vec![3]),
+            ("BOT/X 123", vec![1, 2]),
+            ("Bot/7 crawler", vec![0]),
+            ("bots bots", vec![3]),
+            ("", vec![]),
+        ] {
+            assert_eq!(found(&search, text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_search_that_is_given_up_finds_every_pattern_and_runs_none() {
+        let texts: Vec<String> = (4..100).map(|length| "a".repeat(length) + "[0-9]").collect();
+        let patterns: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let search = search(&[&patterns, &["aaab[0-9]"]]);
+        assert_eq!(found(&search, &"a".repeat(8000)), [0, 1]);
+        assert!(found(&search, &"a".repeat(8)).is_empty());
     }
 }
