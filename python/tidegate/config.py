@@ -1,0 +1,154 @@
+"""Settings, declared once; the only reader of the environment and of settings files.
+
+Each setting has one name and three spellings: ``store.url`` in the file, ``TIDEGATE_STORE_URL``
+in the environment, ``--store-url`` on the command line.  A flag wins over the environment, the
+environment over the file, the file over the default.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import typed_settings as ts
+import yaml
+from attrs import validators
+from typed_settings.exceptions import ConfigFileLoadError
+from typed_settings.loaders import FileFormat, Loader
+from typed_settings.types import OptionList, SettingsClass, SettingsDict
+
+ENVIRONMENT_PREFIX = "TIDEGATE_"
+FILE_VARIABLE = "TIDEGATE_CONFIG"
+DEFAULT_DIRECTORY = "~/.tidegate"
+
+
+def _port(_instance: object, attribute: attrs.Attribute[int], value: int) -> None:
+    if not 0 <= value <= 65_535:
+        raise ValueError(f"`{attribute.name}` must be 0 to 65,535, not {value}")
+
+
+@ts.settings
+class ServerSettings:
+    """Where and how the server listens."""
+
+    host: str = ts.option(default="127.0.0.1", help="Address to listen on.")
+    port: int = ts.option(
+        default=8080, validator=_port, help="Port to listen on; 0 takes a free one."
+    )
+    unix_socket: str = ts.option(default="", help="Path of a Unix socket, instead of a port.")
+    tls_certificate: str = ts.option(default="", help="Certificate chain in PEM; turns on TLS.")
+    tls_key: str = ts.option(default="", help="Private key of the certificate in PEM.")
+    public_url: str = ts.option(
+        default="", help="Address that browsers reach the server by; by default the listening one."
+    )
+    drain_seconds: float = ts.option(
+        default=10.0,
+        validator=validators.and_(validators.ge(0), validators.le(3600)),
+        help="How long a stop waits for requests that were accepted.",
+    )
+    rate_limit_header: bool = ts.option(
+        default=False, help="Send the RateLimit headers with every answer, not only with a 429."
+    )
+
+
+@ts.settings
+class StoreSettings:
+    """Where data is kept, and how surely."""
+
+    directory: str = ts.option(
+        default=DEFAULT_DIRECTORY, help="Directory of the database and of key material."
+    )
+    durability: str = ts.option(
+        default="full",
+        validator=validators.in_(("full", "relaxed")),
+        help="full: no decision is answered that is not on disk; relaxed: answer all the same when "
+        "the log cannot be written, and record the gap.",
+    )
+    snapshot_every: int = ts.option(
+        default=200_000,
+        validator=validators.ge(1_000),
+        help="Decisions after which the state is saved again.",
+    )
+
+
+@ts.settings
+class LogSettings:
+    """What is logged."""
+
+    level: str = ts.option(
+        default="info",
+        validator=validators.in_(("debug", "info", "warning", "error")),
+        help="Least level that is logged.",
+    )
+    format: str = ts.option(
+        default="json", validator=validators.in_(("json", "text")), help="json or text."
+    )
+
+
+@ts.settings
+class TokenSettings:
+    """Operators' tokens."""
+
+    lifetime_seconds: int = ts.option(
+        default=8 * 3600,
+        validator=validators.and_(validators.ge(60), validators.le(30 * 24 * 3600)),
+        help="How long a token counts.",
+    )
+
+
+@ts.settings
+class Settings:
+    """Everything that can be set."""
+
+    server: ServerSettings = ServerSettings()
+    store: StoreSettings = StoreSettings()
+    log: LogSettings = LogSettings()
+    token: TokenSettings = TokenSettings()
+
+    @property
+    def directory(self) -> Path:
+        """The data directory."""
+        return Path(self.store.directory).expanduser()
+
+
+class _YamlFormat:
+    """Settings files in YAML, read by the safe loader."""
+
+    def __call__(
+        self, path: Path, settings_cls: SettingsClass, options: OptionList
+    ) -> SettingsDict:
+        """The settings of a file.
+
+        Raises:
+            ConfigFileLoadError: it cannot be read, or holds no object.
+        """
+        del settings_cls, options
+        try:
+            data = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)
+        except (OSError, yaml.YAMLError) as error:
+            raise ConfigFileLoadError(str(error)) from error
+        if not isinstance(data, dict | None):
+            raise ConfigFileLoadError("the settings must be an object")
+        return data or {}
+
+
+def loaders() -> list[Loader]:
+    """Where settings come from, in order: a file, then the environment.
+
+    The file is the one ``TIDEGATE_CONFIG`` names, else ``~/.tidegate/config.yaml`` if there.
+    """
+    default = Path(DEFAULT_DIRECTORY).expanduser() / "config.yaml"
+    formats: dict[str, FileFormat] = {
+        "*.yaml": _YamlFormat(),
+        "*.yml": _YamlFormat(),
+        "*.toml": ts.TomlFormat(None),
+    }
+    return [
+        ts.FileLoader(formats, [default], env_var=FILE_VARIABLE),
+        ts.EnvLoader(prefix=ENVIRONMENT_PREFIX),
+    ]
+
+
+def load_settings() -> Settings:
+    """The settings of file and environment, without flags."""
+    return ts.load_settings(Settings, loaders())

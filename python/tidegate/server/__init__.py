@@ -1,0 +1,1 @@
+"""The HTTP service over the engine: ``pip install tidegate[server]``, then ``tidegate serve``."""

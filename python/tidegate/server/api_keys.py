@@ -1,0 +1,100 @@
+"""API keys: their text, the hash they are kept as, and the ring the hot path looks them up in.
+
+A key reads ``tg_PREFIX_SECRET``.  The prefix is public and finds the record; of the secret
+only a keyed BLAKE2b hash (RFC 7693) is kept.  The secret has 256 random bits, so a slow
+password hash would protect nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+PREFIX_BYTES = 10
+SECRET_BYTES = 32
+MAX_TEXT_BYTES = 128
+"""Longer header values are no keys of ours and are not hashed."""
+
+
+@attrs.frozen(repr=False)
+class NewKey:
+    """A key that was just made: the text to show once, and what is kept of it."""
+
+    text: str
+    prefix: str
+    secret_hash: bytes
+
+
+@attrs.frozen
+class ApiKey:
+    """What the hot path knows of a key.  Times are nanoseconds since 1970."""
+
+    api_key_id: UUID
+    tenant_id: UUID
+    prefix: str
+    rate_limit_per_minute: int
+    secret_hashes: tuple[tuple[bytes, int | None], ...] = attrs.field(repr=False)
+    """The hash of each secret that counts, and when it ends to; two while a key is rotated."""
+    expires_at: int | None = None
+
+
+def make_key(random: bytes, pepper: bytes) -> NewKey:
+    """A key from random bytes.
+
+    Args:
+        random: ``PREFIX_BYTES + SECRET_BYTES`` bytes from the system's generator.
+        pepper: the key of the hash, which the database does not hold.
+    """
+    if len(random) != PREFIX_BYTES + SECRET_BYTES:
+        raise ValueError("a key is made from 42 random bytes")
+    prefix = base64.b32encode(random[:PREFIX_BYTES]).decode().lower()
+    secret = base64.b32encode(random[PREFIX_BYTES:]).decode().lower().rstrip("=")
+    text = f"tg_{prefix}_{secret}"
+    return NewKey(text, prefix, hash_key(text.encode(), pepper))
+
+
+def hash_key(text: bytes, pepper: bytes) -> bytes:
+    """The hash a key is kept as: 32 bytes."""
+    return hashlib.blake2b(text, digest_size=32, key=pepper).digest()
+
+
+class KeyRing:
+    """Every key that is not revoked, by its prefix; swapped whole when one changes."""
+
+    def __init__(self, pepper: bytes) -> None:
+        self._pepper = pepper
+        self._keys: dict[bytes, ApiKey] = {}
+
+    def replace(self, keys: Iterable[ApiKey]) -> None:
+        """Put these in place of all that were there."""
+        self._keys = {key.prefix.encode(): key for key in keys}
+
+    def find(self, text: bytes, now: int) -> ApiKey | None:
+        """The key of a header value, or None when there is none that counts now.
+
+        Args:
+            text: the header's value as received.
+            now: nanoseconds since 1970.
+        """
+        if len(text) > MAX_TEXT_BYTES:
+            return None
+        parts = text.split(b"_", 2)
+        key = self._keys.get(parts[1]) if len(parts) == 3 else None
+        if key is None or (key.expires_at is not None and key.expires_at <= now):
+            return None
+        digest = hash_key(text, self._pepper)
+        for known, until in key.secret_hashes:
+            if hmac.compare_digest(known, digest) and (until is None or now < until):
+                return key
+        return None
+
+    def __len__(self) -> int:
+        return len(self._keys)

@@ -1,0 +1,99 @@
+"""Counters of the hot path, and the page Prometheus reads.
+
+The hot path adds to plain integers; a collector turns them into metric families when the page
+is asked for, on a worker thread.  No label names a tenant: their number is not bounded.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+
+BOUNDS_SECONDS = (
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
+)  # fmt: skip
+_BOUNDS = tuple(int(bound * 1e9) for bound in BOUNDS_SECONDS)
+
+
+class HotMetrics:
+    """What the hot path counts; written on the event loop only."""
+
+    def __init__(self) -> None:
+        self.decisions: dict[tuple[str, str], int] = {}
+        """By endpoint and action."""
+        self.refusals: dict[str, int] = {}
+        """By error code."""
+        self.rule_errors = 0
+        self._latency = [0] * (len(_BOUNDS) + 1)
+        self._latency_sum = 0
+
+    def decided(self, endpoint: str, action: str, duration: int) -> None:
+        """Count one durable decision that took ``duration`` nanoseconds."""
+        at = (endpoint, action)
+        self.decisions[at] = self.decisions.get(at, 0) + 1
+        self._latency[bisect_left(_BOUNDS, duration)] += 1
+        self._latency_sum += duration
+
+    def refused(self, code: str) -> None:
+        """Count one refusal."""
+        self.refusals[code] = self.refusals.get(code, 0) + 1
+
+    def collect(self) -> Iterator[Metric]:
+        """The counters as metric families."""
+        decisions = CounterMetricFamily(
+            "tidegate_decisions", "Decisions that were made durable.", labels=("endpoint", "action")
+        )
+        for labels, count in list(self.decisions.items()):
+            decisions.add_metric(labels, count)
+        yield decisions
+        refusals = CounterMetricFamily(
+            "tidegate_refusals", "Hot calls that were refused.", labels=("code",)
+        )
+        for code, count in list(self.refusals.items()):
+            refusals.add_metric((code,), count)
+        yield refusals
+        yield CounterMetricFamily(
+            "tidegate_rule_errors", "Expressions that ended in an error.", value=self.rule_errors
+        )
+        buckets, total = [], 0
+        for bound, count in zip((*map(str, BOUNDS_SECONDS), "+Inf"), self._latency, strict=True):
+            total += count
+            buckets.append((bound, total))
+        yield HistogramMetricFamily(
+            "tidegate_decision_duration_seconds",
+            "From the body to the durable decision.",
+            buckets=buckets,
+            sum_value=self._latency_sum / 1e9,
+        )
+
+
+class Gauges:
+    """Values read when the page is asked for.
+
+    Args:
+        read: gives name, help and value of each.
+    """
+
+    def __init__(self, read: Callable[[], list[tuple[str, str, float]]]) -> None:
+        self._read = read
+
+    def collect(self) -> Iterator[Metric]:
+        """Each as a gauge."""
+        for name, text, value in self._read():
+            yield GaugeMetricFamily(name, text, value=value)
+
+
+def page(collectors: list[HotMetrics | Gauges]) -> bytes:
+    """The text format of Prometheus."""
+    registry = CollectorRegistry(auto_describe=False)
+    for collector in collectors:
+        registry.register(collector)
+    return generate_latest(registry)

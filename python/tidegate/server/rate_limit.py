@@ -1,0 +1,84 @@
+"""Rate limits: the generic cell rate algorithm, one cell an API key.
+
+GCRA (ITU-T I.371, appendix) keeps one number a key: the theoretical arrival time of the
+next event.  An event conforms when that time is at most the burst's worth ahead of now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import attrs
+
+MINUTE = 60_000_000_000
+"""Nanoseconds."""
+BURST_SHARE = 10
+"""A burst may be one tenth of a minute's limit."""
+MAX_KEYS = 1_000_000
+"""Beyond this, keys that are back at rest are forgotten."""
+
+
+@attrs.frozen
+class Verdict:
+    """Whether an event conforms, and what the ``RateLimit`` headers say about it."""
+
+    allowed: bool
+    limit: int
+    """Events a minute."""
+    remaining: int
+    """Events that would conform right now."""
+    retry_after: int
+    """Whole seconds until one conforms; 0 when one does."""
+
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """The ``RateLimit`` headers of the IETF's draft, and ``Retry-After`` on refusal."""
+        burst = max(self.limit // BURST_SHARE, 1)
+        fields = [
+            (b"ratelimit-policy", b'"api-key";q=%d;w=60;tidegate-burst=%d' % (self.limit, burst)),
+            (b"ratelimit", b'"api-key";r=%d;t=%d' % (self.remaining, self.retry_after)),
+        ]
+        if not self.allowed:
+            fields.append((b"retry-after", b"%d" % self.retry_after))
+        return fields
+
+
+class RateLimits:
+    """The cells of all keys, in memory; times are of a monotonic clock, in nanoseconds."""
+
+    def __init__(self) -> None:
+        self._arrivals: dict[Hashable, int] = {}
+
+    def allow(self, key: Hashable, limit_per_minute: int, now: int) -> bool:
+        """Count an event when it conforms.
+
+        Args:
+            key: whose limit it is; one never affects another.
+            limit_per_minute: events a minute, at least 1.
+            now: nanoseconds of a clock that does not go back.
+        """
+        step = MINUTE // limit_per_minute
+        arrival = self._arrivals.get(key, 0)
+        if arrival < now:
+            arrival = now
+        if arrival - now > step * max(limit_per_minute // BURST_SHARE, 1) - step:
+            return False
+        if key not in self._arrivals and len(self._arrivals) >= MAX_KEYS:
+            self._forget_resting(now)
+        self._arrivals[key] = arrival + step
+        return True
+
+    def verdict(self, key: Hashable, limit_per_minute: int, now: int, allowed: bool) -> Verdict:
+        """How a key stands after :meth:`allow` has answered."""
+        step = MINUTE // limit_per_minute
+        burst = step * max(limit_per_minute // BURST_SHARE, 1)
+        ahead = max(self._arrivals.get(key, 0) - now, 0)
+        wait = ahead - (burst - step)
+        return Verdict(
+            allowed,
+            limit_per_minute,
+            max((burst - ahead) // step, 0),
+            -(-wait // 1_000_000_000) if wait > 0 else 0,
+        )
+
+    def _forget_resting(self, now: int) -> None:
+        self._arrivals = {key: at for key, at in self._arrivals.items() if at > now}

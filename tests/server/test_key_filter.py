@@ -1,0 +1,45 @@
+"""The filter of idempotency keys."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.server import key_filter
+from tidegate.server.key_filter import KeyFilter
+
+
+def hashed(number: int) -> bytes:
+    return hashlib.blake2b(number.to_bytes(8, "big"), digest_size=16).digest()
+
+
+@given(st.sets(st.integers(0, 10**9), max_size=200))
+def test_what_was_added_is_always_found(numbers: set[int]) -> None:
+    """Never seen is said only of what was never added."""
+    known = KeyFilter(kept=10)
+    for number in numbers:
+        known.add(hashed(number), now=0)
+    assert all(known.may_have(hashed(number)) for number in numbers)
+
+
+def test_hardly_anything_else_is_found() -> None:
+    """Of keys never added at most one in a hundred is looked up in vain."""
+    known = KeyFilter(kept=10)
+    for number in range(20_000):
+        known.add(hashed(number), now=0)
+    assert sum(known.may_have(hashed(number)) for number in range(10**6, 10**6 + 5_000)) < 50
+
+
+def test_old_generations_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is older than the time costs no memory once a generation is full."""
+    monkeypatch.setattr(key_filter, "CAPACITY", 100)
+    known = KeyFilter(kept=1_000)
+    for number in range(100):
+        known.add(hashed(number), now=0)
+    for number in range(100, 300):
+        known.add(hashed(number), now=2_000)
+    assert not known.may_have(hashed(5))
+    assert all(known.may_have(hashed(number)) for number in range(100, 300))
