@@ -16,8 +16,8 @@ from tidegate.errors import TidegateError
 
 COMMANDS = {
     "check": "tidegate.cli.check:check",
-    "format": "tidegate.cli.format:format_",
-    "evaluate": "tidegate.cli.evaluate:evaluate",
+    "fmt": "tidegate.cli.format:format_",
+    "eval": "tidegate.cli.evaluate:evaluate",
     "decide": "tidegate.cli.decide:decide",
     "explain": "tidegate.cli.explain:explain",
     "demo": "tidegate.cli.demo:demo",
