@@ -10,6 +10,7 @@ from tidegate.definitions import load_definitions
 from tidegate.engine import Engine
 from tidegate.errors import (
     DefinitionsError,
+    EffectsError,
     EvaluationError,
     EventError,
     ExpressionError,
@@ -20,6 +21,7 @@ from tidegate.language.checker import check
 from tidegate.language.printer import format
 from tidegate.language.schema import NamedList, Schema
 from tidegate.limits import Limits
+from tidegate.policy.served import Served
 from tidegate.program import Program, compile
 from tidegate.ruleset import Matches, RuleSet
 from tidegate.values import Duration, OptionalValue, Timestamp, TypeName, UInt
@@ -27,6 +29,7 @@ from tidegate.values import Duration, OptionalValue, Timestamp, TypeName, UInt
 __all__ = [
     "DefinitionsError",
     "Duration",
+    "EffectsError",
     "Engine",
     "EvaluationError",
     "EventError",
@@ -38,6 +41,7 @@ __all__ = [
     "Program",
     "RuleSet",
     "Schema",
+    "Served",
     "SnapshotError",
     "TidegateError",
     "Timestamp",

@@ -1,12 +1,14 @@
 """The native extension.  Only ``tidegate.evaluation.native`` and ``tidegate.engine`` import it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, final
 
 from tidegate.errors import EventError
 from tidegate.evaluation.rules import Context
+from tidegate.policy.decision import ActionType, Reason
+from tidegate.policy.model import Mode
 
-__all__ = ["Engine", "Prepared", "RuleSet", "encode"]
+__all__ = ["Engine", "Envelope", "Prepared", "Redactor", "RuleSet", "Served", "encode", "envelope"]
 
 @final
 class Prepared:
@@ -99,6 +101,20 @@ class Engine:
     def decide_batch(self, bodies: list[bytes], received_at: int) -> list[bytes | EventError]:
         """As :meth:`decide_json` for each; a refused event has its error in its place."""
 
+    def serve(self, body: bytes, received_at: int, decision_id: str) -> Served:
+        """Decide, remember, and give all that a service needs.
+
+        Raises:
+            EventError: the event is refused.
+        """
+
+    def apply_effects(self, effects: Iterable[bytes]) -> None:
+        """Repeat decisions by what they did.
+
+        Raises:
+            EffectsError: one is malformed; those before it are applied, nothing of it is.
+        """
+
     def peek(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
         """The record that :meth:`decide_record` would give; nothing is remembered.
 
@@ -125,6 +141,76 @@ class Engine:
 
     def stats(self) -> dict[str, int]:
         """Keys held, their bound, and evictions."""
+
+@final
+class Served:
+    """A decision that was counted; ``tidegate.policy.served.Served`` says what each part is."""
+
+    @property
+    def answer(self) -> bytes: ...
+    @property
+    def record(self) -> bytes: ...
+    @property
+    def effects(self) -> bytes: ...
+    @property
+    def action(self) -> ActionType: ...
+    @property
+    def reason(self) -> Reason: ...
+    @property
+    def policy(self) -> str | None: ...
+    @property
+    def mode(self) -> Mode | None: ...
+    @property
+    def entity_id(self) -> str | None: ...
+    @property
+    def entity_ids(self) -> list[str]: ...
+    @property
+    def observed_at(self) -> int: ...
+    @property
+    def path(self) -> str | None: ...
+    @property
+    def fired(self) -> list[tuple[str, Mode]]: ...
+
+@final
+class Envelope:
+    """The members of an event that are about it; None for one that is absent."""
+
+    @property
+    def idempotency_key(self) -> str | None: ...
+    @property
+    def tenant_id(self) -> str | None: ...
+    @property
+    def source(self) -> str | None: ...
+    @property
+    def empty(self) -> bool:
+        """Whether neither ``request`` nor ``fields`` has a member that is not null."""
+
+def envelope(body: bytes) -> Envelope:
+    """Read an event as a decision would, for what is asked of it before.
+
+    Raises:
+        EventError: the event is refused, as a decision would refuse it.
+    """
+
+@final
+class Redactor:
+    """Replaces the secrets of events by keyed hashes: docs/fields.md, "What is kept of an event".
+
+    Args:
+        patterns: names of members that hold secrets; ``*`` stands for any run.
+        key: what the hashes are made with.
+
+    Raises:
+        ValueError: the patterns are too large together.
+    """
+
+    def __new__(cls, patterns: Sequence[str], key: bytes) -> Redactor: ...
+    def redact(self, body: bytes) -> bytes:
+        """The event without its secrets, as compact JSON.
+
+        Raises:
+            EventError: the body is no strict JSON object within the limits of an event.
+        """
 
 def encode(
     bundle: bytes, event: Mapping[str, Any] | bytes, databases: list[bytes] = ...

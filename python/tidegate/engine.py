@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tidegate.errors import EventError
     from tidegate.evaluation.rules import Evaluator
     from tidegate.policy.compiled import CompiledDefinitions
+    from tidegate.policy.served import Served
 
 _EXPLAIN_ATTEMPTS = 5
 """Another thread may decide on the same actor between the two looks at the state."""
@@ -117,6 +118,28 @@ class Engine:
         """As :meth:`decide_json` for each, in order; a refused event has its error in its place."""
         return self._backend.decide_batch(bodies, self._at(received_at))
 
+    def serve(self, body: bytes, received_at: int, decision_id: str) -> Served:
+        """As :meth:`decide_json`, with all that a service sends, records and finds it by.
+
+        Raises:
+            EventError: the event is refused.
+        """
+        return self._backend.serve(body, self._at(received_at), decision_id)
+
+    def apply_effects(self, effects: Iterable[bytes]) -> None:
+        """Repeat decisions that were served, in order, by their effects alone.
+
+        The state is afterwards that of the engine that decided.  What the definitions no
+        longer have a place for is passed over, as in a snapshot.
+
+        Args:
+            effects: the ``effects`` of each.
+
+        Raises:
+            EffectsError: one is malformed; those before it are applied, nothing of it is.
+        """
+        self._backend.apply_effects(effects)
+
     def explain(self, event: Event, received_at: int | None = None) -> Explanation:
         """Why an event would now be decided as it would; nothing is remembered.
 
@@ -154,6 +177,8 @@ class _Backend(Protocol):
     def decide_record(self, event: Event, received_at: int, /) -> bytes: ...
     def decide_json(self, body: bytes, received_at: int, /) -> bytes: ...
     def decide_batch(self, bodies: list[bytes], at: int, /) -> list[bytes | EventError]: ...
+    def serve(self, body: bytes, received_at: int, decision_id: str, /) -> Served: ...
+    def apply_effects(self, effects: Iterable[bytes], /) -> None: ...
     def peek(self, event: Event, received_at: int, /) -> bytes: ...
     def entity_states(self, event: Event, received_at: int, /) -> bytes: ...
     def snapshot(self) -> bytes: ...

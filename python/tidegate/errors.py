@@ -6,7 +6,8 @@ TidegateError
 ├── EventError          an event was refused; .pointer, .offset
 ├── DefinitionsError    a definitions document was refused; .diagnostics
 ├── CanonicalFormError  JSON is no canonical tree or rule set; .pointer
-└── SnapshotError       a saved state could not be read
+├── SnapshotError       a saved state could not be read
+└── EffectsError        recorded effects could not be read; .position
 """
 
 from __future__ import annotations
@@ -83,3 +84,14 @@ class SnapshotError(TidegateError):
     """A saved state could not be read."""
 
     code = "invalid-snapshot"
+
+
+class EffectsError(TidegateError):
+    """Recorded effects could not be read; ``position`` says which of those that were given."""
+
+    code = "invalid-effects"
+
+    def __init__(self, message: str, position: int = 0) -> None:
+        super().__init__(f"{message} (entry {position})")
+        self.message = message
+        self.position = position

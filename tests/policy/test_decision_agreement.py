@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+import attrs
 import orjson
 import pytest
 
@@ -13,6 +14,8 @@ from tidegate.policy import snapshot
 from tidegate.policy.bundle import bundle
 from tidegate.policy.compile import compile_all
 from tidegate.policy.decide import decide
+from tidegate.policy.reference_engine import ReferenceEngine
+from tidegate.policy.served import ServedDecision
 from tidegate.policy.state import State
 from tidegate.testing.choices import RandomChoices
 from tidegate.testing.scenarios import arrivals, definitions
@@ -33,6 +36,19 @@ class Pair:
         self.compiled = compiled
         self.state = State(compiled.max_keys)
         self.native = NativeEngine(bundle(compiled))
+        self.effects: list[bytes] = []
+
+    def serve(self, arrival: Arrival) -> None:
+        """As :meth:`decide`, in the parts that a service needs."""
+        decided = decide(self.compiled, self.state, arrival.body, arrival.received_at)
+        expected = ServedDecision.of(decided, "an id")
+        self.state.apply(decided.changes)
+        served = self.native.serve(arrival.body, arrival.received_at, "an id")
+        for name in ("answer", "record", "effects"):
+            assert orjson.loads(getattr(served, name)) == orjson.loads(getattr(expected, name))
+        for attribute in attrs.fields(ServedDecision)[3:]:
+            assert getattr(served, attribute.name) == getattr(expected, attribute.name)
+        self.effects.append(served.effects)
 
     def decide(self, arrival: Arrival) -> None:
         decided = decide(self.compiled, self.state, arrival.body, arrival.received_at)
@@ -78,6 +94,38 @@ def test_both_evaluators_decide_and_remember_alike(seed: int) -> None:
             pair.exchange()
         pair.decide(arrival)
         pair.compare_states()
+
+
+@pytest.mark.parametrize("seed", range(0, SCENARIOS, 3))
+def test_both_serve_alike_and_effects_make_the_state_again(seed: int) -> None:
+    """In either evaluator, also from the state of a snapshot in the middle."""
+    choices = RandomChoices(random.Random(seed))
+    pair = Pair(compile_all(definitions(choices)).compiled)
+    middle = pair.native.snapshot()
+    for number, arrival in enumerate(arrivals(choices, EVENTS)):
+        if number == EVENTS // 2:
+            middle = pair.native.snapshot()
+            pair.effects.clear()
+        pair.serve(arrival)
+        pair.compare_states()
+    for again in (ReferenceEngine(pair.compiled), NativeEngine(bundle(pair.compiled))):
+        again.restore(middle)
+        again.apply_effects(pair.effects)
+        assert orjson.loads(again.snapshot()) == orjson.loads(pair.native.snapshot())
+
+
+@pytest.mark.parametrize("seed", range(0, SCENARIOS, 10))
+def test_both_apply_effects_to_changed_definitions_alike(seed: int) -> None:
+    """What of them still has a place is the same for both."""
+    choices = RandomChoices(random.Random(seed))
+    old = Pair(compile_all(definitions(choices)).compiled)
+    for arrival in arrivals(choices, EVENTS):
+        old.serve(arrival)
+    new = compile_all(definitions(choices)).compiled
+    reference, native = ReferenceEngine(new), NativeEngine(bundle(new))
+    reference.apply_effects(old.effects)
+    native.apply_effects(old.effects)
+    assert orjson.loads(native.snapshot()) == orjson.loads(reference.snapshot())
 
 
 @pytest.mark.parametrize("seed", range(0, SCENARIOS, 10))

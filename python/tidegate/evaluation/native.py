@@ -1,4 +1,4 @@
-"""Compiled rules and engines on the native evaluator; the only importer of the extension."""
+"""What the native evaluator offers; the only importer of the extension."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from tidegate._native import Engine as NativeEngine
-from tidegate._native import RuleSet
+from tidegate._native import Redactor, RuleSet, envelope
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.language.ast import Span
 from tidegate.values import from_wire
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tidegate.evaluation.rules import Context
 
-__all__ = ["NativeEngine", "NativeRules"]
+__all__ = ["NativeEngine", "NativeRules", "Redactor", "envelope"]
 
 
 class NativeRules:

@@ -43,6 +43,7 @@ TOLERANCE = 300 * 1_000_000_000
 LATEST = 2**63 - 1
 MISSING = frozenset({"no_such_key", "no_such_field"})
 RETURN_URL = "return_url"
+PATH = "request.raw_path"
 
 Record: TypeAlias = Mapping[str, Any]
 Evaluate: TypeAlias = Callable[[str, "CheckedExpression", Record], Outcome]
@@ -85,6 +86,8 @@ class Decided:
     time: int
     entities: tuple[AppliedEntity, ...]
     tried: tuple[TriedClause, ...]
+    path: str | None
+    """``request.path`` as received."""
 
 
 def decide(
@@ -113,7 +116,7 @@ def decide(
     names = {name for name in compiled.names_read if not name.startswith(("actions.", "entity."))}
     record = encode(
         event,
-        names | {"observed_at", RETURN_URL},
+        names | {"observed_at", RETURN_URL, PATH},
         variables={RETURN_URL: STRING},
         trusted_proxies=compiled.trusted_proxies,
         addresses=addresses,
@@ -174,6 +177,7 @@ class _Walk:
             self._time,
             tuple(self._entities.values()),
             tuple(self._tried),
+            self._record.get(PATH) or None,
         )
 
     # --- actions and entities -------------------------------------------------------------

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tidegate.errors import EventError
+from tidegate.policy import effects
 from tidegate.policy.decide import decide
+from tidegate.policy.served import ServedDecision
 from tidegate.policy.snapshot import restore, save, save_keys
 from tidegate.policy.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
 
     from tidegate.evaluation.encoder import AddressLookup
@@ -48,6 +50,16 @@ class ReferenceEngine:
     def decide_json(self, body: bytes, received_at: int) -> bytes:
         """Decide, remember, and give what the caller is sent."""
         return orjson.dumps(self._decide(body, received_at).decision.to_wire())
+
+    def serve(self, body: bytes, received_at: int, decision_id: str) -> ServedDecision:
+        """Decide, remember, and give all that a service needs."""
+        return ServedDecision.of(self._decide(body, received_at), decision_id)
+
+    def apply_effects(self, entries: Iterable[bytes]) -> None:
+        """Repeat decisions by what they did."""
+        with self._turn:
+            for position, entry in enumerate(entries):
+                self._state.apply(effects.read(self._compiled, entry, position))
 
     def decide_batch(self, bodies: list[bytes], received_at: int) -> list[bytes | EventError]:
         """As :meth:`decide_json` for each; a refused event has its error in its place."""

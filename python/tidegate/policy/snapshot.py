@@ -9,6 +9,7 @@ import orjson
 
 from tidegate.errors import SnapshotError
 from tidegate.policy.keys import EntityKey, part_of
+from tidegate.policy.places import bound_clause, has_place, read_text, read_time
 from tidegate.policy.state import Block, ClauseKey, Evictions, State
 from tidegate.policy.windows import CountWindow, DistinctWindow, Window
 from tidegate.values import INT_MAX, UInt, from_wire, to_wire
@@ -16,12 +17,10 @@ from tidegate.values import INT_MAX, UInt, from_wire, to_wire
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tidegate.policy.compiled import CompiledClause, CompiledDefinitions
+    from tidegate.policy.compiled import CompiledDefinitions
 
 VERSION = 1
-LATEST = 2**63 - 1
 MAX_COUNT = 2**64 - 1
-_MAX_DIGITS = 19
 
 
 def save(compiled: CompiledDefinitions, state: State) -> bytes:
@@ -97,7 +96,7 @@ def _restore(compiled: CompiledDefinitions, document: Mapping[str, Any]) -> Stat
     version = document["version"]
     if version != VERSION or isinstance(version, bool):
         raise SnapshotError("the snapshot is of another version")
-    if UUID(_text(document["tenant"])) != compiled.tenant:
+    if UUID(read_text(document["tenant"])) != compiled.tenant:
         raise SnapshotError("the snapshot is of another tenant")
     _count(document["revision"], 0)
     evictions = document["evictions"]
@@ -105,22 +104,21 @@ def _restore(compiled: CompiledDefinitions, document: Mapping[str, Any]) -> Stat
         compiled.max_keys,
         Evictions(_count(evictions["total"], 0), _count(evictions["mitigated"], 0)),
     )
-    definitions = {each.slug: each for each in compiled.entities}
     seen: set[EntityKey] = set()
     for entry in document["keys"]:
         slug, parts, event_count, first_seen, last_seen, windows, mitigations = entry
-        key = EntityKey.of(_text(slug), tuple(_part(part) for part in parts))
+        key = EntityKey.of(read_text(slug), tuple(_part(part) for part in parts))
         _require(key not in seen, "a key is there twice")
         seen.add(key)
         block = Block(
             _count(event_count, 1),
-            _time(first_seen),
-            _time(last_seen),
+            read_time(first_seen),
+            read_time(last_seen),
             _windows(compiled, slug, windows),
             _mitigations(compiled, slug, mitigations),
         )
         _require(block.first_seen <= block.last_seen, "times are out of order")
-        if slug in definitions and len(definitions[slug].key_fields) == len(key.parts):
+        if has_place(compiled, slug, key):
             state.put(key, block)
             if len(state) > state.max_keys:
                 state.forget_oldest()
@@ -133,7 +131,7 @@ def _windows(
     windows: dict[ClauseKey, Window] = {}
     for policy, name, measure, kept in entries:
         window = _read_window(measure, kept)
-        clause = _bound_clause(compiled, slug, _text(policy), _text(name))
+        clause = bound_clause(compiled, slug, read_text(policy), read_text(name))
         rule = clause.window if clause else None
         if rule is None or rule.measure != measure:
             continue
@@ -143,11 +141,11 @@ def _windows(
 
 def _read_window(measure: object, kept: list[Any]) -> Window:
     if measure == "count":
-        times = tuple(_time(each) for each in kept)
+        times = tuple(read_time(each) for each in kept)
         _require_order(times)
         return CountWindow(times)
     _require(measure == "distinct", "a window has an unknown measure")
-    values = tuple((_text(value), _time(time)) for value, time in kept)
+    values = tuple((read_text(value), read_time(time)) for value, time in kept)
     _require_order(tuple(time for _, time in values))
     _require(len({value for value, _ in values}) == len(values), "a value is there twice")
     return DistinctWindow(values)
@@ -158,19 +156,11 @@ def _mitigations(
 ) -> dict[ClauseKey, int]:
     mitigations: dict[ClauseKey, int] = {}
     for policy, name, expires_at in entries:
-        ends = _time(expires_at)
-        clause = _bound_clause(compiled, slug, _text(policy), _text(name))
+        ends = read_time(expires_at)
+        clause = bound_clause(compiled, slug, read_text(policy), read_text(name))
         if clause is not None and clause.mitigation is not None:
             mitigations[policy, name] = ends
     return mitigations
-
-
-def _bound_clause(
-    compiled: CompiledDefinitions, entity: str, policy: str, name: str
-) -> CompiledClause | None:
-    clause = compiled.clauses.get((policy, name))
-    is_bound = clause is not None and clause.enabled and clause.entity == entity
-    return clause if is_bound else None
 
 
 def _part(wire: object) -> str | int | bool:
@@ -180,23 +170,10 @@ def _part(wire: object) -> str | int | bool:
     return part
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("a text is missing")
-    return value
-
-
 def _count(value: object, least: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_COUNT:
         raise ValueError("a number is out of range")
     return value
-
-
-def _time(value: object) -> int:
-    is_decimal = isinstance(value, str) and value.isascii() and value.isdecimal()
-    if not is_decimal or len(str(value)) > _MAX_DIGITS or int(str(value)) > LATEST:
-        raise ValueError("a time is out of range")
-    return int(str(value))
 
 
 def _require_order(times: tuple[int, ...]) -> None:

@@ -77,8 +77,8 @@ pub(crate) struct MitigationForm {
     pub(crate) block: Option<BlockForm>,
 }
 
-/// What a mitigation does.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+/// What a mitigation does, the weakest first.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
     Monitor,
     Challenge,

@@ -140,10 +140,14 @@ impl<'a> Decision<'a> {
     /// Makes of the state before the event the state after it.
     pub fn apply(&self, state: &mut State) {
         for (position, entity) in self.entities.iter().enumerate() {
-            let changes = self.changes.iter().filter(|(entity, _)| *entity == position);
-            let changes = changes.map(|(_, change)| change.change());
-            state.update(&entity.key, entity.known, self.time, changes);
+            state.update(&entity.key, entity.known, self.time, self.changes_of(position));
         }
+    }
+
+    /// What it changes for the entity at a position.
+    pub(crate) fn changes_of(&self, position: usize) -> impl Iterator<Item = Change<'_>> {
+        let changes = self.changes.iter().filter(move |(entity, _)| *entity == position);
+        changes.map(|(_, change)| change.change())
     }
 }
 

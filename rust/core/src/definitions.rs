@@ -17,6 +17,7 @@ use crate::decode::Compiler;
 use crate::error::ProgramError;
 use crate::limits::Limits;
 use crate::lists::Lists;
+use crate::names::Names;
 use crate::program::Program;
 use crate::record::{Layout, Slot};
 use crate::ruleset::parse_json;
@@ -142,6 +143,7 @@ pub struct Definitions {
     pub entity_slots: EntitySlots,
     /// Policy and position of each clause by its number.
     pub clause_places: Vec<(u32, u32)>,
+    pub names: Names,
 }
 
 impl Definitions {
@@ -197,6 +199,7 @@ impl Definitions {
             layout,
             lists,
             trusted_proxies: trusted_proxies(&bundle.trusted_proxies)?,
+            names: Names::new(&entities, &policies),
             expressions,
             actions,
             entities,

@@ -12,6 +12,7 @@ use crate::definitions::Definitions;
 use crate::encode::{Settings, encode};
 use crate::error::EventError;
 use crate::event::{self, RawEvent};
+use crate::field::Member;
 use crate::geo::AddressDatabases;
 use crate::limits::Limits;
 use crate::record::Layout;
@@ -77,9 +78,11 @@ struct Scratch {
 }
 
 /// A decision that is made and not yet applied; the state waits for it.
-struct Decided<'a, 's> {
+pub(crate) struct Decided<'a, 's> {
     decision: Decision<'a>,
     return_url: Option<&'a str>,
+    /// `request.path` as received.
+    pub(crate) path: Option<&'a str>,
     state: MutexGuard<'s, State>,
 }
 
@@ -103,6 +106,10 @@ impl Engine {
     pub fn new(definitions: Definitions, reference_data: ReferenceData) -> Self {
         let state = State::new(definitions.max_keys, RandomState::default());
         Self { definitions, reference_data, state: Mutex::new(state), scratches: Mutex::default() }
+    }
+
+    pub fn definitions(&self) -> &Definitions {
+        &self.definitions
     }
 
     /// Decides on an event and counts it. Gives what the caller is sent, as JSON.
@@ -141,7 +148,7 @@ impl Engine {
     where
         S: EventSource + ?Sized,
     {
-        self.decided(source, received_at, |Decided { decision, return_url, state }| {
+        self.decided(source, received_at, |Decided { decision, return_url, state, .. }| {
             drop(state);
             wire::record(&self.definitions, &decision, return_url)
         })
@@ -188,7 +195,7 @@ impl Engine {
         self.state().memory_bytes()
     }
 
-    fn decided<S, T>(
+    pub(crate) fn decided<S, T>(
         &self,
         source: &S,
         received_at: i64,
@@ -229,19 +236,20 @@ impl Engine {
         let mut conditions = Conditions::new(definitions, record, outcomes);
         let state = self.state();
         let decision = decide(definitions, &mut conditions, &state, time);
-        Ok(finish(Decided { decision, return_url: event.return_url, state }))
+        let path = event.member(Member::Path);
+        Ok(finish(Decided { decision, return_url: event.return_url, path, state }))
     }
 
     /// Applies a decision and lets the state go.
-    fn apply<'a>(&self, decided: Decided<'a, '_>) -> (Decision<'a>, Option<&'a str>) {
-        let Decided { decision, return_url, mut state } = decided;
+    pub(crate) fn apply<'a>(&self, decided: Decided<'a, '_>) -> (Decision<'a>, Option<&'a str>) {
+        let Decided { decision, return_url, mut state, .. } = decided;
         decision.apply(&mut state);
         (decision, return_url)
     }
 
     /// The state. A thread that panicked while it held it cannot have left it half
     /// changed in a way that matters more than the service.
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

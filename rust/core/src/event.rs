@@ -40,6 +40,10 @@ pub struct RawEvent<'a> {
     pub observed_at: Option<Timestamp>,
     /// Where a challenge is to lead back to.
     pub return_url: Option<&'a str>,
+    pub idempotency_key: Option<&'a str>,
+    pub tenant_id: Option<&'a str>,
+    /// Whether `request` or `fields` has a member that is not null.
+    pub has_content: bool,
     pub body: Option<RawBody<'a>>,
     /// The values of the declared variables that some program reads, not yet
     /// converted to their types.
@@ -83,10 +87,7 @@ pub fn read<'a>(
     arena: &'a Bump,
     limits: &Limits,
 ) -> std::result::Result<RawEvent<'a>, EventError> {
-    if bytes.len() > limits.event_bytes {
-        let message = format!("the event is longer than {} bytes", limits.event_bytes);
-        return Err(Fault::new(FaultKind::Limit, message, limits.event_bytes).into());
-    }
+    check_length(bytes, limits)?;
     read_all(bytes, layout, arena, limits).map_err(|fault| {
         // A misplaced value may come before a fault of the text, which counts more.
         let earlier = match fault.kind {
@@ -95,6 +96,15 @@ pub fn read<'a>(
         };
         earlier.unwrap_or(fault).into()
     })
+}
+
+/// Refuses a text that is too long to be an event.
+pub(crate) fn check_length(bytes: &[u8], limits: &Limits) -> std::result::Result<(), EventError> {
+    if bytes.len() > limits.event_bytes {
+        let message = format!("the event is longer than {} bytes", limits.event_bytes);
+        return Err(Fault::new(FaultKind::Limit, message, limits.event_bytes).into());
+    }
+    Ok(())
 }
 
 fn read_all<'a>(
@@ -130,7 +140,14 @@ fn read_member<'a>(
             event.return_url = optional_text(reader)?;
             Ok(())
         }
-        "idempotency_key" | "tenant_id" => optional_text(reader).map(drop),
+        "idempotency_key" => {
+            event.idempotency_key = optional_text(reader)?;
+            Ok(())
+        }
+        "tenant_id" => {
+            event.tenant_id = optional_text(reader)?;
+            Ok(())
+        }
         "observed_at" => {
             event.observed_at = read_observed_at(reader)?;
             Ok(())
@@ -150,20 +167,23 @@ fn read_request<'a>(
         return reader.null();
     }
     expect(reader, Kind::Object, "must be an object")?;
-    reader.object(|reader, name| match name {
-        "method" => read_text(reader, Member::Method, event),
-        "scheme" => read_text(reader, Member::Scheme, event),
-        "host" => read_text(reader, Member::Host, event),
-        "path" => read_text(reader, Member::Path, event),
-        "client_ip" => read_text(reader, Member::ClientIp, event),
-        "user_agent" => read_text(reader, Member::UserAgent, event),
-        "referer" => read_text(reader, Member::Referer, event),
-        "content_type" => read_text(reader, Member::ContentType, event),
-        "headers" => read_section(reader, Section::Headers, layout, event),
-        "query_params" => read_section(reader, Section::QueryParams, layout, event),
-        "cookies" => read_section(reader, Section::Cookies, layout, event),
-        "route_params" => read_section(reader, Section::RouteParams, layout, event),
-        _ => reader.skip(),
+    reader.object(|reader, name| {
+        event.has_content |= reader.kind()? != Kind::Null;
+        match name {
+            "method" => read_text(reader, Member::Method, event),
+            "scheme" => read_text(reader, Member::Scheme, event),
+            "host" => read_text(reader, Member::Host, event),
+            "path" => read_text(reader, Member::Path, event),
+            "client_ip" => read_text(reader, Member::ClientIp, event),
+            "user_agent" => read_text(reader, Member::UserAgent, event),
+            "referer" => read_text(reader, Member::Referer, event),
+            "content_type" => read_text(reader, Member::ContentType, event),
+            "headers" => read_section(reader, Section::Headers, layout, event),
+            "query_params" => read_section(reader, Section::QueryParams, layout, event),
+            "cookies" => read_section(reader, Section::Cookies, layout, event),
+            "route_params" => read_section(reader, Section::RouteParams, layout, event),
+            _ => reader.skip(),
+        }
     })
 }
 
@@ -206,8 +226,11 @@ fn read_section<'a>(
     let is_read = layout.reads_section(section);
     let mut entries = ArenaVec::with_capacity_in(if is_read { 16 } else { 0 }, reader.arena());
     reader.object(|reader, name| {
-        if section == Section::Fields && name == "body" && read_body(reader, layout, event)? {
-            return Ok(());
+        if section == Section::Fields {
+            event.has_content |= reader.kind()? != Kind::Null;
+            if name == "body" && read_body(reader, layout, event)? {
+                return Ok(());
+            }
         }
         if let Some(text) = read_entry(reader, section)?
             && is_read

@@ -99,6 +99,11 @@ pub fn split(key: &str) -> (u32, &str) {
 /// Appends a JSON string: only what must be escaped is.
 pub fn write_string(out: &mut String, text: &str) {
     out.push('"');
+    if !has_escaped(text) {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     let mut rest = text;
     while let Some((place, byte)) = rest.bytes().enumerate().find(|&(_, byte)| is_escaped(byte)) {
         let (plain, escaped) = rest.split_at_checked(place).unwrap_or((rest, ""));
@@ -111,8 +116,14 @@ pub fn write_string(out: &mut String, text: &str) {
     out.push('"');
 }
 
+/// Whether any byte must be escaped. All are looked at, which the compiler makes
+/// vector comparisons of.
+fn has_escaped(text: &str) -> bool {
+    text.bytes().fold(false, |found, byte| found | is_escaped(byte))
+}
+
 fn is_escaped(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
 
 fn write_escape(out: &mut String, byte: u8) {

@@ -13,7 +13,9 @@
 //!   what is remembered of its traffic, by [`entity`] and [`window`], [`snapshot`] its
 //!   form outside;
 //! - [`decide`] is the decision, over [`conditions`]; [`wire`] writes it, [`engine`]
-//!   puts all this together.
+//!   puts all this together;
+//! - for a service: [`serve`] gives the parts of one decision, [`effects`] repeat it,
+//!   [`envelope`] is what is known of an event before it, [`redact`] what may be kept of it.
 //!
 //! Failures caused by text or data are values of [`error`], never panics.
 
@@ -26,9 +28,11 @@ pub mod decide;
 pub mod decode;
 pub mod definitions;
 pub mod distinct;
+pub mod effects;
 pub mod encode;
 pub mod engine;
 pub mod entity;
+pub mod envelope;
 pub mod error;
 pub mod evaluate;
 pub mod event;
@@ -46,6 +50,7 @@ pub mod lists;
 pub mod map;
 mod member_names;
 mod meter;
+pub mod names;
 pub mod ops;
 pub mod path;
 mod predicate;
@@ -53,8 +58,10 @@ mod prepare;
 pub mod prepared;
 pub mod program;
 pub mod record;
+pub mod redact;
 pub mod ruleset;
 mod search;
+pub mod serve;
 pub mod slab;
 pub mod snapshot;
 mod specialise;

@@ -110,7 +110,7 @@ fn write_window(out: &mut String, definitions: &Definitions, window: &Window) {
     out.push(']');
 }
 
-fn write_clause(out: &mut String, definitions: &Definitions, number: u32) {
+pub(crate) fn write_clause(out: &mut String, definitions: &Definitions, number: u32) {
     if let Some((policy, clause)) = definitions.clause(number) {
         write_string(out, &policy.slug);
         out.push(',');

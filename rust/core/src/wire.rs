@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use smallvec::SmallVec;
 use uuid::Uuid;
-use uuid::fmt::Hyphenated;
 
 use crate::bundle::{BlockForm, ChallengeForm};
 use crate::decide::{Decision, FiredClause, Place};
@@ -24,26 +24,60 @@ pub fn record(
     decision: &Decision<'_>,
     return_url: Option<&str>,
 ) -> String {
-    let ids: Vec<Hyphenated> = decision
-        .entities
-        .iter()
-        .map(|entity| entity_id(definitions, &entity.key).hyphenated())
-        .collect();
     let mut out = String::with_capacity(512);
     write_answer(&mut out, decision, return_url);
+    write_record(&mut out, definitions, decision, &entity_ids(definitions, decision));
+    out
+}
+
+/// The two texts of a decision that is served, and the ids they were written with.
+pub(crate) struct Written {
+    pub(crate) answer: String,
+    pub(crate) record: String,
+    pub(crate) entity_ids: SmallVec<[Uuid; 4]>,
+}
+
+/// The record of a decision, and what is sent with its id.
+pub(crate) fn served(
+    definitions: &Definitions,
+    decision: &Decision<'_>,
+    return_url: Option<&str>,
+    decision_id: &str,
+) -> Written {
+    let entity_ids = entity_ids(definitions, decision);
+    let mut record = String::with_capacity(512);
+    write_answer(&mut record, decision, return_url);
+    let mut answer = String::with_capacity(record.len().saturating_add(64));
+    answer.push_str(&record);
+    member(&mut answer, "decision_id", Some(decision_id));
+    answer.push('}');
+    write_record(&mut record, definitions, decision, &entity_ids);
+    Written { answer, record, entity_ids }
+}
+
+/// What of a record follows the answer.
+fn write_record(
+    out: &mut String,
+    definitions: &Definitions,
+    decision: &Decision<'_>,
+    ids: &[Uuid],
+) {
     let answer = decision.answer();
-    member(&mut out, "policy", answer.map(|fired| &*fired.policy.slug));
-    member(&mut out, "clause", answer.map(|fired| &*fired.clause.name));
-    member(&mut out, "mitigation", answer.and_then(mitigation_slug));
-    write_entities(&mut out, definitions, decision, &ids);
+    member(out, "policy", answer.map(|fired| &*fired.policy.slug));
+    member(out, "clause", answer.map(|fired| &*fired.clause.name));
+    member(out, "mitigation", answer.and_then(mitigation_slug));
+    write_entities(out, definitions, decision, ids);
     out.push_str(",\"matched_actions\":");
     let matched = decision.matched_actions.iter().filter_map(|&action| definitions.action(action));
-    list(&mut out, matched, |out, action| write_string(out, &action.slug));
+    list(out, matched, |out, action| write_string(out, &action.slug));
     out.push_str(",\"fired\":");
-    list(&mut out, decision.fired.iter(), |out, fired| write_fired(out, fired, &ids));
-    write_errors(&mut out, decision);
+    list(out, decision.fired.iter(), |out, fired| write_fired(out, fired, ids));
+    write_errors(out, decision);
     out.push('}');
-    out
+}
+
+fn entity_ids(definitions: &Definitions, decision: &Decision<'_>) -> SmallVec<[Uuid; 4]> {
+    decision.entities.iter().map(|entity| entity_id(definitions, &entity.key)).collect()
 }
 
 /// The id of an entity, from its key.
@@ -100,7 +134,7 @@ fn write_entities(
     out: &mut String,
     definitions: &Definitions,
     decision: &Decision<'_>,
-    ids: &[Hyphenated],
+    ids: &[Uuid],
 ) {
     out.push_str(",\"entities\":");
     list(out, decision.entities.iter().zip(ids), |out, (entity, id)| {
@@ -112,7 +146,7 @@ fn write_entities(
     });
 }
 
-fn write_fired(out: &mut String, fired: &FiredClause<'_>, ids: &[Hyphenated]) {
+fn write_fired(out: &mut String, fired: &FiredClause<'_>, ids: &[Uuid]) {
     out.push_str("{\"policy\":");
     write_string(out, &fired.policy.slug);
     member(out, "clause", Some(&*fired.clause.name));

@@ -3,6 +3,7 @@
 use bumpalo::Bump;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyInt};
 use tidegate_core::EventError;
 use tidegate_core::definitions::Definitions;
@@ -12,8 +13,9 @@ use tidegate_core::geo::AddressDatabases;
 use tidegate_core::limits::Limits;
 use tidegate_core::record::Layout;
 
-use crate::error::{event_error, program_error, snapshot_error};
+use crate::error::{effects_error, event_error, program_error, snapshot_error};
 use crate::event::{read_event, read_return_url, user_agents};
+use crate::serve::PyServed;
 
 /// Definitions at work. See `_native.pyi`.
 #[pyclass(frozen, name = "Engine", module = "tidegate._native")]
@@ -53,6 +55,26 @@ impl PyEngine {
         let answer = py.detach(|| self.engine.answer(body, received_at.0));
         let answer = answer.map_err(|error| event_error(py, error))?;
         Ok(PyBytes::new(py, answer.as_bytes()))
+    }
+
+    fn serve(
+        slf: &Bound<'_, Self>,
+        body: &[u8],
+        received_at: Received,
+        decision_id: &str,
+    ) -> PyResult<PyServed> {
+        let py = slf.py();
+        let engine = &slf.get().engine;
+        let served = py.detach(|| engine.serve(body, received_at.0, decision_id));
+        let served = served.map_err(|error| event_error(py, error))?;
+        Ok(PyServed::new(served, slf.clone().unbind()))
+    }
+
+    fn apply_effects(&self, py: Python<'_>, effects: &Bound<'_, PyAny>) -> PyResult<()> {
+        let entries = effects.try_iter()?.map(|entry| Ok(entry?.extract::<PyBackedBytes>()?));
+        let entries = entries.collect::<PyResult<Vec<_>>>()?;
+        let applied = py.detach(|| self.engine.apply_effects(entries.iter().map(|entry| &**entry)));
+        applied.map_err(|error| effects_error(py, error))
     }
 
     fn decide_batch<'py>(
@@ -108,6 +130,10 @@ impl PyEngine {
 }
 
 impl PyEngine {
+    pub(crate) fn definitions(&self) -> &Definitions {
+        self.engine.definitions()
+    }
+
     /// Runs an operation on JSON text without the interpreter, on any other event
     /// with it.
     fn run<'py>(

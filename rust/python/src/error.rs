@@ -4,6 +4,7 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
+use tidegate_core::effects::EffectsError;
 use tidegate_core::snapshot::SnapshotError;
 use tidegate_core::{EventError, Failure, ProgramError};
 
@@ -29,6 +30,7 @@ static EVENT_ERROR: ImportedClass = ImportedClass::new("tidegate.errors", "Event
 static CANONICAL_FORM_ERROR: ImportedClass =
     ImportedClass::new("tidegate.errors", "CanonicalFormError");
 static SNAPSHOT_ERROR: ImportedClass = ImportedClass::new("tidegate.errors", "SnapshotError");
+static EFFECTS_ERROR: ImportedClass = ImportedClass::new("tidegate.errors", "EffectsError");
 static SPAN: ImportedClass = ImportedClass::new("tidegate.language.ast", "Span");
 
 /// `EvaluationError` with code, message and span.
@@ -53,6 +55,11 @@ pub(crate) fn program_error(py: Python<'_>, error: ProgramError) -> PyErr {
 /// `SnapshotError` with its message.
 pub(crate) fn snapshot_error(py: Python<'_>, error: &SnapshotError) -> PyErr {
     raised(|| SNAPSHOT_ERROR.get(py)?.call1((error.to_string(),)))
+}
+
+/// `EffectsError` with message and position.
+pub(crate) fn effects_error(py: Python<'_>, error: EffectsError) -> PyErr {
+    raised(|| EFFECTS_ERROR.get(py)?.call1((error.message, error.position)))
 }
 
 /// The set has no rule of this number.

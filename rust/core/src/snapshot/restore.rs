@@ -2,7 +2,7 @@
 //! each row is checked before it becomes a block.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
 
 use foldhash::fast::RandomState;
@@ -11,7 +11,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use uuid::Uuid;
 
 use super::{SnapshotError, VERSION};
-use crate::definitions::{Clause, Definitions};
+use crate::definitions::Definitions;
 use crate::entity::{ActiveMitigation, Entity};
 use crate::key::{KeyWriter, Part};
 use crate::state::{Evictions, State};
@@ -35,29 +35,15 @@ pub fn restore(
     Ok(state)
 }
 
-/// Where the names of a snapshot lead in the definitions, and the state so far.
+/// The definitions that have a place for what is read, and the state so far.
 struct Restorer<'d> {
     definitions: &'d Definitions,
-    /// Position and number of key fields of each entity definition.
-    entities: HashMap<&'d str, (u32, usize), RandomState>,
-    clauses: HashMap<(&'d str, &'d str), &'d Clause, RandomState>,
     state: State,
 }
 
 impl<'d> Restorer<'d> {
     fn new(definitions: &'d Definitions, hasher: RandomState) -> Self {
-        let entities = (0..).zip(&definitions.entities);
-        let clauses = definitions.policies.iter().flat_map(|policy| {
-            policy.clauses.iter().map(|clause| ((&*policy.slug, &*clause.name), clause))
-        });
-        Self {
-            definitions,
-            entities: entities
-                .map(|(position, entity)| (&*entity.slug, (position, entity.key_fields.len())))
-                .collect(),
-            clauses: clauses.collect(),
-            state: State::new(u32::MAX, hasher),
-        }
+        Self { definitions, state: State::new(u32::MAX, hasher) }
     }
 
     /// Makes a block of a row; nothing for a definition that is no longer there.
@@ -72,7 +58,7 @@ impl<'d> Restorer<'d> {
         }
         let parts = parts.iter().map(PartForm::part).collect::<Result<Vec<_>, _>>()?;
         let windows = windows.into_iter().map(WindowRow::checked).collect::<Result<Vec<_>, _>>()?;
-        let Some(&(definition, len)) = self.entities.get(&*slug) else { return Ok(()) };
+        let Some((definition, len)) = self.definitions.entity_of(&slug) else { return Ok(()) };
         if len != parts.len() {
             return Ok(());
         }
@@ -95,15 +81,9 @@ impl<'d> Restorer<'d> {
         }
     }
 
-    /// A clause that still is about entities of a definition.
-    fn clause(&self, definition: u32, policy: &str, clause: &str) -> Option<&'d Clause> {
-        let clause = self.clauses.get(&(policy, clause))?;
-        (clause.entity == Some(definition)).then_some(*clause)
-    }
-
     fn window(&self, definition: u32, row: WindowRow<'_>) -> Option<Window> {
         let WindowRow(policy, name, _, held) = row;
-        let clause = self.clause(definition, &policy, &name)?;
+        let clause = self.definitions.clause_of(definition, &policy, &name)?;
         let rule = clause.window.as_ref()?.rule;
         let is_distinct = clause.window.as_ref()?.distinct.is_some();
         match held {
@@ -125,7 +105,7 @@ impl<'d> Restorer<'d> {
 
     fn mitigation(&self, definition: u32, row: &MitigationRow<'_>) -> Option<ActiveMitigation> {
         let MitigationRow(policy, name, Time(expires_at)) = row;
-        let clause = self.clause(definition, policy, name)?;
+        let clause = self.definitions.clause_of(definition, policy, name)?;
         clause.mitigation?;
         Some(ActiveMitigation { clause: clause.number, expires_at: *expires_at })
     }

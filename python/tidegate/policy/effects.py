@@ -1,0 +1,114 @@
+"""What a decision does to the state, as JSON that repeats it without the event
+(docs/decision.md, "Effects"); the same from both evaluators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from tidegate.errors import EffectsError
+from tidegate.policy.keys import EntityKey
+from tidegate.policy.places import bound_clause, has_place, read_text, read_time
+from tidegate.policy.state import Change, Count, Mitigate
+from tidegate.values import INT_MIN, UINT_MAX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tidegate.policy.compiled import CompiledDefinitions
+    from tidegate.policy.keys import Part
+
+_EVENT = "event"
+
+
+def save(changes: Iterable[Change]) -> bytes:
+    """The changes of one decision as JSON."""
+    return orjson.dumps(
+        [
+            [
+                _EVENT,
+                change.key.definition,
+                orjson.Fragment(change.key.text),
+                str(change.time),
+                [[*count.clause, count.value] for count in change.counts],
+                [[*each.clause, str(each.expires_at)] for each in change.mitigations],
+            ]
+            for change in changes
+        ]
+    )
+
+
+def read(compiled: CompiledDefinitions, effects: bytes, position: int = 0) -> tuple[Change, ...]:
+    """The changes again, as far as these definitions still have a place for them.
+
+    Args:
+        compiled: the definitions.
+        effects: what :func:`save` gave.
+        position: which it is of several, for the error.
+
+    Raises:
+        EffectsError: they are malformed.
+    """
+    try:
+        changes = [_change(compiled, *entry) for entry in _list(orjson.loads(effects))]
+    except (ValueError, TypeError) as error:
+        raise EffectsError(f"the effects are malformed: {error}", position) from None
+    return tuple(
+        change for change in changes if has_place(compiled, change.key.definition, change.key)
+    )
+
+
+def _change(
+    compiled: CompiledDefinitions,
+    kind: object,
+    definition: object,
+    parts: object,
+    time: object,
+    counts: object,
+    mitigations: object,
+) -> Change:
+    if kind != _EVENT:
+        raise ValueError("an effect is of an unknown kind")
+    slug = read_text(definition)
+    key = EntityKey.of(slug, tuple(_part(part) for part in _list(parts)))
+    counted = [_count(compiled, slug, *entry) for entry in _list(counts)]
+    mitigated = [_mitigate(compiled, slug, *entry) for entry in _list(mitigations)]
+    return Change(
+        key,
+        read_time(time),
+        tuple(each for each in counted if each is not None),
+        tuple(each for each in mitigated if each is not None),
+    )
+
+
+def _count(
+    compiled: CompiledDefinitions, slug: str, policy: object, name: object, value: object
+) -> Count | None:
+    place = read_text(policy), read_text(name)
+    counted = None if value is None else read_text(value)
+    clause = bound_clause(compiled, slug, *place)
+    rule = clause.window if clause else None
+    if rule is None or rule.measure != ("count" if counted is None else "distinct"):
+        return None
+    return Count(place, rule, counted)
+
+
+def _mitigate(
+    compiled: CompiledDefinitions, slug: str, policy: object, name: object, expires_at: object
+) -> Mitigate | None:
+    place, ends = (read_text(policy), read_text(name)), read_time(expires_at)
+    clause = bound_clause(compiled, slug, *place)
+    return Mitigate(place, ends) if clause is not None and clause.mitigation is not None else None
+
+
+def _part(part: object) -> Part:
+    if isinstance(part, bool | str) or (isinstance(part, int) and INT_MIN <= part <= UINT_MAX):
+        return part
+    raise ValueError("a key part has an unknown kind")
+
+
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError("a list is missing")
+    return value

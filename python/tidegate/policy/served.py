@@ -1,0 +1,117 @@
+"""One decision in the parts that a service needs; the same from both evaluators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import attrs
+import orjson
+
+from tidegate.policy import effects
+
+if TYPE_CHECKING:
+    from tidegate.policy.decide import Decided
+    from tidegate.policy.decision import ActionType, Decision, Reason
+    from tidegate.policy.model import Mode
+
+_STRENGTH = ("Monitor", "Challenge", "Block")
+
+
+class Served(Protocol):
+    """A decision that was counted."""
+
+    @property
+    def answer(self) -> bytes:
+        """What the caller is sent, as JSON: ``action``, ``reason`` and ``decision_id``."""
+
+    @property
+    def record(self) -> bytes:
+        """The record of docs/decision.md, as JSON."""
+
+    @property
+    def effects(self) -> bytes:
+        """What the decision did to the state, as JSON for ``Engine.apply_effects``."""
+
+    @property
+    def action(self) -> ActionType: ...
+
+    @property
+    def reason(self) -> Reason: ...
+
+    @property
+    def policy(self) -> str | None:
+        """Slug of the policy that answered."""
+
+    @property
+    def mode(self) -> Mode | None:
+        """Mode of the mitigation that answered."""
+
+    @property
+    def entity_id(self) -> str | None:
+        """Id of the first entity of the event."""
+
+    @property
+    def entity_ids(self) -> list[str]:
+        """Ids of its entities."""
+
+    @property
+    def observed_at(self) -> int:
+        """The time the event counts at, in nanoseconds since 1970."""
+
+    @property
+    def path(self) -> str | None:
+        """``request.path`` as received, up to a query; None when it is empty too."""
+
+    @property
+    def fired(self) -> list[tuple[str, Mode]]:
+        """The policies of which a clause fired, once each, with their strongest mode."""
+
+
+@attrs.frozen
+class ServedDecision:
+    """What the reference evaluator serves."""
+
+    answer: bytes
+    record: bytes
+    effects: bytes
+    action: ActionType
+    reason: Reason
+    policy: str | None
+    mode: Mode | None
+    entity_id: str | None
+    entity_ids: list[str]
+    observed_at: int
+    path: str | None
+    fired: list[tuple[str, Mode]]
+
+    @classmethod
+    def of(cls, decided: Decided, decision_id: str) -> ServedDecision:
+        """The parts of a decision."""
+        decision = decided.decision
+        entity_ids = [entity.entity_id for entity in decision.entities]
+        return cls(
+            answer=orjson.dumps({**decision.to_wire(), "decision_id": decision_id}),
+            record=orjson.dumps(decision.to_record()),
+            effects=effects.save(decided.changes),
+            action=decision.action.type,
+            reason=decision.reason,
+            policy=decision.policy,
+            mode=next((each.mode for each in decision.fired if each.mode != "Monitor"), None),
+            entity_id=next(iter(entity_ids), None),
+            entity_ids=entity_ids,
+            observed_at=decided.time,
+            path=None if decided.path is None else _without_query(decided.path),
+            fired=_strongest(decision),
+        )
+
+
+def _without_query(path: str) -> str:
+    return path.partition("?")[0].partition("#")[0]
+
+
+def _strongest(decision: Decision) -> list[tuple[str, Mode]]:
+    strongest: dict[str, Mode] = {}
+    for each in decision.fired:
+        known = strongest.get(each.policy, "Monitor")
+        strongest[each.policy] = max(known, each.mode, key=_STRENGTH.index)
+    return list(strongest.items())

@@ -1,0 +1,258 @@
+//! What may be kept of an event: secrets replaced by keyed hashes (docs/fields.md,
+//! "What is kept of an event").
+
+use std::fmt::Write;
+
+use bumpalo::Bump;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::error::EventError;
+use crate::event::check_length;
+use crate::json::{Kind, Reader, Result};
+use crate::key::write_string;
+use crate::limits::Limits;
+
+mod names;
+
+use names::NamePatterns;
+pub use names::PatternsError;
+
+/// Bytes of the hash that are shown.
+const SHOWN: usize = 16;
+
+/// Replaces secrets by hashes that only the holder of the key can make.
+pub struct Redactor {
+    names: NamePatterns,
+    mac: Hmac<Sha256>,
+    limits: Limits,
+}
+
+impl Redactor {
+    /// A redactor of members whose names match a pattern.
+    ///
+    /// # Errors
+    /// The patterns are too large together.
+    pub fn new(patterns: &[String], key: &[u8]) -> std::result::Result<Self, PatternsError> {
+        let names = NamePatterns::new(patterns)?;
+        let mac = Hmac::new_from_slice(key).map_err(|error| PatternsError(error.to_string()))?;
+        Ok(Self { names, mac, limits: Limits::default() })
+    }
+
+    /// The event without its secrets, as compact JSON.
+    ///
+    /// # Errors
+    /// The body is no strict JSON object within the limits of an event.
+    pub fn redact(&self, body: &[u8]) -> std::result::Result<String, EventError> {
+        check_length(body, &self.limits)?;
+        let arena = Bump::with_capacity(1024);
+        let mut reader = Reader::new(body, &arena, &self.limits)?;
+        if reader.kind()? != Kind::Object {
+            return Err(reader.shape_fault("the event must be an object").into());
+        }
+        let mut writer = Writer::new(self, &arena, body.len());
+        writer.value(&mut reader, Place::Event)?;
+        reader.finish()?;
+        Ok(writer.out)
+    }
+
+    /// Appends what stands for a value: the hash of the name, without its case, and
+    /// of the text.
+    fn write_hash(&self, out: &mut String, name: &str, text: &str) {
+        let mut mac = self.mac.clone();
+        mac.update(format!("{}:", name.len()).as_bytes());
+        mac.update(name.to_ascii_lowercase().as_bytes());
+        mac.update(text.as_bytes());
+        out.push_str("hmac:");
+        for byte in mac.finalize().into_bytes().iter().take(SHOWN) {
+            _ = write!(out, "{byte:02x}");
+        }
+    }
+}
+
+/// Where a value stands, which says what its members are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Event,
+    Request,
+    Headers,
+    Fields,
+    /// `fields.body`.
+    Body,
+    /// A text with a query.
+    Link,
+    /// Members with names of their own.
+    Inner,
+    /// Inside what is hashed whole.
+    Hashed,
+}
+
+impl Place {
+    /// The place of a member that docs/fields.md names, whose name says nothing about
+    /// its value; `None` for any other.
+    fn of_known(self, name: &str) -> Option<Self> {
+        match (self, name) {
+            (Self::Event, "request") => Some(Self::Request),
+            (Self::Event, "fields") => Some(Self::Fields),
+            (Self::Event, "return_url") | (Self::Request, "path" | "referer") => Some(Self::Link),
+            (Self::Request, "headers") => Some(Self::Headers),
+            (Self::Event, "source" | "observed_at" | "idempotency_key" | "tenant_id")
+            | (
+                Self::Request,
+                "method" | "scheme" | "host" | "client_ip" | "user_agent" | "content_type"
+                | "query_params" | "cookies" | "route_params",
+            ) => Some(Self::Inner),
+            (Self::Hashed, _) => Some(Self::Hashed),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a header is a secret whatever the patterns are: it holds cookies of any name.
+fn holds_cookies(header: &str) -> bool {
+    header.eq_ignore_ascii_case("cookie") || header.eq_ignore_ascii_case("set-cookie")
+}
+
+/// The event written anew.
+struct Writer<'r, 'a> {
+    redactor: &'r Redactor,
+    arena: &'a Bump,
+    out: String,
+    has_redacted: bool,
+}
+
+impl<'r, 'a> Writer<'r, 'a> {
+    fn new(redactor: &'r Redactor, arena: &'a Bump, len: usize) -> Self {
+        let out = String::with_capacity(len.saturating_add(128));
+        Self { redactor, arena, out, has_redacted: false }
+    }
+
+    fn value(&mut self, reader: &mut Reader<'a>, place: Place) -> Result<()> {
+        match reader.kind()? {
+            Kind::String => self.text(reader.string()?, place),
+            Kind::Number => self.out.push_str(reader.number()?),
+            Kind::Bool => self.out.push_str(if reader.boolean()? { "true" } else { "false" }),
+            Kind::Null => {
+                reader.null()?;
+                self.out.push_str("null");
+            }
+            Kind::Array => {
+                self.out.push('[');
+                reader.array(|reader, index| {
+                    self.separate(index);
+                    self.value(reader, place)
+                })?;
+                self.out.push(']');
+            }
+            Kind::Object => {
+                self.out.push('{');
+                let mut count: usize = 0;
+                reader.object(|reader, name| {
+                    self.separate(count);
+                    count = count.saturating_add(1);
+                    self.member(reader, name, place)
+                })?;
+                self.out.push('}');
+            }
+        }
+        Ok(())
+    }
+
+    fn separate(&mut self, index: usize) {
+        if index > 0 {
+            self.out.push(',');
+        }
+    }
+
+    fn member(&mut self, reader: &mut Reader<'a>, name: &str, place: Place) -> Result<()> {
+        write_string(&mut self.out, name);
+        self.out.push(':');
+        if let Some(place) = place.of_known(name) {
+            return self.value(reader, place);
+        }
+        if (place == Place::Headers && holds_cookies(name)) || self.redactor.names.matches(name) {
+            return self.secret(reader, name);
+        }
+        self.value(
+            reader,
+            match place {
+                Place::Headers if name.eq_ignore_ascii_case("referer") => Place::Link,
+                Place::Fields if name == "body" => Place::Body,
+                _ => Place::Inner,
+            },
+        )
+    }
+
+    /// Writes the hash of a value that is not null.
+    fn secret(&mut self, reader: &mut Reader<'a>, name: &str) -> Result<()> {
+        let start = self.out.len();
+        let text = match reader.kind()? {
+            Kind::Null => return self.value(reader, Place::Hashed),
+            Kind::String => reader.string()?,
+            _ => {
+                self.value(reader, Place::Hashed)?;
+                let text = self.arena.alloc_str(self.out.get(start..).unwrap_or_default());
+                self.out.truncate(start);
+                text
+            }
+        };
+        self.out.push('"');
+        self.redactor.write_hash(&mut self.out, name, text);
+        self.out.push('"');
+        self.has_redacted = true;
+        Ok(())
+    }
+
+    fn text(&mut self, text: &'a str, place: Place) {
+        let redacted = match place {
+            Place::Link => text.find(['?', '#']).and_then(|end| self.pairs(text, end)),
+            Place::Body => self.body(text),
+            _ => None,
+        };
+        write_string(&mut self.out, redacted.as_deref().unwrap_or(text));
+    }
+
+    /// A text that is JSON, or else pairs of names and values; `None` when it has no
+    /// secret.
+    fn body(&mut self, text: &'a str) -> Option<String> {
+        self.structured(text).unwrap_or_else(|| self.pairs(text, 0))
+    }
+
+    /// A text that is a JSON object or array; the outer `None` when it is none.
+    fn structured(&mut self, text: &'a str) -> Option<Option<String>> {
+        let mut reader = Reader::over(text, self.arena, &self.redactor.limits);
+        if !matches!(reader.kind().ok()?, Kind::Object | Kind::Array) {
+            return None;
+        }
+        let mut inner = Writer::new(self.redactor, self.arena, text.len());
+        inner.value(&mut reader, Place::Inner).ok()?;
+        reader.finish().ok()?;
+        self.has_redacted |= inner.has_redacted;
+        Some(inner.has_redacted.then_some(inner.out))
+    }
+
+    /// A text whose part from `start` is names and values as of a query; `None` when it
+    /// has no secret.
+    fn pairs(&mut self, text: &str, start: usize) -> Option<String> {
+        let (before, query) = text.split_at_checked(start)?;
+        let mut out = String::new();
+        for pair in query.split_inclusive(['?', '#', '&', ';']) {
+            let (pair, end) = match pair.char_indices().next_back() {
+                Some((place, '?' | '#' | '&' | ';')) => pair.split_at_checked(place)?,
+                _ => (pair, ""),
+            };
+            let secret = pair.split_once('=').filter(|(name, _)| self.redactor.names.matches(name));
+            match secret {
+                Some((name, value)) => {
+                    out.push_str(name);
+                    out.push('=');
+                    self.redactor.write_hash(&mut out, name, value);
+                    self.has_redacted = true;
+                }
+                None => out.push_str(pair),
+            }
+            out.push_str(end);
+        }
+        (out != query).then(|| format!("{before}{out}"))
+    }
+}

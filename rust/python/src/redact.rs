@@ -1,0 +1,26 @@
+//! What may be kept of an event.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use tidegate_core::redact::Redactor;
+
+use crate::error::event_error;
+
+/// Replaces secrets by keyed hashes. See `_native.pyi`.
+#[pyclass(frozen, name = "Redactor", module = "tidegate._native")]
+pub(crate) struct PyRedactor(Redactor);
+
+#[pymethods]
+impl PyRedactor {
+    #[new]
+    fn new(py: Python<'_>, patterns: Vec<String>, key: &[u8]) -> PyResult<Self> {
+        let redactor = py.detach(|| Redactor::new(&patterns, key));
+        redactor.map(Self).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    fn redact<'py>(&self, py: Python<'py>, body: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let redacted = self.0.redact(body).map_err(|error| event_error(py, error))?;
+        Ok(PyBytes::new(py, redacted.as_bytes()))
+    }
+}
