@@ -1,0 +1,148 @@
+"""Key material: made at first start, one file a purpose, for the owner's eyes alone.
+
+There is no default key.  A file that others can read, that belongs to somebody else, or that
+holds anything but a key of its purpose stops the start.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+
+from tidegate.errors import TidegateError
+
+KEY_BYTES = 32
+_DIRECTORY_MODE = 0o700
+_FILE_MODE = 0o600
+_MAX_FILE_BYTES = 1_024
+"""No key file is as long."""
+
+
+class KeyFileError(TidegateError):
+    """A key file cannot be trusted; the message says which and how to mend it."""
+
+    code = "untrusted-key-file"
+
+
+def _purpose(name: str) -> bytes:
+    return attrs.field(metadata={"file": name}, repr=False)  # type: ignore[no-any-return]
+
+
+@attrs.frozen(kw_only=True)
+class Keys:
+    """One key of 32 bytes for each purpose; none is ever used for another."""
+
+    signing: bytes = _purpose("token-signing")
+    """Seed of the Ed25519 key that signs operator tokens."""
+    pepper: bytes = _purpose("api-key-pepper")
+    """API keys and other secrets are kept as hashes under it."""
+    cursors: bytes = _purpose("cursor")
+    """Under which the cursors of lists are sealed."""
+    redaction: bytes = _purpose("redaction")
+    """Under which redacted values are hashed."""
+
+
+def load_keys(directory: Path) -> Keys:
+    """The keys in a directory; all of them are made when there is no such directory yet.
+
+    Raises:
+        KeyFileError: the directory or a file in it cannot be trusted, or a file is missing.
+        OSError: a file cannot be read or written.
+    """
+    if not directory.exists():
+        _make(directory)
+    _require_private(directory, os.lstat(directory), "a directory", stat.S_ISDIR)
+    return Keys(**{each.name: _read(directory, each.metadata["file"]) for each in _fields()})
+
+
+def _fields() -> tuple[attrs.Attribute[bytes], ...]:
+    return attrs.fields(Keys)
+
+
+def _file(directory: Path, purpose: str) -> Path:
+    return directory / f"{purpose}.key"
+
+
+def _text(purpose: str, key: bytes) -> str:
+    """A key file names its purpose, so that no other file can stand in its place."""
+    return f"tidegate-{purpose}-v1:{key.hex()}\n"
+
+
+def _make(directory: Path) -> None:
+    """All keys at once: the directory appears whole or not at all."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(dir=directory.parent, prefix=".keys-"))
+    try:
+        for each in _fields():
+            purpose = each.metadata["file"]
+            _write(_file(made, purpose), _text(purpose, secrets.token_bytes(KEY_BYTES)))
+        _sync(made)
+        made.rename(directory)
+        _sync(directory.parent)
+    except OSError:
+        shutil.rmtree(made, ignore_errors=True)
+        # Another process may have been first; its keys are as good.
+        if not directory.is_dir():
+            raise
+
+
+def _write(path: Path, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read(directory: Path, purpose: str) -> bytes:
+    path = _file(directory, purpose)
+    try:
+        # Without O_NONBLOCK, opening a pipe would wait for somebody to write to it.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        raise KeyFileError(
+            f"the key file `{path}` is missing: restore it, or remove `{directory}` to begin anew; "
+            "tokens and API keys made before then stop working"
+        ) from None
+    except OSError as error:
+        raise KeyFileError(f"the key file `{path}` cannot be opened: {error.strerror}") from None
+    try:
+        _require_private(path, os.fstat(descriptor), "a file", stat.S_ISREG)
+        content = os.read(descriptor, _MAX_FILE_BYTES)
+    finally:
+        os.close(descriptor)
+    form = rb"tidegate-%b-v1:([0-9a-f]{%d})\n?" % (purpose.encode(), 2 * KEY_BYTES)
+    match = re.fullmatch(form, content)
+    key = bytes.fromhex(match[1].decode()) if match else b""
+    if len(set(key)) < KEY_BYTES // 4:
+        raise KeyFileError(f"the file `{path}` holds no key that was made for this purpose")
+    return key
+
+
+def _require_private(
+    path: Path, found: os.stat_result, kind: str, is_kind: Callable[[int], bool]
+) -> None:
+    if not is_kind(found.st_mode):
+        raise KeyFileError(f"`{path}` is not {kind}")
+    if found.st_uid != os.geteuid():
+        raise KeyFileError(f"`{path}` belongs to another user")
+    if found.st_mode & 0o077:
+        mode = _DIRECTORY_MODE if stat.S_ISDIR(found.st_mode) else _FILE_MODE
+        mend = f"run `chmod {mode:o} {path}`"
+        raise KeyFileError(f"`{path}` is open to other users: {mend}")

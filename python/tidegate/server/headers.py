@@ -1,0 +1,29 @@
+"""Headers that every answer carries, by what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_EVERY: Mapping[str, str] = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+DATA_HEADERS: Mapping[str, str] = {
+    **_EVERY,
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+}
+"""For JSON: never kept by a cache, never rendered as a page."""
+PAGE_HEADERS: Mapping[str, str] = {
+    **_EVERY,
+    "cache-control": "no-cache",
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+}
+"""For pages of ours: own files only, in no frame."""
+STRICT_TRANSPORT = "max-age=63072000; includeSubDomains"
+"""Sent over TLS alone: over plain HTTP it means nothing, and a proxy may speak for us."""

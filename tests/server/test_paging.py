@@ -1,0 +1,49 @@
+"""Cursors are data under a MAC."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidegate.server.paging import Cursors
+from tidegate.server.problems import Problem
+
+KEY = bytes(range(32))
+SCOPE = "/api/v1/tenants/1/actions?limit=5"
+
+
+def opens(cursors: Cursors, cursor: str, scope: str = SCOPE) -> bool:
+    try:
+        cursors.open(cursor, scope)
+    except Problem as problem:
+        assert problem.code == "invalid-request"
+        return False
+    return True
+
+
+def test_a_cursor_opens_to_its_position() -> None:
+    """Numbers and texts come back as they were."""
+    cursors = Cursors(KEY)
+    assert cursors.open(cursors.seal([7, "a' OR 1=1"], SCOPE), SCOPE) == [7, "a' OR 1=1"]
+
+
+def test_a_cursor_belongs_to_one_list_and_one_service() -> None:
+    """Another list, another tenant or another key does not open it."""
+    cursor = Cursors(KEY).seal([7], SCOPE)
+    assert opens(Cursors(KEY), cursor)
+    assert not opens(Cursors(KEY), cursor, SCOPE.replace("/1/", "/2/"))
+    assert not opens(Cursors(bytes(32)), cursor)
+
+
+def test_a_changed_cursor_does_not_open() -> None:
+    """No character can be another one."""
+    cursors = Cursors(KEY)
+    cursor = cursors.seal([7, "x"], SCOPE)
+    for at in range(len(cursor) - 1):
+        other = "A" if cursor[at] != "A" else "B"
+        assert not opens(cursors, cursor[:at] + other + cursor[at + 1 :])
+
+
+@pytest.mark.parametrize("text", ["", "x", "é", "\x00", "=" * 8, "A" * 10_000, "../..", "W10"])
+def test_what_is_no_cursor_is_refused(text: str) -> None:
+    """Any other text is a refusal, never a failure."""
+    assert not opens(Cursors(KEY), text)
