@@ -19,6 +19,7 @@ WORLD = {
 }  # fmt: skip
 WORLD_CALLS = {"open", "input", "print"}
 CLOCK_CALLS = {".now", ".today", ".utcnow"}
+ALL_STORES = list((PACKAGE / "stores").rglob("*.py"))
 ALL_INNER = [path for layer in INNER for path in (PACKAGE / layer).rglob("*.py")]
 
 
@@ -60,6 +61,18 @@ def test_inner_layers_touch_no_clock_file_socket_or_environment(path: Path) -> N
     """Time, files, randomness and the environment are handed in, never fetched."""
     assert not WORLD & set(imported(path))
     assert not (WORLD_CALLS | CLOCK_CALLS) & set(called(path))
+
+
+@pytest.mark.parametrize("path", ALL_STORES, ids=relative)
+def test_stores_know_no_server_and_no_engine(path: Path) -> None:
+    """A store keeps what it is given: it neither decides nor answers requests."""
+    others = {f"tidegate.{layer}" for layer in (*OUTER, *INNER, "engine", "definitions")}
+    others -= {"tidegate.stores"}
+    assert not [
+        name
+        for name in imported(path)
+        if any(name == other or name.startswith(other + ".") for other in others)
+    ]
 
 
 def test_only_the_parser_imports_the_parser_library() -> None:

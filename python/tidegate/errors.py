@@ -7,7 +7,8 @@ TidegateError
 ├── DefinitionsError    a definitions document was refused; .diagnostics
 ├── CanonicalFormError  JSON is no canonical tree or rule set; .pointer
 ├── SnapshotError       a saved state could not be read
-└── EffectsError        recorded effects could not be read; .position
+├── EffectsError        recorded effects could not be read; .position
+└── StoreError          a store could not do what was asked; its own tree is in stores/base.py
 """
 
 from __future__ import annotations

@@ -1,0 +1,35 @@
+"""Where the service keeps everything: the port, its SQLite form, and one file for each noun."""
+
+from tidegate.stores.base import (
+    ConflictError,
+    DamagedLogError,
+    NotFoundError,
+    SchemaError,
+    StaleRevisionError,
+    Store,
+    StoreBusyError,
+    StoreError,
+    StoreStatistics,
+    StoreUnavailableError,
+    UnsafeDatabaseError,
+)
+from tidegate.stores.log import LogEntry
+from tidegate.stores.migrations import migrate
+from tidegate.stores.sqlite import SqliteStore
+
+__all__ = [
+    "ConflictError",
+    "DamagedLogError",
+    "LogEntry",
+    "NotFoundError",
+    "SchemaError",
+    "SqliteStore",
+    "StaleRevisionError",
+    "Store",
+    "StoreBusyError",
+    "StoreError",
+    "StoreStatistics",
+    "StoreUnavailableError",
+    "UnsafeDatabaseError",
+    "migrate",
+]

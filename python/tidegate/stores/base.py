@@ -1,0 +1,193 @@
+"""The port: what a store does, and the errors it raises.
+
+StoreError
+├── StoreUnavailableError  nothing can be written now; the work was not done
+│   └── StoreBusyError     too much waits already; the work was not taken
+├── ConflictError          another object has the name, or refers to the object
+├── NotFoundError          there is no such object
+├── StaleRevisionError     the object has changed since it was read
+├── DamagedLogError        a row of the decision log is not what was written
+├── UnsafeDatabaseError    the database library or its settings could lose data
+└── SchemaError            the tables are those of another version of Tidegate
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import attrs
+
+from tidegate.errors import TidegateError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
+    from contextlib import AbstractContextManager
+
+    from sqlalchemy import Connection
+
+    from tidegate.stores.log import LogEntry
+
+T = TypeVar("T")
+
+
+class StoreError(TidegateError):
+    """Base of everything a store raises on purpose."""
+
+    code = "store-error"
+
+
+class StoreUnavailableError(StoreError):
+    """The store cannot write now: disk full, input or output error, locked, or closed."""
+
+    code = "store-unavailable"
+
+
+class StoreBusyError(StoreUnavailableError):
+    """More waits to be written than may wait; nothing of the refused work was taken."""
+
+    code = "store-busy"
+
+
+class ConflictError(StoreError):
+    """A write meets another object; ``referrers`` names those that refer to it, if that is why."""
+
+    code = "conflict"
+
+    def __init__(self, message: str, referrers: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.referrers = tuple(referrers)
+
+
+class NotFoundError(StoreError):
+    """There is no such object, or it is another tenant's."""
+
+    code = "not-found"
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"there is no such {kind}")
+        self.kind = kind
+
+
+class StaleRevisionError(StoreError):
+    """The object is at another revision than the one the change was made for."""
+
+    code = "stale-revision"
+
+    def __init__(self, expected: int, found: int) -> None:
+        super().__init__(f"the object is at revision {found}, the change is for {expected}")
+        self.expected = expected
+        self.found = found
+
+
+class DamagedLogError(StoreError):
+    """A row of the decision log fails its checksum or is missing; ``seq`` is its first number."""
+
+    code = "damaged-log"
+
+    def __init__(self, seq: int, what: str) -> None:
+        super().__init__(f"row {seq} of `decision_log` {what}; restore the database from a backup")
+        self.seq = seq
+
+
+class UnsafeDatabaseError(StoreError):
+    """The database could lose or damage what it acknowledged."""
+
+    code = "unsafe-database"
+
+
+class SchemaError(StoreError):
+    """The tables are older or newer than this code."""
+
+    code = "wrong-schema"
+
+
+@attrs.frozen
+class StoreStatistics:
+    """What a store tells about its writing, for metrics."""
+
+    waiting_entries: int
+    """Log entries accepted and not yet committed."""
+    waiting_writes: int
+    oldest_waiting_seconds: float
+    """How long the oldest accepted work waits; 0 when nothing does."""
+    commits: int
+    committed_entries: int
+    committed_writes: int
+    failed_commits: int
+    commit_seconds: float
+    """Time spent in commits, all together."""
+    last_commit_seconds: float
+    committed_seq: int
+    """Number of the last decision in the log."""
+    indexed_seq: int
+    """Number of the last decision that searches and counts know."""
+    index_seconds: float
+    """Time spent indexing, all together."""
+    index_error: str | None
+    """Why indexing does not get on, or None."""
+
+
+class Store(Protocol):
+    """Where definitions, decisions and everything else of the service is kept.
+
+    Every method may be called from any thread.  A store writes on one thread, in
+    the order it was asked: a write sees every append before it and none after.
+    """
+
+    def write(self, work: Callable[[Connection], T]) -> Future[T]:
+        """Run ``work`` in a transaction; the result comes after the commit.
+
+        ``work`` runs on the writing thread, together with others in one
+        transaction, inside a savepoint: what it raises undoes its own changes
+        alone and is raised by the future.  It must not commit, block, or call the store.
+
+        Raises:
+            StoreUnavailableError: nothing was done (also from the future: then nothing
+                of the work is kept).
+            StoreBusyError: too much waits.
+        """
+
+    def read(self) -> AbstractContextManager[Connection]:
+        """A reading transaction: one consistent picture of what is committed.
+
+        Raises:
+            StoreUnavailableError: no connection became free in time.
+        """
+
+    def append(self, entries: Sequence[LogEntry]) -> Future[None]:
+        """Append decisions to the log, in order; durable when the future is done.
+
+        Raises:
+            StoreUnavailableError: as :meth:`write`.  After a failed commit nothing is
+                taken until :meth:`recover`: what was decided in the meantime rests on
+                decisions that were lost.
+            StoreBusyError: too much waits.
+        """
+
+    def recover(self) -> None:
+        """Try writing again after a failed commit, and take work again if that succeeds.
+
+        Raises:
+            StoreUnavailableError: it is as before.
+        """
+
+    def index_now(self) -> None:
+        """Return when searches, counts and idempotency know every decision appended before.
+
+        Raises:
+            StoreUnavailableError: the index cannot be written.
+            DamagedLogError: the log cannot be read.
+        """
+
+    def changed(self) -> bool:
+        """Whether anyone, also another process, committed anything but decisions since last asked.
+
+        May say so when nobody did.
+        """
+
+    def statistics(self) -> StoreStatistics:
+        """Figures for metrics."""
+
+    def close(self) -> None:
+        """Finish what was accepted, and close.  Anything later is refused."""

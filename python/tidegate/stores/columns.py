@@ -1,0 +1,41 @@
+"""Column types: ids as 16 bytes, JSON by orjson."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import orjson
+from sqlalchemy import LargeBinary, Text
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator
+
+
+class Id(TypeDecorator[UUID]):
+    """A UUID kept as its 16 bytes, so that version 7 sorts by time."""
+
+    impl = LargeBinary(16)
+    cache_ok = True
+
+    def process_bind_param(self, value: UUID | None, dialect: Dialect) -> bytes | None:  # noqa: ARG002
+        """The bytes of an id."""
+        return None if value is None else value.bytes
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> UUID | None:  # noqa: ARG002
+        """The id of its bytes."""
+        return None if value is None else UUID(bytes=bytes(value))
+
+
+class Json(TypeDecorator[Any]):
+    """Plain data kept as JSON text; ``None`` is SQL's null."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """The text of a value."""
+        return None if value is None else orjson.dumps(value).decode()
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002
+        """The value of a text."""
+        return None if value is None else orjson.loads(value)

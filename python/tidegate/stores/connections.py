@@ -1,0 +1,225 @@
+"""Connections to an SQLite file: where it may lie, which library is safe, how it is opened,
+and what its errors mean."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pysqlite3 import dbapi2
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import NullPool, QueuePool
+
+from tidegate.stores.base import (
+    ConflictError,
+    NotFoundError,
+    StoreUnavailableError,
+    UnsafeDatabaseError,
+)
+
+UNSAFE_VERSIONS = ((3, 7, 0), (3, 51, 2))
+"""First and last release whose WAL two connections can corrupt when they reset it at once."""
+NEEDED_VERSION = (3, 51, 0)
+"""The first with ``jsonb_each``."""
+BUSY_SECONDS = 5.0
+"""How long to wait for another process, such as ``tidegate operator``, to end its write."""
+CHECKPOINT_PAGES = 4_000
+"""16 MiB of WAL between checkpoints: a page that changes often is then copied once."""
+JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024
+CACHE_KIB = 64 * 1024
+"""The newest pages of every table; those of older hours are not touched again."""
+READERS = 8
+"""Reads run on worker threads; more at once would only take turns on a few cores."""
+READER_SECONDS = 5.0
+
+_LOST = {
+    dbapi2.SQLITE_FULL,
+    dbapi2.SQLITE_IOERR,
+    dbapi2.SQLITE_NOMEM,
+    dbapi2.SQLITE_CORRUPT,
+    dbapi2.SQLITE_READONLY,
+    dbapi2.SQLITE_CANTOPEN,
+    dbapi2.SQLITE_NOTADB,
+}
+_BUSY = {dbapi2.SQLITE_BUSY, dbapi2.SQLITE_LOCKED}
+
+
+def database_path(url: str) -> Path:
+    """The file of a URL.
+
+    Raises:
+        ValueError: the URL is not of a file of SQLite.
+    """
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
+        raise ValueError(f"`{url}` names no file; write `sqlite:////path/to/tidegate.db`")
+    return Path(str(parsed.database)).absolute()
+
+
+def check_version(version: tuple[int, int, int] = dbapi2.sqlite_version_info) -> None:
+    """Refuse a library that could damage what it was told to keep.
+
+    Raises:
+        UnsafeDatabaseError: it is one of those.
+    """
+    first, last = UNSAFE_VERSIONS
+    found = ".".join(map(str, version))
+    if first <= version <= last:
+        raise UnsafeDatabaseError(
+            f"SQLite {found} can corrupt its write-ahead log (fixed in 3.51.3); install the"
+            " `pysqlite3` that `tidegate[server]` asks for"
+        )
+    if version < NEEDED_VERSION:
+        raise UnsafeDatabaseError(f"SQLite {found} is too old, 3.51.3 or newer is needed")
+
+
+def check_private(path: Path) -> None:
+    """Refuse a file that others may read, or a place where others may put another.
+
+    Raises:
+        StoreUnavailableError: there is no such file.
+        UnsafeDatabaseError: its permissions are too wide.
+    """
+    try:
+        mode = path.stat().st_mode
+        place = path.parent.stat().st_mode
+    except OSError as error:
+        raise StoreUnavailableError(
+            f"`{path}` cannot be opened ({error.strerror}); `tidegate migrate` makes it"
+        ) from None
+    if stat.S_IMODE(mode) & 0o077:
+        raise UnsafeDatabaseError(f"others may read `{path}`; run `chmod 600` on it")
+    if stat.S_IMODE(place) & 0o022 and not place & stat.S_ISVTX:
+        raise UnsafeDatabaseError(f"others may write to `{path.parent}`; run `chmod 700` on it")
+
+
+def make_file(path: Path) -> None:
+    """Make an empty database that only its owner may read, in a directory of the same kind.
+
+    Raises:
+        StoreUnavailableError: it cannot be made.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise StoreUnavailableError(f"`{path}` cannot be made: {error.strerror}") from None
+
+
+def writing_engine(path: Path) -> Engine:
+    """The engine of the one writing connection; its transactions take the lock when they begin."""
+    return _engine(path, "BEGIN IMMEDIATE", {"foreign_keys": "ON"}, poolclass=NullPool)
+
+
+def reading_engine(path: Path) -> Engine:
+    """The engine of the reading connections."""
+    return _engine(
+        path,
+        "BEGIN",
+        {"query_only": "ON"},
+        poolclass=QueuePool,
+        pool_size=READERS,
+        max_overflow=0,
+        pool_timeout=READER_SECONDS,
+    )
+
+
+def _engine(path: Path, begin: str, settings: dict[str, str], **pool: Any) -> Engine:
+    engine = create_engine(
+        f"sqlite+pysqlite:///{path}",
+        module=dbapi2,
+        # Without an isolation level the driver begins nothing by itself.
+        connect_args={
+            "isolation_level": None,
+            "check_same_thread": False,
+            "timeout": BUSY_SECONDS,
+            "cached_statements": 256,
+        },
+        **pool,
+    )
+    pragmas = {
+        "journal_mode": "WAL",
+        "synchronous": "FULL",
+        "wal_autocheckpoint": str(CHECKPOINT_PAGES),
+        "journal_size_limit": str(JOURNAL_LIMIT_BYTES),
+        "cache_size": str(-CACHE_KIB),
+        "trusted_schema": "OFF",
+        **settings,
+    }
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        for name, value in pragmas.items():
+            connection.execute(f"PRAGMA {name}={value}")
+
+    @event.listens_for(engine, "begin")
+    def begin_transaction(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def driver_connection(connection: Connection) -> Any:
+    """The driver's connection beneath."""
+    return connection.connection.driver_connection
+
+
+def check_durable(connection: Connection) -> None:
+    """Read back what durability rests on.
+
+    Raises:
+        UnsafeDatabaseError: the file system, or someone else, did not let it be so.
+    """
+    driver = driver_connection(connection)
+    for name, wanted in (("journal_mode", "wal"), ("synchronous", 2), ("foreign_keys", 1)):
+        found = driver.execute(f"PRAGMA {name}").fetchone()[0]
+        if found != wanted:
+            raise UnsafeDatabaseError(f"SQLite keeps `{name}` at `{found}`, `{wanted}` is needed")
+
+
+def is_fatal(error: BaseException) -> bool:
+    """Whether an error ends the whole transaction, not one statement."""
+    return _code(error) in _LOST
+
+
+def translate(error: BaseException) -> BaseException:
+    """The error of the port that a driver's error is, or the error itself."""
+    if isinstance(error, PoolTimeoutError):
+        return StoreUnavailableError("no connection to the database became free")
+    if not isinstance(error, DBAPIError):
+        return error
+    if isinstance(error, IntegrityError):
+        text = str(error.orig)
+        if "FOREIGN KEY" in text:
+            return NotFoundError("object that it refers to")
+        table, _, column = text.rpartition(": ")[2].rpartition(", ")[2].partition(".")
+        return ConflictError(f"another of `{table}` has the same `{column}`")
+    if _code(error) in _LOST | _BUSY:
+        return StoreUnavailableError(reason(error))
+    return error
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise the errors of the port for those of the driver."""
+    try:
+        yield
+    except (DBAPIError, PoolTimeoutError) as error:
+        raise translate(error) from error
+
+
+def reason(error: BaseException) -> str:
+    """What the driver says, without the statement."""
+    text = str(error.orig) if isinstance(error, DBAPIError) else str(error)
+    return text or type(error).__name__
+
+
+def _code(error: BaseException) -> int | None:
+    code = getattr(error.orig if isinstance(error, DBAPIError) else error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF

@@ -1,0 +1,289 @@
+"""Group commit: one thread takes whatever waits and commits it together.
+
+A commit costs one flush to the disk however much it holds, so work that arrives while
+one commit runs shares the next.  This module knows queues and futures; what a
+commit is, the store says.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+
+from tidegate.stores.base import StoreBusyError, StoreError, StoreUnavailableError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from tidegate.stores.log import LogEntry
+
+MAX_WAITING_ENTRIES = 20_000
+"""Beyond this a store is about a second behind: refusing now is kinder than answering late."""
+MAX_WAITING_BYTES = 128 * 1024 * 1024
+MAX_WAITING_WRITES = 1_000
+MAX_GROUP_ENTRIES = 4_000
+"""Entries in one commit: enough to make the flush cheap, few enough to end soon."""
+IDLE_SECONDS = 0.05
+"""With nothing to do for this long, the thread turns to its housekeeping."""
+RETRY_SECONDS = 1.0
+"""Housekeeping that failed is tried again after this long."""
+
+
+@attrs.define(eq=False)
+class Append:
+    """Log entries that are committed together or not at all."""
+
+    entries: Sequence[LogEntry]
+    future: Future[None]
+    submitted: float
+    size: int
+
+
+@attrs.define(eq=False)
+class Write:
+    """A function that changes the database."""
+
+    work: Callable[[Connection], Any]
+    future: Future[Any]
+    submitted: float
+    outcome: Callable[[], Any] | None = None
+    """What the future gets once the commit is done, set by the committer."""
+
+
+@attrs.define(eq=False)
+class Command:
+    """Something the thread does between commits, also when commits fail."""
+
+    run: Callable[[], None]
+    future: Future[None]
+
+
+Work: TypeAlias = Append | Write
+
+
+class GroupCommit:
+    """The queue in front of a store, and the thread behind it.
+
+    Args:
+        commit: does a group of work in one transaction and sets the outcome of each write;
+            raises StoreUnavailableError when nothing of it was kept.
+        housekeeping: called when nothing has waited for a moment, or when it is due; does a
+            little and says whether there is more.
+        is_due: whether housekeeping should not wait for a quiet moment.
+        finish: called on the thread as the last thing.
+        monotonic: seconds of a clock that never jumps.
+    """
+
+    def __init__(
+        self,
+        commit: Callable[[list[Work]], None],
+        housekeeping: Callable[[], bool],
+        is_due: Callable[[], bool],
+        finish: Callable[[], None],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._commit = commit
+        self._housekeeping = housekeeping
+        self._is_due = is_due
+        self._finish = finish
+        self._monotonic = monotonic
+        self._changed = threading.Condition()
+        self._waiting: deque[Work | Command] = deque()
+        self._refusal: str | None = None
+        self._is_closing = False
+        self._quiet_until = 0.0
+        self._patience: float | None = IDLE_SECONDS
+        """Seconds without work until housekeeping; None: there is none to do."""
+        self.waiting_entries = 0
+        self.waiting_bytes = 0
+        self.waiting_writes = 0
+        self.commits = 0
+        self.committed_entries = 0
+        self.committed_writes = 0
+        self.failed_commits = 0
+        self.commit_seconds = 0.0
+        self.last_commit_seconds = 0.0
+        self._thread = threading.Thread(target=self._run, name="tidegate-store", daemon=True)
+        self._thread.start()
+
+    def append(self, entries: Sequence[LogEntry]) -> Future[None]:
+        """Queue log entries.
+
+        Raises:
+            StoreUnavailableError: a commit failed, or the store is closed.
+            StoreBusyError: too much waits.
+        """
+        size = sum(len(entry.line) for entry in entries)
+        future: Future[None] = Future()
+        # What was decided has to be recorded: it can no longer be called off.
+        future.set_running_or_notify_cancel()
+        with self._changed:
+            self._check()
+            is_full = self.waiting_entries + len(entries) > MAX_WAITING_ENTRIES
+            if self.waiting_entries and (is_full or self.waiting_bytes + size > MAX_WAITING_BYTES):
+                raise StoreBusyError(
+                    f"{self.waiting_entries} decisions wait to be written; try again"
+                )
+            self._waiting.append(Append(entries, future, self._monotonic(), size))
+            self.waiting_entries += len(entries)
+            self.waiting_bytes += size
+            self._changed.notify()
+        return future
+
+    def write(self, work: Callable[[Connection], Any]) -> Future[Any]:
+        """Queue a function; as :meth:`append`."""
+        future: Future[Any] = Future()
+        with self._changed:
+            self._check()
+            if self.waiting_writes >= MAX_WAITING_WRITES:
+                raise StoreBusyError(f"{self.waiting_writes} changes wait to be written; try again")
+            self._waiting.append(Write(work, future, self._monotonic()))
+            self.waiting_writes += 1
+            self._changed.notify()
+        return future
+
+    def command(self, run: Callable[[], None]) -> Future[None]:
+        """Queue a command; it runs after all that was queued before it.
+
+        Raises:
+            StoreUnavailableError: the store is closed.
+        """
+        future: Future[None] = Future()
+        with self._changed:
+            if self._is_closing:
+                raise StoreUnavailableError("the store is closed")
+            self._waiting.append(Command(run, future))
+            self._changed.notify()
+        return future
+
+    def accept(self) -> None:
+        """Take work again after a failed commit."""
+        with self._changed:
+            self._refusal = None
+
+    def close(self) -> None:
+        """Refuse what comes, finish what was accepted, end the thread."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify()
+        self._thread.join()
+
+    def oldest_seconds(self) -> float:
+        """How long the oldest work waits."""
+        with self._changed:
+            submitted = [work.submitted for work in self._waiting if not isinstance(work, Command)][
+                :1
+            ]
+        return max(0.0, self._monotonic() - submitted[0]) if submitted else 0.0
+
+    def _check(self) -> None:
+        if self._is_closing:
+            raise StoreUnavailableError("the store is closed")
+        if self._refusal is not None:
+            raise StoreUnavailableError(self._refusal)
+
+    def _run(self) -> None:
+        while (taken := self._take()) is not None:
+            if isinstance(taken, Command):
+                _settle(taken.future, taken.run)
+            elif taken:
+                self._commit_group(taken)
+            if not taken or (self._is_due() and self._monotonic() >= self._quiet_until):
+                self._keep_house()
+        self._finish()
+
+    def _take(self) -> list[Work] | Command | None:
+        """What to do next: a group, a command, nothing for the moment, or the end."""
+        with self._changed:
+            if not self._waiting and not self._is_closing:
+                self._changed.wait_for(lambda: self._waiting or self._is_closing, self._patience)
+            if not self._waiting:
+                return None if self._is_closing else []
+            self._patience = IDLE_SECONDS
+            if isinstance(self._waiting[0], Command):
+                command = self._waiting.popleft()
+                assert isinstance(command, Command)
+                return command
+            return self._take_group()
+
+    def _take_group(self) -> list[Work]:
+        group: list[Work] = []
+        entries = 0
+        while self._waiting and entries < MAX_GROUP_ENTRIES:
+            work = self._waiting[0]
+            if isinstance(work, Command):
+                break
+            self._waiting.popleft()
+            if isinstance(work, Append):
+                entries += len(work.entries)
+                self.waiting_entries -= len(work.entries)
+                self.waiting_bytes -= work.size
+                group.append(work)
+            else:
+                self.waiting_writes -= 1
+                if work.future.set_running_or_notify_cancel():
+                    group.append(work)
+        return group
+
+    def _commit_group(self, group: list[Work]) -> None:
+        started = self._monotonic()
+        try:
+            self._commit(group)
+        except Exception as error:
+            self.failed_commits += 1
+            self._fail(group, error)
+            return
+        self.last_commit_seconds = self._monotonic() - started
+        self.commit_seconds += self.last_commit_seconds
+        self.commits += 1
+        for work in group:
+            if isinstance(work, Append):
+                self.committed_entries += len(work.entries)
+                work.future.set_result(None)
+            else:
+                self.committed_writes += 1
+                assert work.outcome is not None
+                _settle(work.future, work.outcome)
+
+    def _fail(self, group: list[Work], error: Exception) -> None:
+        """Nothing of the group was kept, so what waits behind it rests on what is lost."""
+        reason = f"the last commit failed: {error}"
+        with self._changed:
+            self._refusal = reason
+            lost = group + [work for work in self._waiting if not isinstance(work, Command)]
+            self._waiting = deque(work for work in self._waiting if isinstance(work, Command))
+            self.waiting_entries = self.waiting_bytes = self.waiting_writes = 0
+        for work in lost:
+            if work.future.running() or work.future.set_running_or_notify_cancel():
+                failure = StoreUnavailableError(reason)
+                failure.__cause__ = error
+                work.future.set_exception(failure)
+
+    def _keep_house(self) -> None:
+        try:
+            has_more = self._housekeeping()
+        except StoreError:
+            # The store keeps the reason for its statistics; the work itself is never lost.
+            self._patience = RETRY_SECONDS
+            self._quiet_until = self._monotonic() + RETRY_SECONDS
+        else:
+            self._patience = 0.0 if has_more else None
+            self._quiet_until = 0.0
+
+
+def _settle(future: Future[Any], outcome: Callable[[], Any]) -> None:
+    """Give a future what a function returns or raises."""
+    if not future.running() and not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = outcome()
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)

@@ -1,0 +1,20 @@
+"""What Alembic runs: the migrations on the connection it was handed."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from tidegate.stores.migrations import VERSION_TABLE
+from tidegate.stores.tables import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    version_table=VERSION_TABLE,
+    # Alembic believes SQLite cannot undo a change of tables; it can, inside a transaction
+    # that is begun in so many words, as those of the store are.
+    transactional_ddl=True,
+    transaction_per_migration=True,
+)
+with context.begin_transaction():
+    context.run_migrations()

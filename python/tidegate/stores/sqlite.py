@@ -1,0 +1,310 @@
+"""The store on SQLite: one file, one writing thread, a few reading connections.
+
+Durability rests on WAL with ``synchronous=FULL``: a commit returns when the log file
+has been flushed.  Both are read back, and a library whose WAL can be corrupted by
+two connections is refused.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tidegate.stores import migrations
+from tidegate.stores.base import StoreError, StoreStatistics, StoreUnavailableError
+from tidegate.stores.connections import (
+    check_durable,
+    check_private,
+    check_version,
+    database_path,
+    driver_connection,
+    is_fatal,
+    make_file,
+    reading_engine,
+    reason,
+    translate,
+    translated,
+    writing_engine,
+)
+from tidegate.stores.counters import CHANGES, INDEXED_SEQ, RECOVERIES, count, counter
+from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
+from tidegate.stores.indexing import BATCH_ENTRIES, index_batch
+from tidegate.stores.log import MAX_ROW_ENTRIES, LogEntry, last_seq, pack
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from sqlalchemy import Connection
+
+T = TypeVar("T")
+
+INSERT_LOG = """
+    INSERT INTO decision_log (first_seq, tenant_id, count, received_at_ns, index_body, body)
+    VALUES
+"""
+
+
+class SqliteStore:
+    """A :class:`~tidegate.stores.base.Store` in one SQLite file.
+
+    Args:
+        url: ``sqlite:///relative.db`` or ``sqlite:////absolute.db``.
+        monotonic: seconds of a clock that never jumps, for ages and durations.
+
+    Raises:
+        SchemaError: the tables are not those of this version; see ``tidegate migrate``.
+        StoreUnavailableError: the file cannot be opened.
+        UnsafeDatabaseError: the library or file system could lose what was acknowledged,
+            or others may read the file.
+        ValueError: the URL is none of SQLite.
+    """
+
+    def __init__(self, url: str, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.path = database_path(url)
+        check_version()
+        check_private(self.path)
+        self._monotonic = monotonic
+        self._write_engine = writing_engine(self.path)
+        self._read_engine = reading_engine(self.path)
+        self._writer: Connection | None = None
+        self._committed_seq = self._indexed_seq = 0
+        self._index_seconds = 0.0
+        self._index_error: str | None = None
+        self._seen_changes = 0
+        with translated():
+            self._open()
+        self._queue = GroupCommit(
+            self._commit, self._keep_house, self._is_index_due, self._finish, monotonic
+        )
+
+    def write(self, work: Callable[[Connection], T]) -> Future[T]:
+        """See :meth:`Store.write <tidegate.stores.base.Store.write>`."""
+        return self._queue.write(work)
+
+    def append(self, entries: Sequence[LogEntry]) -> Future[None]:
+        """See :meth:`Store.append <tidegate.stores.base.Store.append>`."""
+        return self._queue.append(entries)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """See :meth:`Store.read <tidegate.stores.base.Store.read>`."""
+        with translated(), self._read_engine.connect() as connection:
+            yield connection
+
+    def index_now(self) -> None:
+        """See :meth:`Store.index_now <tidegate.stores.base.Store.index_now>`."""
+        self._queue.command(self._index_all).result()
+
+    def recover(self) -> None:
+        """See :meth:`Store.recover <tidegate.stores.base.Store.recover>`."""
+        self._queue.command(self._reopen).result()
+
+    def changed(self) -> bool:
+        """See :meth:`Store.changed <tidegate.stores.base.Store.changed>`."""
+        with self.read() as connection:
+            changes = counter(connection, CHANGES)
+        previous, self._seen_changes = self._seen_changes, changes
+        return changes != previous
+
+    def statistics(self) -> StoreStatistics:
+        """See :meth:`Store.statistics <tidegate.stores.base.Store.statistics>`."""
+        queue = self._queue
+        return StoreStatistics(
+            waiting_entries=queue.waiting_entries,
+            waiting_writes=queue.waiting_writes,
+            oldest_waiting_seconds=queue.oldest_seconds(),
+            commits=queue.commits,
+            committed_entries=queue.committed_entries,
+            committed_writes=queue.committed_writes,
+            failed_commits=queue.failed_commits,
+            commit_seconds=queue.commit_seconds,
+            last_commit_seconds=queue.last_commit_seconds,
+            committed_seq=self._committed_seq,
+            indexed_seq=self._indexed_seq,
+            index_seconds=self._index_seconds,
+            index_error=self._index_error,
+        )
+
+    def close(self) -> None:
+        """See :meth:`Store.close <tidegate.stores.base.Store.close>`."""
+        self._queue.close()
+        self._read_engine.dispose()
+
+    # What follows runs on the writing thread, or before it starts.
+
+    def _open(self) -> None:
+        """Open the writing connection, and learn where the log ends."""
+        self._close_writer()
+        writer = self._write_engine.connect()
+        try:
+            check_durable(writer)
+            migrations.check(writer)
+            self._committed_seq = max(last_seq(writer), counter(writer, INDEXED_SEQ))
+            self._indexed_seq = counter(writer, INDEXED_SEQ)
+            self._seen_changes = counter(writer, CHANGES)
+            writer.rollback()
+        except BaseException:
+            writer.close()
+            raise
+        self._writer = writer
+
+    def _reopen(self) -> None:
+        """Take work again, if a new connection can commit."""
+        with translated():
+            seen = self._seen_changes
+            self._open()
+            self._seen_changes = seen
+            with self._connection().begin():
+                count(self._connection(), RECOVERIES)
+        self._queue.accept()
+
+    def _connection(self) -> Connection:
+        if self._writer is None:
+            raise StoreUnavailableError("the database is not open")
+        return self._writer
+
+    def _commit(self, group: list[Work]) -> None:
+        try:
+            self._committed_seq = self._commit_all(group)
+        except StoreUnavailableError:
+            self._undo()
+            raise
+        except Exception as error:
+            self._undo()
+            raise StoreUnavailableError(reason(error)) from error
+
+    def _commit_all(self, group: list[Work]) -> int:
+        """Commit a group; the number of the last decision then."""
+        writer = self._connection()
+        appends = [work for work in group if isinstance(work, Append)]
+        if len(appends) == len(group):
+            # One statement is its own transaction: the interpreter lock, which a busy server
+            # gives back late, is let go once and not three times.
+            return self._append(writer, appends, self._committed_seq)
+        seq = self._committed_seq
+        waiting: list[Append] = []
+        with writer.begin():
+            for work in group:
+                if isinstance(work, Append):
+                    waiting.append(work)
+                    continue
+                seq = self._append(writer, waiting, seq)
+                waiting.clear()
+                run_in_savepoint(writer, work)
+            seq = self._append(writer, waiting, seq)
+            count(writer, CHANGES)
+        return seq
+
+    @staticmethod
+    def _append(writer: Connection, appends: list[Append], seq: int) -> int:
+        """Append to the log after ``seq``; the number of the last decision then."""
+        by_tenant: dict[UUID, list[LogEntry]] = {}
+        for work in appends:
+            for entry in work.entries:
+                by_tenant.setdefault(entry.tenant_id, []).append(entry)
+        values: list[Any] = []
+        for tenant_id, entries in by_tenant.items():
+            for start in range(0, len(entries), MAX_ROW_ENTRIES):
+                part = entries[start : start + MAX_ROW_ENTRIES]
+                newest = max(entry.received_at_ns for entry in part)
+                index = pack([entry.index for entry in part], b",")
+                body = pack([entry.line for entry in part], b"\n")
+                values += (seq + 1, tenant_id.bytes, len(part), newest, index, body)
+                seq += len(part)
+        if values:
+            rows = ",".join(["(?,?,?,?,?,?)"] * (len(values) // 6))
+            driver_connection(writer).execute(INSERT_LOG + rows, values)
+        return seq
+
+    def _undo(self) -> None:
+        """Leave no transaction open; a connection that cannot is of no further use."""
+        try:
+            if self._writer is not None:
+                self._writer.rollback()
+                if driver_connection(self._writer).in_transaction:
+                    driver_connection(self._writer).rollback()
+        except Exception:
+            self._close_writer()
+
+    def _keep_house(self) -> bool:
+        """Index a batch; whether there is more."""
+        if self._writer is None or self._indexed_seq >= self._committed_seq:
+            return False
+        started = self._monotonic()
+        try:
+            with translated():
+                writer = self._connection()
+                with writer.begin():
+                    seq = index_batch(writer, self._indexed_seq)
+        except StoreError as error:
+            self._undo()
+            self._index_error = str(error)
+            raise
+        except Exception as error:
+            self._undo()
+            self._index_error = reason(error)
+            raise StoreUnavailableError(f"the index cannot be written: {reason(error)}") from error
+        self._index_error = None
+        self._indexed_seq = seq
+        self._index_seconds += self._monotonic() - started
+        return self._indexed_seq < self._committed_seq
+
+    def _is_index_due(self) -> bool:
+        return self._committed_seq - self._indexed_seq >= BATCH_ENTRIES
+
+    def _index_all(self) -> None:
+        self._connection()
+        while self._keep_house():
+            pass
+
+    def _finish(self) -> None:
+        self._close_writer()
+
+    def _close_writer(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            with suppress(Exception):
+                writer.close()
+
+
+def run_in_savepoint(writer: Connection, work: Write) -> None:
+    """Run a function so that what it raises undoes its own changes alone.
+
+    Raises:
+        StoreUnavailableError: the whole transaction is lost.
+    """
+    savepoint = writer.begin_nested()
+    try:
+        result = work.work(writer)
+        savepoint.commit()
+    except BaseException as error:
+        if is_fatal(error) or not driver_connection(writer).in_transaction:
+            raise StoreUnavailableError(reason(error)) from error
+        savepoint.rollback()
+        failure = translate(error)
+        work.outcome = lambda: throw(failure)
+    else:
+        work.outcome = lambda: result
+
+
+def throw(error: BaseException) -> None:
+    """Raise."""
+    raise error
+
+
+def migrate_sqlite(url: str) -> None:
+    """Make a database, or bring its tables to this version; see :func:`tidegate.stores.migrate`."""
+    path = database_path(url)
+    check_version()
+    make_file(path)
+    check_private(path)
+    engine = writing_engine(path)
+    try:
+        with translated(), engine.connect() as connection:
+            check_durable(connection)
+            migrations.upgrade(connection)
+    finally:
+        engine.dispose()

@@ -1,0 +1,398 @@
+"""The tests that define a store.
+
+    class TestMyStore(StoreContract):
+        @pytest.fixture
+        def url(self, tmp_path):
+            return f"mystore:///{tmp_path}/tidegate"
+
+        @pytest.fixture
+        def open_store(self):
+            return MyStore
+
+``url`` names an empty place, which :func:`tidegate.stores.migrate` prepares; ``open_store``
+opens what is there.  Times are handed in: nothing here sleeps to see something expire.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, TypeAlias
+from uuid import UUID, uuid5
+
+import orjson
+import pytest
+from sqlalchemy import Connection, insert, select
+
+from tidegate.stores import (
+    LogEntry,
+    NotFoundError,
+    Store,
+    StoreBusyError,
+    StoreUnavailableError,
+    log,
+    migrate,
+)
+from tidegate.stores.tables import revoked_tokens
+
+OpenStore: TypeAlias = Callable[[str], Store]
+
+TENANT = UUID("018f0000-0000-7000-8000-00000000000a")
+OTHER_TENANT = UUID("018f0000-0000-7000-8000-00000000000b")
+POLICY = UUID("018f0000-0000-7000-8000-0000000000aa")
+API_KEY = UUID("018f0000-0000-7000-8000-0000000000cc")
+START_NS = 1_760_000_040_000_000_000
+"""A full minute in October 2025."""
+SECOND_NS = 1_000_000_000
+WAIT_SECONDS = 30
+"""For what should be done at once: only a fault waits this long."""
+
+
+def decision_id(number: int, received_at_ns: int = START_NS) -> UUID:
+    """A UUID of version 7, by time and then by number."""
+    return UUID(int=(received_at_ns // 1_000_000) << 80 | 7 << 76 | 2 << 62 | number)
+
+
+def entry(
+    number: int,
+    tenant_id: UUID = TENANT,
+    *,
+    received_at_ns: int | None = None,
+    observed_at_ns: int | None = None,
+    action: str = "allow",
+    reason: str = "no-match",
+    policy_id: UUID | None = None,
+    path: str | None = "/login",
+    api_key_id: UUID | None = API_KEY,
+    entity_ids: tuple[UUID, ...] = (),
+    fired: tuple[tuple[UUID, str], ...] = (),
+    errors: tuple[str, ...] = (),
+    idempotency: tuple[bytes, bytes] | None = None,
+    event: dict[str, Any] | None = None,
+) -> LogEntry:
+    """A decision for the log; ``number`` is in its id, its answer and its default time."""
+    received = START_NS + number if received_at_ns is None else received_at_ns
+    name = str(decision_id(number, received))
+    key = None if api_key_id is None else str(api_key_id)
+    found_by = [
+        received if observed_at_ns is None else observed_at_ns,
+        action,
+        reason,
+        None if policy_id is None else str(policy_id),
+        path,
+        "".join(entity.hex for entity in entity_ids),
+        [[str(policy), mode] for policy, mode in fired],
+        list(errors),
+    ]
+    return LogEntry(
+        tenant_id=tenant_id,
+        received_at_ns=received,
+        line=log.encode_line(
+            decision_id=name,
+            received_at_ns=received,
+            api_key_id=key,
+            source=b'"edge"',
+            endpoint="beacon",
+            idempotency=idempotency,
+            revision=1,
+            duration_us=12,
+            answer=b'{"number":%d}' % number,
+            record=orjson.dumps({"action": {"type": action}, "reason": reason}),
+            effects=b"[]",
+            event=orjson.dumps({"request": {"path": path}} if event is None else event),
+        ),
+        index=log.encode_index(
+            str(tenant_id), name, received, key, idempotency, orjson.dumps(found_by)
+        ),
+    )
+
+
+def entity_id(number: int) -> UUID:
+    """The id of an entity."""
+    return uuid5(TENANT, f"entity {number}")
+
+
+def put(connection: Connection, name: str) -> None:
+    """Write something small."""
+    connection.execute(
+        insert(revoked_tokens).values(token_id=name, expires_at_ns=1, revoked_at_ns=1)
+    )
+
+
+def names(connection: Connection) -> list[str]:
+    """What :func:`put` wrote."""
+    query = select(revoked_tokens.c.token_id).order_by(revoked_tokens.c.token_id)
+    return list(connection.execute(query).scalars())
+
+
+def done(future: Future[Any]) -> Any:
+    """The result of a future that should have one soon."""
+    return future.result(WAIT_SECONDS)
+
+
+class Held:
+    """Keeps the writing thread busy, so that what is queued in the meantime is one group."""
+
+    def __init__(self, store: Store) -> None:
+        self._started = threading.Event()
+        self._release = threading.Event()
+        self._future = store.write(self._wait)
+
+    def _wait(self, _connection: Connection) -> None:
+        self._started.set()
+        assert self._release.wait(WAIT_SECONDS)
+
+    def __enter__(self) -> None:
+        assert self._started.wait(WAIT_SECONDS)
+
+    def __exit__(self, *_: object) -> None:
+        self._release.set()
+        done(self._future)
+
+
+class StorePlaces:
+    """The fixtures of a contract."""
+
+    @pytest.fixture
+    def url(self) -> str:
+        """Where an empty store may be made."""
+        raise NotImplementedError("a contract is given its `url` by the class that inherits it")
+
+    @pytest.fixture
+    def open_store(self) -> OpenStore:
+        """Opens a store that was migrated."""
+        raise NotImplementedError("a contract is given `open_store` by the class that inherits it")
+
+    @pytest.fixture
+    def store(self, url: str, open_store: OpenStore) -> Iterator[Store]:
+        """A new store."""
+        migrate(url)
+        store = open_store(url)
+        yield store
+        store.close()
+
+
+class WritingContract(StorePlaces):
+    """What is written stays, together or alone, in order."""
+
+    def test_a_write_returns_its_result_after_the_commit(self, store: Store) -> None:
+        """When the future is done, others can read what was written."""
+        assert done(store.write(lambda connection: put(connection, "a") or 7)) == 7  # type: ignore[func-returns-value]
+        with store.read() as connection:
+            assert names(connection) == ["a"]
+
+    def test_a_failing_write_undoes_itself_alone(self, store: Store) -> None:
+        """What shares the commit of a failing write is kept."""
+
+        def fail(connection: Connection) -> None:
+            put(connection, "failed")
+            raise ValueError("no")
+
+        with Held(store):
+            futures = [
+                store.write(lambda connection: put(connection, "before")),
+                store.write(fail),
+                store.append([entry(1)]),
+                store.write(lambda connection: put(connection, "after")),
+            ]
+        done(futures[0])
+        with pytest.raises(ValueError, match="no"):
+            done(futures[1])
+        done(futures[2])
+        done(futures[3])
+        with store.read() as connection:
+            assert names(connection) == ["after", "before"]
+            assert log.last_seq(connection) == 1
+
+    def test_work_that_waits_shares_a_commit(self, store: Store) -> None:
+        """A group is one commit, whatever its size."""
+        with Held(store):
+            futures = [store.append([entry(number)]) for number in range(50)]
+            before = store.statistics().commits
+        for future in futures:
+            done(future)
+        assert store.statistics().commits - before <= 2
+
+    def test_a_write_sees_what_came_before_it_and_nothing_after(self, store: Store) -> None:
+        """Order of asking is order of doing, also inside a group."""
+        with Held(store):
+            done_before = store.append([entry(1), entry(2, OTHER_TENANT)])
+            seen = store.write(log.last_seq)
+            store.append([entry(3)])
+            seen_later = store.write(log.last_seq)
+        done(done_before)
+        assert (done(seen), done(seen_later)) == (2, 3)
+
+    def test_readers_see_only_what_is_committed(self, store: Store) -> None:
+        """A reader sees nothing of a running transaction, and its picture stands still."""
+
+        def look(connection: Connection) -> list[str]:
+            put(connection, "new")
+            with store.read() as reader:
+                return names(reader)
+
+        with store.read() as early:
+            assert names(early) == []
+            assert done(store.write(look)) == []
+            assert names(early) == []
+        with store.read() as late:
+            assert names(late) == ["new"]
+
+    def test_a_reader_cannot_write(self, store: Store) -> None:
+        """There is one way to write."""
+        with store.read() as connection, pytest.raises(Exception, match=r"readonly|read-only"):
+            put(connection, "a")
+
+    def test_acknowledged_work_survives_kill_9(self, url: str, open_store: OpenStore) -> None:
+        """What a process was told is durable is there after it was killed."""
+        migrate(url)
+        kind = f"{open_store.__module__}:{getattr(open_store, '__qualname__', '')}"
+        process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-c", _KILLED, url, kind],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+        assert process.stdout is not None
+        acknowledged = 0
+        while acknowledged < 60:
+            line = process.stdout.readline()
+            assert line, "the writing process ended by itself"
+            acknowledged = int(line)
+        process.send_signal(signal.SIGKILL)
+        rest = process.stdout.read().split()
+        process.wait()
+        acknowledged = int(rest[-1]) if rest and rest[-1].isdigit() else acknowledged
+        store = open_store(url)
+        try:
+            with store.read() as connection:
+                numbers = [
+                    orjson.loads(line.decision().answer)["number"] for line in log.scan(connection)
+                ]
+                assert numbers == list(range(1, len(numbers) + 1))
+                assert len(numbers) >= acknowledged
+                assert len(names(connection)) >= acknowledged // 3
+        finally:
+            store.close()
+
+    def test_a_closed_store_refuses(self, url: str, open_store: OpenStore) -> None:
+        """Closing finishes what was accepted and takes nothing more."""
+        migrate(url)
+        store = open_store(url)
+        accepted = [store.append([entry(number)]) for number in range(10)]
+        store.close()
+        for future in accepted:
+            assert future.done()
+            future.result()
+        with pytest.raises(StoreUnavailableError):
+            store.append([entry(11)])
+        with pytest.raises(StoreUnavailableError):
+            store.write(log.last_seq)
+
+    def test_too_much_waiting_work_is_refused(self, store: Store) -> None:
+        """The queue is bounded; what was refused was not taken."""
+        batch = [entry(number) for number in range(500)]
+        accepted = []
+        with Held(store):
+            with suppress(StoreBusyError):
+                for _ in range(1_000):
+                    accepted.append(store.append(batch))  # noqa: PERF401
+            with pytest.raises(StoreBusyError):
+                store.append(batch)
+            statistics = store.statistics()
+            assert statistics.waiting_entries == len(accepted) * 500
+            assert statistics.oldest_waiting_seconds > 0
+        for future in accepted:
+            done(future)
+        with store.read() as connection:
+            assert log.last_seq(connection) == len(accepted) * 500
+        assert store.statistics().waiting_entries == 0
+
+    def test_a_change_is_told_once(self, store: Store, url: str, open_store: OpenStore) -> None:
+        """Changes by any process are told; decisions are none."""
+        store.changed()
+        done(store.append([entry(1)]))
+        assert not store.changed()
+        other = open_store(url)
+        try:
+            done(other.write(lambda connection: put(connection, "a")))
+        finally:
+            other.close()
+        assert store.changed()
+        assert not store.changed()
+
+
+_KILLED = """
+import importlib, sys
+from tidegate.testing.store_contract import entry, put
+module, name = sys.argv[2].split(":")
+open_store = importlib.import_module(module)
+for part in name.split("."):
+    open_store = getattr(open_store, part)
+store = open_store(sys.argv[1])
+number = 0
+while True:
+    future = store.append([entry(number + 1), entry(number + 2)])
+    change = store.write(lambda connection: put(connection, f"{number:08}"))
+    last = store.append([entry(number + 3)])
+    future.result(); change.result(); last.result()
+    number += 3
+    print(number, flush=True)
+"""
+
+
+class LogContract(StorePlaces):
+    """The decision log is read back as it was written."""
+
+    def test_lines_come_back_in_order(self, store: Store) -> None:
+        """Each tenant's decisions stay in the order they were appended in, numbered from 1."""
+        tenants = [TENANT, OTHER_TENANT]
+        entries = [entry(number, tenants[number % 2]) for number in range(1_000)]
+        futures = [store.append(entries[start : start + 300]) for start in range(0, 1_000, 300)]
+        for future in futures:
+            done(future)
+        with store.read() as connection:
+            lines = list(log.scan(connection))
+            assert [line.seq for line in lines] == list(range(1, 1_001))
+            for tenant in tenants:
+                expected = [each.line for each in entries if each.tenant_id == tenant]
+                found = list(log.scan(connection, tenant_id=tenant))
+                assert [each.line for each in found] == expected
+                assert {each.tenant_id for each in found} == {tenant}
+
+    def test_a_scan_keeps_to_its_bounds(self, store: Store) -> None:
+        """``after`` is excluded, ``until`` included, wherever rows begin."""
+        done(store.append([entry(number) for number in range(1, 701)]))
+        with store.read() as connection:
+            found = [line.seq for line in log.scan(connection, after=255, until=513)]
+        assert found == list(range(256, 514))
+
+    def test_a_decision_is_found_by_number(self, store: Store) -> None:
+        """Any one decision can be read, by its own tenant."""
+        done(store.append([entry(number) for number in range(1, 301)]))
+        with store.read() as connection:
+            for number in (1, 256, 257, 300):
+                decision = log.read(connection, number, TENANT).decision()
+                assert orjson.loads(decision.answer) == {"number": number}
+                assert decision.decision_id == decision_id(number, START_NS + number)
+            for seq, tenant in ((0, TENANT), (301, TENANT), (7, OTHER_TENANT)):
+                with pytest.raises(NotFoundError):
+                    log.read(connection, seq, tenant)
+
+    def test_numbers_go_on_after_a_restart(self, url: str, open_store: OpenStore) -> None:
+        """A number is never given twice."""
+        migrate(url)
+        for expected in (2, 4):
+            store = open_store(url)
+            done(store.append([entry(1), entry(2)]))
+            assert done(store.write(log.last_seq)) == expected
+            store.close()
+
+
+class StoreContract(WritingContract, LogContract):
+    """Everything a store must do."""

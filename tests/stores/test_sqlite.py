@@ -1,0 +1,24 @@
+"""The store on SQLite: the contract, and what is SQLite's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidegate.stores import SqliteStore
+from tidegate.testing.store_contract import OpenStore, StoreContract
+
+
+class TestSqliteStore(StoreContract):
+    """SQLite keeps the contract of a store."""
+
+    @pytest.fixture
+    def url(self, tmp_path: Path) -> str:
+        """A file in a directory of its own."""
+        return f"sqlite:///{tmp_path}/data/tidegate.db"
+
+    @pytest.fixture
+    def open_store(self) -> OpenStore:
+        """Opens the file."""
+        return SqliteStore
