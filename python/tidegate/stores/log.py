@@ -9,12 +9,13 @@ indexes them, small enough to be read by the database itself.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 import attrs
 import msgspec
+import orjson
 import zstandard
 from sqlalchemy import select
 
@@ -109,34 +110,51 @@ def encode_index(
     received_at_ns: int,
     api_key_id: str | None,
     idempotency: tuple[bytes, bytes] | None,
-    found_by: bytes,
+    observed_at_ns: int,
+    action: str,
+    reason: str,
+    policy_id: str | None,
+    path: str | None,
+    entity_ids: Iterable[str],
+    fired: Sequence[tuple[str, str]],
+    errors: Sequence[str],
 ) -> bytes:
-    """What a decision is found by, as one JSON array.
+    """What a decision is found and counted by, as one JSON array.
 
     Args:
-        tenant_id: as text.
-        decision_id: as text.
-        received_at_ns: nanoseconds since 1970.
-        api_key_id: as text.
+        tenant_id: UUID as text, as all ids here.
+        decision_id: as for :func:`encode_line`.
+        received_at_ns: as for :func:`encode_line`.
+        api_key_id: as for :func:`encode_line`.
         idempotency: as for :func:`encode_line`.
-        found_by: what the engine knows, as a JSON array: ``[observed_at, action, reason,
-            policy id or null, path or null, entity ids, fired, errors]``, with the entity ids
-            as one text of hexadecimal digits (hyphens are passed over), ``fired`` the policies
-            of which a clause fired with their strongest mode (``[["id", "Block"]]``), and
-            ``errors`` the ids of policies an expression of which failed (``""`` stands for
-            actions and entities).
+        observed_at_ns: the time the event counts at.
+        action: ``allow``, ``challenge`` or ``block``.
+        reason: why.
+        policy_id: the policy that answered.
+        path: ``request.path`` without a query.
+        entity_ids: of the event's entities.
+        fired: ids of the policies of which a clause fired, with their strongest mode.
+        errors: ids of the policies an expression of which failed; ``""`` stands for the
+            expressions of actions and entities.
     """
-    key = b"null" if api_key_id is None else b'"%b"' % api_key_id.encode()
-    pair = b"null,null"
-    if idempotency is not None:
-        pair = b'"%b","%b"' % (idempotency[0].hex().encode(), idempotency[1].hex().encode())
-    return b'["%b","%b",%d,%b,%b,%b]' % (
-        tenant_id.encode(),
-        decision_id.encode(),
-        received_at_ns,
-        key,
-        pair,
-        found_by[1:-1],
+    key_hash, fingerprint = idempotency or (None, None)
+    return orjson.dumps(
+        [
+            tenant_id,
+            decision_id,
+            received_at_ns,
+            api_key_id,
+            None if key_hash is None else key_hash.hex(),
+            None if fingerprint is None else fingerprint.hex(),
+            observed_at_ns,
+            action,
+            reason,
+            policy_id,
+            path,
+            "".join(entity_ids),
+            fired,
+            errors,
+        ]
     )
 
 

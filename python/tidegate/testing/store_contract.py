@@ -80,16 +80,6 @@ def entry(
     received = START_NS + number if received_at_ns is None else received_at_ns
     name = str(decision_id(number, received))
     key = None if api_key_id is None else str(api_key_id)
-    found_by = [
-        received if observed_at_ns is None else observed_at_ns,
-        action,
-        reason,
-        None if policy_id is None else str(policy_id),
-        path,
-        "".join(entity.hex for entity in entity_ids),
-        [[str(policy), mode] for policy, mode in fired],
-        list(errors),
-    ]
     return LogEntry(
         tenant_id=tenant_id,
         received_at_ns=received,
@@ -108,7 +98,19 @@ def entry(
             event=orjson.dumps({"request": {"path": path}} if event is None else event),
         ),
         index=log.encode_index(
-            str(tenant_id), name, received, key, idempotency, orjson.dumps(found_by)
+            tenant_id=str(tenant_id),
+            decision_id=name,
+            received_at_ns=received,
+            api_key_id=key,
+            idempotency=idempotency,
+            observed_at_ns=received if observed_at_ns is None else observed_at_ns,
+            action=action,
+            reason=reason,
+            policy_id=None if policy_id is None else str(policy_id),
+            path=path,
+            entity_ids=[str(entity) for entity in entity_ids],
+            fired=[(str(policy), mode) for policy, mode in fired],
+            errors=errors,
         ),
     )
 
