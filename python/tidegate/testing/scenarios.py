@@ -51,6 +51,20 @@ _CONDITIONS = (
     'inIpRange(request.client_ip, "10.0.0.0/8")',
     "request.body.flag == true",
     "observed_at.getSeconds() % 2 == 0",
+    "double(fields.n) < 3.5",
+    'cidr("10.0.0.0/8").containsIP(request.client_ip)',
+    '["192.0.2.0/24", "2001:db8::/32"].exists(c, cidr(c).containsIP(request.client_ip))',
+    'request.headers.exists(k, request.headers[k].contains("k"))',
+    'request.headers.exists(k, request.headers[k].upperAscii().startsWith("OK"))',
+    'request.headers.all(k, k == "x-token" && request.headers[k].size() < 2)',
+    "size(request.headers) > 0",
+    '"x-token" in request.headers',
+    'request.user_agent.lowerAscii().endsWithAny(["bot", "url"])',
+    'request.path.containsAny(["1", "b"])',
+    'request.path.matches("^/[ab]$")',
+    "size(fields.account) > 2",
+    'fields.account in ["ann", "bob"] ? true : int(fields.n) > 1',
+    "cel.bind(n, int(fields.n), n == 1 || n == 3)",
 )
 _ENTITY_CONDITIONS = (
     "entity.event_count > 3",
@@ -123,11 +137,21 @@ def _id(kind: str, number: int) -> str:
 
 def _condition(choices: Choices, actions: int, *, of_entity: bool = False) -> str:
     options = list(_CONDITIONS)
-    options += [f"actions.a{number}" for number in range(actions)] * 2
+    options += [f"actions.a{number}" for number in range(actions)] * 4
     if of_entity:
-        options += _ENTITY_CONDITIONS * 2
-    condition = pick(choices, options)
-    return f"!({condition})" if happens(choices, 20) else condition
+        options += _ENTITY_CONDITIONS * 4
+    return _joined(choices, options, 2)
+
+
+def _joined(choices: Choices, options: list[str], depth: int) -> str:
+    """A condition, or some in a chain."""
+    if depth > 0 and happens(choices, 40):
+        sign = pick(choices, (" && ", " && ", " || "))
+        parts = [_joined(choices, options, depth - 1) for _ in range(_count(choices, 2, 3))]
+        condition = sign.join(f"({part})" for part in parts)
+    else:
+        condition = pick(choices, options)
+    return f"!({condition})" if happens(choices, 15) else condition
 
 
 def _action(choices: Choices, number: int) -> Action:

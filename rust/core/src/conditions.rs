@@ -5,6 +5,7 @@
 use crate::definitions::{Definitions, ExpressionId};
 use crate::error::{ErrorCode, Failure};
 use crate::evaluate::Meter;
+use crate::plan::Concerns;
 use crate::record::{Record, Slot};
 use crate::value::{Timestamp, Value};
 
@@ -60,7 +61,7 @@ impl<'a, 'k> Conditions<'a, 'k> {
         record: Record<'a>,
         known: &'k mut KnownOutcomes,
     ) -> Self {
-        known.begin(definitions.expressions.len());
+        known.begin(definitions.expressions.programs().len());
         Self { definitions, record, known }
     }
 
@@ -83,7 +84,7 @@ impl<'a, 'k> Conditions<'a, 'k> {
     /// The code of its error.
     pub fn test_for(&mut self, id: ExpressionId, entity: EntityState) -> Outcome {
         let definitions = self.definitions;
-        if !definitions.expression(id).is_some_and(|expression| expression.reads_entity) {
+        if !definitions.expressions.reads_entity(id) {
             return self.test(id);
         }
         let slots = definitions.entity_slots;
@@ -105,12 +106,22 @@ impl<'a, 'k> Conditions<'a, 'k> {
     /// The code of its error.
     pub fn value(&self, id: ExpressionId) -> Result<Value<'a>, ErrorCode> {
         let definitions = self.definitions;
-        let expression = definitions.expression(id).ok_or(ErrorCode::NoSuchField)?;
+        let program = definitions.expressions.program(id).ok_or(ErrorCode::NoSuchField)?;
         let mut meter = Meter::new(&definitions.limits);
-        expression
-            .program
+        program
             .evaluate(&self.record, &definitions.lists, &mut meter)
             .map_err(|Failure { code, .. }| code)
+    }
+
+    /// Whether an expression can be answered before the state is looked at.
+    pub fn is_free_of_state(&self, id: ExpressionId) -> bool {
+        !self.definitions.expressions.reads_entity(id)
+    }
+
+    /// Finds what the event can concern.
+    pub fn search(&self, concerns: &mut Concerns) {
+        let Definitions { plan, expressions, lists, limits, .. } = self.definitions;
+        plan.search((expressions, lists, limits), &self.record, concerns);
     }
 
     /// Sets the field `actions.NAME`, where some expression reads it.
@@ -126,10 +137,9 @@ impl<'a, 'k> Conditions<'a, 'k> {
 
     fn evaluate_test(&self, id: ExpressionId) -> Outcome {
         let definitions = self.definitions;
-        let expression = definitions.expression(id).ok_or(ErrorCode::NoSuchField)?;
+        let program = definitions.expressions.program(id).ok_or(ErrorCode::NoSuchField)?;
         let mut meter = Meter::new(&definitions.limits);
-        expression
-            .program
+        program
             .test(&self.record, &definitions.lists, &mut meter)
             .map_err(|Failure { code, .. }| code)
     }

@@ -4,15 +4,14 @@
 //! event; [`Decision::apply`] then makes of it the state after. An explanation is a
 //! decision that is not applied.
 
-use std::ops::ControlFlow;
-
-use crate::bundle::{MissingKey, Mode};
+use crate::bundle::Mode;
 use crate::conditions::{Conditions, EntityState};
-use crate::definitions::{Clause, Definitions, EntityDefinition, ExpressionId, Mitigation, Policy};
+use crate::definitions::{Clause, Definitions, Mitigation, Policy};
 use crate::entity::Entity;
 use crate::error::ErrorCode;
-use crate::key::{KeyWriter, Part};
+use crate::plan::Step;
 use crate::state::{Change, State};
+use crate::survey::{EventEntity, Survey};
 use crate::value::{Text, Timestamp};
 use crate::window::{Rule, Window};
 
@@ -37,7 +36,6 @@ pub struct AppliedEntity {
     /// Its block before the event, if it had one.
     known: Option<u32>,
     state: EntityState,
-    has_mitigations: bool,
 }
 
 /// A clause that fired.
@@ -155,28 +153,51 @@ impl<'a> Decision<'a> {
 pub fn decide<'a>(
     definitions: &'a Definitions,
     conditions: &mut Conditions<'a, '_>,
+    mut survey: Survey<'a>,
     state: &State,
     time: i64,
 ) -> Decision<'a> {
+    let found = std::mem::take(&mut survey.entities);
+    let entities: Vec<AppliedEntity> =
+        found.into_iter().map(|entity| look_up(entity, state, time)).collect();
     let decision = Decision {
         time,
         matched_actions: Vec::new(),
-        entities: Vec::new(),
+        entities,
         fired: Vec::new(),
-        errors: Vec::new(),
+        errors: std::mem::take(&mut survey.errors),
         changes: Vec::new(),
     };
-    let mut walk = Walk { definitions, conditions, state, decision };
-    walk.actions();
-    walk.entities();
+    let mut walk = Walk { definitions, conditions, survey, state, decision };
+    walk.visit_mitigations();
     walk.policies();
-    walk.decision
+    let Walk { survey, mut decision, .. } = walk;
+    decision.matched_actions = survey.matched_actions;
+    decision
+}
+
+fn look_up(entity: EventEntity, state: &State, time: i64) -> AppliedEntity {
+    let EventEntity { definition, key } = entity;
+    let known = state.find(&key);
+    let unseen = EntityState { event_count: 0, first_seen: time, last_seen: time };
+    let block = known.and_then(|index| state.get(index));
+    AppliedEntity {
+        definition,
+        key,
+        known,
+        state: block.map_or(unseen, |block| EntityState {
+            event_count: block.event_count(),
+            first_seen: block.first_seen(),
+            last_seen: block.last_seen(),
+        }),
+    }
 }
 
 /// The walk through the definitions for one event.
 struct Walk<'a, 'c, 'k, 's> {
     definitions: &'a Definitions,
     conditions: &'c mut Conditions<'a, 'k>,
+    survey: Survey<'a>,
     state: &'s State,
     decision: Decision<'a>,
 }
@@ -189,109 +210,53 @@ struct Candidate<'a> {
     index: usize,
 }
 
-impl<'a> Walk<'a, '_, '_, '_> {
-    fn actions(&mut self) {
-        let definitions = self.definitions;
-        for (position, action) in (0..).zip(&definitions.actions) {
-            let outcome = self.conditions.test(action.expression);
-            let has_matched = self.note(outcome, || Place::Action { slug: &action.slug });
-            self.conditions.set_action(action.slot, has_matched);
-            if has_matched {
-                self.decision.matched_actions.push(position);
-            }
+impl<'a, 's> Walk<'a, '_, '_, 's> {
+    /// Adds the clauses that mitigate an entity of the event.
+    fn visit_mitigations(&mut self) {
+        let known = self.survey.steps.len();
+        for position in 0..self.decision.entities.len() {
+            let mitigations = self.block(position).map_or(&[][..], Entity::mitigations);
+            let definitions = self.definitions;
+            let places = mitigations.iter().filter_map(|mitigation| {
+                definitions.clause_places.get(usize::try_from(mitigation.clause).ok()?)
+            });
+            let steps = places.map(|&(policy, clause)| Step { policy, clause: Some(clause) });
+            self.survey.steps.extend(steps);
         }
-    }
-
-    fn entities(&mut self) {
-        let definitions = self.definitions;
-        for (position, definition) in (0..).zip(&definitions.entities) {
-            if let Some(key) = self.entity_key(position, definition) {
-                let entity = self.look_up(position, key);
-                self.decision.entities.push(entity);
-            }
-        }
-    }
-
-    /// The key of the event's entity of a definition, if that applies.
-    fn entity_key(&mut self, position: u32, definition: &'a EntityDefinition) -> Option<String> {
-        if let Some(id) = definition.match_expression {
-            let outcome = self.conditions.test(id);
-            if !self.note(outcome, || Place::Match { entity: &definition.slug }) {
-                return None;
-            }
-        }
-        let mut key = KeyWriter::new(position);
-        for (index, &field) in definition.key_fields.iter().enumerate() {
-            match self.key_part(field) {
-                Ok(Some(part)) => key.push(&part),
-                Ok(None) if definition.on_missing_key == MissingKey::Blank => {
-                    key.push(&Part::Text("".into()));
-                }
-                Ok(None) => return None,
-                Err(code) => {
-                    let place = Place::KeyField { entity: &definition.slug, index };
-                    self.decision.errors.push((place, code));
-                    return None;
-                }
-            }
-        }
-        Some(key.finish())
-    }
-
-    /// One part of a key, `None` when it is missing.
-    fn key_part(&self, field: ExpressionId) -> Result<Option<Part<'a>>, ErrorCode> {
-        match self.conditions.value(field) {
-            Ok(value) => Part::from_value(value).map(|part| (!part.is_blank()).then_some(part)),
-            Err(ErrorCode::NoSuchKey | ErrorCode::NoSuchField) => Ok(None),
-            Err(code) => Err(code),
-        }
-    }
-
-    fn look_up(&self, definition: u32, key: String) -> AppliedEntity {
-        let known = self.state.find(&key);
-        let time = self.decision.time;
-        let block = known.and_then(|index| self.state.get(index));
-        let unseen = EntityState { event_count: 0, first_seen: time, last_seen: time };
-        AppliedEntity {
-            definition,
-            key,
-            known,
-            state: block.map_or(unseen, |block| EntityState {
-                event_count: block.event_count(),
-                first_seen: block.first_seen(),
-                last_seen: block.last_seen(),
-            }),
-            has_mitigations: block.is_some_and(Entity::is_mitigated),
+        if self.survey.steps.len() > known {
+            self.survey.steps.sort_unstable();
+            self.survey.steps.dedup();
         }
     }
 
     fn policies(&mut self) {
         let definitions = self.definitions;
-        for policy in &definitions.policies {
-            if self.policy(policy).is_break() {
+        let steps = std::mem::take(&mut self.survey.steps);
+        let (mut visited, mut is_in_scope) = (None, true);
+        for Step { policy: position, clause } in steps {
+            let Some(policy) = definitions.policy(position) else { continue };
+            if visited != Some(position) {
+                visited = Some(position);
+                is_in_scope = self.scope(policy);
+            }
+            let index = clause.and_then(|clause| usize::try_from(clause).ok());
+            let Some((index, clause)) =
+                index.zip(index.and_then(|index| policy.clauses.get(index)))
+            else {
+                continue;
+            };
+            let has_fired = self.clause(Candidate { policy, clause, index }, is_in_scope);
+            if has_fired && clause.is_final {
                 return;
             }
         }
     }
 
-    fn policy(&mut self, policy: &'a Policy) -> ControlFlow<()> {
-        let is_in_scope = match policy.scope {
-            Some(scope) => {
-                let outcome = self.conditions.test(scope);
-                self.note(outcome, || Place::Scope { policy: &policy.slug })
-            }
-            None => true,
-        };
-        if !is_in_scope && !self.decision.entities.iter().any(|entity| entity.has_mitigations) {
-            return ControlFlow::Continue(());
-        }
-        for (index, clause) in policy.clauses.iter().enumerate() {
-            let has_fired = self.clause(Candidate { policy, clause, index }, is_in_scope);
-            if has_fired && clause.is_final {
-                return ControlFlow::Break(());
-            }
-        }
-        ControlFlow::Continue(())
+    fn scope(&mut self, policy: &'a Policy) -> bool {
+        policy.scope.is_none_or(|scope| {
+            let outcome = self.conditions.test(scope);
+            self.note(outcome, || Place::Scope { policy: &policy.slug })
+        })
     }
 
     /// Whether a clause fires; notes what it does.
@@ -336,8 +301,7 @@ impl<'a> Walk<'a, '_, '_, '_> {
     /// Whether the actions and the condition of a clause hold.
     fn holds(&mut self, candidate: Candidate<'a>, entity: Option<usize>) -> bool {
         let clause = candidate.clause;
-        let matched = &self.decision.matched_actions;
-        if !clause.actions.iter().all(|action| matched.binary_search(action).is_ok()) {
+        if !self.survey.has_actions(clause) {
             return false;
         }
         let Some(condition) = clause.condition else { return true };
@@ -362,8 +326,8 @@ impl<'a> Walk<'a, '_, '_, '_> {
             self.decision.changes.push((position, PendingChange::Count { clause, rule }));
             return Counted::Value(value);
         };
-        let value = match self.conditions.value(field).and_then(Part::from_value) {
-            Ok(part) => part.into_text(),
+        let value = match self.survey.counted(field, self.conditions) {
+            Ok(text) => text,
             Err(code) => {
                 self.decision.errors.push((candidate.place_of_window_field(), code));
                 return Counted::NotCounted;
@@ -389,7 +353,7 @@ impl<'a> Walk<'a, '_, '_, '_> {
     }
 
     /// The block of an entity before the event.
-    fn block(&self, entity: usize) -> Option<&Entity> {
+    fn block(&self, entity: usize) -> Option<&'s Entity> {
         self.state.get(self.decision.entities.get(entity)?.known?)
     }
 

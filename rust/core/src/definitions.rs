@@ -18,6 +18,7 @@ use crate::error::ProgramError;
 use crate::limits::Limits;
 use crate::lists::Lists;
 use crate::names::Names;
+use crate::plan::{Plan, Planned, Step};
 use crate::program::Program;
 use crate::record::{Layout, Slot};
 use crate::ruleset::parse_json;
@@ -40,12 +41,26 @@ impl ExpressionId {
     }
 }
 
-/// One distinct expression of the definitions.
-#[derive(Debug)]
-pub struct Expression {
-    pub program: Program,
-    /// Whether its value depends on the entity it is asked for.
-    pub reads_entity: bool,
+/// The distinct expressions of the definitions, by number.
+#[derive(Debug, Default)]
+pub struct Expressions {
+    programs: Vec<Program>,
+    /// Whether the value depends on the entity it is asked for.
+    read_entity: Vec<bool>,
+}
+
+impl Expressions {
+    pub fn programs(&self) -> &[Program] {
+        &self.programs
+    }
+
+    pub fn program(&self, id: ExpressionId) -> Option<&Program> {
+        self.programs.get(id.index())
+    }
+
+    pub fn reads_entity(&self, id: ExpressionId) -> bool {
+        self.read_entity.get(id.index()).is_some_and(|reads_entity| *reads_entity)
+    }
 }
 
 #[derive(Debug)]
@@ -135,7 +150,7 @@ pub struct Definitions {
     pub layout: Layout,
     pub lists: Lists,
     pub trusted_proxies: NetworkSet,
-    pub expressions: Vec<Expression>,
+    pub expressions: Expressions,
     pub actions: Vec<Action>,
     pub entities: Vec<EntityDefinition>,
     pub mitigations: Vec<Mitigation>,
@@ -144,6 +159,8 @@ pub struct Definitions {
     /// Policy and position of each clause by its number.
     pub clause_places: Vec<(u32, u32)>,
     pub names: Names,
+    /// What an event can concern.
+    pub plan: Plan,
 }
 
 impl Definitions {
@@ -191,7 +208,17 @@ impl Definitions {
             first_seen_at: layout.find("entity.first_seen_at"),
             last_seen_at: layout.find("entity.last_seen_at"),
         };
+        let plan = Plan::new(&Planned {
+            layout: &layout,
+            lists: &lists,
+            limits: &bundle.limits,
+            expressions: &expressions,
+            actions: &actions,
+            entities: &entities,
+            policies: &policies,
+        });
         Ok(Self {
+            plan,
             tenant,
             revision: bundle.revision,
             max_keys: bundle.max_keys,
@@ -217,6 +244,12 @@ impl Definitions {
         Some((policy, policy.clauses.get(usize::try_from(clause).ok()?)?))
     }
 
+    /// The clause at a step of the walk.
+    pub fn at(&self, step: Step) -> Option<(&Policy, &Clause)> {
+        let policy = self.policy(step.policy)?;
+        Some((policy, policy.clauses.get(usize::try_from(step.clause?).ok()?)?))
+    }
+
     pub fn action(&self, position: u32) -> Option<&Action> {
         self.actions.get(usize::try_from(position).ok()?)
     }
@@ -229,15 +262,15 @@ impl Definitions {
         self.mitigations.get(usize::try_from(clause.mitigation?).ok()?)
     }
 
-    pub fn expression(&self, id: ExpressionId) -> Option<&Expression> {
-        self.expressions.get(id.index())
+    pub fn policy(&self, position: u32) -> Option<&Policy> {
+        self.policies.get(usize::try_from(position).ok()?)
     }
 }
 
 /// Compiles the objects of a bundle and collects the expressions met on the way.
 struct DefinitionsCompiler<'c> {
     programs: Compiler<'c>,
-    expressions: Vec<Expression>,
+    expressions: Expressions,
     known: HashMap<String, ExpressionId, RandomState>,
     policies: u32,
     clause_places: Vec<(u32, u32)>,
@@ -247,7 +280,7 @@ impl<'c> DefinitionsCompiler<'c> {
     fn new(layout: &'c mut Layout, lists: &'c Lists) -> Self {
         Self {
             programs: Compiler::new(layout, lists),
-            expressions: Vec::new(),
+            expressions: Expressions::default(),
             known: HashMap::default(),
             policies: 0,
             clause_places: Vec::new(),
@@ -274,8 +307,9 @@ impl<'c> DefinitionsCompiler<'c> {
         let compiled = self.programs.compile(envelope);
         let program =
             compiled.map_err(|error| refused(error.message, &format!("{at}{}", error.pointer)))?;
-        let id = number(self.expressions.len(), at).map(ExpressionId)?;
-        self.expressions.push(Expression { program, reads_entity: reads_entity(envelope) });
+        let id = number(self.expressions.programs.len(), at).map(ExpressionId)?;
+        self.expressions.programs.push(program);
+        self.expressions.read_entity.push(reads_entity(envelope));
         self.known.insert(text, id);
         Ok(id)
     }

@@ -15,9 +15,11 @@ use crate::event::{self, RawEvent};
 use crate::field::Member;
 use crate::geo::AddressDatabases;
 use crate::limits::Limits;
+use crate::plan::Concerns;
 use crate::record::Layout;
 use crate::snapshot::{self, SnapshotError};
 use crate::state::{Evictions, State};
+use crate::survey::Survey;
 use crate::user_agent::UserAgents;
 use crate::wire;
 
@@ -75,6 +77,7 @@ pub struct Stats {
 struct Scratch {
     arena: Bump,
     outcomes: KnownOutcomes,
+    concerns: Concerns,
 }
 
 /// A decision that is made and not yet applied; the state waits for it.
@@ -205,8 +208,8 @@ impl Engine {
         S: EventSource + ?Sized,
     {
         let mut scratch = self.take_scratch();
-        let Scratch { arena, outcomes } = &mut scratch;
-        let result = self.decide_in(arena, outcomes, source, received_at, finish);
+        let Scratch { arena, outcomes, concerns } = &mut scratch;
+        let result = self.decide_in(arena, (outcomes, concerns), source, received_at, finish);
         self.put_back(scratch);
         result
     }
@@ -214,7 +217,7 @@ impl Engine {
     fn decide_in<'a, S, T>(
         &'a self,
         arena: &'a Bump,
-        outcomes: &mut KnownOutcomes,
+        (outcomes, concerns): (&mut KnownOutcomes, &mut Concerns),
         source: &'a S,
         received_at: i64,
         finish: impl FnOnce(Decided<'a, '_>) -> T,
@@ -234,8 +237,9 @@ impl Engine {
             .map_err(|error| source.refused(error))?;
         let time = event_time(event.observed_at, received_at);
         let mut conditions = Conditions::new(definitions, record, outcomes);
+        let survey = Survey::new(definitions, &mut conditions, concerns);
         let state = self.state();
-        let decision = decide(definitions, &mut conditions, &state, time);
+        let decision = decide(definitions, &mut conditions, survey, &state, time);
         let path = event.member(Member::Path);
         Ok(finish(Decided { decision, return_url: event.return_url, path, state }))
     }

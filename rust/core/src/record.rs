@@ -19,11 +19,11 @@ use crate::variable::VariableType;
 type Table<T> = HashMap<String, T, RandomState>;
 
 /// The number of a field in a [`Layout`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Slot(u32);
 
 /// The number of a literal key of one of the event's maps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeySlot(u32);
 
 /// A text of the event that programs read: a field's, or that under a literal key.
@@ -342,6 +342,11 @@ impl<'a> Record<'a> {
         (0u32..)
             .zip(&self.keys)
             .filter_map(|(number, value)| value.map(|value| (KeySlot(number), value)))
+    }
+
+    /// The values of the fields that the event has.
+    pub fn values(&self) -> impl Iterator<Item = &Value<'a>> {
+        self.values.iter().flatten()
     }
 
     /// Sets or, with `None`, takes away the value of a slot.

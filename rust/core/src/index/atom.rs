@@ -8,7 +8,7 @@ use regex::Regex;
 use crate::address::Network;
 use crate::field::Field;
 use crate::index::condition::{Condition, Pattern, TextSource, TextTest};
-use crate::index::formula::Reason;
+use crate::index::formula::{Formula, Reason};
 use crate::index::pattern::required_texts;
 use crate::index::text_search::CompiledPatterns;
 use crate::ops::Operator;
@@ -67,6 +67,10 @@ pub(crate) struct Atoms<'l> {
     pub(crate) patterns: CompiledPatterns,
     /// What the variables of the enclosing macros stand for.
     pub(crate) locals: Vec<Local>,
+    /// What fields that say whether an action has matched need to be true.
+    pub(crate) actions: HashMap<Slot, Formula, RandomState>,
+    /// Whether it is asked what may be an error.
+    pub(crate) judges_errors: bool,
 }
 
 impl<'l> Atoms<'l> {
@@ -77,6 +81,8 @@ impl<'l> Atoms<'l> {
             conditions: Vec::new(),
             patterns: HashMap::default(),
             locals: Vec::new(),
+            actions: HashMap::default(),
+            judges_errors: false,
         }
     }
 
@@ -413,6 +419,10 @@ impl<'l> Atoms<'l> {
     /// Whether the decision sets the field on its way, after the search.
     fn is_late(&self, slot: Slot) -> bool {
         matches!(self.source(slot), Some(Source::Decision) | None)
+    }
+
+    pub(crate) const fn layout(&self) -> &'l Layout {
+        self.layout
     }
 
     pub(super) fn source(&self, slot: Slot) -> Option<&Source> {

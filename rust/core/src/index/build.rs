@@ -1,16 +1,20 @@
 //! How an index is made: conditions, their frequencies, the access of each rule.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use foldhash::fast::RandomState;
 
 use crate::index::atom::Atoms;
+use crate::index::certainty::Requirement;
 use crate::index::condition::{Condition, TextSource};
-use crate::index::formula::{Access, Analysed, Reason, analyse};
+use crate::index::formula::{Access, Analysed, Reason, Skipped, analyse};
+use crate::index::guards::Guards;
 use crate::index::postings::{Posting, Postings, Shared};
 use crate::index::searches::{Samples, Searches, each_text};
 use crate::index::substring::count_grams;
+use crate::index::worst_cost::Cost;
 use crate::index::{Index, NUMBERS, Rules, Scratch};
 use crate::record::{Layout, Record};
 
@@ -41,6 +45,16 @@ pub struct Unindexed {
     pub reason: Reason,
 }
 
+/// A rule whose errors are told.
+#[derive(Debug)]
+pub(crate) struct ExactRule {
+    pub(crate) analysed: Analysed,
+    /// What its parts cost at most, as far as they are in the formula.
+    pub(crate) cost: Cost,
+    /// What must be met beside what the access asks for.
+    pub(crate) requirements: Vec<Requirement>,
+}
+
 /// How often a condition is stated, and by the samples is true.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frequency {
@@ -49,23 +63,51 @@ struct Frequency {
 }
 
 impl Index {
-    /// An index of rules; `samples` are records like those to come.
+    /// An index of rules that are one program each; `samples` are records like those
+    /// to come.
     pub(crate) fn new(rules: Rules<'_>, layout: &Layout, samples: &[Record<'_>]) -> Self {
         let mut atoms = Atoms::new(layout);
+        let programs = (0_u32..).zip(rules.programs);
         let analysed: Vec<Analysed> =
-            rules.programs.iter().map(|program| analyse(&program.root, &mut atoms)).collect();
+            programs.map(|(number, program)| analyse(number, &program.root, &mut atoms)).collect();
         let frequencies = frequencies(&analysed, &atoms, rules, layout, samples);
-        let weights = weights(&atoms.conditions, &frequencies, rules.programs.len(), samples.len());
-        let accesses: Vec<Result<Access, Reason>> =
-            analysed.iter().map(|rule| rule.formula.access(&weights)).collect();
-        let shared = Chosen::new(&analysed, &accesses, &weights);
+        let weights = weights(&atoms.conditions, &frequencies, analysed.len(), samples.len());
+        let access = |rule: &Analysed| rule.formula.access(&weights, Skipped::NotTrue);
+        let accesses: Vec<Result<Access, Reason>> = analysed.iter().map(access).collect();
+        Self::build(&atoms, &analysed, &accesses, &frequencies, (&weights, samples))
+    }
+
+    /// An index that passes over a rule only when it is certainly false and no error.
+    pub(crate) fn exact(atoms: &Atoms<'_>, rules: &[ExactRule], programs: Rules<'_>) -> Self {
+        let analysed: Vec<&Analysed> = rules.iter().map(|rule| &rule.analysed).collect();
+        let frequencies = frequencies(&analysed, atoms, programs, atoms.layout(), &[]);
+        let weights = weights(&atoms.conditions, &frequencies, rules.len(), 0);
+        let access = |rule: &&Analysed| rule.formula.access(&weights, Skipped::False);
+        let accesses: Vec<Result<Access, Reason>> = analysed.iter().map(access).collect();
+        let mut guards = Guards::default();
+        for (number, (rule, access)) in (0_u32..).zip(rules.iter().zip(&accesses)) {
+            guards.add(number, rule, access.as_ref().ok());
+        }
+        let index = Self::build(atoms, &analysed, &accesses, &frequencies, (&weights, &[]));
+        Self { guards: Some(guards), ..index }
+    }
+
+    fn build<A: Borrow<Analysed>>(
+        atoms: &Atoms<'_>,
+        analysed: &[A],
+        accesses: &[Result<Access, Reason>],
+        frequencies: &[Frequency],
+        (weights, samples): (&[f64], &[Record<'_>]),
+    ) -> Self {
+        let layout = atoms.layout();
+        let shared = Chosen::new(analysed, accesses, weights);
 
         let mut numbers: HashMap<u32, u32, RandomState> = HashMap::default();
         let mut searched: Vec<&Condition> = Vec::new();
         let mut by_condition: Vec<Vec<Posting>> = Vec::new();
         let (mut always, mut unindexed) = (Vec::new(), Vec::new());
-        for (rule, (analysed, access)) in (0_u32..).zip(analysed.iter().zip(&accesses)) {
-            let posting = Posting { rule, need: shared.need(analysed) };
+        for (rule, (analysed, access)) in (0_u32..).zip(analysed.iter().zip(accesses)) {
+            let posting = Posting { rule, need: shared.need(analysed.borrow()) };
             match access {
                 Err(reason) => {
                     always.push(posting);
@@ -92,7 +134,7 @@ impl Index {
         let postings = Postings::new(by_condition);
         let shared_conditions = frequencies.iter().filter(|frequency| frequency.rules > 1).count();
         let report = Report {
-            rules: rules.programs.len(),
+            rules: analysed.len(),
             conditions: atoms.conditions.len(),
             shared: shared_conditions,
             searched: conditions,
@@ -106,21 +148,22 @@ impl Index {
             shared: shared.shared.into(),
             always: always.into(),
             conditions,
-            rules: rules.programs.len(),
+            rules: analysed.len(),
+            guards: None,
             report,
         }
     }
 }
 
-fn frequencies(
-    analysed: &[Analysed],
+fn frequencies<A: Borrow<Analysed>>(
+    analysed: &[A],
     atoms: &Atoms<'_>,
     rules: Rules<'_>,
     layout: &Layout,
     samples: &[Record<'_>],
 ) -> Vec<Frequency> {
     let mut frequencies = vec![Frequency::default(); atoms.conditions.len()];
-    for rule in analysed {
+    for rule in analysed.iter().map(Borrow::borrow) {
         let mut stated = Vec::new();
         rule.formula.conditions(&mut |condition| stated.push(condition));
         stated.extend(rule.conjuncts.iter().map(|conjunct| conjunct.condition));
@@ -199,9 +242,13 @@ struct Chosen {
 
 impl Chosen {
     /// Chooses those that drop the most rules.
-    fn new(analysed: &[Analysed], accesses: &[Result<Access, Reason>], weights: &[f64]) -> Self {
+    fn new<A: Borrow<Analysed>>(
+        analysed: &[A],
+        accesses: &[Result<Access, Reason>],
+        weights: &[f64],
+    ) -> Self {
         let mut uses: HashMap<(u32, bool), (u32, Shared), RandomState> = HashMap::default();
-        for (rule, (analysed, access)) in (0_u32..).zip(analysed.iter().zip(accesses)) {
+        for (analysed, access) in analysed.iter().map(Borrow::borrow).zip(accesses) {
             for conjunct in &analysed.conjuncts {
                 let is_access = conjunct.is_positive
                     && access
@@ -210,7 +257,8 @@ impl Chosen {
                 if is_access {
                     continue;
                 }
-                let place = || (0, Shared { rule, path: conjunct.path.clone() });
+                let place =
+                    || (0, Shared { program: conjunct.program, path: conjunct.path.clone() });
                 let (count, _) =
                     uses.entry((conjunct.condition, conjunct.is_positive)).or_insert_with(place);
                 *count = count.saturating_add(1);

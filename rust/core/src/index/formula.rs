@@ -5,6 +5,7 @@
 //! never makes anything true. The opposite is not asked for; the evaluator decides.
 
 use crate::index::atom::{Atom, Atoms, Local};
+use crate::index::certainty::{Requirement, requirements};
 use crate::ops::Operator;
 use crate::predicate::Kind;
 use crate::program::{Bind, Comprehension, Conditional, Expr, Macro, Node};
@@ -24,6 +25,8 @@ pub enum Reason {
     Loop,
     /// It reads what the decision finds out on its way.
     Decision,
+    /// It may be an error, which is to be told.
+    Error,
 }
 
 impl Reason {
@@ -33,6 +36,7 @@ impl Reason {
             Self::Test => "no test in it can be searched for",
             Self::Loop => "loops in a way that no search follows",
             Self::Decision => "depends on what the decision finds out on its way",
+            Self::Error => "may be an error, which a decision tells",
         }
     }
 }
@@ -42,14 +46,22 @@ impl Reason {
 pub(crate) enum Formula {
     /// Nothing is known to be necessary.
     Open(Reason),
-    /// The condition of this number.
-    One(u32),
+    One(Watch),
     All(Vec<Self>),
     /// With no alternatives the expression is never true.
     Any(Vec<Self>),
 }
 
-/// A formula and the evaluator's own test of a conjunct.
+/// A condition that is necessary for an expression to be true.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Watch {
+    pub(crate) condition: u32,
+    /// Where all of these are met, the expression is false when the condition is, and
+    /// no error. None where that is not known, or of no interest.
+    pub(crate) certain: Option<Vec<Requirement>>,
+}
+
+/// What is found out about a rule.
 #[derive(Debug)]
 pub(crate) struct Analysed {
     pub(crate) formula: Formula,
@@ -61,15 +73,17 @@ pub(crate) struct Analysed {
 pub(crate) struct Conjunct {
     pub(crate) condition: u32,
     pub(crate) is_positive: bool,
+    /// The program that it stands in.
+    pub(crate) program: u32,
     /// The way from the root of the program, through chains of `&&`.
     pub(crate) path: Box<[u16]>,
 }
 
-/// The formula of a program.
-pub(crate) fn analyse(root: &Expr, atoms: &mut Atoms<'_>) -> Analysed {
+/// What a program needs to be true.
+pub(crate) fn analyse(program: u32, root: &Expr, atoms: &mut Atoms<'_>) -> Analysed {
     let formula = formula(root, true, atoms);
     let mut conjuncts = Vec::new();
-    collect_conjuncts(root, &mut Vec::new(), atoms, &mut conjuncts);
+    collect_conjuncts(program, root, &mut Vec::new(), atoms, &mut conjuncts);
     Analysed { formula, conjuncts }
 }
 
@@ -82,6 +96,7 @@ pub(crate) fn at_path<'e>(root: &'e Expr, path: &[u16]) -> Option<&'e Expr> {
 }
 
 fn collect_conjuncts(
+    program: u32,
     expression: &Expr,
     path: &mut Vec<u16>,
     atoms: &mut Atoms<'_>,
@@ -90,7 +105,7 @@ fn collect_conjuncts(
     if let Node::And(operands) = &expression.node {
         for (step, operand) in (0..u16::MAX).zip(operands) {
             path.push(step);
-            collect_conjuncts(operand, path, atoms, conjuncts);
+            collect_conjuncts(program, operand, path, atoms, conjuncts);
             path.pop();
         }
         return;
@@ -102,7 +117,7 @@ fn collect_conjuncts(
     let atom = [true, false].into_iter().find_map(|value| Some((atoms.atom(inner, value)?, value)));
     if let Some((Atom { condition, is_exact: true }, value)) = atom {
         let path = path.as_slice().into();
-        conjuncts.push(Conjunct { condition, is_positive: value != is_negated, path });
+        conjuncts.push(Conjunct { condition, is_positive: value != is_negated, program, path });
     }
 }
 
@@ -110,14 +125,17 @@ fn collect_conjuncts(
 fn formula(expression: &Expr, positive: bool, atoms: &mut Atoms<'_>) -> Formula {
     match &expression.node {
         Node::Predicate(predicate) if !matches!(predicate.kind, Kind::HasKey(_)) => {
-            formula(&predicate.generic, positive, atoms)
+            formula(&predicate.generic, positive, atoms).with(certainty(expression, atoms))
         }
         Node::And(operands) => chain(operands, positive, positive, atoms),
         Node::Or(operands) => chain(operands, !positive, positive, atoms),
         Node::Literal(value) if is_bool(value, !positive) => Formula::Any(Vec::new()),
-        Node::Conditional(conditional) => of_conditional(conditional, positive, atoms),
-        Node::Bind(bind) => of_bind(bind, positive, atoms),
-        Node::Comprehension(comprehension) => of_comprehension(comprehension, positive, atoms),
+        // Parts of these may be errors that nothing passes over.
+        Node::Conditional(conditional) => of_conditional(conditional, positive, atoms).with(None),
+        Node::Bind(bind) => of_bind(bind, positive, atoms).with(None),
+        Node::Comprehension(comprehension) => {
+            of_comprehension(comprehension, positive, atoms).with(certainty(expression, atoms))
+        }
         _ => match negated(expression) {
             Some(operand) => formula(operand, !positive, atoms),
             None => of_test(expression, positive, atoms),
@@ -144,11 +162,23 @@ fn chain(operands: &[Expr], is_all: bool, positive: bool, atoms: &mut Atoms<'_>)
 }
 
 fn of_test(expression: &Expr, positive: bool, atoms: &mut Atoms<'_>) -> Formula {
+    if let Node::Field(slot) = &expression.node
+        && let Some(formula) = atoms.actions.get(slot)
+    {
+        return if positive { formula.clone() } else { Formula::Open(Reason::Negation) };
+    }
     match atoms.atom(expression, positive) {
-        Some(atom) => Formula::One(atom.condition),
+        Some(Atom { condition, .. }) => {
+            Formula::One(Watch { condition, certain: certainty(expression, atoms) })
+        }
         None if atoms.atom(expression, !positive).is_some() => Formula::Open(Reason::Negation),
         None => Formula::Open(atoms.reason(expression)),
     }
+}
+
+/// The facts under which an expression is no error, where somebody asks.
+fn certainty(expression: &Expr, atoms: &Atoms<'_>) -> Option<Vec<Requirement>> {
+    if atoms.judges_errors { requirements(expression) } else { None }
 }
 
 fn of_conditional(conditional: &Conditional, positive: bool, atoms: &mut Atoms<'_>) -> Formula {
@@ -184,7 +214,7 @@ fn of_comprehension(
         return Formula::Open(Reason::Loop);
     }
     if let Some(condition) = atoms.network_search(comprehension) {
-        return Formula::One(condition);
+        return Formula::One(Watch { condition, certain: None });
     }
     let Node::Literal(range) = &comprehension.range.node else {
         let locals = atoms.elements(&comprehension.range, comprehension.has_two_variables);
@@ -222,6 +252,17 @@ pub(crate) struct Access {
     /// How often one of them is true, about.
     pub(crate) weight: f64,
     pub(crate) conditions: Vec<u32>,
+    /// What must be met for the rule to be false when none of them is true.
+    pub(crate) requirements: Vec<Requirement>,
+}
+
+/// What it means that none of the conditions of an access is true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Skipped {
+    /// The rule is not true.
+    NotTrue,
+    /// The rule is false, and no error.
+    False,
 }
 
 impl Formula {
@@ -229,16 +270,21 @@ impl Formula {
     ///
     /// # Errors
     /// There are none, and why.
-    pub(crate) fn access(&self, weights: &[f64]) -> Result<Access, Reason> {
+    pub(crate) fn access(&self, weights: &[f64], skipped: Skipped) -> Result<Access, Reason> {
         match self {
             Self::Open(reason) => Err(*reason),
-            Self::One(condition) => {
+            Self::One(Watch { condition, certain }) => {
                 let weight = weights.get(*condition as usize).copied().unwrap_or(1.0);
-                Ok(Access { weight, conditions: vec![*condition] })
+                let requirements = match (skipped, certain) {
+                    (Skipped::NotTrue, _) => Vec::new(),
+                    (Skipped::False, Some(requirements)) => requirements.clone(),
+                    (Skipped::False, None) => return Err(Reason::Error),
+                };
+                Ok(Access { weight, conditions: vec![*condition], requirements })
             }
             Self::All(parts) => {
                 let mut best: Result<Access, Reason> = Err(Reason::Test);
-                for access in parts.iter().map(|part| part.access(weights)) {
+                for access in parts.iter().map(|part| part.access(weights, skipped)) {
                     best = match (best, access) {
                         (Ok(best), Ok(access)) if access.weight < best.weight => Ok(access),
                         (Ok(best), _) => Ok(best),
@@ -248,11 +294,13 @@ impl Formula {
                 best
             }
             Self::Any(parts) => {
-                let mut all = Access { weight: 0.0, conditions: Vec::new() };
+                let mut all =
+                    Access { weight: 0.0, conditions: Vec::new(), requirements: Vec::new() };
                 for part in parts {
-                    let access = part.access(weights)?;
+                    let access = part.access(weights, skipped)?;
                     all.weight += access.weight;
                     all.conditions.extend(access.conditions);
+                    all.requirements.extend(access.requirements);
                 }
                 all.conditions.sort_unstable();
                 all.conditions.dedup();
@@ -261,11 +309,24 @@ impl Formula {
         }
     }
 
+    /// The same for an expression that is no error where these are met.
+    #[must_use]
+    pub(crate) fn with(self, certain: Option<Vec<Requirement>>) -> Self {
+        let each =
+            |parts: Vec<Self>| parts.into_iter().map(|part| part.with(certain.clone())).collect();
+        match self {
+            Self::Open(reason) => Self::Open(reason),
+            Self::One(watch) => Self::One(Watch { certain, ..watch }),
+            Self::All(parts) => Self::All(each(parts)),
+            Self::Any(parts) => Self::Any(each(parts)),
+        }
+    }
+
     /// Every condition in it.
     pub(crate) fn conditions(&self, take: &mut impl FnMut(u32)) {
         match self {
             Self::Open(_) => {}
-            Self::One(condition) => take(*condition),
+            Self::One(watch) => take(watch.condition),
             Self::All(parts) | Self::Any(parts) => {
                 for part in parts {
                     part.conditions(take);

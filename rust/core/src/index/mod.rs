@@ -9,13 +9,18 @@
 //! rules ([`postings`]), and only those are evaluated. A search may find too much; it
 //! never finds too little.
 //!
+//! Where errors are told, as in a decision, the index passes over a rule only if it is
+//! certainly no error either ([`certainty`], [`worst_cost`], [`guards`]).
+//!
 //! The index is immutable and shared by threads; what a search needs beside it is in
 //! a [`Scratch`] that each thread has of its own.
 
 mod atom;
 mod build;
+pub(crate) mod certainty;
 mod condition;
 mod formula;
+mod guards;
 mod local;
 mod memory;
 mod networks;
@@ -26,6 +31,7 @@ mod scratch;
 mod searches;
 mod substring;
 mod text_search;
+pub(crate) mod worst_cost;
 
 use std::sync::atomic::AtomicU64;
 
@@ -35,10 +41,14 @@ use crate::lists::Lists;
 use crate::program::Program;
 use crate::record::Record;
 
+pub(crate) use atom::Atoms;
+pub(crate) use build::ExactRule;
 pub use build::{Report, Unindexed};
 pub use formula::Reason;
+pub(crate) use formula::{Analysed, Formula, analyse};
 pub use scratch::Scratch;
 
+use guards::Guards;
 use postings::{Needs, Posting, Postings, Shared};
 use searches::Searches;
 
@@ -65,6 +75,8 @@ pub(crate) struct Index {
     /// How many conditions are searched for.
     conditions: usize,
     rules: usize,
+    /// For an index that passes over no error.
+    guards: Option<Guards>,
     report: Report,
 }
 
@@ -92,14 +104,23 @@ impl Index {
     /// How many rules may be true of a record.
     pub(crate) fn count_candidates<'a>(&'a self, rules: Rules<'a>, record: &Record<'a>) -> usize {
         let mut count = 0_usize;
-        local::with_scratch(self.number, |scratch| {
-            self.candidates(rules, record, scratch, |_| count = count.saturating_add(1));
-        });
+        self.each_candidate(rules, record, |_| count = count.saturating_add(1));
         count
     }
 
-    /// Hands over the rules that may be true of a record, in no order, each once.
-    pub(crate) fn candidates<'a>(
+    /// Hands over the rules that may be true of a record, in no order, each once; those
+    /// that may be errors as well, if they are told.
+    pub(crate) fn each_candidate<'a>(
+        &'a self,
+        rules: Rules<'a>,
+        record: &Record<'a>,
+        take: impl FnMut(u32),
+    ) {
+        local::with_scratch(self.number, |scratch| self.candidates(rules, record, scratch, take));
+    }
+
+    /// The same with scratch memory at hand.
+    fn candidates<'a>(
         &'a self,
         rules: Rules<'a>,
         record: &Record<'a>,
@@ -109,8 +130,16 @@ impl Index {
         scratch.begin(&self.searches, self.conditions, self.rules);
         self.searches.run(record, rules.lists, scratch);
         let mut needs = Needs::new(&self.shared, rules.programs, record, rules.lists, rules.limits);
+        if let Some(guards) = &self.guards {
+            needs = needs.keeping_errors();
+            guards.each_unmet(record, rules.limits, |rule| {
+                if scratch.rules.mark(rule) {
+                    take(rule);
+                }
+            });
+        }
         for posting in &self.always {
-            if !needs.lacks(posting.need) {
+            if !needs.lacks(posting.need) && scratch.rules.mark(posting.rule) {
                 take(posting.rule);
             }
         }

@@ -14,7 +14,7 @@ use crate::record::Record;
 /// A conjunct shared by many rules, by one of the places where it stands.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
-    pub(crate) rule: u32,
+    pub(crate) program: u32,
     pub(crate) path: Box<[u16]>,
 }
 
@@ -70,6 +70,8 @@ pub(crate) struct Needs<'a, 'e> {
     record: &'e Record<'a>,
     lists: &'a Lists,
     meter: Meter,
+    /// Whether what is an error counts as missing.
+    drops_errors: bool,
     known: u64,
     missing: u64,
 }
@@ -82,7 +84,13 @@ impl<'a, 'e> Needs<'a, 'e> {
         lists: &'a Lists,
         limits: &Limits,
     ) -> Self {
-        Self { shared, programs, record, lists, meter: Meter::new(limits), known: 0, missing: 0 }
+        let meter = Meter::new(limits);
+        Self { shared, programs, record, lists, meter, drops_errors: true, known: 0, missing: 0 }
+    }
+
+    /// The same, where a rule that is an error may not be dropped.
+    pub(crate) fn keeping_errors(self) -> Self {
+        Self { drops_errors: false, ..self }
     }
 
     /// Whether something that is needed is not true.
@@ -113,11 +121,11 @@ impl<'a, 'e> Needs<'a, 'e> {
         match Program::test_part(expression, self.record, self.lists, &mut self.meter) {
             Ok(holds) => !holds,
             // Where the same is said in other words, it may cost less.
-            Err(failure) => failure.code != ErrorCode::CostExceeded,
+            Err(failure) => self.drops_errors && failure.code != ErrorCode::CostExceeded,
         }
     }
 
     fn expression(&self, shared: &Shared) -> Option<&'a Expr> {
-        at_path(&self.programs.get(shared.rule as usize)?.root, &shared.path)
+        at_path(&self.programs.get(shared.program as usize)?.root, &shared.path)
     }
 }

@@ -1,0 +1,52 @@
+//! What must be met by an event for rules to be passed over.
+
+use std::collections::BTreeMap;
+
+use crate::index::build::ExactRule;
+use crate::index::certainty::Requirement;
+use crate::index::formula::Access;
+use crate::index::worst_cost::{Cost, Size};
+use crate::limits::Limits;
+use crate::record::Record;
+
+/// Rules by the facts without which they may be errors.
+#[derive(Debug, Default)]
+pub(crate) struct Guards {
+    requirements: BTreeMap<Requirement, Vec<u32>>,
+    costs: BTreeMap<Cost, Vec<u32>>,
+}
+
+impl Guards {
+    /// Adds a rule, in ascending order; one without access is never passed over, but
+    /// for conjuncts that it lacks.
+    pub(crate) fn add(&mut self, number: u32, rule: &ExactRule, access: Option<&Access>) {
+        self.costs.entry(rule.cost.rounded()).or_default().push(number);
+        let of_access = access.map_or(&[][..], |access| &access.requirements);
+        for requirement in of_access.iter().chain(&rule.requirements) {
+            let rules = self.requirements.entry(*requirement).or_default();
+            if rules.last() != Some(&number) {
+                rules.push(number);
+            }
+        }
+    }
+
+    /// Hands over the rules that may be errors of a record, some more than once.
+    pub(crate) fn each_unmet(
+        &self,
+        record: &Record<'_>,
+        limits: &Limits,
+        mut take: impl FnMut(u32),
+    ) {
+        for (requirement, rules) in &self.requirements {
+            if !requirement.is_met(record) {
+                rules.iter().for_each(|rule| take(*rule));
+            }
+        }
+        let size = Size::of(record);
+        for (cost, rules) in &self.costs {
+            if !cost.is_within(limits, size) {
+                rules.iter().for_each(|rule| take(*rule));
+            }
+        }
+    }
+}

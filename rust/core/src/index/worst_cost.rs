@@ -1,0 +1,281 @@
+//! What an expression costs at most, by the size of the event: below the limit no
+//! `cost_exceeded` is to be told.
+
+use crate::field::Field;
+use crate::index::certainty::entry_map;
+use crate::limits::Limits;
+use crate::meter::units;
+use crate::ops::Operator;
+use crate::predicate::{Kind, TextTest};
+use crate::program::{Call, Comprehension, Expr, Node};
+use crate::record::{Layout, Record, Source};
+use crate::value::Value;
+use crate::variable::VariableType;
+
+/// Units that an evaluation spends at most, by the size of the event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Cost {
+    fixed: u64,
+    /// How often all text of the event is looked at.
+    scans: u64,
+    /// For each entry of a map of the event.
+    entries: u64,
+}
+
+/// What costs depend on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    /// Of all texts together.
+    bytes: usize,
+    /// Of the largest map.
+    entries: usize,
+}
+
+impl Size {
+    pub(crate) fn of(record: &Record<'_>) -> Self {
+        let mut size = Self { bytes: 0, entries: 0 };
+        for (_, text) in record.keys() {
+            size.bytes = size.bytes.saturating_add(text.len());
+        }
+        for value in record.values() {
+            match value {
+                Value::String(text) => size.bytes = size.bytes.saturating_add(text.len()),
+                Value::TotalMap(map) => {
+                    size.entries = size.entries.max(map.len());
+                    for (_, text) in (0..map.len()).filter_map(|position| map.pair(position)) {
+                        size.bytes = size.bytes.saturating_add(text.len());
+                    }
+                }
+                _ => {}
+            }
+        }
+        size
+    }
+}
+
+impl Cost {
+    /// Whether no event of this size can meet a limit.
+    pub(crate) fn is_within(self, limits: &Limits, size: Size) -> bool {
+        let scans = self.scans.saturating_mul(units(size.bytes).saturating_add(1));
+        let entries = self.entries.saturating_mul(size.entries as u64);
+        let total = self.fixed.saturating_add(scans).saturating_add(entries);
+        total <= limits.cost && size.bytes <= limits.string_bytes
+    }
+
+    /// No less, and one of a few.
+    pub(crate) fn rounded(self) -> Self {
+        let round = |number: u64| number.checked_next_power_of_two().unwrap_or(u64::MAX);
+        Self {
+            fixed: round(self.fixed),
+            scans: if self.scans == 0 { 0 } else { round(self.scans) },
+            entries: if self.entries == 0 { 0 } else { round(self.entries) },
+        }
+    }
+
+    /// The greater of both in each part.
+    pub(crate) fn max(self, other: Self) -> Self {
+        Self {
+            fixed: self.fixed.max(other.fixed),
+            scans: self.scans.max(other.scans),
+            entries: self.entries.max(other.entries),
+        }
+    }
+
+    fn units(fixed: u64) -> Self {
+        Self { fixed, ..Self::default() }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            fixed: self.fixed.saturating_add(other.fixed),
+            scans: self.scans.saturating_add(other.scans),
+            entries: self.entries.saturating_add(other.entries),
+        }
+    }
+}
+
+/// A bound on the cost of an expression; None where there is none.
+pub(crate) fn cost(expression: &Expr, layout: &Layout) -> Option<Cost> {
+    let node = Cost::units(1);
+    match &expression.node {
+        Node::Literal(value) => Some(node.and(Cost::units(length_units(value)))),
+        Node::HasField(_) | Node::Undeclared | Node::Local(_) => Some(node),
+        Node::Index(index) => entry_map(index).map(|_| Cost::units(3)),
+        Node::Comprehension(comprehension) => of_entries(comprehension, layout),
+        Node::Field(slot) => is_scalar(layout.source(*slot)?).then_some(node),
+        Node::SectionKey(section_key) => Some(Cost::units(section_key.entered.len() as u64)),
+        Node::And(operands) | Node::Or(operands) => sum(node, operands, layout),
+        Node::Conditional(conditional) => {
+            let parts = [&conditional.condition, &conditional.then, &conditional.otherwise];
+            parts.into_iter().try_fold(node, |sum, part| Some(sum.and(cost(part, layout)?)))
+        }
+        Node::Operator(operation) => match operation.operator {
+            Operator::Add => None,
+            Operator::In if operation.members.is_none() => None,
+            // The operands are texts of the event, constants or short.
+            _ => sum(Cost { fixed: 2, scans: 1, entries: 0 }, &operation.arguments, layout),
+        },
+        Node::Call(call) => of_call(call, layout),
+        Node::Predicate(predicate) => match &predicate.kind {
+            Kind::AnyEntry(test) => {
+                let each = test.units.saturating_add(test_units(&test.test)).saturating_add(1);
+                Some(Cost { fixed: predicate.units, scans: 1, entries: each })
+            }
+            Kind::FirstNetwork(test) => {
+                let walk = test.walks.last().copied().unwrap_or_default();
+                let scans = test.walks.len() as u64;
+                Some(Cost { fixed: predicate.units.saturating_add(walk), scans, entries: 0 })
+            }
+            Kind::HasKey(_) => Some(Cost::units(predicate.units)),
+            _ => cost(&predicate.generic, layout),
+        },
+        _ => None,
+    }
+}
+
+/// A loop over entries whose body looks at nothing else: all bodies together look at
+/// no more text than there is.
+fn of_entries(comprehension: &Comprehension, layout: &Layout) -> Option<Cost> {
+    let Node::Field(_) = comprehension.range.node else { return None };
+    let body = cost(&comprehension.body, layout)?;
+    if comprehension.condition.is_some() || body.entries > 0 || reads_event(&comprehension.body) {
+        return None;
+    }
+    let each = body.fixed.saturating_add(body.scans).saturating_add(1);
+    Some(Cost { fixed: 2, scans: body.scans, entries: each })
+}
+
+/// Whether an expression reads a text that is no entry.
+fn reads_event(expression: &Expr) -> bool {
+    match &expression.node {
+        Node::Literal(_) | Node::Local(_) | Node::Index(_) => false,
+        Node::And(operands) | Node::Or(operands) => operands.iter().any(reads_event),
+        Node::Operator(operation) => operation.arguments.iter().any(reads_event),
+        Node::Call(call) => call.arguments.iter().any(reads_event),
+        _ => true,
+    }
+}
+
+fn sum(start: Cost, operands: &[Expr], layout: &Layout) -> Option<Cost> {
+    operands.iter().try_fold(start, |sum, operand| Some(sum.and(cost(operand, layout)?)))
+}
+
+/// Functions that give a scalar or one of their texts in another case.
+fn of_call(call: &Call, layout: &Layout) -> Option<Cost> {
+    let is_known = matches!(
+        call.function.name,
+        "contains"
+            | "startsWith"
+            | "endsWith"
+            | "containsAny"
+            | "startsWithAny"
+            | "endsWithAny"
+            | "like"
+            | "ilike"
+            | "matches"
+            | "matchesAny"
+            | "inList"
+            | "inIpRange"
+            | "containsIP"
+            | "ip"
+            | "cidr"
+            | "int"
+            | "double"
+            | "size"
+            | "lowerAscii"
+            | "lower"
+            | "upperAscii"
+            | "upper"
+    );
+    if let ("size", [Expr { node: Node::Field(_), .. }]) = (call.function.name, &*call.arguments) {
+        return Some(Cost { fixed: 2, scans: 1, entries: 0 });
+    }
+    // Each text going in and the one coming out may be all that the event has.
+    let arguments = (call.arguments.len() as u64).saturating_add(1);
+    let constants = call.arguments.iter().map(constant_units).fold(0, u64::saturating_add);
+    let start = Cost { fixed: constants.saturating_add(2), scans: arguments, entries: 0 };
+    if is_known { sum(start, &call.arguments, layout) } else { None }
+}
+
+/// Units for the constants in an expression, each perhaps charged again.
+fn constant_units(expression: &Expr) -> u64 {
+    match &expression.node {
+        Node::Literal(value) => length_units(value),
+        Node::Call(call) => call.arguments.iter().map(constant_units).fold(0, u64::saturating_add),
+        _ => 0,
+    }
+}
+
+fn length_units(value: &Value<'_>) -> u64 {
+    let bytes = match value {
+        Value::String(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        Value::List(elements) => {
+            return elements.iter().map(length_units).fold(1, u64::saturating_add);
+        }
+        _ => 0,
+    };
+    units(bytes).saturating_add(1)
+}
+
+fn test_units(test: &TextTest) -> u64 {
+    let bytes = match test {
+        TextTest::Equals(part)
+        | TextTest::Differs(part)
+        | TextTest::StartsWith(part)
+        | TextTest::EndsWith(part) => part.len(),
+        TextTest::Contains(part) => part.len(),
+        TextTest::Matches { length, .. } => *length,
+        TextTest::In(_) => 0,
+    };
+    units(bytes).saturating_add(2)
+}
+
+/// Whether a value of the source is compared in one step or is a text.
+fn is_scalar(source: &Source) -> bool {
+    match source {
+        Source::Field(field) => {
+            !matches!(field, Field::Section(_) | Field::Body | Field::PathSegments)
+        }
+        Source::Variable(variable) => matches!(
+            variable,
+            VariableType::Bool
+                | VariableType::Int
+                | VariableType::Uint
+                | VariableType::Double
+                | VariableType::String
+                | VariableType::Timestamp
+                | VariableType::Duration
+                | VariableType::Ip
+                | VariableType::Cidr
+        ),
+        // `actions.NAME` and `entity.NAME`: bools, numbers and times.
+        Source::Decision => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_within_a_limit_up_to_a_size() {
+        let limits = Limits { cost: 100, string_bytes: 1_000, ..Limits::default() };
+        let size = |bytes, entries| Size { bytes, entries };
+        let cost = Cost { fixed: 20, scans: 2, entries: 5 };
+        assert!(cost.is_within(&limits, size(160, 10)));
+        assert!(!cost.is_within(&limits, size(320, 10)));
+        assert!(!cost.is_within(&limits, size(160, 12)));
+        assert!(!Cost::default().is_within(&limits, size(1_001, 0)));
+        assert!(!Cost::units(u64::MAX).and(cost).is_within(&limits, size(0, 0)));
+    }
+
+    #[test]
+    fn a_rounded_cost_is_no_less() {
+        for number in [0, 1, 2, 3, 1_000, u64::MAX] {
+            let cost = Cost { fixed: number, scans: number, entries: number };
+            assert_eq!(cost.rounded().max(cost), cost.rounded());
+        }
+        assert_eq!(Cost::units(1_000).rounded(), Cost::units(1_024).rounded());
+    }
+}

@@ -1,0 +1,276 @@
+//! Which parts of the definitions an event can concern, found by one search in place of
+//! a walk through them all.
+//!
+//! Every action, match expression, scope and clause is a rule of one [`Index`]. A clause
+//! is the conjunction of its policy's scope, its actions and its condition, so that the
+//! rarest of these leads to it. What the search leaves out is certainly false and no
+//! error: going there would change nothing, nor be told.
+
+use std::collections::BTreeMap;
+
+use crate::definitions::{Action, Clause, EntityDefinition, ExpressionId, Expressions, Policy};
+use crate::index::certainty::{Requirement, requirements};
+use crate::index::worst_cost::{Cost, cost};
+use crate::index::{Analysed, Atoms, ExactRule, Formula, Index, Report, Rules, analyse};
+use crate::limits::Limits;
+use crate::lists::Lists;
+use crate::record::{Layout, Record};
+
+/// What a plan is made of.
+pub struct Planned<'d> {
+    pub layout: &'d Layout,
+    pub lists: &'d Lists,
+    pub limits: &'d Limits,
+    pub expressions: &'d Expressions,
+    pub actions: &'d [Action],
+    pub entities: &'d [EntityDefinition],
+    pub policies: &'d [Policy],
+}
+
+/// What a rule of the index stands for.
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    Action(u32),
+    Match(u32),
+    /// By position in [`Plan::scopes`].
+    Scope(u32),
+    Clause(Step),
+}
+
+/// A stop of the walk through the policies: the scope of a policy, or one of its
+/// clauses. In the order of the walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Step {
+    pub policy: u32,
+    pub clause: Option<u32>,
+}
+
+/// A scope and the policies that have it.
+#[derive(Debug)]
+pub struct Scope {
+    pub expression: ExpressionId,
+    pub policies: Vec<u32>,
+}
+
+/// What one event can concern, each in the order of the walk.
+#[derive(Debug, Default)]
+pub struct Concerns {
+    /// Actions that may match or be an error.
+    pub actions: Vec<u32>,
+    /// Entities whose match expression may be true or an error.
+    pub matches: Vec<u32>,
+    /// Scopes that may be errors.
+    pub scopes: Vec<u32>,
+    /// Clauses whose conditions may all hold.
+    pub steps: Vec<Step>,
+}
+
+/// The index of a definition set.
+#[derive(Debug)]
+pub struct Plan {
+    index: Index,
+    /// By number of the rule.
+    targets: Vec<Target>,
+    scopes: Vec<Scope>,
+    read_actions: Vec<u32>,
+}
+
+impl Plan {
+    pub fn new(planned: &Planned<'_>) -> Self {
+        let mut builder = Builder::new(planned);
+        builder.actions();
+        builder.matches();
+        let scopes = builder.scopes();
+        builder.clauses();
+        let Builder { atoms, rules, targets, .. } = builder;
+        let index = Index::exact(
+            &atoms,
+            &rules,
+            Rules {
+                programs: planned.expressions.programs(),
+                lists: planned.lists,
+                limits: planned.limits,
+            },
+        );
+        let read = |(position, action): (u32, &Action)| action.slot.map(|_| position);
+        let read_actions = (0..).zip(planned.actions).filter_map(read).collect();
+        Self { index, targets, scopes, read_actions }
+    }
+
+    /// Finds what a record can concern.
+    pub fn search<'a>(
+        &'a self,
+        (expressions, lists, limits): (&'a Expressions, &'a Lists, &'a Limits),
+        record: &Record<'a>,
+        concerns: &mut Concerns,
+    ) {
+        let Concerns { actions, matches, scopes, steps } = concerns;
+        for list in [&mut *actions, matches, scopes] {
+            list.clear();
+        }
+        steps.clear();
+        let rules = Rules { programs: expressions.programs(), lists, limits };
+        self.index.each_candidate(rules, record, |rule| match self.targets.get(rule as usize) {
+            Some(Target::Action(position)) => actions.push(*position),
+            Some(Target::Match(position)) => matches.push(*position),
+            Some(Target::Scope(position)) => scopes.push(*position),
+            Some(Target::Clause(step)) => steps.push(*step),
+            None => {}
+        });
+        for list in [actions, matches] {
+            list.sort_unstable();
+        }
+        steps.sort_unstable();
+    }
+
+    /// Actions that expressions read, in order.
+    pub fn read_actions(&self) -> &[u32] {
+        &self.read_actions
+    }
+
+    pub fn scope(&self, position: u32) -> Option<&Scope> {
+        self.scopes.get(position as usize)
+    }
+
+    /// What the index is made of.
+    pub const fn report(&self) -> &Report {
+        self.index.report()
+    }
+}
+
+struct Builder<'d> {
+    planned: &'d Planned<'d>,
+    atoms: Atoms<'d>,
+    rules: Vec<ExactRule>,
+    targets: Vec<Target>,
+    /// By position: what an action needs to match.
+    matching: Vec<Formula>,
+}
+
+impl<'d> Builder<'d> {
+    fn new(planned: &'d Planned<'d>) -> Self {
+        let mut atoms = Atoms::new(planned.layout);
+        atoms.judges_errors = true;
+        Self { planned, atoms, rules: Vec::new(), targets: Vec::new(), matching: Vec::new() }
+    }
+
+    fn actions(&mut self) {
+        let planned = self.planned;
+        for (position, action) in (0..).zip(planned.actions) {
+            let (analysed, cost) = self.analyse(action.expression);
+            // An action that does not match is no error to those who ask for it.
+            self.matching.push(analysed.formula.clone().with(Some(Vec::new())));
+            self.add(Target::Action(position), analysed, cost, Vec::new());
+        }
+        for (action, formula) in planned.actions.iter().zip(&self.matching) {
+            if let Some(slot) = action.slot {
+                self.atoms.actions.insert(slot, formula.clone());
+            }
+        }
+    }
+
+    fn matches(&mut self) {
+        for (position, entity) in (0..).zip(self.planned.entities) {
+            if let Some(expression) = entity.match_expression {
+                let (analysed, cost) = self.analyse(expression);
+                self.add(Target::Match(position), analysed, cost, Vec::new());
+            }
+        }
+    }
+
+    /// Scopes are looked for because of their errors alone: whether they are true is
+    /// part of the clauses.
+    fn scopes(&mut self) -> Vec<Scope> {
+        let mut policies: BTreeMap<usize, Scope> = BTreeMap::new();
+        for (position, policy) in (0..).zip(self.planned.policies) {
+            if let Some(expression) = policy.scope {
+                let new = || Scope { expression, policies: Vec::new() };
+                let scope = policies.entry(expression.index()).or_insert_with(new);
+                scope.policies.push(position);
+            }
+        }
+        let scopes: Vec<Scope> = policies.into_values().collect();
+        for (position, scope) in (0..).zip(&scopes) {
+            let (analysed, cost) = self.analyse(scope.expression);
+            let target = Target::Scope(position);
+            match self.requirements(scope.expression) {
+                Some(requirements) if cost.is_some() => {
+                    let never = Formula::Any(Vec::new());
+                    let analysed = Analysed { formula: never, conjuncts: Vec::new() };
+                    self.add(target, analysed, cost, requirements);
+                }
+                _ => self.add(target, analysed, cost, Vec::new()),
+            }
+        }
+        scopes
+    }
+
+    fn clauses(&mut self) {
+        for (policy, definition) in (0..).zip(self.planned.policies) {
+            for (position, clause) in (0..).zip(&definition.clauses) {
+                if clause.is_enabled {
+                    let step = Step { policy, clause: Some(position) };
+                    self.clause(definition, clause, step);
+                }
+            }
+        }
+    }
+
+    fn clause(&mut self, policy: &Policy, clause: &Clause, step: Step) {
+        let matching = |action: &u32| self.matching.get(*action as usize).cloned();
+        let mut parts: Vec<Formula> = clause.actions.iter().filter_map(matching).collect();
+        let mut conjuncts = Vec::new();
+        let mut total = Cost::default();
+        for expression in policy.scope.into_iter().chain(clause.condition) {
+            if let (analysed, Some(cost)) = self.analyse(expression) {
+                parts.push(analysed.formula);
+                conjuncts.extend(analysed.conjuncts);
+                total = total.max(cost);
+            }
+        }
+        let analysed = Analysed { formula: Formula::All(parts), conjuncts };
+        self.add(Target::Clause(step), analysed, Some(total), Vec::new());
+    }
+
+    fn add(
+        &mut self,
+        target: Target,
+        analysed: Analysed,
+        cost: Option<Cost>,
+        requirements: Vec<Requirement>,
+    ) {
+        let rule = match cost {
+            Some(cost) => ExactRule { analysed, cost, requirements },
+            // Looked at on every event.
+            None => ExactRule {
+                analysed: Analysed { formula: Formula::All(Vec::new()), conjuncts: Vec::new() },
+                cost: Cost::default(),
+                requirements,
+            },
+        };
+        self.rules.push(rule);
+        self.targets.push(target);
+    }
+
+    /// What an expression needs to be true, and a bound on its cost.
+    fn analyse(&mut self, id: ExpressionId) -> (Analysed, Option<Cost>) {
+        let number = u32::try_from(id.index()).unwrap_or(u32::MAX);
+        match self.planned.expressions.program(id) {
+            Some(program) => {
+                let analysed = analyse(number, &program.root, &mut self.atoms);
+                (analysed, cost(&program.root, self.planned.layout))
+            }
+            None => (Analysed { formula: Formula::All(Vec::new()), conjuncts: Vec::new() }, None),
+        }
+    }
+
+    /// The facts under which an expression is no error, once the actions are known.
+    fn requirements(&self, id: ExpressionId) -> Option<Vec<Requirement>> {
+        let mut requirements = requirements(&self.planned.expressions.program(id)?.root)?;
+        requirements.retain(|requirement| match requirement {
+            Requirement::Bool(slot) => !self.atoms.actions.contains_key(slot),
+            _ => true,
+        });
+        Some(requirements)
+    }
+}

@@ -1,0 +1,295 @@
+//! What can be said of an event before the state is looked at: the actions that match,
+//! the entities it belongs to, the clauses that may fire. Threads do this side by side.
+
+use crate::bundle::MissingKey;
+use crate::conditions::{Conditions, Outcome};
+use crate::decide::Place;
+use crate::definitions::{Clause, Definitions, EntityDefinition, ExpressionId, Policy};
+use crate::error::ErrorCode;
+use crate::key::{KeyWriter, Part};
+use crate::plan::{Concerns, Step};
+use crate::value::Text;
+
+/// An entity that applies to the event.
+#[derive(Debug)]
+pub struct EventEntity {
+    /// Position of its definition.
+    pub definition: u32,
+    pub key: String,
+}
+
+/// One event, as far as the state does not matter.
+#[derive(Debug)]
+pub struct Survey<'a> {
+    /// Positions of the actions that matched.
+    pub matched_actions: Vec<u32>,
+    pub entities: Vec<EventEntity>,
+    /// Of actions and entities.
+    pub errors: Vec<(Place<'a>, ErrorCode)>,
+    /// The stops of the walk at which something may happen, in order.
+    pub steps: Vec<Step>,
+    /// What distinct windows are to count.
+    counted: Vec<(ExpressionId, Result<Text<'a>, ErrorCode>)>,
+}
+
+impl<'a> Survey<'a> {
+    /// Looks at an event; `conditions` know the outcomes then.
+    pub fn new(
+        definitions: &'a Definitions,
+        conditions: &mut Conditions<'a, '_>,
+        concerns: &mut Concerns,
+    ) -> Self {
+        conditions.search(concerns);
+        let mut surveyor = Surveyor {
+            definitions,
+            conditions,
+            survey: Self {
+                matched_actions: Vec::new(),
+                entities: Vec::new(),
+                errors: Vec::new(),
+                steps: Vec::new(),
+                counted: Vec::new(),
+            },
+        };
+        surveyor.actions(&concerns.actions);
+        surveyor.entities(&concerns.matches);
+        surveyor.steps(concerns);
+        surveyor.survey
+    }
+
+    /// The text by which a distinct window counts the event.
+    ///
+    /// # Errors
+    /// The code of the expression's error.
+    pub fn counted(
+        &self,
+        field: ExpressionId,
+        conditions: &Conditions<'a, '_>,
+    ) -> Result<Text<'a>, ErrorCode> {
+        match self.counted.iter().find(|(id, _)| *id == field) {
+            Some((_, known)) => known.clone(),
+            None => count_text(field, conditions),
+        }
+    }
+
+    /// The position of the event's entity of a definition.
+    pub fn applied(&self, definition: u32) -> Option<usize> {
+        self.entities.binary_search_by_key(&definition, |entity| entity.definition).ok()
+    }
+
+    /// Whether the actions that a clause asks for have matched.
+    pub fn has_actions(&self, clause: &Clause) -> bool {
+        clause.actions.iter().all(|action| self.matched_actions.binary_search(action).is_ok())
+    }
+}
+
+fn count_text<'a>(
+    field: ExpressionId,
+    conditions: &Conditions<'a, '_>,
+) -> Result<Text<'a>, ErrorCode> {
+    conditions.value(field).and_then(Part::from_value).map(Part::into_text)
+}
+
+struct Surveyor<'a, 'c, 'k> {
+    definitions: &'a Definitions,
+    conditions: &'c mut Conditions<'a, 'k>,
+    survey: Survey<'a>,
+}
+
+impl<'a> Surveyor<'a, '_, '_> {
+    /// Tests the actions that may match; of those that some expression reads, all others
+    /// have not.
+    fn actions(&mut self, candidates: &[u32]) {
+        let definitions = self.definitions;
+        let mut candidates = candidates.iter().copied().peekable();
+        let mut read = definitions.plan.read_actions().iter().copied().peekable();
+        while let Some(position) = candidates.peek().into_iter().chain(read.peek()).copied().min() {
+            let is_candidate = candidates.next_if_eq(&position).is_some();
+            read.next_if_eq(&position);
+            let Some(action) = definitions.action(position) else { continue };
+            let has_matched = is_candidate && {
+                let outcome = self.conditions.test(action.expression);
+                self.note(outcome, || Place::Action { slug: &action.slug })
+            };
+            self.conditions.set_action(action.slot, has_matched);
+            if has_matched {
+                self.survey.matched_actions.push(position);
+            }
+        }
+    }
+
+    fn entities(&mut self, candidates: &[u32]) {
+        let definitions = self.definitions;
+        for (position, definition) in (0..).zip(&definitions.entities) {
+            let applies = definition.match_expression.is_none_or(|expression| {
+                candidates.binary_search(&position).is_ok() && {
+                    let outcome = self.conditions.test(expression);
+                    self.note(outcome, || Place::Match { entity: &definition.slug })
+                }
+            });
+            if applies && let Some(key) = self.key(position, definition) {
+                self.survey.entities.push(EventEntity { definition: position, key });
+            }
+        }
+    }
+
+    /// The key of the event's entity of a definition, if it has one.
+    fn key(&mut self, position: u32, definition: &'a EntityDefinition) -> Option<String> {
+        let mut key = KeyWriter::new(position);
+        for (index, &field) in definition.key_fields.iter().enumerate() {
+            match self.key_part(field) {
+                Ok(Some(part)) => key.push(&part),
+                Ok(None) if definition.on_missing_key == MissingKey::Blank => {
+                    key.push(&Part::Text("".into()));
+                }
+                Ok(None) => return None,
+                Err(code) => {
+                    let place = Place::KeyField { entity: &definition.slug, index };
+                    self.survey.errors.push((place, code));
+                    return None;
+                }
+            }
+        }
+        Some(key.finish())
+    }
+
+    /// One part of a key, `None` when it is missing.
+    fn key_part(&self, field: ExpressionId) -> Result<Option<Part<'a>>, ErrorCode> {
+        match self.conditions.value(field) {
+            Ok(value) => Part::from_value(value).map(|part| (!part.is_blank()).then_some(part)),
+            Err(ErrorCode::NoSuchKey | ErrorCode::NoSuchField) => Ok(None),
+            Err(code) => Err(code),
+        }
+    }
+
+    /// Keeps the steps at which a clause may fire or an error is to be told.
+    fn steps(&mut self, concerns: &Concerns) {
+        let definitions = self.definitions;
+        for scope in concerns.scopes.iter().filter_map(|scope| definitions.plan.scope(*scope)) {
+            if self.conditions.test(scope.expression).is_err() {
+                let steps = scope.policies.iter().map(|&policy| Step { policy, clause: None });
+                self.survey.steps.extend(steps);
+            }
+        }
+        for &step in &concerns.steps {
+            if let Some((policy, clause)) = definitions.at(step)
+                && self.may_fire(policy, clause)
+            {
+                self.survey.steps.push(step);
+            }
+        }
+        self.survey.steps.sort_unstable();
+    }
+
+    fn may_fire(&mut self, policy: &Policy, clause: &Clause) -> bool {
+        let applies = |entity| self.survey.applied(entity).is_some();
+        if !clause.entity.is_none_or(applies) || !self.survey.has_actions(clause) {
+            return false;
+        }
+        if policy.scope.is_some_and(|scope| self.conditions.test(scope) != Ok(true)) {
+            return false;
+        }
+        if let Some(condition) = clause.condition {
+            if !self.conditions.is_free_of_state(condition) {
+                return true;
+            }
+            match self.conditions.test(condition) {
+                Ok(true) => {}
+                Ok(false) => return false,
+                Err(_) => return true,
+            }
+        }
+        if let Some(field) = clause.window.as_ref().and_then(|window| window.distinct)
+            && !self.survey.counted.iter().any(|(known, _)| *known == field)
+        {
+            self.survey.counted.push((field, count_text(field, self.conditions)));
+        }
+        true
+    }
+
+    /// An outcome as a bool; an error is noted and false.
+    fn note(&mut self, outcome: Outcome, place: impl FnOnce() -> Place<'a>) -> bool {
+        outcome.unwrap_or_else(|code| {
+            self.survey.errors.push((place(), code));
+            false
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+    use crate::conditions::KnownOutcomes;
+    use crate::record::Record;
+    use crate::value::Value;
+
+    fn expression(root: &Json) -> Json {
+        json!({"version": 1, "text": "", "type": "bool", "root": root})
+    }
+
+    fn field(name: &str) -> Json {
+        json!({"kind": "field", "name": name, "span": [0, 1]})
+    }
+
+    fn is_path(path: &str) -> Json {
+        let literal = json!({"kind": "literal", "span": [0, 1],
+                             "value": {"type": "string", "value": path}});
+        json!({"kind": "call", "function": "==", "span": [0, 1],
+               "args": [field("path"), literal]})
+    }
+
+    fn policy(number: usize, scope: &Json, condition: &Json) -> Json {
+        json!({"slug": format!("p{number}"), "id": "", "expression": scope, "clauses": [
+            {"name": "c", "expression": condition, "actions": [], "entity": null,
+             "mitigation": null, "window": null, "final": false}]})
+    }
+
+    fn definitions(cost: u64, policies: &[Json]) -> Definitions {
+        let bundle = json!({
+            "version": 1, "tenant": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff", "revision": 1,
+            "max_keys": 10, "limits": {"cost": cost}, "policies": policies,
+            "fields": {"path": "string", "flag": "bool"},
+        });
+        Definitions::from_json(bundle.to_string().as_bytes()).unwrap()
+    }
+
+    /// How many clauses the search leads to, and the steps that are left.
+    fn steps(definitions: &Definitions, path: Option<&str>) -> (usize, Vec<Step>) {
+        let mut known = KnownOutcomes::default();
+        let mut record = Record::empty(&definitions.layout);
+        if let (Some(slot), Some(path)) = (definitions.layout.find("path"), path) {
+            record.set(slot, Some(Value::text(path.to_owned())));
+        }
+        let mut concerns = Concerns::default();
+        let mut conditions = Conditions::new(definitions, record, &mut known);
+        let survey = Survey::new(definitions, &mut conditions, &mut concerns);
+        (concerns.steps.len(), survey.steps)
+    }
+
+    #[test]
+    fn only_clauses_that_may_fire_are_looked_at() {
+        let policies: Vec<Json> = (0..100)
+            .map(|number| policy(number, &Json::Null, &expression(&is_path(&format!("/{number}")))))
+            .collect();
+        let definitions = definitions(1_000, &policies);
+        let step = Step { policy: 42, clause: Some(0) };
+        assert_eq!(steps(&definitions, Some("/42")), (1, vec![step]));
+        assert_eq!(steps(&definitions, Some("/")), (0, vec![]));
+    }
+
+    #[test]
+    fn what_may_be_an_error_is_looked_at() {
+        let condition = expression(&is_path("/a"));
+        let flag = expression(&field("flag"));
+        let definitions =
+            definitions(12, &[policy(0, &Json::Null, &condition), policy(1, &flag, &condition)]);
+        let first = Step { policy: 0, clause: Some(0) };
+        let scope = Step { policy: 1, clause: None };
+        // The flag is absent; so is the path at first, and then it is too long.
+        assert_eq!(steps(&definitions, None).1, [first, scope]);
+        assert_eq!(steps(&definitions, Some("/b")).1, [scope]);
+        assert_eq!(steps(&definitions, Some(&"/".repeat(200))).0, 2);
+    }
+}
