@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tidegate.stores import SqliteStore
-from tidegate.testing.store_contract import OpenStore, StoreContract
+from tidegate.testing.store_contract import StoreContract
+from tidegate.testing.store_examples import OpenStore
 
 
 class TestSqliteStore(StoreContract):

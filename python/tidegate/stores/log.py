@@ -20,6 +20,7 @@ import zstandard
 from sqlalchemy import select
 
 from tidegate.stores.base import DamagedLogError, NotFoundError
+from tidegate.stores.counters import INDEXED_SEQ, counter
 from tidegate.stores.tables import decision_log
 
 if TYPE_CHECKING:
@@ -270,13 +271,14 @@ def unpack(seq: int, packed: bytes) -> bytes:
 
 
 def last_seq(connection: Connection) -> int:
-    """Number of the last decision; 0 when there is none."""
+    """Number of the last decision; 0 when there never was one."""
     newest = (
         select(decision_log.c.first_seq + decision_log.c.count - 1)
         .order_by(decision_log.c.first_seq.desc())
         .limit(1)
     )
-    return connection.execute(newest).scalar() or 0
+    # Decisions are deleted once they are indexed, the last one too.
+    return max(connection.execute(newest).scalar() or 0, counter(connection, INDEXED_SEQ))
 
 
 def read(connection: Connection, seq: int, tenant_id: UUID | None = None) -> LogLine:

@@ -142,7 +142,7 @@ class SqliteStore:
         try:
             check_durable(writer)
             migrations.check(writer)
-            self._committed_seq = max(last_seq(writer), counter(writer, INDEXED_SEQ))
+            self._committed_seq = last_seq(writer)
             self._indexed_seq = counter(writer, INDEXED_SEQ)
             self._seen_changes = counter(writer, CHANGES)
             writer.rollback()

@@ -1,0 +1,212 @@
+"""Definitions: lists, actions, entities, mitigations and policies, in the shape of a document.
+
+A body is what stands in a definitions document (docs/definitions.md); objects refer to
+each other by slug.  What holds between them is judged where the whole document is
+known, before it is written here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from uuid import UUID
+
+import attrs
+from sqlalchemy import delete as sql_delete
+from sqlalchemy import func, insert, select, tuple_
+
+from tidegate.stores import records, tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sqlalchemy import Connection
+
+Kind: TypeAlias = Literal["list", "action", "entity", "mitigation", "policy"]
+
+
+@attrs.frozen(kw_only=True)
+class Definition:
+    """One object.  ``position`` is its place among those of its kind."""
+
+    tenant_id: UUID
+    kind: Kind
+    object_id: UUID
+    slug: str
+    name: str
+    body: Mapping[str, Any]
+    position: int
+    revision: int = 1
+    created_at_ns: int
+    updated_at_ns: int
+
+
+@attrs.frozen
+class Replacement:
+    """What :func:`replace_all` did."""
+
+    created: tuple[Definition, ...]
+    changed: tuple[tuple[Definition, Definition], ...]
+    """Each as it was and as it is."""
+    deleted: tuple[Definition, ...]
+
+
+def create(connection: Connection, definition: Definition) -> None:
+    """Add an object.
+
+    Raises:
+        ConflictError: another of its kind has its id, slug or name.
+        NotFoundError: there is no such tenant.
+    """
+    records.add(connection, tables.definitions, definition)
+
+
+def find(connection: Connection, tenant_id: UUID, kind: Kind, object_id: UUID) -> Definition:
+    """An object.
+
+    Raises:
+        NotFoundError: the tenant has none of this kind and id.
+    """
+    key = _key(tenant_id, kind, object_id)
+    return records.find(connection, tables.definitions, Definition, kind, key)
+
+
+def page(
+    connection: Connection,
+    tenant_id: UUID,
+    kind: Kind,
+    limit: int,
+    after: tuple[int, UUID] | None = None,
+) -> list[Definition]:
+    """Objects of a kind by position and id, those after one."""
+    table = tables.definitions
+    place = (table.c.position, table.c.object_id)
+    query = (
+        select(table)
+        .where(table.c.tenant_id == tenant_id, table.c.kind == kind)
+        .order_by(*place)
+        .limit(limit)
+    )
+    if after is not None:
+        query = query.where(tuple_(*place) > tuple_(after[0], after[1].bytes))
+    return records.many(connection, query, Definition)
+
+
+def of_tenant(connection: Connection, tenant_id: UUID) -> list[Definition]:
+    """All objects of a tenant by kind, position and id."""
+    table = tables.definitions
+    query = (
+        select(table)
+        .where(table.c.tenant_id == tenant_id)
+        .order_by(table.c.kind, table.c.position, table.c.object_id)
+    )
+    return records.many(connection, query, Definition)
+
+
+def next_position(connection: Connection, tenant_id: UUID, kind: Kind) -> int:
+    """A position after all others of a kind."""
+    table = tables.definitions
+    last = connection.execute(
+        select(func.max(table.c.position)).where(
+            table.c.tenant_id == tenant_id, table.c.kind == kind
+        )
+    ).scalar()
+    return 0 if last is None else last + 1
+
+
+def change(
+    connection: Connection,
+    tenant_id: UUID,
+    kind: Kind,
+    object_id: UUID,
+    now_ns: int,
+    *,
+    expected_revision: int | None = None,
+    **values: object,
+) -> int:
+    """Change ``slug``, ``name``, ``body`` or ``position``; the new revision.
+
+    Raises:
+        ConflictError: another of its kind has this slug or name.
+        NotFoundError: there is no such object.
+        StaleRevisionError: it is not at the expected revision.
+    """
+    key = _key(tenant_id, kind, object_id)
+    return records.change(
+        connection, tables.definitions, kind, key, values, now_ns, expected_revision
+    )
+
+
+def delete(
+    connection: Connection,
+    tenant_id: UUID,
+    kind: Kind,
+    object_id: UUID,
+    *,
+    expected_revision: int | None = None,
+) -> None:
+    """Delete an object.
+
+    Raises:
+        NotFoundError: there is no such object.
+        StaleRevisionError: it is not at the expected revision.
+    """
+    key = _key(tenant_id, kind, object_id)
+    records.remove(connection, tables.definitions, kind, key, expected_revision)
+
+
+def replace_all(
+    connection: Connection, tenant_id: UUID, wanted: Iterable[Definition], now_ns: int
+) -> Replacement:
+    """Make a tenant's objects these and no others; those that are the same stay untouched.
+
+    Revisions and times of ``wanted`` are not looked at: a changed object goes on from its
+    own, a new one begins at 1.
+
+    Raises:
+        ConflictError: two of a kind share an id, slug or name.
+        NotFoundError: there is no such tenant.
+    """
+    present = {(each.kind, each.object_id): each for each in of_tenant(connection, tenant_id)}
+    created = []
+    changed = []
+    kept = set()
+    for each in wanted:
+        place = (each.kind, each.object_id)
+        kept.add(place)
+        known = present.get(place)
+        if known is None:
+            created.append(
+                attrs.evolve(each, revision=1, created_at_ns=now_ns, updated_at_ns=now_ns)
+            )
+        elif _content(known) != _content(each):
+            new = attrs.evolve(
+                each,
+                revision=known.revision + 1,
+                created_at_ns=known.created_at_ns,
+                updated_at_ns=now_ns,
+            )
+            changed.append((known, new))
+    deleted = [each for place, each in present.items() if place not in kept]
+    # Out first, all of them: a name may pass from one object to another.
+    gone = [*deleted, *(old for old, _ in changed)]
+    for kind in {each.kind for each in gone}:
+        ids = [each.object_id for each in gone if each.kind == kind]
+        connection.execute(
+            sql_delete(tables.definitions).where(
+                tables.definitions.c.tenant_id == tenant_id,
+                tables.definitions.c.kind == kind,
+                tables.definitions.c.object_id.in_(ids),
+            )
+        )
+    rows = [attrs.asdict(each, recurse=False) for each in (*created, *(new for _, new in changed))]
+    if rows:
+        connection.execute(insert(tables.definitions), rows)
+    return Replacement(tuple(created), tuple(changed), tuple(deleted))
+
+
+def _content(definition: Definition) -> tuple[object, ...]:
+    return (definition.slug, definition.name, dict(definition.body), definition.position)
+
+
+def _key(tenant_id: UUID, kind: Kind, object_id: UUID) -> dict[str, object]:
+    return {"tenant_id": tenant_id, "kind": kind, "object_id": object_id}

@@ -1,0 +1,72 @@
+"""Snapshots of the engines' state: what a start need not take from the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import attrs
+from sqlalchemy import delete, insert, select
+
+from tidegate.stores.base import DamagedLogError
+from tidegate.stores.log import pack, unpack
+from tidegate.stores.tables import snapshots as table
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+KEPT = 2
+"""The newest, and the one before it should the newest be damaged."""
+
+
+@attrs.frozen(kw_only=True)
+class Snapshot:
+    """The state of a tenant's engine after the decision ``seq``."""
+
+    tenant_id: UUID
+    seq: int
+    revision: int
+    """Of the definitions that made it."""
+    body: bytes = attrs.field(repr=False)
+    created_at_ns: int
+
+
+def save(connection: Connection, snapshot: Snapshot) -> None:
+    """Keep a snapshot, and forget those before the last two.
+
+    Raises:
+        NotFoundError: there is no such tenant.
+    """
+    connection.execute(
+        delete(table).where(table.c.tenant_id == snapshot.tenant_id, table.c.seq == snapshot.seq)
+    )
+    values = attrs.asdict(snapshot)
+    values["body"] = pack([snapshot.body], b"")
+    connection.execute(insert(table).values(values))
+    kept = (
+        select(table.c.seq)
+        .where(table.c.tenant_id == snapshot.tenant_id)
+        .order_by(table.c.seq.desc())
+        .limit(KEPT)
+    )
+    connection.execute(
+        delete(table).where(table.c.tenant_id == snapshot.tenant_id, table.c.seq.not_in(kept))
+    )
+
+
+def newest(connection: Connection, tenant_id: UUID) -> Iterator[Snapshot]:
+    """The snapshots of a tenant, the newest first; damaged ones are passed over.
+
+    One that does not fit the engine is followed by the one before it, which needs more
+    of the log and gives the same state.
+    """
+    rows = connection.execute(
+        select(table).where(table.c.tenant_id == tenant_id).order_by(table.c.seq.desc())
+    )
+    for row in rows.mappings().all():
+        try:
+            body = unpack(row["seq"], row["body"])
+        except DamagedLogError:
+            continue
+        yield Snapshot(**{**row, "body": body})

@@ -1,0 +1,90 @@
+"""Versions of policies: every save keeps what was saved, for good."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+from sqlalchemy import func, insert, select
+
+from tidegate.stores import records
+from tidegate.stores.tables import policy_versions as table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+
+@attrs.frozen(kw_only=True)
+class PolicyVersion:
+    """A policy as it was saved; versions of a policy count from 1."""
+
+    tenant_id: UUID
+    policy_id: UUID
+    version: int
+    body: Mapping[str, Any]
+    actor: str
+    created_at_ns: int
+
+
+def save(
+    connection: Connection,
+    tenant_id: UUID,
+    policy_id: UUID,
+    body: Mapping[str, Any],
+    actor: str,
+    now_ns: int,
+) -> int:
+    """Keep what was saved; the number of the version.
+
+    Raises:
+        NotFoundError: there is no such tenant.
+    """
+    last = connection.execute(
+        select(func.max(table.c.version)).where(
+            table.c.tenant_id == tenant_id, table.c.policy_id == policy_id
+        )
+    ).scalar()
+    version = (last or 0) + 1
+    connection.execute(
+        insert(table).values(
+            tenant_id=tenant_id,
+            policy_id=policy_id,
+            version=version,
+            body=body,
+            actor=actor,
+            created_at_ns=now_ns,
+        )
+    )
+    return version
+
+
+def find(connection: Connection, tenant_id: UUID, policy_id: UUID, version: int) -> PolicyVersion:
+    """A version.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    key = {"tenant_id": tenant_id, "policy_id": policy_id, "version": version}
+    return records.find(connection, table, PolicyVersion, "version", key)
+
+
+def page(
+    connection: Connection,
+    tenant_id: UUID,
+    policy_id: UUID,
+    limit: int,
+    before: int | None = None,
+) -> list[PolicyVersion]:
+    """Versions of a policy, the newest first, those before one."""
+    query = (
+        select(table)
+        .where(table.c.tenant_id == tenant_id, table.c.policy_id == policy_id)
+        .order_by(table.c.version.desc())
+        .limit(limit)
+    )
+    if before is not None:
+        query = query.where(table.c.version < before)
+    return records.many(connection, query, PolicyVersion)
