@@ -10,10 +10,11 @@ from uuid import UUID
 
 import attrs
 import orjson
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, false, func, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from tidegate.stores.base import NotFoundError
+from tidegate.stores.log import LIFT
 from tidegate.stores.tables import decisions as table
 
 if TYPE_CHECKING:
@@ -89,7 +90,11 @@ def find(connection: Connection, tenant_id: UUID, decision_id: UUID) -> FoundDec
     """
     row = (
         connection.execute(
-            select(table).where(table.c.tenant_id == tenant_id, table.c.decision_id == decision_id)
+            select(table).where(
+                table.c.tenant_id == tenant_id,
+                table.c.decision_id == decision_id,
+                table.c.action != LIFT,
+            )
         )
         .mappings()
         .first()
@@ -141,6 +146,55 @@ def search(
     return DecisionPage(found, last_examined)
 
 
+@attrs.frozen
+class History:
+    """What happened to some entities before a decision.
+
+    Args:
+        seqs: numbers of the entries of the log, the oldest first.
+        is_whole: whether all are there, back to ``after_seq``.
+    """
+
+    seqs: tuple[int, ...]
+    is_whole: bool
+
+
+def history(
+    connection: Connection,
+    before: FoundDecision,
+    *,
+    after_seq: int = 0,
+    limit: int,
+    max_examined: int = MAX_EXAMINED,
+) -> History:
+    """The decisions, and lifts, of a decision's entities before it; the newest that there are.
+
+    Args:
+        connection: a connection of the store.
+        before: the decision.
+        after_seq: number of the last entry that does not matter.
+        limit: how many at most.
+        max_examined: how many of the tenant's decisions may be looked at.
+    """
+    examined = (
+        select(table.c.seq, table.c.entity_ids)
+        .where(
+            table.c.tenant_id == before.tenant_id,
+            table.c.decision_id < before.decision_id,
+            table.c.seq > after_seq,
+        )
+        .order_by(table.c.decision_id.desc())
+        .limit(max_examined)
+        .subquery()
+    )
+    of_entities = or_(false(), *(_is_of(examined.c, each) for each in before.entity_ids))
+    wanted = select(examined.c.seq).where(of_entities).limit(limit)
+    seqs = sorted(connection.execute(wanted).scalars())
+    count = select(func.count()).select_from(examined)
+    is_whole = len(seqs) < limit and connection.execute(count).scalar_one() < max_examined
+    return History(tuple(seqs), is_whole)
+
+
 def oldest_id(at_ns: int) -> UUID:
     """The least UUID of version 7 of a time: those received from then on are not below it."""
     milliseconds = max(0, at_ns // 1_000_000)
@@ -166,13 +220,16 @@ def _examined(tenant_id: UUID, query: DecisionQuery, before: UUID | None) -> Sel
 
 def _filters(columns: Any, query: DecisionQuery) -> list[ColumnElement[bool]]:
     filters: list[ColumnElement[bool]] = [
-        columns[name] == value
-        for name, value in (
-            ("action", query.action),
-            ("reason", query.reason),
-            ("api_key_id", query.api_key_id),
-        )
-        if value is not None
+        columns.action != LIFT,
+        *(
+            columns[name] == value
+            for name, value in (
+                ("action", query.action),
+                ("reason", query.reason),
+                ("api_key_id", query.api_key_id),
+            )
+            if value is not None
+        ),
     ]
     if query.path is not None:
         if query.path.endswith("*"):
@@ -183,8 +240,12 @@ def _filters(columns: Any, query: DecisionQuery) -> list[ColumnElement[bool]]:
     if query.policy_id is not None:
         filters.append(columns.fired.contains(f'"{query.policy_id}"', autoescape=True))
     if query.entity_id is not None:
-        filters.append(func.instr(columns.entity_ids, query.entity_id.bytes) > 0)
+        filters.append(_is_of(columns, query.entity_id))
     return filters
+
+
+def _is_of(columns: Any, entity_id: UUID) -> ColumnElement[bool]:
+    return func.instr(columns.entity_ids, entity_id.bytes) > 0
 
 
 def _found(row: RowMapping) -> FoundDecision:

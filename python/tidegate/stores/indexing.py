@@ -20,7 +20,7 @@ from sqlalchemy import select, text
 from tidegate.stores import catalog
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.counters import INDEXED_SEQ, set_counter
-from tidegate.stores.log import LogLine, unpack
+from tidegate.stores.log import LIFT, LogLine, unpack
 from tidegate.stores.tables import decision_log
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ MINUTE_NS = 60_000_000_000
 # The array that `log.encode_index` makes, by position.
 _TENANT, _DECISION, _RECEIVED, _API_KEY, _KEY_HASH, _FINGERPRINT = range(6)
 _OBSERVED, _ACTION, _REASON, _POLICY, _PATH, _ENTITIES, _FIRED, _ERRORS = range(6, 14)
+# What `lifts.entry` adds to it.
+_AUDIT = 14
 
 _DECISIONS = text(f"""
     INSERT INTO decisions (tenant_id, decision_id, seq, received_at_ns, observed_at_ns, action,
@@ -81,6 +83,7 @@ _RESULT_COUNTS = text(f"""
                CASE value ->> {_ACTION} WHEN 'block' THEN 'Block' WHEN 'challenge' THEN 'Challenge'
                     ELSE iif(value -> {_FIRED} <> '[]', 'Monitor', '') END AS mode
         FROM jsonb_each(:rows)
+        WHERE value ->> {_ACTION} <> '{LIFT}'
         UNION ALL
         SELECT row.value ->> {_TENANT}, unhex(fired.value ->> 0, '-'), row.value ->> {_OBSERVED},
                row.value ->> {_RECEIVED}, 1, 0, fired.value ->> 1
@@ -101,6 +104,18 @@ _RESULT_COUNTS = text(f"""
         last_received_ns = max(last_received_ns, excluded.last_received_ns)
 """)
 
+_LIFTS = text(f"""
+    INSERT INTO audit (audit_id, tenant_id, at_ns, actor, action, kind, object_id, before,
+                       request_id)
+    SELECT unhex(value ->> {_DECISION}, '-'), unhex(value ->> {_TENANT}, '-'),
+           value ->> {_RECEIVED}, value ->> '$[{_AUDIT}][0]', '{LIFT}',
+           value ->> '$[{_AUDIT}][1]', value ->> '$[{_AUDIT}][2]', value -> '$[{_AUDIT}][3]',
+           value ->> '$[{_AUDIT}][4]'
+    FROM jsonb_each(:rows)
+    WHERE value ->> {_ACTION} = '{LIFT}'
+    ON CONFLICT DO NOTHING
+""")
+
 
 def index_batch(connection: Connection, indexed: int) -> int:
     """Index about ``BATCH_ENTRIES`` decisions.
@@ -118,7 +133,8 @@ def index_batch(connection: Connection, indexed: int) -> int:
     rows = _next_rows(connection, indexed)
     index = b",".join(unpack(row["first_seq"], row["index_body"]) for row in rows)
     values = {"rows": f"[{index.decode()}]", "first": indexed + 1}
-    for statement in (_DECISIONS, _IDEMPOTENCY, _RESULT_COUNTS):
+    has_lifts = f'"{LIFT}"'.encode() in index
+    for statement in (_DECISIONS, _IDEMPOTENCY, _RESULT_COUNTS, *([_LIFTS] if has_lifts else [])):
         connection.execute(statement, values)
     catalog.learn(connection, _sample(connection, rows))
     last: int = rows[-1]["first_seq"] + rows[-1]["count"] - 1

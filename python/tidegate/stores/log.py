@@ -26,6 +26,8 @@ from tidegate.stores.tables import decision_log
 if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
 
+LIFT = "lift"
+"""In place of the endpoint and of the action: the entry is no decision, see lifts.py."""
 MAX_ROW_ENTRIES = 256
 """Lines in a row: reading one decision unpacks its row, so a row stays below about 0.5 MB."""
 ROWS_A_READ = 64
@@ -205,12 +207,18 @@ class LogLine:
             event=bytes(read.event),
         )
 
+    @property
+    def is_decision(self) -> bool:
+        """Whether it is one, and not the end of a mitigation."""
+        return _EFFECTS.decode(self.line).endpoint != LIFT
+
     def effects(self) -> bytes:
         """What repeats the decision on the state: all that a start needs of it."""
         return bytes(_EFFECTS.decode(self.line).effects)
 
 
 class _Effects(msgspec.Struct):
+    endpoint: str
     effects: msgspec.Raw
 
 
@@ -219,7 +227,6 @@ class _Line(_Effects):
     received_at: int
     api_key_id: UUID | None
     source: str | None
-    endpoint: str
     idempotency: tuple[str, str] | None
     revision: int
     duration_us: int
@@ -348,6 +355,32 @@ def scan(
             position = first
         if len(found) < ROWS_A_READ:
             return
+
+
+def read_many(connection: Connection, seqs: Sequence[int], tenant_id: UUID) -> Iterator[LogLine]:
+    """Decisions of a tenant by number, in the order of ``seqs``, which is ascending.
+
+    Those that are there no more are left out.
+
+    Raises:
+        DamagedLogError: a row is damaged.
+    """
+    first = 0
+    lines: list[bytes] = []
+    for seq in seqs:
+        if seq >= first + len(lines):
+            rows = (
+                select(*_ROW)
+                .where(decision_log.c.first_seq <= seq)
+                .order_by(decision_log.c.first_seq.desc())
+                .limit(1)
+            )
+            row = connection.execute(rows).mappings().first()
+            if row is None or row["tenant_id"] != tenant_id:
+                continue
+            first, lines = row["first_seq"], _lines(row)
+        if seq < first + len(lines):
+            yield LogLine(seq, tenant_id, lines[seq - first])
 
 
 def _lines(row: RowMapping) -> list[bytes]:

@@ -83,6 +83,18 @@ definitions = Table(
     comment="kind: list, action, entity, mitigation, policy; body as in docs/definitions.md",
 )
 
+definition_sets = Table(
+    "definition_sets",
+    metadata,
+    _tenant(),
+    Column("revision", BigInteger, nullable=False),
+    Column("base_revision", BigInteger),
+    Column("body", LargeBinary, nullable=False),
+    Column("created_at_ns", BigInteger, nullable=False),
+    PrimaryKeyConstraint("tenant_id", "revision"),
+    comment="immutable; body is zstd of the document, with that of base_revision as dictionary",
+)
+
 policy_versions = Table(
     "policy_versions",
     metadata,

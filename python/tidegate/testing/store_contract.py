@@ -33,6 +33,7 @@ from tidegate.stores import (
     log,
     migrate,
 )
+from tidegate.testing.store_contract_history import HistoryContract
 from tidegate.testing.store_contract_index import IndexContract
 from tidegate.testing.store_contract_objects import ObjectContract
 from tidegate.testing.store_examples import (
@@ -266,5 +267,5 @@ class LogContract(StorePlaces):
             store.close()
 
 
-class StoreContract(WritingContract, LogContract, IndexContract, ObjectContract):
+class StoreContract(WritingContract, LogContract, IndexContract, HistoryContract, ObjectContract):
     """Everything a store must do."""

@@ -1,0 +1,82 @@
+"""Mitigations that operators ended: entries of the log that decide nothing.
+
+A lift is in the log for its effects, so that whoever repeats the log repeats it.  It is indexed
+beside the decisions, for the history of its entity, and its audit entry is made by the index
+step: both or neither are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+import orjson
+
+from tidegate.stores.log import LIFT, LogEntry, encode_index, encode_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+AUDIT_KIND = "active-mitigation"
+
+
+@attrs.frozen(kw_only=True)
+class Lift:
+    """Mitigations of one entity that were ended."""
+
+    lift_id: UUID
+    """Of version 7."""
+    tenant_id: UUID
+    entity_id: UUID
+    at_ns: int
+    actor: str
+    request_id: str
+    revision: int
+    """Of the definitions at work."""
+    mitigations: Sequence[Mapping[str, Any]]
+    """Those that were ended, for the audit."""
+    effects: bytes
+    """What repeats it on the state, as JSON."""
+
+
+def entry(lift: Lift) -> LogEntry:
+    """The lift on its way into the log."""
+    lift_id, before = str(lift.lift_id), list(lift.mitigations)
+    line = encode_line(
+        lift_id,
+        lift.at_ns,
+        None,
+        b"null",
+        LIFT,
+        None,
+        lift.revision,
+        0,
+        b"null",
+        orjson.dumps({"actor": lift.actor, "mitigations": before}),
+        lift.effects,
+        b"{}",
+    )
+    index = encode_index(
+        str(lift.tenant_id),
+        lift_id,
+        lift.at_ns,
+        None,
+        None,
+        lift.at_ns,
+        LIFT,
+        LIFT,
+        None,
+        None,
+        [str(lift.entity_id)],
+        [],
+        [],
+    )
+    audit = [lift.actor, AUDIT_KIND, str(lift.entity_id), before, lift.request_id]
+    return LogEntry(lift.tenant_id, lift.at_ns, line, b"%b,%b]" % (index[:-1], orjson.dumps(audit)))
+
+
+def join_effects(effects: Sequence[bytes]) -> bytes:
+    """The effects of several lifts as those of one."""
+    return orjson.dumps([orjson.Fragment(each[1:-1]) for each in effects if each != b"[]"])
