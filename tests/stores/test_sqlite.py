@@ -2,13 +2,57 @@
 
 from __future__ import annotations
 
+import os
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pysqlite3 import dbapi2
+from sqlalchemy import Connection
 
-from tidegate.stores import SqliteStore
+from tidegate.stores import (
+    DamagedLogError,
+    SqliteStore,
+    Store,
+    StoreUnavailableError,
+    catalog,
+    connections,
+    log,
+    migrate,
+    results,
+    snapshots,
+    tenants,
+)
 from tidegate.testing.store_contract import StoreContract
-from tidegate.testing.store_examples import OpenStore
+from tidegate.testing.store_examples import (
+    START_NS,
+    TENANT,
+    Held,
+    OpenStore,
+    done,
+    entry,
+    names,
+    put,
+    tenant,
+)
+
+Url = str
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Url:
+    """A file in a directory of its own."""
+    return f"sqlite:///{tmp_path}/data/tidegate.db"
+
+
+@pytest.fixture
+def store(url: Url) -> Iterator[SqliteStore]:
+    """A new store."""
+    migrate(url)
+    store = SqliteStore(url)
+    yield store
+    store.close()
 
 
 class TestSqliteStore(StoreContract):
@@ -23,3 +67,232 @@ class TestSqliteStore(StoreContract):
     def open_store(self) -> OpenStore:
         """Opens the file."""
         return SqliteStore
+
+
+def limit_pages(connection: Connection, pages: int) -> None:
+    """Let the database have this many pages and no more, as on a full disk."""
+    connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
+
+
+def fill(number: int) -> log.LogEntry:
+    """A decision that needs many pages."""
+    return entry(number, event={"fields": {"noise": os.urandom(400_000).hex()}})
+
+
+def test_a_full_disk_fails_the_whole_commit_and_what_waits_behind_it(store: SqliteStore) -> None:
+    """What was decided after a lost decision rests on it, so it is not written either."""
+    done(store.append([entry(1)]))
+    with Held(store):
+        store.write(lambda connection: limit_pages(connection, 60))
+    with Held(store):
+        lost = [
+            store.append([fill(2)]),
+            store.write(lambda connection: put(connection, "lost")),
+            store.append([entry(3)]),
+        ]
+    for future in lost:
+        with pytest.raises(StoreUnavailableError, match="full"):
+            done(future)
+    with pytest.raises(StoreUnavailableError, match="full"):
+        store.append([entry(4)])
+    with pytest.raises(StoreUnavailableError):
+        store.write(log.last_seq)
+    assert store.statistics().failed_commits == 1
+    with store.read() as connection:
+        assert log.last_seq(connection) == 1
+        assert names(connection) == []
+
+
+def test_a_full_disk_fails_a_commit_of_decisions_alone(store: SqliteStore) -> None:
+    """The commit of one statement is lost as a whole too."""
+    done(store.write(lambda connection: limit_pages(connection, 60)))
+    with pytest.raises(StoreUnavailableError, match="full"):
+        done(store.append([fill(1)]))
+    with store.read() as connection:
+        assert log.last_seq(connection) == 0
+
+
+def test_a_full_disk_inside_a_write_fails_its_whole_commit(store: SqliteStore) -> None:
+    """SQLite may have undone everything: nothing of the group is acknowledged."""
+
+    def work(connection: Connection) -> None:
+        limit_pages(connection, 60)
+        body = os.urandom(1_000_000)
+        taken = snapshots.Snapshot(
+            tenant_id=TENANT, seq=1, revision=1, body=body, created_at_ns=START_NS
+        )
+        snapshots.save(connection, taken)
+
+    done(store.write(lambda connection: tenants.create(connection, tenant())))
+    with Held(store):
+        futures = [store.append([entry(1)]), store.write(work)]
+    for future in futures:
+        with pytest.raises(StoreUnavailableError, match="full"):
+            done(future)
+    with store.read() as connection:
+        assert log.last_seq(connection) == 0
+
+
+def test_writing_is_taken_up_again_after_a_recovery(store: SqliteStore) -> None:
+    """With room again the log goes on without a gap, and nothing lost comes back."""
+    done(store.append([entry(1)]))
+    done(store.write(lambda connection: limit_pages(connection, 60)))
+    with pytest.raises(StoreUnavailableError):
+        done(store.append([fill(2)]))
+    store.recover()
+    done(store.append([entry(3), entry(4)]))
+    store.index_now()
+    with store.read() as connection:
+        answers = [line.decision().answer for line in log.scan(connection)]
+        assert results.of_policy(connection, TENANT).total == 3
+    assert answers == [b'{"number":1}', b'{"number":3}', b'{"number":4}']
+
+
+def test_a_locked_database_is_unavailable_until_the_lock_is_gone(
+    url: Url, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process that holds the lock too long costs refusals, not decisions."""
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
+    migrate(url)
+    store = SqliteStore(url)
+    other = dbapi2.connect(store.path, isolation_level=None)
+    try:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreUnavailableError, match="locked"):
+            done(store.append([entry(1)]))
+        with pytest.raises(StoreUnavailableError, match="locked"):
+            store.recover()
+        with pytest.raises(StoreUnavailableError, match="locked"):
+            store.append([entry(2)])
+        other.execute("ROLLBACK")
+        store.recover()
+        done(store.append([entry(3)]))
+    finally:
+        other.close()
+        store.close()
+
+
+def alter(store: SqliteStore, statement: str) -> None:
+    """Change the file behind the store's back."""
+    other = dbapi2.connect(store.path)
+    with other:
+        other.execute(statement)
+    other.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ("body = CAST(substr(body, 1, 40) || x'00' || substr(body, 42) AS BLOB)", "check"),
+        ("body = substr(body, 1, length(body) - 1)", "check"),
+        ("body = x'00'", "check|size"),
+        ("count = 4", "holds 3 decisions, not 4"),
+    ],
+)
+def test_a_damaged_row_is_named(store: SqliteStore, change: str, what: str) -> None:
+    """A row that is not what was written is never taken for decisions."""
+    done(store.append([entry(1), entry(2), entry(3)]))
+    alter(store, f"UPDATE decision_log SET {change}")
+    with store.read() as connection:
+        with pytest.raises(DamagedLogError, match=f"row 1 .*({what})") as damaged:
+            log.read(connection, 2)
+        assert damaged.value.seq == 1
+        with pytest.raises(DamagedLogError):
+            list(log.scan(connection))
+
+
+@pytest.mark.parametrize(
+    ("statement", "seq"),
+    [
+        ("UPDATE decision_log SET index_body = x'28b52ffd' WHERE first_seq = 2", 2),
+        ("DELETE FROM decision_log WHERE first_seq = 2", 2),
+        ("DELETE FROM decision_log", 1),
+    ],
+)
+def test_the_index_does_not_pass_over_damage(store: SqliteStore, statement: str, seq: int) -> None:
+    """What was lost is said, not left out of the counts."""
+    with Held(store):
+        futures = [store.append([entry(1)])]
+        futures.append(store.write(lambda _connection: None))
+        futures.append(store.append([entry(2)]))
+        futures.append(store.write(lambda _connection: None))
+        futures.append(store.append([entry(3)]))
+        futures.append(
+            store.write(lambda connection: connection.exec_driver_sql(statement) and None)
+        )
+    for future in futures:
+        done(future)
+    with pytest.raises(DamagedLogError, match=f"row {seq} "):
+        store.index_now()
+    assert f"row {seq} " in str(store.statistics().index_error)
+    done(store.append([entry(4)]))
+
+
+def test_an_index_step_that_breaks_leaves_nothing(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The step and how far it came are one transaction: done again, nothing counts twice."""
+
+    def break_off(*_: object) -> None:
+        raise StoreUnavailableError("broken off")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(catalog, "learn", break_off)
+        done(store.append([entry(number) for number in range(10)]))
+        with pytest.raises(StoreUnavailableError, match="broken off"):
+            store.index_now()
+        assert store.statistics().index_error == "broken off"
+        with store.read() as connection:
+            assert results.of_policy(connection, TENANT).total == 0
+    store.index_now()
+    assert store.statistics().index_error is None
+    with store.read() as connection:
+        assert results.of_policy(connection, TENANT).total == 10
+
+
+def test_a_damaged_snapshot_is_passed_over(store: SqliteStore) -> None:
+    """The one before it gives the same state, with more of the log."""
+    done(store.write(lambda connection: tenants.create(connection, tenant())))
+    for seq in (1, 2):
+        taken = snapshots.Snapshot(
+            tenant_id=TENANT, seq=seq, revision=1, body=b"state " * 9, created_at_ns=START_NS
+        )
+        done(store.write(lambda connection: snapshots.save(connection, taken)))  # noqa: B023
+    alter(store, "UPDATE snapshots SET body = substr(body, 1, 12) WHERE seq = 2")
+    with store.read() as connection:
+        assert [each.seq for each in snapshots.newest(connection, TENANT)] == [1]
+
+
+def test_a_store_that_is_idle_indexes_by_itself(store: SqliteStore) -> None:
+    """Nobody has to ask: a quiet moment is enough."""
+    done(store.append([entry(1)]))
+    for _ in range(3_000):
+        if store.statistics().indexed_seq == 1:
+            break
+        with store.read() as connection:
+            log.last_seq(connection)
+    assert store.statistics().indexed_seq == 1
+
+
+def test_the_file_is_its_owners_alone(store: SqliteStore) -> None:
+    """Nobody else reads the database, its log, or the directory."""
+    done(store.append([entry(1)]))
+    assert stat.S_IMODE(store.path.parent.stat().st_mode) == 0o700
+    for path in store.path.parent.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+
+
+def test_the_writer_is_durable(store: SqliteStore) -> None:
+    """WAL with a flush at each commit, foreign keys, and a checkpoint size of our choice."""
+
+    def settings(connection: Connection) -> list[object]:
+        read = ("journal_mode", "synchronous", "foreign_keys", "wal_autocheckpoint")
+        return [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in read]
+
+    assert done(store.write(settings)) == ["wal", 2, 1, connections.CHECKPOINT_PAGES]
+
+
+def test_a_store_is_its_port(store: SqliteStore) -> None:
+    """The class has everything the protocol asks for, by the type checker's judgement."""
+    port: Store = store
+    assert port.statistics().commits == 0
