@@ -93,7 +93,7 @@ class _Walk:
             return self._map(value, shape, inner, pointer)
         return self._leaf(value, shape, pointer)
 
-    def _object(self, value: Any, shape: type[Any], pointer: str) -> Any:
+    def _object(self, value: Any, shape: Any, pointer: str) -> Any:
         if not isinstance(value, dict):
             self._report("wrong-type", f"expected an object, found {_kind(value)}", pointer)
             return None
