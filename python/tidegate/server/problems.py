@@ -16,8 +16,16 @@ from starlette.responses import Response
 from tidegate.errors import DefinitionsError, EventError
 from tidegate.policy.findings import Finding
 from tidegate.server.headers import DATA_HEADERS
+from tidegate.stores.base import (
+    ConflictError,
+    NotFoundError,
+    StaleRevisionError,
+    StoreBusyError,
+    StoreUnavailableError,
+)
 
 CONTENT_TYPE = "application/problem+json"
+_RETRY = {"retry-after": "1"}
 
 
 @attrs.frozen
@@ -47,7 +55,7 @@ KINDS: Mapping[str, Kind] = {
     "invalid-event": Kind(422, "The event is not valid"),
     "empty-payload": Kind(422, "The payload is empty"),
     "idempotency-key-reused": Kind(422, "The idempotency key belongs to another body"),
-    "rate-limited": Kind(429, "The rate limit of the key is exceeded"),
+    "rate-limited": Kind(429, "The rate limit is exceeded"),
     "internal-error": Kind(500, "The service failed"),
     "decision-log-unavailable": Kind(503, "The decision log cannot be written"),
     "store-unavailable": Kind(503, "The store cannot be reached"),
@@ -143,6 +151,17 @@ def problem_of(error: BaseException) -> Problem:
         case DefinitionsError():
             findings = [each for each in error.diagnostics if isinstance(each, Finding)]
             return Problem("invalid-definitions", errors=[error_of_finding(e) for e in findings])
+        case NotFoundError():
+            return Problem("not-found")
+        case ConflictError():
+            return Problem("conflict", str(error))
+        case StaleRevisionError(found=found):
+            detail = f"the present revision is {found}; read the object again"
+            return Problem("stale-revision", detail, headers={"etag": f'"{found}"'})
+        case StoreBusyError():
+            return Problem("overloaded", "too much is waiting to be written", headers=_RETRY)
+        case StoreUnavailableError():
+            return Problem("store-unavailable", "the store cannot be written now", headers=_RETRY)
     return Problem("internal-error", "the failure is recorded under the request id")
 
 

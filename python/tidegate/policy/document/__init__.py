@@ -5,7 +5,7 @@ A document is refused as a whole or not at all, with every finding at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping as AbstractMapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,14 @@ from tidegate.policy.document.positions import at_offset, locate
 from tidegate.policy.document.reader import read_tree
 from tidegate.policy.document.tree import (
     MAX_BYTES,
+    Mapping,
+    Scalar,
     UnreadableDocumentError,
+    find,
     from_python,
     unreadable,
 )
-from tidegate.policy.document.writer import to_document
+from tidegate.policy.document.writer import to_document, to_members
 from tidegate.policy.document.yaml_text import compose_yaml
 from tidegate.policy.findings import MAX_FINDINGS, Finding, refuse
 
@@ -31,12 +34,70 @@ if TYPE_CHECKING:
     from tidegate.policy.compile import Compilation
     from tidegate.policy.compiled import CompiledDefinitions
     from tidegate.policy.document.tree import Node
-    from tidegate.policy.model import Definitions
+    from tidegate.policy.model import Definitions, Tenant
 
-__all__ = ["Finding", "compile_definitions", "read_document", "to_document"]
+__all__ = [
+    "Finding",
+    "compile_definitions",
+    "parse_document",
+    "read_document",
+    "to_document",
+    "to_members",
+]
 
 
-def read_document(document: str | bytes | Mapping[str, Any]) -> Compilation:
+@attrs.frozen
+class ParsedDocument:
+    """A document as a tree with positions, not yet read."""
+
+    root: Node
+    source: Source | None
+
+    def has(self, member: str) -> bool:
+        """Whether the document writes a member."""
+        entries = self.root.entries if isinstance(self.root, Mapping) else ()
+        return any(key.value == member for key, _ in entries)
+
+    def read(self, tenant: Tenant | None = None) -> Compilation:
+        """Read, check and compile it.
+
+        Args:
+            tenant: whose definitions these are to be, in place of the one the document
+                names; if it names one by id, that must be this one.
+
+        Raises:
+            DefinitionsError: with every error, and its place where there is text.
+        """
+        if tenant is None:
+            return _read(self.root, self.source)
+        written = find(self.root, "/tenant/tenant_id")
+        if isinstance(written, Scalar) and written.value not in (None, tenant.tenant_id):
+            message = "the document is of another tenant"
+            hint = "leave `tenant` out to read it for any"
+            finding = Finding("wrong-tenant", message, "/tenant/tenant_id", hint=hint)
+            raise refuse(locate([finding], self.root, self.source))
+        return _read(_for_tenant(self.root, tenant), self.source)
+
+
+def parse_document(document: str | bytes | AbstractMapping[str, Any]) -> ParsedDocument:
+    """The tree of a document.
+
+    Raises:
+        DefinitionsError: the text cannot be read.
+    """
+    source: Source | None = None
+    try:
+        if isinstance(document, AbstractMapping):
+            return ParsedDocument(from_python(document), None)
+        text = _decode(document)
+        source = Source(text)
+        compose = compose_json if text.lstrip()[:1] == "{" else compose_yaml
+        return ParsedDocument(compose(text), source)
+    except UnreadableDocumentError as error:
+        raise refuse([at_offset(error.finding, source)]) from None
+
+
+def read_document(document: str | bytes | AbstractMapping[str, Any]) -> Compilation:
     """Read, check and compile a document.
 
     Args:
@@ -50,17 +111,7 @@ def read_document(document: str | bytes | Mapping[str, Any]) -> Compilation:
     Raises:
         DefinitionsError: with every error, and its place where there is text.
     """
-    source: Source | None = None
-    try:
-        if isinstance(document, Mapping):
-            root = from_python(document)
-        else:
-            text = _decode(document)
-            source = Source(text)
-            root = compose_json(text) if text.lstrip()[:1] == "{" else compose_yaml(text)
-    except UnreadableDocumentError as error:
-        raise refuse([at_offset(error.finding, source)]) from None
-    return _read(root, source)
+    return parse_document(document).read()
 
 
 def compile_definitions(definitions: Definitions) -> CompiledDefinitions:
@@ -85,6 +136,14 @@ def _decode(document: str | bytes) -> str:
     if size > MAX_BYTES:
         raise unreadable("document-too-large", f"more than {MAX_BYTES} bytes")
     return text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
+
+
+def _for_tenant(root: Node, tenant: Tenant) -> Node:
+    if not isinstance(root, Mapping):
+        return root
+    others = [(key, value) for key, value in root.entries if key.value != "tenant"]
+    members = from_python(to_members(tenant))
+    return attrs.evolve(root, entries=(*others, (Scalar("tenant"), members)))
 
 
 def _read(root: Node, source: Source | None) -> Compilation:

@@ -17,10 +17,11 @@ def to_document(definitions: Definitions) -> dict[str, Any]:
     Members that have their default are left out; ids and slugs are always written, so
     that an object keeps them when it is renamed.
     """
-    return {"apiVersion": API_VERSION, **_object(definitions)}
+    return {"apiVersion": API_VERSION, **to_members(definitions)}
 
 
-def _object(instance: attrs.AttrsInstance) -> dict[str, Any]:
+def to_members(instance: attrs.AttrsInstance) -> dict[str, Any]:
+    """One object of a document as plain data, without the members that have their default."""
     written = {}
     for name, attribute in members(type(instance)).items():
         value = getattr(instance, name)
@@ -39,4 +40,4 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if isinstance(value, Mapping):
         return dict(value)
-    return _object(value) if attrs.has(type(value)) else value
+    return to_members(value) if attrs.has(type(value)) else value

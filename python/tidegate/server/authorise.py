@@ -1,0 +1,87 @@
+"""Who calls, and what they may: looked up on every request, never taken from the token."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidegate.operators.permissions import Role, may
+from tidegate.operators.tokens import InvalidTokenError
+from tidegate.server.call import Caller
+from tidegate.server.problems import Problem
+from tidegate.stores import memberships, operators, revoked_tokens
+from tidegate.stores.base import NotFoundError
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from sqlalchemy import Connection
+
+    from tidegate.operators.permissions import Permission
+    from tidegate.operators.tokens import Tokens
+
+SECOND = 1_000_000_000
+_SCHEME = "bearer"
+_REALM = 'Bearer realm="tidegate"'
+_INVALID = {"www-authenticate": f'{_REALM}, error="invalid_token"'}
+CHALLENGE = {"www-authenticate": _REALM}
+"""What a 401 says about how to do better."""
+
+
+def caller_of(connection: Connection, tokens: Tokens, header: str | None, now: int) -> Caller:
+    """The operator a token stands for.
+
+    Args:
+        header: the value of ``Authorization``.
+        now: nanoseconds since 1970.
+
+    Raises:
+        Problem: ``unauthenticated``; there is no token, or none that counts now.
+    """
+    scheme, _, text = (header or "").partition(" ")
+    if scheme.lower() != _SCHEME or not text:
+        raise _unauthenticated()
+    try:
+        claims = tokens.read(text, now // SECOND)
+    except InvalidTokenError:
+        raise _unauthenticated(_INVALID) from None
+    try:
+        operator = operators.find(connection, claims.operator_id)
+    except NotFoundError:
+        raise _unauthenticated(_INVALID) from None
+    if (
+        operator.disabled
+        or claims.issued_at * SECOND < operator.tokens_valid_from_ns
+        or revoked_tokens.is_revoked(connection, str(claims.token_id))
+    ):
+        raise _unauthenticated(_INVALID)
+    return Caller(
+        operator_id=operator.operator_id,
+        name=operator.name,
+        email=operator.email,
+        token_id=claims.token_id,
+        token_expires_at=claims.expires_at,
+    )
+
+
+def role_in(connection: Connection, tenant_id: UUID, caller: Caller) -> Role:
+    """The role of a caller in a tenant.
+
+    Raises:
+        NotFoundError: there is no such tenant, or the caller is nobody in it.
+    """
+    return Role(memberships.find(connection, tenant_id, caller.operator_id).role)
+
+
+def require(role: Role, permission: Permission) -> None:
+    """Refuse a role that may not do this.
+
+    Raises:
+        Problem: ``forbidden``.
+    """
+    if not may(role, permission):
+        raise Problem("forbidden", f"the role `{role.value}` may not {permission.value}")
+
+
+def _unauthenticated(challenge: dict[str, str] = CHALLENGE) -> Problem:
+    detail = "an operator's token is needed: `Authorization: Bearer <ACCESS_TOKEN>`"
+    return Problem("unauthenticated", detail, headers=challenge)

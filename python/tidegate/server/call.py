@@ -1,0 +1,121 @@
+"""What a handler is given and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+from tidegate.server.identifiers import new_id
+from tidegate.stores import audit
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from sqlalchemy import Connection
+
+    from tidegate.operators.permissions import Role
+    from tidegate.server.application import Application
+    from tidegate.server.preconditions import Precondition
+
+
+T = TypeVar("T")
+
+
+@attrs.frozen
+class Caller:
+    """The operator whose token came with the request."""
+
+    operator_id: UUID
+    name: str
+    email: str
+    token_id: UUID
+    token_expires_at: int
+    """Seconds since 1970."""
+
+
+@attrs.frozen(kw_only=True)
+class Call:
+    """A request that was let in: who asks, for which tenant, with what.
+
+    ``query`` and ``body`` are instances of the classes the route declares.
+    """
+
+    app: Application
+    request_id: str
+    now: int
+    """Nanoseconds since 1970."""
+    ids: Mapping[str, UUID]
+    """Those in the path, by their names there."""
+    path: str
+    caller: Caller | None = None
+    role: Role | None = None
+    query: Any = None
+    body: Any = None
+    raw_body: bytes = b""
+    precondition: Precondition | None = None
+
+    @property
+    def tenant_id(self) -> UUID:
+        return self.ids["tenant_id"]
+
+    @property
+    def operator(self) -> Caller:
+        """The caller of a route that lets nobody in without a token."""
+        if self.caller is None:
+            raise RuntimeError("the route lets callers in without a token")
+        return self.caller
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Run ``work`` in a transaction of the writing thread; returns after the commit."""
+        return self.app.store.write(work).result()
+
+    def require_revision(self, revision: int) -> None:
+        """Hold the caller to the ``If-Match`` it sent, if it sent one.
+
+        Raises:
+            Problem: ``stale-revision``.
+        """
+        if self.precondition is not None:
+            self.precondition.require(revision)
+
+    def audit(
+        self,
+        connection: Connection,
+        action: str,
+        kind: str,
+        object_id: UUID | str,
+        *,
+        before: Any = None,
+        after: Any = None,
+        tenant_id: UUID | None = None,
+    ) -> None:
+        """Write down who changed what, in the transaction of the change."""
+        entry = audit.AuditEntry(
+            audit_id=new_id(),
+            tenant_id=tenant_id or self.ids.get("tenant_id"),
+            at_ns=self.now,
+            actor=str(self.operator.operator_id),
+            action=action,
+            kind=kind,
+            object_id=str(object_id),
+            before=before,
+            after=after,
+            request_id=self.request_id,
+        )
+        audit.add(connection, entry)
+
+
+@attrs.frozen(kw_only=True)
+class Answer:
+    """What goes back: ``body`` is an instance of the class the route declares, or a list of it.
+
+    ``revision`` becomes the ETag; ``next`` is where the next page of a list begins;
+    ``location`` names an object that was made.
+    """
+
+    body: Any = None
+    revision: int | None = None
+    next: Sequence[str | int] | None = None
+    location: str | None = None

@@ -1,0 +1,223 @@
+"""Actions, entity definitions, mitigations, policies and lists: what all of them have in common.
+
+One function makes the five handlers of a kind; what only one kind has is in its own file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+
+from tidegate.policy.document import to_members
+from tidegate.server import wire
+from tidegate.server.call import Answer, Call
+from tidegate.server.definition_changes import change_definitions
+from tidegate.server.definition_kinds import POLICY, to_answer, to_body, to_wire_members
+from tidegate.server.definition_set import load_set
+from tidegate.server.identifiers import new_id
+from tidegate.server.pages import page_after, page_of
+from tidegate.stores import definitions, versions
+from tidegate.stores.base import NotFoundError
+from tidegate.stores.definitions import Definition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sqlalchemy import Connection
+
+    from tidegate.server.definition_changes import Work
+    from tidegate.server.definition_kinds import DefinitionKind
+    from tidegate.server.definition_set import DefinitionSet
+
+
+@attrs.frozen
+class Handlers:
+    """The handlers of one kind."""
+
+    kind: DefinitionKind
+    show: Callable[[DefinitionKind, Definition, DefinitionSet], Any] = to_answer
+    """An object as a list shows it."""
+
+    def list_(self, call: Call) -> Answer:
+        """All objects of the kind, in the order of the document."""
+        after = page_after(call)
+        place = (int(after[0]), UUID(str(after[1]))) if after else None
+        with call.app.store.read() as connection:
+            found = definitions.page(
+                connection, call.tenant_id, self.kind.name, call.query.limit + 1, place
+            )
+            # Policies name other objects, which are looked up for their ids.
+            known = load_set(connection, call.tenant_id)
+        return page_of(
+            call,
+            found,
+            lambda each: self.show(self.kind, each, known),
+            lambda each: [each.position, str(each.object_id)],
+        )
+
+    def create(self, call: Call) -> Answer:
+        """A new object, after all others of its kind."""
+        body: Any = call.body
+        members = {each.name: getattr(body, each.name) for each in attrs.fields(type(body))}
+        object_id = new_id()
+
+        def prepare(present: DefinitionSet) -> Work[tuple[Definition, DefinitionSet]]:
+            model = present.check_put(self.kind, object_id, to_body(self.kind, members, present))
+
+            def work(connection: Connection) -> tuple[Definition, DefinitionSet]:
+                made = Definition(
+                    tenant_id=call.tenant_id,
+                    kind=self.kind.name,
+                    object_id=object_id,
+                    slug=model.slug,
+                    name=model.name,
+                    body=to_members(model),
+                    position=definitions.next_position(connection, call.tenant_id, self.kind.name),
+                    created_at_ns=call.now,
+                    updated_at_ns=call.now,
+                )
+                definitions.create(connection, made)
+                written(connection, call, "create", None, made)
+                return made, present
+
+            return work
+
+        made, present = _done(change_definitions(call, prepare))
+        return Answer(
+            body=to_answer(self.kind, made, present),
+            revision=made.revision,
+            location=f"{call.path}/{object_id}",
+        )
+
+    def read(self, call: Call) -> Answer:
+        """One object."""
+        with call.app.store.read() as connection:
+            found = definitions.find(connection, call.tenant_id, self.kind.name, self._id(call))
+            known = load_set(connection, call.tenant_id)
+        return Answer(body=to_answer(self.kind, found, known), revision=found.revision)
+
+    def change(self, call: Call) -> Answer:
+        """Change the members that are given; the slug stays, whatever the name becomes."""
+        given = wire.given(call.body)
+
+        def body_of(present: DefinitionSet, before: Definition) -> Mapping[str, Any]:
+            members = to_wire_members(self.kind, before.body, present) | given
+            return to_body(self.kind, {**members, "slug": before.slug}, present)
+
+        return self.save(call, "update", body_of)
+
+    def save(
+        self,
+        call: Call,
+        action: str,
+        body_of: Callable[[DefinitionSet, Definition], Mapping[str, Any]],
+        audited: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """Put another body in place of an object's.
+
+        Args:
+            action: for the audit trail.
+            body_of: the new body, given the set and the object as they are.
+            audited: what the audit trail holds in place of the bodies.
+        """
+        seen: list[tuple[Definition, DefinitionSet]] = []
+
+        def prepare(present: DefinitionSet) -> Work[Definition] | None:
+            before = self._present(call, present)
+            call.require_revision(before.revision)
+            seen[:] = [(before, present)]
+            model = present.check_put(self.kind, before.object_id, body_of(present, before))
+            body = to_members(model)
+            if body == before.body:
+                return None
+
+            def work(connection: Connection) -> Definition:
+                definitions.change(
+                    connection,
+                    call.tenant_id,
+                    self.kind.name,
+                    before.object_id,
+                    call.now,
+                    expected_revision=before.revision,
+                    slug=model.slug,
+                    name=model.name,
+                    body=body,
+                )
+                made = definitions.find(
+                    connection, call.tenant_id, self.kind.name, before.object_id
+                )
+                written(connection, call, action, before, made, audited)
+                return made
+
+            return work
+
+        made = change_definitions(call, prepare)
+        before, present = seen[0]
+        result = made or before
+        return Answer(body=to_answer(self.kind, result, present), revision=result.revision)
+
+    def delete(self, call: Call) -> Answer:
+        """Take an object away that no other refers to."""
+
+        def prepare(present: DefinitionSet) -> Work[None]:
+            before = self._present(call, present)
+            call.require_revision(before.revision)
+            present.check_delete(self.kind, before.object_id)
+
+            def work(connection: Connection) -> None:
+                definitions.delete(
+                    connection,
+                    call.tenant_id,
+                    self.kind.name,
+                    before.object_id,
+                    expected_revision=before.revision,
+                )
+                written(connection, call, "delete", before, None)
+
+            return work
+
+        change_definitions(call, prepare)
+        return Answer()
+
+    def _id(self, call: Call) -> UUID:
+        return call.ids[self.kind.id_member]
+
+    def _present(self, call: Call, present: DefinitionSet) -> Definition:
+        found = present.find(self.kind, self._id(call))
+        if found is None:
+            raise NotFoundError(self.kind.name)
+        return found
+
+
+def written(
+    connection: Connection,
+    call: Call,
+    action: str,
+    before: Definition | None,
+    after: Definition | None,
+    audited: Mapping[str, Any] | None = None,
+) -> None:
+    """What every write of a definition leaves behind: an audit entry, and a policy's version."""
+    of = after or before
+    if of is None:
+        return
+    call.audit(
+        connection,
+        action,
+        of.kind,
+        of.object_id,
+        before=None if audited is not None or before is None else before.body,
+        after=audited if audited is not None else after and after.body,
+    )
+    if after is not None and of.kind == POLICY.name:
+        actor = str(call.operator.operator_id)
+        versions.save(connection, call.tenant_id, of.object_id, after.body, actor, call.now)
+
+
+def _done(result: Any) -> Any:
+    """The result of a change that always writes."""
+    if result is None:
+        raise RuntimeError("the change was not written")
+    return result

@@ -1,0 +1,204 @@
+"""A tenant's definitions as they are stored, and whether a change of them holds together.
+
+A change is checked against the whole set, outside the writing thread; the write then takes
+place only if nobody changed the set in between.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tidegate.errors import DefinitionsError
+from tidegate.language.diagnostics import Source, quote
+from tidegate.policy.document import read_document
+from tidegate.policy.model import API_VERSION
+from tidegate.server.definition_kinds import KINDS, LIST, wire_pointer
+from tidegate.server.problems import ErrorDetail, Problem, Referrer, error_of_finding
+from tidegate.stores import definitions, tenants
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from uuid import UUID
+
+    from sqlalchemy import Connection
+
+    from tidegate.policy.findings import Finding
+    from tidegate.server.definition_kinds import DefinitionKind
+    from tidegate.stores.definitions import Definition
+    from tidegate.stores.tenants import Tenant
+
+_CONFLICTS = frozenset({"duplicate-name", "duplicate-slug", "duplicate-id"})
+_SECTIONS = {kind.section: kind for kind in KINDS.values()}
+
+
+@attrs.frozen(kw_only=True)
+class DefinitionSet:
+    """All definitions of a tenant at one revision, by section in the order of the document."""
+
+    tenant: Tenant
+    revision: int
+    objects: Mapping[str, tuple[Definition, ...]]
+
+    @property
+    def tenant_id(self) -> UUID:
+        return self.tenant.tenant_id
+
+    def find(self, kind: DefinitionKind, object_id: UUID) -> Definition | None:
+        """The object of an id."""
+        found = (each for each in self.objects[kind.section] if each.object_id == object_id)
+        return next(found, None)
+
+    def id_of(self, kind: DefinitionKind, slug: str) -> UUID:
+        """The id of a slug that another object of the set refers to."""
+        return next(each.object_id for each in self.objects[kind.section] if each.slug == slug)
+
+    def document(self, *, entries: bool = True) -> dict[str, Any]:
+        """The set as a definitions document.
+
+        Args:
+            entries: with those of the lists; no expression depends on them.
+        """
+        sections: dict[str, Any] = {
+            section: [dict(each.body) for each in objects]
+            for section, objects in self.objects.items()
+        }
+        if not entries:
+            for each in sections[LIST.section]:
+                each.pop("entries", None)
+        return {
+            "apiVersion": API_VERSION,
+            "tenant": {
+                "tenant_id": str(self.tenant_id),
+                "name": self.tenant.name,
+                "slug": self.tenant.slug,
+            },
+            "revision": self.revision,
+            "settings": dict(self.tenant.settings),
+            **sections,
+        }
+
+    def check_put(self, kind: DefinitionKind, object_id: UUID, body: Mapping[str, Any]) -> Any:
+        """The model of an object, once the set with it in place holds together.
+
+        Args:
+            object_id: of the object that is changed, or of the new one.
+
+        Raises:
+            Problem: ``conflict`` for a name or slug that is taken, else
+                ``invalid-definitions``, with pointers into the object as the wire has it.
+        """
+        document = self.document(entries=False)
+        section = document[kind.section]
+        at = next(
+            (
+                number
+                for number, each in enumerate(self.objects[kind.section])
+                if each.object_id == object_id
+            ),
+            len(section),
+        )
+        section[at : at + 1] = [{**body, kind.id_member: str(object_id)}]
+        try:
+            compilation = read_document(document)
+        except DefinitionsError as error:
+            findings: list[Finding] = list(error.diagnostics)  # type: ignore[arg-type]
+            raise _refusal(document, findings, f"/{kind.section}/{at}") from None
+        return getattr(compilation.compiled.source, kind.section)[at]
+
+    def check_delete(self, kind: DefinitionKind, object_id: UUID) -> None:
+        """Refuse to take away what others refer to.
+
+        The set held together before; whatever does not hold without the object refers to it.
+
+        Raises:
+            Problem: ``in-use``, with the referrers.
+        """
+        objects = {
+            **self.objects,
+            kind.section: tuple(
+                each for each in self.objects[kind.section] if each.object_id != object_id
+            ),
+        }
+        rest = attrs.evolve(self, objects=objects)
+        try:
+            read_document(rest.document(entries=False))
+        except DefinitionsError as error:
+            referrers = rest.referrers(error.diagnostics)  # type: ignore[arg-type]
+            detail = f"{len(referrers)} other objects refer to this {kind.name}"
+            raise Problem("in-use", detail, referrers=referrers) from None
+
+    def referrers(self, findings: Iterable[Finding]) -> list[Referrer]:
+        """The objects that findings are about, each once."""
+        places = dict.fromkeys(tuple(each.pointer.split("/")[1:3]) for each in findings)
+        made = []
+        for place in places:
+            kind = _SECTIONS.get(place[0])
+            if kind is not None and len(place) == 2:
+                found = self.objects[kind.section][int(place[1])]
+                made.append(Referrer(kind=kind.name, id=str(found.object_id), name=found.name))
+        return made
+
+
+def load_set(connection: Connection, tenant_id: UUID) -> DefinitionSet:
+    """The present definitions of a tenant.
+
+    Raises:
+        NotFoundError: there is no such tenant.
+    """
+    tenant = tenants.find(connection, tenant_id)
+    found = definitions.of_tenant(connection, tenant_id)
+    objects = {
+        kind.section: tuple(each for each in found if each.kind == kind.name)
+        for kind in KINDS.values()
+    }
+    return DefinitionSet(tenant=tenant, revision=tenant.definition_revision, objects=objects)
+
+
+def in_text(document: Mapping[str, Any], finding: Finding) -> Finding:
+    """A finding in an expression with line and column of the expression's text."""
+    if finding.span is None or finding.line is not None:
+        return finding
+    text = _value_at(document, finding.pointer)
+    if not isinstance(text, str):
+        return finding
+    position = Source(text).position(finding.span.start)
+    return attrs.evolve(finding, line=position.line, column=position.column)
+
+
+def _value_at(document: Any, pointer: str) -> Any:
+    for part in pointer.split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        document = document[int(name) if isinstance(document, list) else name]
+    return document
+
+
+def _refusal(document: Mapping[str, Any], findings: list[Finding], place: str) -> Problem:
+    """The problem for findings about a set in which the object at ``place`` was changed."""
+    if all(each.code in _CONFLICTS for each in findings):
+        kind = _SECTIONS[place.split("/")[1]].name
+        errors = [_taken(each, kind) for each in findings]
+        return Problem("conflict", errors[0].detail, errors=errors)
+    errors = [_error(document, each, place) for each in findings]
+    return Problem("invalid-definitions", "the object is not valid", errors=errors)
+
+
+def _taken(finding: Finding, kind: str) -> ErrorDetail:
+    # The finding may be about the other of the two; both have the member in common.
+    member = finding.pointer.rpartition("/")[2]
+    detail = f"the tenant has another {kind} of this {member}"
+    return error_of_finding(attrs.evolve(finding, message=detail), f"/{member}")
+
+
+def _error(document: Mapping[str, Any], finding: Finding, place: str) -> ErrorDetail:
+    found = in_text(document, finding)
+    if found.pointer == place or found.pointer.startswith(f"{place}/"):
+        return error_of_finding(found, wire_pointer(found.pointer[len(place) :]))
+    # Another object would no longer hold: the pointer would lead nowhere in the body.
+    section, number = (*found.pointer.split("/"), "", "")[1:3]
+    if section not in _SECTIONS or not number:
+        return error_of_finding(found, "")
+    other = document[section][int(number)]
+    detail = f"{_SECTIONS[section].name} {quote(other['name'])} would not hold: {found.message}"
+    return error_of_finding(attrs.evolve(found, message=detail), "")

@@ -1,0 +1,200 @@
+"""The whole of a tenant's definitions as one document: read, and put in place of what is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+from msgspec import UNSET
+
+from tidegate.operators.permissions import Permission
+from tidegate.policy.document import parse_document, to_members
+from tidegate.policy.model import Settings, Tenant, derived_id
+from tidegate.server import wire
+from tidegate.server.authorise import require
+from tidegate.server.call import Answer, Call
+from tidegate.server.definition_changes import change_definitions
+from tidegate.server.definition_kinds import KINDS
+from tidegate.server.definition_objects import written
+from tidegate.server.definition_set import load_set
+from tidegate.stores import definitions, tenants
+from tidegate.stores.definitions import Definition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sqlalchemy import Connection
+
+    from tidegate.policy.compile import Compilation
+    from tidegate.policy.findings import Finding
+    from tidegate.policy.model import Definitions
+    from tidegate.server.definition_changes import Work
+    from tidegate.server.definition_kinds import DefinitionKind
+    from tidegate.server.definition_set import DefinitionSet
+
+
+def read(call: Call) -> Answer:
+    """The document, with every setting, so that it means the same in another place."""
+    with call.app.store.read() as connection:
+        present = load_set(connection, call.tenant_id)
+    document = present.document()
+    document["settings"] = {**attrs.asdict(Settings(), recurse=False), **document["settings"]}
+    return Answer(body=document, revision=present.revision)
+
+
+def replace(call: Call) -> Answer:
+    """Make the tenant's definitions those of a document; what is the same stays untouched."""
+    query: wire.DocumentQuery = call.query
+    parsed = parse_document(call.raw_body)
+    outcome: list[tuple[int, Compilation, list[wire.Change]]] = []
+
+    def prepare(present: DefinitionSet) -> Work[bool] | None:
+        call.require_revision(present.revision)
+        compilation = parsed.read(
+            Tenant(
+                tenant_id=str(call.tenant_id), name=present.tenant.name, slug=present.tenant.slug
+            )
+        )
+        source = compilation.compiled.source
+        wanted = list(_wanted(call, present, source))
+        changes = list(_changes(present, wanted))
+        settings = to_members(source.settings) if parsed.has("settings") else None
+        if settings is not None and settings != dict(present.tenant.settings):
+            if call.role is not None:
+                require(call.role, Permission.MANAGE_TENANT)
+            changes.insert(0, _settings_change(present, settings))
+        else:
+            settings = None
+        outcome[:] = [(present.revision, compilation, changes)]
+        if query.dry_run or not changes:
+            return None
+        return lambda connection: _write(connection, call, present, wanted, settings)
+
+    is_written = change_definitions(call, prepare) is not None
+    revision, compilation, changes = outcome[0]
+    made = wire.DocumentChanges(
+        revision=revision + is_written,
+        dry_run=query.dry_run,
+        changes=tuple(changes),
+        warnings=tuple(map(_warning, compilation.findings)),
+    )
+    return Answer(body=made, revision=made.revision)
+
+
+def _write(
+    connection: Connection,
+    call: Call,
+    present: DefinitionSet,
+    wanted: Iterable[Definition],
+    settings: dict[str, Any] | None,
+) -> bool:
+    done = definitions.replace_all(connection, call.tenant_id, wanted, call.now)
+    for each in done.deleted:
+        written(connection, call, "delete", each, None)
+    for before, after in done.changed:
+        written(connection, call, "update", before, after)
+    for each in done.created:
+        written(connection, call, "create", None, each)
+    if settings is not None:
+        tenants.change(connection, call.tenant_id, call.now, settings=settings)
+        call.audit(
+            connection,
+            "update",
+            "tenant",
+            call.tenant_id,
+            before={"settings": dict(present.tenant.settings)},
+            after={"settings": settings},
+        )
+    return True
+
+
+def _wanted(call: Call, present: DefinitionSet, source: Definitions) -> Iterator[Definition]:
+    for kind in KINDS.values():
+        known = {each.object_id: each for each in present.objects[kind.section]}
+        by_slug = {each.slug: each for each in known.values()}
+        last = -1
+        for model in getattr(source, kind.section):
+            named = _keep_id(call.tenant_id, kind, model, by_slug.get(model.slug))
+            object_id = UUID(getattr(named, kind.id_member))
+            before = known.get(object_id)
+            # Positions are kept where the order allows, so that the same document changes nothing.
+            last = before.position if before and before.position > last else last + 1
+            yield Definition(
+                tenant_id=call.tenant_id,
+                kind=kind.name,
+                object_id=object_id,
+                slug=named.slug,
+                name=named.name,
+                body=to_members(named),
+                position=last,
+                created_at_ns=call.now,
+                updated_at_ns=call.now,
+            )
+
+
+def _keep_id(
+    tenant_id: UUID, kind: DefinitionKind, model: Any, same_slug: Definition | None
+) -> Any:
+    """The object of a document that writes no id is the one that has its slug already."""
+    derived = derived_id(tenant_id, kind.name, model.slug)
+    if same_slug is None or getattr(model, kind.id_member) != derived:
+        return model
+    return attrs.evolve(model, **{kind.id_member: str(same_slug.object_id)})
+
+
+def _changes(present: DefinitionSet, wanted: Iterable[Definition]) -> Iterator[wire.Change]:
+    known = {
+        (each.kind, each.object_id): each
+        for objects in present.objects.values()
+        for each in objects
+    }
+    for each in wanted:
+        before = known.pop((each.kind, each.object_id), None)
+        if before is None:
+            yield _change("created", each)
+            continue
+        members = [
+            name
+            for name in dict.fromkeys([*before.body, *each.body])
+            if before.body.get(name) != each.body.get(name)
+        ]
+        if before.position != each.position:
+            members.append("position")
+        if members:
+            yield _change("updated", each, members)
+    for each in known.values():
+        yield _change("deleted", each)
+
+
+def _change(what: Any, of: Definition, members: Iterable[str] = ()) -> wire.Change:
+    return wire.Change(
+        change=what, kind=of.kind, id=str(of.object_id), name=of.name, members=tuple(members)
+    )
+
+
+def _settings_change(present: DefinitionSet, settings: dict[str, Any]) -> wire.Change:
+    before = present.tenant.settings
+    members = [
+        f"settings.{name}"
+        for name in dict.fromkeys([*before, *settings])
+        if before.get(name) != settings.get(name)
+    ]
+    return wire.Change(
+        change="updated",
+        kind="tenant",
+        id=str(present.tenant_id),
+        name=present.tenant.name,
+        members=tuple(members),
+    )
+
+
+def _warning(finding: Finding) -> wire.DefinitionWarning:
+    return wire.DefinitionWarning(
+        code=finding.code,
+        detail=finding.message,
+        pointer=finding.pointer,
+        line=UNSET if finding.line is None else finding.line,
+        column=UNSET if finding.column is None else finding.column,
+        hint=UNSET if finding.hint is None else finding.hint,
+    )

@@ -1,0 +1,77 @@
+"""Tokens of the ``local`` provider: email and password in, a token out; and their end."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from tidegate.operators.passwords import PasswordsBusyError, is_password
+from tidegate.server import wire
+from tidegate.server.authorise import CHALLENGE, SECOND
+from tidegate.server.call import Answer, Call
+from tidegate.server.problems import Problem
+from tidegate.stores import operators, revoked_tokens
+from tidegate.stores.base import NotFoundError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+def local_token(call: Call) -> Answer:
+    """A token for whoever knows the password of an operator."""
+    body: wire.Login = call.body
+    name, attempts = body.email.lower(), call.app.login_attempts
+    wait = attempts.seconds_to_wait(name, int(time.monotonic()))
+    if wait:
+        detail = f"too many failed logins, wait {wait} s"
+        raise Problem("rate-limited", detail, headers={"retry-after": str(wait)})
+    operator = _operator(call, name)
+    try:
+        is_known = is_password(body.password, operator.password_hash if operator else None)
+    except PasswordsBusyError as error:
+        raise Problem("overloaded", str(error), headers={"retry-after": "1"}) from None
+    if operator is None or not is_known or operator.disabled:
+        attempts.failed(name, int(time.monotonic()))
+        raise Problem("unauthenticated", "the email or the password is wrong", headers=CHALLENGE)
+    attempts.succeeded(name)
+    # After a revocation of all tokens the next one counts from the end of that second.
+    now = max(call.now, operator.tokens_valid_from_ns) // SECOND
+    lifetime = call.app.token_lifetime_seconds
+    return Answer(
+        body=wire.AccessToken(
+            access_token=call.app.tokens.issue(operator.operator_id, now, lifetime),
+            token_type="Bearer",  # noqa: S106 - the name of a scheme
+            expires_in=lifetime,
+            expires_at=wire.time_text((now + lifetime) * SECOND),
+        )
+    )
+
+
+def _operator(call: Call, name: str) -> operators.Operator | None:
+    try:
+        with call.app.store.read() as connection:
+            return operators.find_by_email(connection, name)
+    except NotFoundError:
+        return None
+
+
+def revoke(call: Call) -> Answer:
+    """End the token that came with the request, or every token of its operator."""
+    query: wire.Revocation = call.query
+    caller = call.operator
+
+    def work(connection: Connection) -> None:
+        if query.all:
+            # Tokens know whole seconds: those of the running one end as well.
+            valid_from = (call.now // SECOND + 1) * SECOND
+            operators.change(
+                connection, caller.operator_id, call.now, tokens_valid_from_ns=valid_from
+            )
+        else:
+            revoked_tokens.revoke(
+                connection, str(caller.token_id), caller.token_expires_at * SECOND, call.now
+            )
+        call.audit(connection, "revoke-all" if query.all else "revoke", "token", caller.token_id)
+
+    call.write(work)
+    return Answer()

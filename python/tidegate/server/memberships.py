@@ -1,0 +1,109 @@
+"""Memberships: which operator has which role in a tenant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from tidegate.operators.permissions import Role, may_change_membership
+from tidegate.server import wire
+from tidegate.server.call import Answer, Call
+from tidegate.server.pages import page_by_id
+from tidegate.server.problems import ErrorDetail, Problem
+from tidegate.stores import memberships, operators
+from tidegate.stores.base import ConflictError, NotFoundError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from tidegate.stores.memberships import Membership
+
+
+def list_(call: Call) -> Answer:
+    """Everybody in the tenant."""
+    found: dict[UUID, operators.Operator] = {}
+
+    def read(connection: Connection, limit: int, after: UUID | None) -> list[Membership]:
+        members = memberships.page(connection, call.tenant_id, limit, after)
+        found.update({each.user_id: operators.find(connection, each.user_id) for each in members})
+        return members
+
+    return page_by_id(
+        call, read, lambda each: _answer(each, found[each.user_id]), lambda each: each.user_id
+    )
+
+
+def put(call: Call) -> Answer:
+    """Give an operator a role, in place of the one they have."""
+    body: wire.MembershipWrite = call.body
+
+    def work(connection: Connection) -> wire.Membership:
+        try:
+            operator = operators.find(connection, body.user_id)
+        except NotFoundError:
+            detail = f"there is no operator `{body.user_id}`"
+            errors = [ErrorDetail(detail=detail, pointer="/user_id", code="missing-reference")]
+            raise Problem("invalid-request", detail, errors=errors) from None
+        before = _find(connection, call.tenant_id, body.user_id)
+        _require_allowed(connection, call, before, Role(body.role))
+        try:
+            made = memberships.put(connection, call.tenant_id, body.user_id, body.role, call.now)
+        except ConflictError as error:
+            raise Problem("last-owner", str(error)) from None
+        call.audit(
+            connection,
+            "update" if before else "create",
+            "membership",
+            body.user_id,
+            before={"role": before.role} if before else None,
+            after={"role": made.role},
+        )
+        return _answer(made, operator)
+
+    return Answer(body=call.write(work))
+
+
+def delete(call: Call) -> Answer:
+    """Take an operator's role away."""
+    user_id = call.ids["user_id"]
+
+    def work(connection: Connection) -> None:
+        before = memberships.find(connection, call.tenant_id, user_id)
+        _require_allowed(connection, call, before, None)
+        try:
+            memberships.delete(connection, call.tenant_id, user_id)
+        except ConflictError as error:
+            raise Problem("last-owner", str(error)) from None
+        call.audit(connection, "delete", "membership", user_id, before={"role": before.role})
+
+    call.write(work)
+    return Answer()
+
+
+def _require_allowed(
+    connection: Connection, call: Call, before: Membership | None, after: Role | None
+) -> None:
+    """Refuse what the caller's role, as it is in this very transaction, may not do."""
+    own = memberships.find(connection, call.tenant_id, call.operator.operator_id)
+    if not may_change_membership(Role(own.role), Role(before.role) if before else None, after):
+        raise Problem("forbidden", f"the role `{own.role}` may not change memberships of Owners")
+
+
+def _find(connection: Connection, tenant_id: UUID, user_id: UUID) -> Membership | None:
+    try:
+        return memberships.find(connection, tenant_id, user_id)
+    except NotFoundError:
+        return None
+
+
+def _answer(membership: Membership, operator: operators.Operator) -> wire.Membership:
+    return wire.Membership(
+        tenant_id=membership.tenant_id,
+        user_id=membership.user_id,
+        role=membership.role,  # type: ignore[arg-type]
+        name=operator.name,
+        email=operator.email,
+        created_at=wire.time_text(membership.created_at_ns),
+        updated_at=wire.time_text(membership.updated_at_ns),
+        revision=membership.revision,
+    )
