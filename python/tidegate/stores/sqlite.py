@@ -7,11 +7,14 @@ two connections is refused.
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from pysqlite3 import dbapi2
 
 from tidegate.stores import migrations
 from tidegate.stores.base import StoreError, StoreStatistics, StoreUnavailableError
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+NEEDED_BYTES = 1024 * 1024
+"""Room on the disk without which writing is not taken up again: that of a full group."""
 INSERT_LOG = """
     INSERT INTO decision_log (first_seq, tenant_id, count, received_at_ns, index_body, body)
     VALUES
@@ -152,14 +157,24 @@ class SqliteStore:
         self._writer = writer
 
     def _reopen(self) -> None:
-        """Take work again, if a new connection can commit."""
+        """Take work again, if there is room and a new connection can commit."""
         with translated():
             seen = self._seen_changes
+            # A probe fits where a decision does not, and each start in vain costs its caller a
+            # rebuilding of all states.
+            if shutil.disk_usage(self.path.parent).free < NEEDED_BYTES:
+                self._checkpoint()
+                raise StoreUnavailableError("the disk is full")
             self._open()
             self._seen_changes = seen
             with self._connection().begin():
                 count(self._connection(), RECOVERIES)
         self._queue.accept()
+
+    def _checkpoint(self) -> None:
+        """Make the room of the log file usable again, as far as readers and the disk allow."""
+        with suppress(dbapi2.Error, StoreUnavailableError):
+            driver_connection(self._connection()).execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _connection(self) -> Connection:
         if self._writer is None:
