@@ -8,7 +8,17 @@ from tidegate.evaluation.rules import Context
 from tidegate.policy.decision import ActionType, Reason
 from tidegate.policy.model import Mode
 
-__all__ = ["Engine", "Envelope", "Prepared", "Redactor", "RuleSet", "Served", "encode", "envelope"]
+__all__ = [
+    "Engine",
+    "Envelope",
+    "Frozen",
+    "Prepared",
+    "Redactor",
+    "RuleSet",
+    "Served",
+    "encode",
+    "envelope",
+]
 
 @final
 class Prepared:
@@ -139,8 +149,42 @@ class Engine:
             SnapshotError: it is of another version or tenant, or malformed.
         """
 
+    def freeze(self) -> Frozen:
+        """A copy of the state, made at once."""
+
+    def with_definitions(self, bundle: bytes) -> Engine:
+        """An engine that takes over this state, and what this engine does from now on.
+
+        Raises:
+            CanonicalFormError: the bundle is malformed.
+            SnapshotError: it is of another tenant.
+        """
+
+    def active_mitigations(
+        self, at: int, limit: int, after: tuple[str, str, str, str] | None
+    ) -> bytes:
+        """Mitigations that have not ended, after the one of a name: a JSON array."""
+
+    def lift(
+        self, definition: str, key: bytes, policy: str, clause: str | None, at: int
+    ) -> bytes | None:
+        """End what a policy, or one of its clauses, has set; the effects, or None."""
+
+    def entity_state(self, definition: str, key: bytes, at: int) -> bytes | None:
+        """How an entity stands, as JSON, or None when nothing is known of it."""
+
+    def find_entity(self, entity_id: str) -> bytes | None:
+        """Definition and key of the entity of an id, as JSON, or None when it is not known."""
+
     def stats(self) -> dict[str, int]:
         """Keys held, their bound, and evictions."""
+
+@final
+class Frozen:
+    """A state at one moment."""
+
+    def snapshot(self) -> bytes:
+        """It as JSON; the interpreter is let go meanwhile."""
 
 @final
 class Served:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import orjson
 
 from tidegate.definitions import load_compiled
 from tidegate.errors import TidegateError
@@ -20,13 +23,16 @@ from tidegate.policy.explain import Explanation, explain
 from tidegate.policy.model import Definitions
 from tidegate.policy.reference_engine import ReferenceEngine
 from tidegate.policy.snapshot import restore
+from tidegate.policy.standing import read_active, read_state
 
 if TYPE_CHECKING:
     from tidegate.definitions import Source
     from tidegate.errors import EventError
     from tidegate.evaluation.rules import Evaluator
     from tidegate.policy.compiled import CompiledDefinitions
+    from tidegate.policy.keys import Part
     from tidegate.policy.served import Served
+    from tidegate.policy.standing import ActiveMitigation, EntityState, MitigationName
 
 _EXPLAIN_ATTEMPTS = 5
 """Another thread may decide on the same actor between the two looks at the state."""
@@ -140,6 +146,77 @@ class Engine:
         """
         self._backend.apply_effects(effects)
 
+    def with_definitions(self, definitions: Definitions | Source) -> Engine:
+        """An engine by changed definitions of the tenant that goes on with this one's state.
+
+        The state is taken over as far as the definitions have a place for it, as from a
+        snapshot.  This engine may go on deciding meanwhile, on other threads too: until it is
+        let go, the new one takes over what it decides (and applies, and lifts).  So the call
+        can be made beside the traffic, and the engines be swapped when it has returned.
+
+        Raises:
+            DefinitionsError: the definitions are refused.
+            SnapshotError: they are of another tenant.
+        """
+        successor = copy.copy(self)
+        successor._compiled = _compiled(definitions)
+        successor._backend = self._backend.with_definitions(
+            bundle(successor._compiled) if self.evaluator == "native" else successor._compiled
+        )
+        return successor
+
+    def active_mitigations(
+        self, at: int, limit: int = 100, after: ActiveMitigation | None = None
+    ) -> list[ActiveMitigation]:
+        """Mitigations that have not ended, in an order that does not change.
+
+        Args:
+            at: when, in nanoseconds since 1970.
+            limit: at most so many.
+            after: go on after this one, the last of those before.
+        """
+        name = None if after is None else after.name
+        return read_active(self._backend.active_mitigations(self._at(at), limit, name))
+
+    def lift(
+        self, definition: str, key: Sequence[Part], policy: str, clause: str | None, at: int
+    ) -> bytes | None:
+        """End the mitigations that a policy has set for an entity and that have not ended.
+
+        Args:
+            definition: slug of the entity's definition.
+            key: the parts of its key.
+            policy: slug of the policy.
+            clause: the name of one of its clauses; None for all of them.
+            at: when, in nanoseconds since 1970.
+
+        Returns:
+            Effects that repeat it (:meth:`apply_effects`); None when there is nothing to end.
+        """
+        return self._backend.lift(definition, orjson.dumps(list(key)), policy, clause, self._at(at))
+
+    def entity_state(self, definition: str, key: Sequence[Part], at: int) -> EntityState | None:
+        """How an entity stands at a time, None when nothing is known of it.
+
+        Args:
+            definition: slug of the entity's definition.
+            key: the parts of its key.
+            at: in nanoseconds since 1970; windows are judged and mitigations active then.
+        """
+        state = self._backend.entity_state(definition, orjson.dumps(list(key)), self._at(at))
+        return None if state is None else read_state(state)
+
+    def find_entity(self, entity_id: str) -> tuple[str, tuple[Part, ...]] | None:
+        """Definition and key of the entity of an id, None when it is not known.
+
+        Looks through the whole state.
+        """
+        found = self._backend.find_entity(entity_id)
+        if found is None:
+            return None
+        definition, key = orjson.loads(found)
+        return definition, tuple(key)
+
     def explain(self, event: Event, received_at: int | None = None) -> Explanation:
         """Why an event would now be decided as it would; nothing is remembered.
 
@@ -163,12 +240,26 @@ class Engine:
         """The whole state as JSON (docs/decision.md); both evaluators read both's."""
         return self._backend.snapshot()
 
+    def freeze(self) -> Frozen:
+        """A copy of the state as it is now, made at once.
+
+        ``snapshot()`` of it gives the JSON, on any thread, while the engine decides on.
+        """
+        return self._backend.freeze()
+
     def stats(self) -> dict[str, int]:
         """Numbers about the state: keys held, their bound, evictions."""
         return dict(self._backend.stats())
 
     def _at(self, received_at: int | None) -> int:
         return min(max(self._clock() if received_at is None else received_at, 0), LATEST)
+
+
+class Frozen(Protocol):
+    """The state of an engine at one moment."""
+
+    def snapshot(self) -> bytes:
+        """It as JSON, as ``Engine.snapshot`` gives it."""
 
 
 class _Backend(Protocol):
@@ -183,6 +274,14 @@ class _Backend(Protocol):
     def entity_states(self, event: Event, received_at: int, /) -> bytes: ...
     def snapshot(self) -> bytes: ...
     def restore(self, snapshot: bytes, /) -> None: ...
+    def freeze(self) -> Frozen: ...
+    def with_definitions(self, definitions: Any, /) -> _Backend: ...
+    def active_mitigations(self, at: int, limit: int, after: MitigationName | None, /) -> bytes: ...
+    def lift(
+        self, definition: str, key: bytes, policy: str, clause: str | None, at: int, /
+    ) -> bytes | None: ...
+    def entity_state(self, definition: str, key: bytes, at: int, /) -> bytes | None: ...
+    def find_entity(self, entity_id: str, /) -> bytes | None: ...
     def stats(self) -> dict[str, int]: ...
 
 
@@ -199,7 +298,7 @@ def _backend(
     addresses: AddressDatabases | None,
 ) -> _Backend:
     if evaluator == "reference":
-        return ReferenceEngine(compiled, addresses, threading.Lock())
+        return ReferenceEngine(compiled, addresses, threading.Lock)
     if evaluator == "native":
         from tidegate.evaluation.native import NativeEngine
 

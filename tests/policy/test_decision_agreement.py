@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import orjson
@@ -133,6 +133,54 @@ def test_both_apply_effects_to_changed_definitions_alike(seed: int) -> None:
     reference.apply_effects(old.effects)
     native.apply_effects(old.effects)
     assert orjson.loads(native.snapshot()) == orjson.loads(reference.snapshot())
+
+
+@pytest.mark.parametrize("seed", range(0, SCENARIOS, 5))
+def test_both_change_definitions_under_way_alike(seed: int) -> None:
+    """As a snapshot would, and with what the old engine decides before it is let go."""
+    choices = RandomChoices(random.Random(seed))
+    old = compile_all(definitions(choices)).compiled
+    new = compile_all(definitions(choices)).compiled
+    reference, native = ReferenceEngine(old), NativeEngine(bundle(old))
+    events = list(arrivals(choices, EVENTS))
+    for arrival in events[:40]:
+        for engine in (reference, native):
+            engine.decide_json(arrival.body, arrival.received_at)
+    heirs = reference.with_definitions(new), native.with_definitions(bundle(new))
+    restored = NativeEngine(bundle(new))
+    restored.restore(native.snapshot())
+    assert heirs[1].snapshot() == restored.snapshot()
+    for arrival in events[40:]:
+        for engine in (reference, native):
+            engine.decide_json(arrival.body, arrival.received_at)
+    ours, theirs = (orjson.loads(heir.snapshot()) for heir in heirs)
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("seed", range(0, SCENARIOS, 5))
+def test_both_tell_and_lift_alike(seed: int) -> None:
+    """Pages of active mitigations, states of entities and their ids, lifts and their effects."""
+    choices = RandomChoices(random.Random(seed))
+    compiled = compile_all(definitions(choices)).compiled
+    both = ReferenceEngine(compiled), NativeEngine(bundle(compiled))
+
+    def asked(question: str, *about: Any) -> Any:
+        answers = [getattr(engine, question)(*about) for engine in both]
+        ours, theirs = (answer and orjson.loads(answer) for answer in answers)
+        assert ours == theirs
+        return ours
+
+    for arrival in arrivals(choices, EVENTS):
+        at = arrival.received_at
+        asked("decide_record", arrival.body, at)
+        asked("snapshot")
+        for each in asked("active_mitigations", at, 3, None)[-1:]:
+            key = orjson.dumps(each["key"])
+            slug, policy, clause = each["definition"], each["policy"], each["clause"]
+            asked("active_mitigations", at, 3, (slug, key.decode(), policy, clause))
+            asked("entity_state", slug, key, at)
+            asked("find_entity", each["entity_id"])
+            asked("lift", slug, key, policy, None if at % 2 else clause, at)
 
 
 @pytest.mark.parametrize("seed", range(0, SCENARIOS, 10))

@@ -10,7 +10,7 @@ import orjson
 from tidegate.errors import EffectsError
 from tidegate.policy.keys import EntityKey
 from tidegate.policy.places import bound_clause, has_place, read_text, read_time
-from tidegate.policy.state import Change, Count, Mitigate
+from tidegate.policy.state import Change, Count, Lift, Mitigate
 from tidegate.values import INT_MIN, UINT_MAX
 
 if TYPE_CHECKING:
@@ -18,28 +18,30 @@ if TYPE_CHECKING:
 
     from tidegate.policy.compiled import CompiledDefinitions
     from tidegate.policy.keys import Part
-
-_EVENT = "event"
-
-
-def save(changes: Iterable[Change]) -> bytes:
-    """The changes of one decision as JSON."""
-    return orjson.dumps(
-        [
-            [
-                _EVENT,
-                change.key.definition,
-                orjson.Fragment(change.key.text),
-                str(change.time),
-                [[*count.clause, count.value] for count in change.counts],
-                [[*each.clause, str(each.expires_at)] for each in change.mitigations],
-            ]
-            for change in changes
-        ]
-    )
+    from tidegate.policy.state import ClauseKey
 
 
-def read(compiled: CompiledDefinitions, effects: bytes, position: int = 0) -> tuple[Change, ...]:
+def save(changes: Iterable[Change | Lift]) -> bytes:
+    """The changes of one decision, or by an operator, as JSON."""
+    return orjson.dumps([_entry(change) for change in changes])
+
+
+def _entry(change: Change | Lift) -> list[Any]:
+    about = [change.key.definition, orjson.Fragment(change.key.text), str(change.time)]
+    if isinstance(change, Lift):
+        return ["lift", *about, [list(clause) for clause in change.clauses]]
+    counts = [[*count.clause, count.value] for count in change.counts]
+    return [
+        "event",
+        *about,
+        counts,
+        [[*each.clause, str(each.expires_at)] for each in change.mitigations],
+    ]
+
+
+def read(
+    compiled: CompiledDefinitions, effects: bytes, position: int = 0
+) -> tuple[Change | Lift, ...]:
     """The changes again, as far as these definitions still have a place for them.
 
     Args:
@@ -65,21 +67,27 @@ def _change(
     definition: object,
     parts: object,
     time: object,
-    counts: object,
-    mitigations: object,
-) -> Change:
-    if kind != _EVENT:
-        raise ValueError("an effect is of an unknown kind")
+    *does: object,
+) -> Change | Lift:
     slug = read_text(definition)
-    key = EntityKey.of(slug, tuple(_part(part) for part in _list(parts)))
-    counted = [_count(compiled, slug, *entry) for entry in _list(counts)]
-    mitigated = [_mitigate(compiled, slug, *entry) for entry in _list(mitigations)]
-    return Change(
-        key,
-        read_time(time),
-        tuple(each for each in counted if each is not None),
-        tuple(each for each in mitigated if each is not None),
-    )
+    key, moment = EntityKey.of(slug, tuple(map(_part, _list(parts)))), read_time(time)
+    match kind, does:
+        case "event", (counts, mitigations):
+            counted = [_count(compiled, slug, *entry) for entry in _list(counts)]
+            mitigated = [_mitigate(compiled, slug, *entry) for entry in _list(mitigations)]
+            return Change(
+                key,
+                moment,
+                tuple(each for each in counted if each is not None),
+                tuple(each for each in mitigated if each is not None),
+            )
+        case "lift", (clauses,):
+            return Lift(key, moment, tuple(_clause(*entry) for entry in _list(clauses)))
+    raise ValueError("an effect is of an unknown kind or length")
+
+
+def _clause(policy: object, name: object) -> ClauseKey:
+    return read_text(policy), read_text(name)
 
 
 def _count(

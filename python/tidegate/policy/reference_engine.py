@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
+import attrs
 import orjson
 
-from tidegate.errors import EventError
-from tidegate.policy import effects
+from tidegate.errors import EventError, SnapshotError
+from tidegate.policy import effects, standing
 from tidegate.policy.decide import decide
+from tidegate.policy.keys import EntityKey
 from tidegate.policy.served import ServedDecision
 from tidegate.policy.snapshot import restore, save, save_keys
-from tidegate.policy.state import State
+from tidegate.policy.state import Lift, State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
 
     from tidegate.evaluation.encoder import AddressLookup
     from tidegate.policy.compiled import CompiledDefinitions
     from tidegate.policy.decide import Decided
+    from tidegate.policy.state import Block, Evictions
 
 
 class ReferenceEngine:
@@ -29,19 +33,21 @@ class ReferenceEngine:
     Args:
         compiled: the definitions.
         addresses: the address databases, if there are any.
-        turn: a lock, when threads share the engine.
+        make_turn: makes a lock, when threads share the engine.
     """
 
     def __init__(
         self,
         compiled: CompiledDefinitions,
         addresses: AddressLookup | None = None,
-        turn: AbstractContextManager[object] | None = None,
+        make_turn: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self._compiled = compiled
         self._addresses = addresses
         self._state = State(compiled.max_keys)
-        self._turn = turn or nullcontext()
+        self._make_turn = make_turn
+        self._turn = make_turn()
+        self._heirs: WeakSet[ReferenceEngine] = WeakSet()
 
     def decide_record(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
         """Decide, remember, and give the full record."""
@@ -60,6 +66,7 @@ class ReferenceEngine:
         with self._turn:
             for position, entry in enumerate(entries):
                 self._state.apply(effects.read(self._compiled, entry, position))
+                self._hand_on(entry)
 
     def decide_batch(self, bodies: list[bytes], received_at: int) -> list[bytes | EventError]:
         """As :meth:`decide_json` for each; a refused event has its error in its place."""
@@ -93,6 +100,63 @@ class ReferenceEngine:
         """Take over a state; a refused one changes nothing."""
         self._state = restore(self._compiled, snapshot)
 
+    def freeze(self) -> FrozenState:
+        """A copy of the state as it is now."""
+        with self._turn:
+            return FrozenState(self._compiled, self._state.evictions, tuple(self._state.items()))
+
+    def with_definitions(self, compiled: CompiledDefinitions) -> ReferenceEngine:
+        """An engine that takes over this state, and what this engine decides from now on."""
+        with self._turn:
+            if compiled.tenant != self._compiled.tenant:
+                raise SnapshotError("the definitions are of another tenant")
+            heir = ReferenceEngine(compiled, self._addresses, self._make_turn)
+            heir.restore(save(self._compiled, self._state))
+            self._heirs.add(heir)
+        return heir
+
+    def active_mitigations(
+        self, at: int, limit: int, after: standing.MitigationName | None
+    ) -> bytes:
+        """Mitigations that have not ended, in the order of their names, after one."""
+        return standing.active(self._compiled, self._state.items(), at, limit, after)
+
+    def lift(
+        self, definition: str, key: bytes, policy: str, clause: str | None, at: int
+    ) -> bytes | None:
+        """End what a policy, or one of its clauses, has set; the effects, or None."""
+        with self._turn:
+            entity = _entity_key(definition, key)
+            block = self._state.get(entity)
+            lifted = tuple(
+                (of, name)
+                for of, name in self._compiled.clauses
+                if block is not None
+                and at < block.mitigations.get((of, name), 0)
+                and of == policy
+                and clause in (None, name)
+            )
+            if not lifted:
+                return None
+            lift = Lift(entity, at, lifted)
+            self._state.apply((lift,))
+            written = effects.save((lift,))
+            self._hand_on(written)
+            return written
+
+    def entity_state(self, definition: str, key: bytes, at: int) -> bytes | None:
+        """How an entity stands, or None when nothing is known of it."""
+        entity = _entity_key(definition, key)
+        block = self._state.get(entity)
+        return None if block is None else standing.state(self._compiled, entity, block, at)
+
+    def find_entity(self, entity_id: str) -> bytes | None:
+        """Definition and key of the entity of an id, or None when it is not known."""
+        known = (key for key, _ in self._state.items())
+        found = (key for key in known if standing.identity(self._compiled, key) == entity_id)
+        key = next(found, None)
+        return None if key is None else orjson.dumps([key.definition, orjson.Fragment(key.text)])
+
     def stats(self) -> dict[str, int]:
         """Keys held, their bound, and evictions."""
         evictions = self._state.evictions
@@ -110,4 +174,27 @@ class ReferenceEngine:
         with self._turn:
             decided = self._look(event, received_at)
             self._state.apply(decided.changes)
+            if self._heirs:
+                self._hand_on(effects.save(decided.changes))
         return decided
+
+    def _hand_on(self, entry: bytes) -> None:
+        for heir in self._heirs:
+            heir.apply_effects([entry])
+
+
+def _entity_key(definition: str, key: bytes) -> EntityKey:
+    return EntityKey.of(definition, tuple(orjson.loads(key)))
+
+
+@attrs.frozen
+class FrozenState:
+    """The state as it was at one moment; blocks are replaced, never changed."""
+
+    _compiled: CompiledDefinitions
+    _evictions: Evictions
+    _keys: tuple[tuple[EntityKey, Block], ...]
+
+    def snapshot(self) -> bytes:
+        """It as JSON."""
+        return save_keys(self._compiled, self._evictions, self._keys)

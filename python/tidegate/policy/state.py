@@ -10,7 +10,7 @@ import attrs
 from tidegate.policy.windows import added
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tidegate.policy.compiled import CompiledWindow
     from tidegate.policy.keys import EntityKey
@@ -64,6 +64,15 @@ class Change:
 
 
 @attrs.frozen
+class Lift:
+    """Mitigations of an entity by some clauses are ended."""
+
+    key: EntityKey
+    time: int
+    clauses: tuple[ClauseKey, ...]
+
+
+@attrs.frozen
 class Evictions:
     """How many keys had to make room, and how many of them lost a mitigation before its end."""
 
@@ -92,14 +101,27 @@ class State:
         """Keys and blocks in order of last touch, oldest first."""
         return iter(self._blocks.items())
 
-    def apply(self, changes: tuple[Change, ...]) -> None:
+    def apply(self, changes: Iterable[Change | Lift]) -> None:
         """Make of the state before an event the state after it."""
         for change in changes:
+            if isinstance(change, Lift):
+                self._lift(change)
+                continue
             block = self._blocks.get(change.key)
             if block is None:
                 self._make_room(change.time)
                 block = Block(0, change.time, change.time)
             self.put(change.key, _updated(block, change))
+
+    def _lift(self, lift: Lift) -> None:
+        block = self._blocks.get(lift.key)
+        if block is not None:
+            kept = {
+                clause: expires_at
+                for clause, expires_at in block.mitigations.items()
+                if clause not in lift.clauses and expires_at > lift.time
+            }
+            self.put(lift.key, attrs.evolve(block, mitigations=kept))
 
     def put(self, key: EntityKey, block: Block) -> None:
         """Set a key's block and make it the last touched."""

@@ -11,13 +11,13 @@ use crate::slab::{Queue, Slab};
 /// Values searched one by one: up to here a scan is no slower than a table.
 const SCANNED: usize = 8;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Seen {
     value: Box<str>,
     time: i64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct DistinctTimes {
     seen: Slab<Seen>,
     order: Queue,

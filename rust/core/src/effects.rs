@@ -6,7 +6,7 @@ use std::fmt::Write;
 use bumpalo::Bump;
 
 use crate::decide::Decision;
-use crate::definitions::Definitions;
+use crate::definitions::{Clause, Definitions};
 use crate::error::EventError;
 use crate::json::{Fault, Kind, Reader, Result, integer_value};
 use crate::key::{KeyWriter, Part, split, write_string};
@@ -17,6 +17,7 @@ use crate::value::Value;
 use crate::wire::list;
 
 const EVENT: &str = "event";
+const LIFT: &str = "lift";
 
 /// Effects that are refused: one of several, which stands at a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +54,29 @@ pub fn write(definitions: &Definitions, decision: &Decision<'_>) -> String {
     out
 }
 
+/// The effects of ending an entity's mitigations by some clauses.
+pub(crate) fn write_lift(
+    definitions: &Definitions,
+    key: &str,
+    time: i64,
+    clauses: &[u32],
+) -> String {
+    let (definition, parts) = split(key);
+    let mut out = format!("[[\"{LIFT}\",");
+    write_string(
+        &mut out,
+        definitions.entity(definition).map_or("", |definition| &definition.slug),
+    );
+    _ = write!(out, ",{parts},\"{time}\",");
+    list(&mut out, clauses.iter(), |out, &clause| {
+        out.push('[');
+        write_clause(out, definitions, clause);
+        out.push(']');
+    });
+    out.push_str("]]");
+    out
+}
+
 fn write_change(out: &mut String, definitions: &Definitions, change: Change<'_>) {
     out.push('[');
     match change {
@@ -73,18 +97,41 @@ fn write_change(out: &mut String, definitions: &Definitions, change: Change<'_>)
     }
 }
 
-/// What one entry of effects changes, as far as the definitions have a place for it.
+/// What one entry of effects does, as far as the definitions have a place for it.
 #[derive(Debug)]
 pub(crate) struct Effect<'a> {
     key: String,
     time: i64,
-    changes: Vec<Change<'a>>,
+    does: Does<'a>,
+}
+
+#[derive(Debug)]
+enum Does<'a> {
+    /// An event was counted.
+    Count(Vec<Change<'a>>),
+    /// The mitigations of some clauses were ended.
+    Lift(Vec<u32>),
 }
 
 impl Effect<'_> {
     pub(crate) fn apply(&self, state: &mut State) {
-        state.update(&self.key, None, self.time, self.changes.iter().copied());
+        match &self.does {
+            Does::Count(changes) => {
+                state.update(&self.key, None, self.time, changes.iter().copied());
+            }
+            Does::Lift(clauses) => state.lift(&self.key, self.time, clauses),
+        }
     }
+}
+
+/// The key of an entity from the JSON array of its parts, when there is such a
+/// definition with so many parts.
+pub(crate) fn read_key(definitions: &Definitions, slug: &str, parts: &[u8]) -> Option<String> {
+    let arena = Bump::new();
+    let mut reader = Reader::new(parts, &arena, &limits()).ok()?;
+    let key = key(&mut reader, definitions.entity_of(slug)).ok()?;
+    reader.finish().ok()?;
+    key
 }
 
 /// Reads effects whole, before any of them is applied.
@@ -96,70 +143,86 @@ pub(crate) fn read<'a>(
     bytes: &'a [u8],
     arena: &'a Bump,
 ) -> Result<Vec<Effect<'a>>> {
-    let limits = Limits {
-        event_depth: 4,
-        event_members: usize::MAX,
-        event_string_bytes: usize::MAX,
-        ..Limits::default()
-    };
-    let mut reader = Reader::new(bytes, arena, &limits)?;
+    let mut reader = Reader::new(bytes, arena, &limits())?;
     let mut effects = Vec::new();
     reader.array(|reader, _| {
-        let mut row =
-            Row { definitions, definition: None, key: None, time: 0, changes: Vec::new() };
-        tuple(reader, 6, |reader, index| row.read(reader, index))?;
-        let Row { key, time, changes, .. } = row;
-        effects.extend(key.map(|key| Effect { key, time, changes }));
+        let mut row = Row::new(definitions);
+        let place = reader.clone();
+        let mut count = 0;
+        reader.array(|reader, index| {
+            count = index.saturating_add(1);
+            row.read(reader, index)
+        })?;
+        if count != row.len {
+            return Err(wrong_length(&place, row.len));
+        }
+        effects.extend(row.effect());
         Ok(())
     })?;
     reader.finish()?;
     Ok(effects)
 }
 
+/// Bounds of the text are those of whoever keeps it.
+fn limits() -> Limits {
+    Limits {
+        event_depth: 4,
+        event_members: usize::MAX,
+        event_string_bytes: usize::MAX,
+        ..Limits::default()
+    }
+}
+
 /// One entry, read part by part.
 struct Row<'a, 'd> {
     definitions: &'d Definitions,
+    len: usize,
     /// Position and number of key parts, when there still is such a definition.
     definition: Option<(u32, usize)>,
     /// Absent when the definitions have no place for the entry.
     key: Option<String>,
     time: i64,
-    changes: Vec<Change<'a>>,
+    does: Does<'a>,
 }
 
-impl<'a> Row<'a, '_> {
+impl<'a, 'd> Row<'a, 'd> {
+    fn new(definitions: &'d Definitions) -> Self {
+        let does = Does::Count(Vec::new());
+        Self { definitions, len: 6, definition: None, key: None, time: 0, does }
+    }
+
+    fn effect(self) -> Option<Effect<'a>> {
+        let Self { key, time, does, .. } = self;
+        key.map(|key| Effect { key, time, does })
+    }
+
     fn read(&mut self, reader: &mut Reader<'a>, index: usize) -> Result<()> {
         match index {
-            0 => {
-                let place = reader.clone();
-                if reader.string()? != EVENT {
-                    return Err(place.shape_fault("an effect of an unknown kind"));
-                }
-            }
+            0 => self.kind(reader)?,
             1 => self.definition = self.definitions.entity_of(reader.string()?),
-            2 => self.key = self.key(reader)?,
+            2 => self.key = key(reader, self.definition)?,
             3 => self.time = time(reader)?,
-            4 => return reader.array(|reader, _| self.count(reader)),
+            _ if index >= self.len => return Err(wrong_length(reader, self.len)),
+            4 => return reader.array(|reader, _| self.count_or_lift(reader)),
             _ => return reader.array(|reader, _| self.mitigate(reader)),
         }
         Ok(())
     }
 
-    fn key(&self, reader: &mut Reader<'a>) -> Result<Option<String>> {
-        let (definition, len) = self.definition.unwrap_or_default();
-        let mut key = KeyWriter::new(definition);
-        let mut count = 0;
-        reader.array(|reader, index| {
-            key.push(&part(reader)?);
-            count = index.saturating_add(1);
-            Ok(())
-        })?;
-        Ok((self.definition.is_some() && count == len).then(|| key.finish()))
+    fn kind(&mut self, reader: &mut Reader<'a>) -> Result<()> {
+        let place = reader.clone();
+        match reader.string()? {
+            EVENT => {}
+            LIFT => (self.len, self.does) = (5, Does::Lift(Vec::new())),
+            _ => return Err(place.shape_fault("an effect of an unknown kind")),
+        }
+        Ok(())
     }
 
-    fn count(&mut self, reader: &mut Reader<'a>) -> Result<()> {
+    fn count_or_lift(&mut self, reader: &mut Reader<'a>) -> Result<()> {
+        let is_count = matches!(self.does, Does::Count(_));
         let (mut policy, mut clause, mut value) = ("", "", None);
-        tuple(reader, 3, |reader, index| {
+        tuple(reader, if is_count { 3 } else { 2 }, |reader, index| {
             match index {
                 0 => policy = reader.string()?,
                 1 => clause = reader.string()?,
@@ -168,20 +231,21 @@ impl<'a> Row<'a, '_> {
             }
             Ok(())
         })?;
-        let Some((definition, _)) = self.definition else { return Ok(()) };
-        let clause = self.definitions.clause_of(definition, policy, clause);
-        let Some((number, window)) =
-            clause.and_then(|clause| Some((clause.number, clause.window.as_ref()?)))
-        else {
-            return Ok(());
-        };
-        let rule = window.rule;
-        match (value, window.distinct) {
-            (None, None) => self.changes.push(Change::Count { clause: number, rule }),
-            (Some(value), Some(_)) => {
-                self.changes.push(Change::CountValue { clause: number, rule, value });
+        let Some(clause) = self.clause(policy, clause) else { return Ok(()) };
+        let number = clause.number;
+        match &mut self.does {
+            Does::Lift(clauses) => clauses.push(number),
+            Does::Count(changes) => {
+                let Some(window) = &clause.window else { return Ok(()) };
+                let rule = window.rule;
+                match (value, window.distinct) {
+                    (None, None) => changes.push(Change::Count { clause: number, rule }),
+                    (Some(value), Some(_)) => {
+                        changes.push(Change::CountValue { clause: number, rule, value });
+                    }
+                    _ => {}
+                }
             }
-            _ => {}
         }
         Ok(())
     }
@@ -196,12 +260,16 @@ impl<'a> Row<'a, '_> {
             }
             Ok(())
         })?;
-        let Some((definition, _)) = self.definition else { return Ok(()) };
-        let clause = self.definitions.clause_of(definition, policy, clause);
-        if let Some(clause) = clause.filter(|clause| clause.mitigation.is_some()) {
-            self.changes.push(Change::Mitigate { clause: clause.number, expires_at });
+        let clause = self.clause(policy, clause).filter(|clause| clause.mitigation.is_some());
+        if let (Some(clause), Does::Count(changes)) = (clause, &mut self.does) {
+            changes.push(Change::Mitigate { clause: clause.number, expires_at });
         }
         Ok(())
+    }
+
+    fn clause(&self, policy: &str, clause: &str) -> Option<&'d Clause> {
+        let (definition, _) = self.definition?;
+        self.definitions.clause_of(definition, policy, clause)
     }
 }
 
@@ -212,13 +280,30 @@ fn tuple<'a>(
     mut read: impl FnMut(&mut Reader<'a>, usize) -> Result<()>,
 ) -> Result<()> {
     let place = reader.clone();
-    let wrong = || place.shape_fault(format!("must be an array of {len} parts"));
     let mut count = 0;
     reader.array(|reader, index| {
         count = index.saturating_add(1);
-        if count > len { Err(wrong()) } else { read(reader, index) }
+        if count > len { Err(wrong_length(reader, len)) } else { read(reader, index) }
     })?;
-    if count == len { Ok(()) } else { Err(wrong()) }
+    if count == len { Ok(()) } else { Err(wrong_length(&place, len)) }
+}
+
+#[cold]
+fn wrong_length(place: &Reader<'_>, len: usize) -> Box<Fault> {
+    place.shape_fault(format!("must be an array of {len} parts"))
+}
+
+/// The key of an entity of a definition, if there is one with so many parts.
+fn key(reader: &mut Reader<'_>, definition: Option<(u32, usize)>) -> Result<Option<String>> {
+    let (number, len) = definition.unwrap_or_default();
+    let mut key = KeyWriter::new(number);
+    let mut count = 0;
+    reader.array(|reader, index| {
+        key.push(&part(reader)?);
+        count = index.saturating_add(1);
+        Ok(())
+    })?;
+    Ok((definition.is_some() && count == len).then(|| key.finish()))
 }
 
 /// A part of a key.

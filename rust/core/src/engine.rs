@@ -1,7 +1,7 @@
 //! A definition set at work: events in, decisions out, state kept. Threads share
 //! one engine.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bumpalo::Bump;
 use foldhash::fast::RandomState;
@@ -9,6 +9,7 @@ use foldhash::fast::RandomState;
 use crate::conditions::{Conditions, KnownOutcomes};
 use crate::decide::{Decision, decide, event_time};
 use crate::definitions::Definitions;
+use crate::effects;
 use crate::encode::{Settings, encode};
 use crate::error::EventError;
 use crate::event::{self, RawEvent};
@@ -18,8 +19,13 @@ use crate::limits::Limits;
 use crate::plan::Concerns;
 use crate::record::Layout;
 use crate::snapshot::{self, SnapshotError};
+<<<<<<< HEAD
 use crate::state::{Evictions, State};
 use crate::survey::Survey;
+=======
+use crate::state::{Evictions, FrozenState, State};
+use crate::succession::{Heirs, Journal};
+>>>>>>> 1a16019 (engine: definitions changed and states copied under way, how entities stand, lifts)
 use crate::user_agent::UserAgents;
 use crate::wire;
 
@@ -93,7 +99,14 @@ pub(crate) struct Decided<'a, 's> {
 #[derive(Default)]
 pub struct ReferenceData {
     pub user_agents: Option<&'static UserAgents>,
-    pub databases: Option<AddressDatabases>,
+    pub databases: Option<Arc<AddressDatabases>>,
+}
+
+impl ReferenceData {
+    /// The same databases, for definitions that may read user agents or not.
+    pub(crate) fn with_user_agents(&self, user_agents: Option<&'static UserAgents>) -> Self {
+        Self { user_agents, databases: self.databases.clone() }
+    }
 }
 
 /// Definitions, what is remembered of the traffic, and scratch memory.
@@ -102,17 +115,46 @@ pub struct Engine {
     reference_data: ReferenceData,
     state: Mutex<State>,
     scratches: Mutex<Vec<Scratch>>,
+    /// From the engine whose state it took over.
+    inherited: Option<Arc<Journal>>,
+    heirs: Heirs,
 }
 
 impl Engine {
     /// An engine with empty state.
     pub fn new(definitions: Definitions, reference_data: ReferenceData) -> Self {
         let state = State::new(definitions.max_keys, RandomState::default());
-        Self { definitions, reference_data, state: Mutex::new(state), scratches: Mutex::default() }
+        Self {
+            definitions,
+            reference_data,
+            state: Mutex::new(state),
+            scratches: Mutex::default(),
+            inherited: None,
+            heirs: Heirs::default(),
+        }
+    }
+
+    /// An engine that goes on with the state of another.
+    pub(crate) fn inheriting(
+        definitions: Definitions,
+        reference_data: ReferenceData,
+        state: State,
+        journal: Arc<Journal>,
+    ) -> Self {
+        let engine = Self::new(definitions, reference_data);
+        Self { state: Mutex::new(state), inherited: Some(journal), ..engine }
     }
 
     pub fn definitions(&self) -> &Definitions {
         &self.definitions
+    }
+
+    pub(crate) fn reference_data(&self) -> &ReferenceData {
+        &self.reference_data
+    }
+
+    pub(crate) fn heirs(&self) -> &Heirs {
+        &self.heirs
     }
 
     /// Decides on an event and counts it. Gives what the caller is sent, as JSON.
@@ -188,6 +230,23 @@ impl Engine {
         Ok(())
     }
 
+    /// Takes the state out and leaves an empty one: for an end in its own time, a large
+    /// state is not let go in an instant.
+    pub fn take_state(&self) -> State {
+        let empty = State::new(self.definitions.max_keys, RandomState::default());
+        std::mem::replace(&mut *self.state(), empty)
+    }
+
+    /// A copy of the state as it is now, without walking through it.
+    pub fn freeze(&self) -> FrozenState {
+        self.state().freeze()
+    }
+
+    /// A copy of the state as JSON.
+    pub fn save(&self, frozen: &FrozenState) -> String {
+        snapshot::save_entities(&self.definitions, frozen.evictions(), frozen.iter())
+    }
+
     pub fn stats(&self) -> Stats {
         let state = self.state();
         Stats { keys: state.len(), max_keys: state.max_keys(), evictions: state.evictions() }
@@ -229,7 +288,7 @@ impl Engine {
         let event = source.read(&definitions.layout, arena, &definitions.limits)?;
         let settings = Settings {
             trusted_proxies: &definitions.trusted_proxies,
-            databases: self.reference_data.databases.as_ref(),
+            databases: self.reference_data.databases.as_deref(),
             user_agents: self.reference_data.user_agents,
             limits: &definitions.limits,
         };
@@ -248,13 +307,18 @@ impl Engine {
     pub(crate) fn apply<'a>(&self, decided: Decided<'a, '_>) -> (Decision<'a>, Option<&'a str>) {
         let Decided { decision, return_url, mut state, .. } = decided;
         decision.apply(&mut state);
+        self.heirs.tell(|| effects::write(&self.definitions, &decision));
         (decision, return_url)
     }
 
     /// The state. A thread that panicked while it held it cannot have left it half
     /// changed in a way that matters more than the service.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(journal) = &self.inherited {
+            journal.drain(&self.definitions, &mut state);
+        }
+        state
     }
 
     fn take_scratch(&self) -> Scratch {

@@ -381,3 +381,48 @@ fn threads_share_an_engine_and_lose_no_event() {
     let snapshot: Json = serde_json::from_str(&engine.snapshot()).unwrap();
     assert_eq!(snapshot["keys"][0][2], 800);
 }
+
+#[test]
+fn effects_repeat_a_decision_and_malformed_ones_do_nothing() {
+    let members = json!({"entity": 0, "mitigation": 0, "window": window("distinct", 2)});
+    let bundle = bundle(&[clause("c", members)]);
+    let (one, other) = (engine(&bundle), engine(&bundle));
+    for (time, path) in ["/a", "/b"].into_iter().enumerate() {
+        let event = json!({"user": "ann", "path": path}).to_string();
+        let time = NOW + i64::try_from(time).unwrap();
+        let served = one.serve(event.as_bytes(), time, "id").unwrap();
+        other.apply_effects([served.effects.as_bytes()]).unwrap();
+    }
+    assert_eq!(other.snapshot(), one.snapshot());
+    let good = r#"["event","user",["bob"],"5",[],[]]"#;
+    let bad = format!("[{good},[\"event\"]]");
+    let error = other.apply_effects([&b"[]"[..], bad.as_bytes()]).unwrap_err();
+    assert_eq!((error.position, other.snapshot()), (1, one.snapshot()));
+}
+
+#[test]
+fn a_successor_takes_over_the_state_and_what_is_still_decided() {
+    let members = json!({"entity": 0, "mitigation": 0, "window": window("count", 3)});
+    let old = engine(&bundle(&[clause("c", members.clone())]));
+    let event = json!({"user": "ann"});
+    assert_eq!(reasons(&old, &event, [0]), ["no-match"]);
+    let changed = bundle(&[clause("before", json!({})), clause("c", members)]);
+    let changed = Definitions::from_json(changed.to_string().as_bytes()).unwrap();
+    let new = old.succeeded_by(changed, None).unwrap();
+    assert_eq!(reasons(&old, &event, [1]), ["no-match"]);
+    assert_eq!(reasons(&new, &event, [2]), ["policy"]);
+    let stats = old.stats();
+    assert_eq!((stats.keys, old.snapshot().contains("\"before\"")), (1, false));
+}
+
+#[test]
+fn a_frozen_state_is_saved_as_it_was() {
+    let members = json!({"entity": 0, "mitigation": 0, "window": window("count", 3)});
+    let engine = engine(&bundle(&[clause("c", members)]));
+    reasons(&engine, &json!({"user": "ann"}), [0, 1]);
+    let (frozen, before) = (engine.freeze(), engine.snapshot());
+    reasons(&engine, &json!({"user": "ann"}), [2]);
+    reasons(&engine, &json!({"user": "bob"}), [2]);
+    assert_eq!(engine.save(&frozen), before);
+    assert_ne!(engine.snapshot(), before);
+}

@@ -13,7 +13,7 @@ pub struct ActiveMitigation {
 }
 
 /// What clauses keep. Most entities have one window and were never mitigated.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 enum Clauses {
     #[default]
     None,
@@ -22,7 +22,7 @@ enum Clauses {
 }
 
 /// Windows and mitigations, each in the order of clauses.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Block {
     windows: Vec<Window>,
     mitigations: Vec<ActiveMitigation>,
@@ -55,7 +55,7 @@ impl Block {
 }
 
 /// One entity key and its state.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Entity {
     key: Box<str>,
     touch: u64,
@@ -172,8 +172,15 @@ impl Entity {
         self.event_count = self.event_count.saturating_add(1);
         self.last_seen = self.last_seen.max(time);
         self.touch = touch;
+        self.forget(&[], time);
+    }
+
+    /// Forgets the mitigations of some clauses, and those that have ended at `time`.
+    pub fn forget(&mut self, clauses: &[u32], time: i64) {
         if let Clauses::Many(block) = &mut self.clauses {
-            block.mitigations.retain(|each| time < each.expires_at);
+            let is_kept =
+                |each: &ActiveMitigation| time < each.expires_at && !clauses.contains(&each.clause);
+            block.mitigations.retain(is_kept);
             self.simplify();
         }
     }

@@ -35,3 +35,23 @@ impl Envelope {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_about_the_event_are_taken_out() {
+        let read = |body: &str| Envelope::read(body.as_bytes(), &Limits::default());
+        let envelope = read(r#"{"idempotency_key":"k","source":"s","request":{"path":null}}"#);
+        let expected = Envelope {
+            idempotency_key: Some("k".into()),
+            tenant_id: None,
+            source: Some("s".into()),
+            is_empty: true,
+        };
+        assert_eq!(envelope, Ok(expected));
+        assert!(!read(r#"{"fields":{"a":""}}"#).unwrap().is_empty);
+        assert_eq!(read(r#"{"tenant_id":1}"#).unwrap_err().pointer, "/tenant_id");
+    }
+}

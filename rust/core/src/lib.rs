@@ -15,12 +15,15 @@
 //! - [`decide`] is the decision, over [`conditions`]; [`wire`] writes it, [`engine`]
 //!   puts all this together;
 //! - for a service: [`serve`] gives the parts of one decision, [`effects`] repeat it,
-//!   [`envelope`] is what is known of an event before it, [`redact`] what may be kept of it.
+//!   [`envelope`] is what is known of an event before it, [`redact`] what may be kept of it; [`standing`] is how
+//!   entities stand, [`succession`] how definitions are changed under way.
 //!
 //! Failures caused by text or data are values of [`error`], never panics.
 
 pub mod address;
 pub mod bundle;
+mod carry;
+pub mod chunks;
 mod comprehension;
 pub mod conditions;
 pub mod constant;
@@ -67,7 +70,9 @@ pub mod slab;
 pub mod snapshot;
 mod specialise;
 mod specials;
+pub mod standing;
 pub mod state;
+pub mod succession;
 pub mod survey;
 pub mod time_text;
 pub mod user_agent;

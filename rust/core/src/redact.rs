@@ -256,3 +256,34 @@ impl<'r, 'a> Writer<'r, 'a> {
         (out != query).then(|| format!("{before}{out}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redacted(body: &str) -> String {
+        let redactor = Redactor::new(&["*pass*".to_owned()], b"key").unwrap();
+        redactor.redact(body.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_secret_is_its_hash_and_the_rest_stays() {
+        // HMAC-SHA-256 of `8:passwordx` under `key`.
+        let hash = "hmac:6bfda456cb57d75a11ec2f605d879057";
+        assert_eq!(
+            redacted(r#" {"fields":{"Password": "x", "n" : 1.50, "t": "\u00e9\n"}} "#),
+            format!(r#"{{"fields":{{"Password":"{hash}","n":1.50,"t":"é\n"}}}}"#)
+        );
+        let link = format!("/?a=1&password={hash}#x");
+        let body = r#"{"request":{"path":"/?a=1&password=x#x"}}"#;
+        assert!(redacted(body).contains(&link));
+    }
+
+    #[test]
+    fn nothing_is_kept_of_what_is_no_event() {
+        let redactor = Redactor::new(&[], b"").unwrap();
+        for body in [&b"[]"[..], b"{", b"{\"a\":1,\"a\":2}", &[b' '; 65_537]] {
+            assert!(redactor.redact(body).is_err());
+        }
+    }
+}

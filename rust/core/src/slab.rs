@@ -2,11 +2,77 @@
 //! collection needs to find, reorder and evict its members in constant time
 //! without a pointer of its own.
 
+use std::marker::PhantomData;
+
+use crate::chunks::Chunks;
+
 /// No slot: the end of a queue and of the list of free slots.
 const NONE: u32 = u32::MAX;
 
-#[derive(Debug)]
-struct Slot<T> {
+/// What slots are kept in.
+pub trait Storage<E>: Default {
+    fn count(&self) -> usize;
+    fn get(&self, index: usize) -> Option<&E>;
+    fn get_mut(&mut self, index: usize) -> Option<&mut E>;
+    fn push(&mut self, element: E);
+    fn iter<'s>(&'s self) -> impl Iterator<Item = &'s E>
+    where
+        E: 's;
+}
+
+impl<E> Storage<E> for Vec<E> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn get(&self, index: usize) -> Option<&E> {
+        <[E]>::get(self, index)
+    }
+
+    fn get_mut(&mut self, index: usize) -> Option<&mut E> {
+        <[E]>::get_mut(self, index)
+    }
+
+    fn push(&mut self, element: E) {
+        self.push(element);
+    }
+
+    fn iter<'s>(&'s self) -> impl Iterator<Item = &'s E>
+    where
+        E: 's,
+    {
+        <[E]>::iter(self)
+    }
+}
+
+impl<E: Clone> Storage<E> for Chunks<E> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn get(&self, index: usize) -> Option<&E> {
+        self.get(index)
+    }
+
+    fn get_mut(&mut self, index: usize) -> Option<&mut E> {
+        self.get_mut(index)
+    }
+
+    fn push(&mut self, element: E) {
+        self.push(element);
+    }
+
+    fn iter<'s>(&'s self) -> impl Iterator<Item = &'s E>
+    where
+        E: 's,
+    {
+        self.iter()
+    }
+}
+
+/// A place for one value.
+#[derive(Clone, Debug)]
+pub struct Slot<T> {
     /// `None` for a free slot.
     value: Option<T>,
     older: u32,
@@ -50,19 +116,30 @@ impl Queue {
 
 /// The slots. A slot in use is in exactly one queue, which the caller names in
 /// each call that links or unlinks it.
-#[derive(Debug)]
-pub struct Slab<T> {
-    slots: Vec<Slot<T>>,
+#[derive(Clone, Debug)]
+pub struct Slab<T, S = Vec<Slot<T>>> {
+    slots: S,
     free: u32,
+    of: PhantomData<T>,
 }
 
-impl<T> Default for Slab<T> {
+/// A slab that can be frozen.
+pub type FreezableSlab<T> = Slab<T, Chunks<Slot<T>>>;
+
+impl<T, S: Default> Default for Slab<T, S> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: NONE }
+        Self { slots: S::default(), free: NONE, of: PhantomData }
     }
 }
 
-impl<T> Slab<T> {
+impl<T: Clone> FreezableSlab<T> {
+    /// A copy of all slots as they are now, without walking through them.
+    pub fn freeze(&mut self) -> Self {
+        Self { slots: self.slots.freeze(), free: self.free, of: PhantomData }
+    }
+}
+
+impl<T, S: Storage<Slot<T>>> Slab<T, S> {
     /// Memory of one slot.
     pub const SLOT_BYTES: usize = size_of::<Slot<T>>();
 
@@ -76,14 +153,14 @@ impl<T> Slab<T> {
 
     /// Slots, free ones included.
     pub fn capacity(&self) -> usize {
-        self.slots.len()
+        self.slots.count()
     }
 
     /// Puts a value at the new end of a queue. `None` when all 2^32 - 1 numbers
     /// are taken.
     pub fn insert(&mut self, queue: &mut Queue, value: T) -> Option<u32> {
         let index = if self.free == NONE {
-            let index = u32::try_from(self.slots.len()).ok().filter(|&index| index != NONE)?;
+            let index = u32::try_from(self.slots.count()).ok().filter(|&index| index != NONE)?;
             self.slots.push(Slot { value: Some(value), older: NONE, newer: NONE });
             index
         } else {
@@ -124,7 +201,10 @@ impl<T> Slab<T> {
     }
 
     /// The members of a queue, oldest first.
-    pub fn iter<'s>(&'s self, queue: &Queue) -> impl Iterator<Item = (u32, &'s T)> {
+    pub fn iter<'s>(&'s self, queue: &Queue) -> impl Iterator<Item = (u32, &'s T)>
+    where
+        T: 's,
+    {
         let first = queue.oldest();
         std::iter::successors(first, |&index| {
             self.slot(index).map(|slot| slot.newer).filter(|&next| next != NONE)
@@ -134,7 +214,7 @@ impl<T> Slab<T> {
 
     /// All members, in the order of their numbers.
     pub fn members(&self) -> impl Iterator<Item = (u32, &T)> {
-        (0..).zip(&self.slots).filter_map(|(index, slot)| Some((index, slot.value.as_ref()?)))
+        (0..).zip(self.slots.iter()).filter_map(|(index, slot)| Some((index, slot.value.as_ref()?)))
     }
 
     fn slot(&self, index: u32) -> Option<&Slot<T>> {
@@ -185,7 +265,7 @@ mod tests {
 
     #[test]
     fn members_keep_the_order_of_their_last_renewal() {
-        let (mut slab, mut queue) = (Slab::default(), Queue::default());
+        let (mut slab, mut queue): (Slab<char>, _) = Default::default();
         let slots: Vec<u32> =
             "abcd".chars().map(|value| slab.insert(&mut queue, value).unwrap()).collect();
         slab.renew(&mut queue, slots[1]);
@@ -196,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_slot_moves_between_queues_and_is_used_again() {
-        let (mut slab, mut left, mut right) = (Slab::default(), Queue::default(), Queue::default());
+        let (mut slab, mut left, mut right): (Slab<char>, _, _) = Default::default();
         let a = slab.insert(&mut left, 'a').unwrap();
         slab.insert(&mut left, 'b').unwrap();
         slab.transfer(&mut left, &mut right, a);
@@ -206,5 +286,20 @@ mod tests {
         assert_eq!(slab.remove(&mut right, a), None);
         assert_eq!(slab.insert(&mut left, 'c'), Some(a));
         assert_eq!((values(&slab, &left), slab.capacity()), ("bc".into(), 2));
+    }
+
+    #[test]
+    fn a_frozen_slab_keeps_values_and_order() {
+        let (mut slab, mut queue): (FreezableSlab<char>, Queue) = Default::default();
+        let slots: Vec<u32> =
+            "abc".chars().map(|value| slab.insert(&mut queue, value).unwrap()).collect();
+        let (frozen, then) = (slab.freeze(), queue);
+        slab.renew(&mut queue, slots[0]);
+        slab.remove(&mut queue, slots[1]);
+        *slab.get_mut(slots[2]).unwrap() = 'd';
+        let text = |slab: &FreezableSlab<char>, queue| -> String {
+            slab.iter(queue).map(|(_, value)| value).collect()
+        };
+        assert_eq!((text(&frozen, &then), text(&slab, &queue)), ("abc".into(), "da".into()));
     }
 }

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use crate::entity::Entity;
-use crate::slab::{Queue, Slab};
+use crate::slab::{FreezableSlab, Queue};
 use crate::window::Rule;
 
 /// What one event changes in the state of one of its entities.
@@ -32,7 +32,7 @@ pub struct Evictions {
 /// The blocks, found by key and ordered by last touch.
 #[derive(Debug)]
 pub struct State {
-    entities: Slab<Entity>,
+    entities: FreezableSlab<Entity>,
     by_key: HashTable<u32>,
     /// Without and with mitigations after the last touch.
     plain: Queue,
@@ -48,7 +48,7 @@ impl State {
     /// An empty state of at most `max_keys` blocks (at least one).
     pub fn new(max_keys: u32, hasher: RandomState) -> Self {
         Self {
-            entities: Slab::default(),
+            entities: FreezableSlab::default(),
             by_key: HashTable::new(),
             plain: Queue::default(),
             mitigated: Queue::default(),
@@ -99,17 +99,18 @@ impl State {
 
     /// All blocks in the order of their last touch, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Entity> {
-        let mut plain = self.entities.iter(&self.plain).map(|(_, entity)| entity).peekable();
-        let mut mitigated =
-            self.entities.iter(&self.mitigated).map(|(_, entity)| entity).peekable();
-        std::iter::from_fn(move || {
-            let touch = |entity: Option<&&Entity>| entity.map_or(u64::MAX, |entity| entity.touch());
-            if touch(plain.peek()) <= touch(mitigated.peek()) {
-                plain.next()
-            } else {
-                mitigated.next()
-            }
-        })
+        by_touch(&self.entities, &self.plain, &self.mitigated)
+    }
+
+    /// A copy of the state as it is now, made at once; the state pays for it bit by
+    /// bit, when it changes while the copy is there.
+    pub fn freeze(&mut self) -> FrozenState {
+        FrozenState {
+            entities: self.entities.freeze(),
+            plain: self.plain,
+            mitigated: self.mitigated,
+            evictions: self.evictions,
+        }
     }
 
     /// Updates the block of a key for one event at `time`, in place of a new one if
@@ -133,9 +134,26 @@ impl State {
             entity.change(change, time, &self.hasher);
         }
         entity.see(time, self.touches);
+        let is_mitigated = entity.is_mitigated();
+        self.touched(index, was_mitigated, is_mitigated);
+    }
+
+    /// Ends the mitigations of an entity by some clauses at `time`.
+    pub fn lift(&mut self, key: &str, time: i64, clauses: &[u32]) {
+        let Some(index) = self.find(key) else { return };
+        let Some(entity) = self.entities.get_mut(index) else { return };
+        let was_mitigated = entity.is_mitigated();
+        entity.forget(clauses, time);
+        entity.set_touch(self.touches);
+        let is_mitigated = entity.is_mitigated();
+        self.touched(index, was_mitigated, is_mitigated);
+    }
+
+    /// Takes a block to the new end of the queue that it belongs to now.
+    fn touched(&mut self, index: u32, was_mitigated: bool, is_mitigated: bool) {
         self.touches = self.touches.saturating_add(1);
         let (plain, mitigated) = (&mut self.plain, &mut self.mitigated);
-        match (was_mitigated, entity.is_mitigated()) {
+        match (was_mitigated, is_mitigated) {
             (false, false) => self.entities.renew(plain, index),
             (true, true) => self.entities.renew(mitigated, index),
             (false, true) => self.entities.transfer(plain, mitigated, index),
@@ -174,7 +192,7 @@ impl State {
 
     /// Bytes of the blocks, their keys and their table.
     pub fn memory_bytes(&self) -> usize {
-        let blocks = self.entities.capacity().saturating_mul(Slab::<Entity>::SLOT_BYTES);
+        let blocks = self.entities.capacity().saturating_mul(FreezableSlab::<Entity>::SLOT_BYTES);
         let heap: usize = self.entities.members().map(|(_, entity)| entity.heap_bytes()).sum();
         let table = self.by_key.capacity().saturating_mul(6);
         blocks.saturating_add(heap).saturating_add(table)
@@ -240,7 +258,53 @@ impl State {
     }
 }
 
-fn hash_of(entities: &Slab<Entity>, index: u32, hasher: &RandomState) -> u64 {
+/// A state as it was at one moment.
+#[derive(Debug, Default)]
+pub struct FrozenState {
+    entities: FreezableSlab<Entity>,
+    plain: Queue,
+    mitigated: Queue,
+    evictions: Evictions,
+}
+
+impl FrozenState {
+    /// All blocks in the order of their last touch, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Entity> {
+        by_touch(&self.entities, &self.plain, &self.mitigated)
+    }
+
+    /// The blocks that have mitigations, in the order of their last touch.
+    pub fn mitigated(&self) -> impl Iterator<Item = &Entity> {
+        self.entities.iter(&self.mitigated).map(|(_, entity)| entity)
+    }
+
+    pub fn evictions(&self) -> Evictions {
+        self.evictions
+    }
+
+    pub fn len(&self) -> usize {
+        self.plain.len().saturating_add(self.mitigated.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+fn by_touch<'s>(
+    entities: &'s FreezableSlab<Entity>,
+    plain: &Queue,
+    mitigated: &Queue,
+) -> impl Iterator<Item = &'s Entity> {
+    let mut plain = entities.iter(plain).map(|(_, entity)| entity).peekable();
+    let mut mitigated = entities.iter(mitigated).map(|(_, entity)| entity).peekable();
+    std::iter::from_fn(move || {
+        let touch = |entity: Option<&&Entity>| entity.map_or(u64::MAX, |entity| entity.touch());
+        if touch(plain.peek()) <= touch(mitigated.peek()) { plain.next() } else { mitigated.next() }
+    })
+}
+
+fn hash_of(entities: &FreezableSlab<Entity>, index: u32, hasher: &RandomState) -> u64 {
     hasher.hash_one(entities.get(index).map_or("", Entity::key))
 }
 

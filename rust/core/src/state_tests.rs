@@ -131,9 +131,9 @@ fn an_entity_with_one_short_window_takes_about_120_bytes() {
             state.update(&key, None, number + time, std::iter::once(change));
         }
     }
-    let slots = 100_000 * Slab::<Entity>::SLOT_BYTES;
+    let slots = 100_000 * FreezableSlab::<Entity>::SLOT_BYTES;
     let table = state.by_key.capacity() * 6;
-    assert_eq!(Slab::<Entity>::SLOT_BYTES, 112);
+    assert_eq!(FreezableSlab::<Entity>::SLOT_BYTES, 112);
     assert!((slots + table) / 100_000 <= 122);
     assert!(state.memory_bytes() >= slots + table + key_bytes);
 }

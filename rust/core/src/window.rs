@@ -37,7 +37,7 @@ const FEW_AGAIN: usize = 4;
 
 /// The window of one entity for one clause. Times never decrease: an event is
 /// counted at the newest time seen when it is late.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Window {
     /// Up to eight times: the oldest, and differences from it.
     Few { clause: u32, len: u8, oldest: i64, later: Differences },
@@ -65,6 +65,22 @@ impl Window {
             | Self::Many { clause, .. }
             | Self::Distinct { clause, .. } => *clause,
         }
+    }
+
+    /// The same window for a clause of another number.
+    pub fn of(mut self, number: u32) -> Self {
+        match &mut self {
+            Self::Few { clause, .. }
+            | Self::Many { clause, .. }
+            | Self::Distinct { clause, .. } => *clause = number,
+        }
+        self
+    }
+
+    /// What the window holds at `time`, without another event.
+    pub fn inside(&self, rule: Rule, time: i64) -> usize {
+        let edge = rule.edge(self.newest().map_or(time, |newest| newest.max(time)));
+        self.times().chain(self.values().map(|(_, time)| time)).filter(|&time| time > edge).count()
     }
 
     /// What the window would hold after counting an event at `time`.

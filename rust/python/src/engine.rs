@@ -1,5 +1,7 @@
 //! The engine class: definitions, state, decisions as JSON.
 
+use std::sync::Arc;
+
 use bumpalo::Bump;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -12,10 +14,14 @@ use tidegate_core::event::RawEvent;
 use tidegate_core::geo::AddressDatabases;
 use tidegate_core::limits::Limits;
 use tidegate_core::record::Layout;
+use tidegate_core::state::FrozenState;
 
 use crate::error::{effects_error, event_error, program_error, snapshot_error};
 use crate::event::{read_event, read_return_url, user_agents};
 use crate::serve::PyServed;
+
+/// A state of fewer keys is let go at once.
+const KEYS_WORTH_A_THREAD: usize = 10_000;
 
 /// Definitions at work. See `_native.pyi`.
 #[pyclass(frozen, name = "Engine", module = "tidegate._native")]
@@ -34,7 +40,7 @@ impl PyEngine {
         let databases = (!databases.is_empty()).then(|| AddressDatabases::new(databases));
         let databases =
             databases.transpose().map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let reference_data = ReferenceData { user_agents, databases };
+        let reference_data = ReferenceData { user_agents, databases: databases.map(Arc::new) };
         Ok(Self { engine: Engine::new(definitions, reference_data) })
     }
 
@@ -118,6 +124,62 @@ impl PyEngine {
         py.detach(|| self.engine.restore(snapshot)).map_err(|error| snapshot_error(py, &error))
     }
 
+    fn with_definitions(&self, py: Python<'_>, bundle: &[u8]) -> PyResult<Self> {
+        let definitions = py.detach(|| Definitions::from_json(bundle));
+        let definitions = definitions.map_err(|error| program_error(py, error))?;
+        let user_agents = user_agents(py, &definitions.layout)?;
+        let engine = py.detach(|| self.engine.succeeded_by(definitions, user_agents));
+        engine.map(|engine| Self { engine }).map_err(|error| snapshot_error(py, &error))
+    }
+
+    fn freeze(slf: &Bound<'_, Self>) -> PyFrozen {
+        let engine = &slf.get().engine;
+        PyFrozen { state: slf.py().detach(|| engine.freeze()), engine: slf.clone().unbind() }
+    }
+
+    fn active_mitigations<'py>(
+        &self,
+        py: Python<'py>,
+        at: Received,
+        limit: usize,
+        after: Option<(String, String, String, String)>,
+    ) -> Bound<'py, PyBytes> {
+        let after = after.as_ref().map(|(definition, key, policy, clause)| {
+            (definition.as_str(), key.as_str(), policy.as_str(), clause.as_str())
+        });
+        let active = py.detach(|| self.engine.active_mitigations(at.0, limit, after));
+        PyBytes::new(py, active.as_bytes())
+    }
+
+    fn lift<'py>(
+        &self,
+        py: Python<'py>,
+        definition: &str,
+        key: &[u8],
+        policy: &str,
+        clause: Option<&str>,
+        at: Received,
+    ) -> Option<Bound<'py, PyBytes>> {
+        let effects = py.detach(|| self.engine.lift(definition, key, policy, clause, at.0));
+        effects.map(|effects| PyBytes::new(py, effects.as_bytes()))
+    }
+
+    fn entity_state<'py>(
+        &self,
+        py: Python<'py>,
+        definition: &str,
+        key: &[u8],
+        at: Received,
+    ) -> Option<Bound<'py, PyBytes>> {
+        let state = py.detach(|| self.engine.entity_state(definition, key, at.0));
+        state.map(|state| PyBytes::new(py, state.as_bytes()))
+    }
+
+    fn find_entity<'py>(&self, py: Python<'py>, entity_id: &str) -> Option<Bound<'py, PyBytes>> {
+        let entity = py.detach(|| self.engine.find_entity(entity_id));
+        entity.map(|entity| PyBytes::new(py, entity.as_bytes()))
+    }
+
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats = py.detach(|| self.engine.stats());
         let numbers = PyDict::new(py);
@@ -126,6 +188,14 @@ impl PyEngine {
         numbers.set_item("evictions_total", stats.evictions.total)?;
         numbers.set_item("evictions_mitigated", stats.evictions.mitigated)?;
         Ok(numbers)
+    }
+}
+
+impl Drop for PyEngine {
+    fn drop(&mut self) {
+        let state = self.engine.take_state();
+        let len = state.len();
+        drop_aside(state, len);
     }
 }
 
@@ -153,6 +223,39 @@ impl PyEngine {
             Err(_) => on_object(&self.engine, &Object(event.clone()), received_at.0)?,
         };
         Ok(PyBytes::new(py, json.as_bytes()))
+    }
+}
+
+/// A copy of a state. See `_native.pyi`.
+#[pyclass(frozen, name = "Frozen", module = "tidegate._native")]
+pub(crate) struct PyFrozen {
+    state: FrozenState,
+    engine: Py<PyEngine>,
+}
+
+#[pymethods]
+impl PyFrozen {
+    fn snapshot<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let engine = &self.engine.get().engine;
+        let snapshot = py.detach(|| engine.save(&self.state));
+        PyBytes::new(py, snapshot.as_bytes())
+    }
+}
+
+impl Drop for PyFrozen {
+    fn drop(&mut self) {
+        let state = std::mem::take(&mut self.state);
+        let len = state.len();
+        drop_aside(state, len);
+    }
+}
+
+/// Lets go of a state of so many keys on a thread of its own when that takes long: the
+/// interpreter is held where its objects end.
+fn drop_aside(state: impl Send + 'static, keys: usize) {
+    if keys > KEYS_WORTH_A_THREAD {
+        // Without a thread it is let go here.
+        _ = std::thread::Builder::new().spawn(move || drop(state));
     }
 }
 

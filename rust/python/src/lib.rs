@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<engine::PyEngine>()?;
+    module.add_class::<engine::PyFrozen>()?;
     module.add_class::<serve::PyServed>()?;
     module.add_class::<envelope::PyEnvelope>()?;
     module.add_class::<redact::PyRedactor>()?;
