@@ -9,8 +9,8 @@ RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml C
 
 .PHONY: run test check agree bench conformance docs clean
 
-run: .venv/built           ## decide the bundled sample traffic and explain one decision
-	$(BIN)/tidegate demo
+run: .venv/built           ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
+	$(BIN)/tidegate serve --demo
 
 test: .venv/built          ## every test, Rust and Python
 	cargo test --workspace --exclude tidegate-python --locked --quiet

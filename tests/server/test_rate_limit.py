@@ -29,7 +29,7 @@ def test_a_refusal_says_when_to_come_back() -> None:
         pass
     verdict = limits.verdict("k", 60, 0, allowed=False)
     assert (verdict.remaining, verdict.retry_after) == (0, 1)
-    assert (b"retry-after", b"1") in verdict.headers()
+    assert verdict.headers()["retry-after"] == "1"
     assert limits.allow("k", 60, verdict.retry_after * 1_000_000_000)
 
 

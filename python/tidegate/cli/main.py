@@ -21,6 +21,8 @@ COMMANDS = {
     "decide": "tidegate.cli.decide:decide",
     "explain": "tidegate.cli.explain:explain",
     "demo": "tidegate.cli.demo:demo",
+    "serve": "tidegate.cli.serve:serve",
+    "config": "tidegate.cli.config:config",
 }
 """Each command's module, imported when the command is called: the engine's commands work without
 the libraries of the server."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -32,11 +33,10 @@ class Recorded:
     answer: bytes
 
 
-@attrs.define
+@attrs.frozen(eq=False)
 class _Running:
     fingerprint: bytes
     done: asyncio.Future[bytes | None]
-    sequence: int | None = None
 
 
 class IdempotencyKeys:
@@ -51,8 +51,14 @@ class IdempotencyKeys:
         self._hash_key = hash_key
         self._look_up = look_up
         self._running: dict[bytes, _Running] = {}
-        self.filter: KeyFilter | None = None
-        """None until it has been filled; then every key is looked up."""
+        self._finished: deque[tuple[int, bytes]] = deque()
+        self._filter: KeyFilter | None = None
+
+    def use(self, known: KeyFilter, now: int) -> None:
+        """Ask this filter first, from now on; until then every key is looked up."""
+        for key in self._running:
+            known.add(key, now)
+        self._filter = known
 
     def identify(self, tenant_id: UUID, endpoint: bytes, key: str) -> bytes:
         """16 bytes that stand for a key of a tenant and an endpoint."""
@@ -66,7 +72,7 @@ class IdempotencyKeys:
     def is_new(self, key: bytes) -> bool:
         """Whether a key was certainly never seen; on the event loop, without waiting."""
         return (
-            key not in self._running and self.filter is not None and not self.filter.may_have(key)
+            key not in self._running and self._filter is not None and not self._filter.may_have(key)
         )
 
     def is_running(self, key: bytes) -> bool:
@@ -85,11 +91,18 @@ class IdempotencyKeys:
         """A decision under this key is under way."""
         done = asyncio.get_running_loop().create_future()
         self._running[key] = _Running(fingerprint, done)
-        if self.filter is not None:
-            self.filter.add(key, now)
+        if self._filter is not None:
+            self._filter.add(key, now)
 
-    def finish(self, key: bytes, answer: bytes | None) -> None:
-        """Its answer is durable; or None: it was not decided, and the key is free again."""
+    def finish(self, key: bytes, answer: bytes | None, seq: int) -> None:
+        """Its decision has ended.
+
+        Args:
+            key: the hash.
+            answer: what was sent and is durable; None: nothing was decided, and the key is
+                free again.
+            seq: number of the last decision that is made; the key's own is not later.
+        """
         running = self._running.get(key)
         if running is None:
             return
@@ -97,8 +110,10 @@ class IdempotencyKeys:
             running.done.set_result(answer)
         if answer is None:
             del self._running[key]
+        else:
+            self._finished.append((seq, key))
 
-    def indexed(self, keys: list[bytes]) -> None:
-        """The database now answers for these."""
-        for key in keys:
-            self._running.pop(key, None)
+    def forget(self, indexed_seq: int) -> None:
+        """Let go of keys that the database now answers for: decisions up to this number."""
+        while self._finished and self._finished[0][0] <= indexed_seq:
+            self._running.pop(self._finished.popleft()[1], None)

@@ -30,15 +30,15 @@ class Verdict:
     retry_after: int
     """Whole seconds until one conforms; 0 when one does."""
 
-    def headers(self) -> list[tuple[bytes, bytes]]:
+    def headers(self) -> dict[str, str]:
         """The ``RateLimit`` headers of the IETF's draft, and ``Retry-After`` on refusal."""
         burst = max(self.limit // BURST_SHARE, 1)
-        fields = [
-            (b"ratelimit-policy", b'"api-key";q=%d;w=60;tidegate-burst=%d' % (self.limit, burst)),
-            (b"ratelimit", b'"api-key";r=%d;t=%d' % (self.remaining, self.retry_after)),
-        ]
+        fields = {
+            "ratelimit-policy": f'"api-key";q={self.limit};w=60;tidegate-burst={burst}',
+            "ratelimit": f'"api-key";r={self.remaining};t={self.retry_after}',
+        }
         if not self.allowed:
-            fields.append((b"retry-after", b"%d" % self.retry_after))
+            fields["retry-after"] = str(self.retry_after)
         return fields
 
 

@@ -1,0 +1,144 @@
+"""The application: the hot calls in front of the control plane."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from uuid_utils import uuid7
+
+from tidegate.server import batch
+from tidegate.server.hot import (
+    BEACON,
+    ENDPOINTS,
+    Answer,
+    HotPath,
+    answer_request,
+    given_request_id,
+    is_json,
+    problem_answer,
+)
+from tidegate.server.limits import MAX_BATCH_BYTES, MAX_BODY_BYTES, RECEIVE_SECONDS, too_large
+from tidegate.server.problems import Problem, problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+
+    from tidegate.server.api_keys import ApiKey
+
+    Scope = MutableMapping[str, Any]
+    Message = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[Message]]
+    Send = Callable[[Message], Awaitable[None]]
+
+
+_PATHS = frozenset({*ENDPOINTS, batch.PATH})
+
+
+class HotApplication:
+    """The hot calls in front of everything else.
+
+    Args:
+        hot: what decides.
+        control_plane: the ASGI application that answers every other path.
+    """
+
+    def __init__(self, hot: HotPath, control_plane: Any) -> None:
+        self._hot = hot
+        self._control_plane = control_plane
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or scope["path"] not in _PATHS:
+            await self._control_plane(scope, receive, send)
+            return
+        if scope["method"] != "POST":
+            problem = Problem("method-not-allowed", "allowed is POST", headers={"allow": "POST"})
+            await respond(send, self._refuse(problem, scope))
+            return
+        if scope["path"] == batch.PATH:
+            await respond(send, await self._batch(scope, receive))
+            return
+        endpoint = ENDPOINTS[scope["path"]]
+        headers = scope["headers"]
+        key: ApiKey | None = None
+        refusal: Problem | None = None
+        body = b""
+        try:
+            key = self._hot.admit(headers)
+            body = await read_body(scope, receive)
+        except Problem as found:
+            refusal = found
+        answer = await answer_request(self._hot, endpoint, headers, key, refusal, body)
+        await respond(send, answer)
+
+    async def _batch(self, scope: Scope, receive: Receive) -> Answer:
+        try:
+            key, content_type = self._hot.credential(scope["headers"])
+            is_ndjson = content_type == batch.NDJSON
+            if not is_ndjson and (content_type is None or not is_json(content_type)):
+                raise Problem(
+                    "unsupported-media-type",
+                    "send `content-type: application/json` or `application/x-ndjson`",
+                )
+            body = await read_body(scope, receive, MAX_BATCH_BYTES)
+            return await batch.decide_batch(self._hot, key, body, is_ndjson)
+        except Exception as error:
+            problem = problem_of(error)
+            self._hot.failed(problem, error, BEACON)
+            return self._refuse(problem, scope)
+
+    @staticmethod
+    def _refuse(problem: Problem, scope: Scope) -> Answer:
+        request_id = given_request_id(scope["headers"]) or str(uuid7())
+        return problem_answer(problem, scope["path"], request_id)
+
+
+async def read_body(scope: Scope, receive: Receive, most: int = MAX_BODY_BYTES) -> bytes:
+    """The whole body.
+
+    Raises:
+        Problem: 413 when it is longer than ``most`` bytes, 408 when it does not arrive in time.
+    """
+    for name, value in scope["headers"]:
+        if name == b"content-length" and (not value.isdigit() or int(value) > most):
+            raise too_large(most)
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if message.get("more_body"):
+        try:
+            async with asyncio.timeout(RECEIVE_SECONDS):
+                parts = [body]
+                size = len(body)
+                while message.get("more_body"):
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Problem("request-timeout", "the body did not arrive")
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > most:
+                        raise too_large(most)
+                body = b"".join(parts)
+        except TimeoutError:
+            raise Problem(
+                "request-timeout", f"the body did not arrive in {RECEIVE_SECONDS:.0f} s"
+            ) from None
+    if len(body) > most:
+        raise too_large(most)
+    return body
+
+
+async def respond(send: Send, answer: Answer) -> None:
+    """Send an answer."""
+    await send(
+        {
+            "type": "http.response.start",
+            "status": answer.status,
+            "headers": [
+                (b"content-type", answer.content_type),
+                (b"content-length", b"%d" % len(answer.body)),
+                *answer.headers,
+            ],
+        }
+    )
+    await send({"type": "http.response.body", "body": answer.body})

@@ -1,0 +1,324 @@
+"""The hot calls: one event in, one durable decision out.
+
+In order: credential, rate limit, body, idempotency, decision, log.  Nothing here reads the
+database but the rare look-up of a repeated idempotency key; the answer waits for the commit
+that holds its decision.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+import orjson
+from uuid_utils import uuid7
+
+from tidegate._native import envelope
+from tidegate.errors import EventError
+from tidegate.server.entries import log_entry
+from tidegate.server.headers import DATA_HEADERS
+from tidegate.server.idempotency import MAX_KEY_LENGTH
+from tidegate.server.logging import log
+from tidegate.server.problems import (
+    CONTENT_TYPE,
+    ErrorDetail,
+    Problem,
+    problem_document,
+    problem_of,
+)
+
+if TYPE_CHECKING:
+    from tidegate._native import Envelope
+    from tidegate.policy.served import Served
+    from tidegate.server.api_keys import ApiKey, KeyRing
+    from tidegate.server.idempotency import IdempotencyKeys, Recorded
+    from tidegate.server.metrics import HotMetrics
+    from tidegate.server.rate_limit import RateLimits
+    from tidegate.server.recorder import Recorder
+    from tidegate.server.runtime import Runtimes, Tenant
+
+Header: TypeAlias = tuple[bytes, bytes]
+
+KEY_HEADER = b"x-service-api-key"
+REQUEST_ID_HEADER = b"x-request-id"
+_NO_OBJECT = "the event must be an object"
+"""What the encoder says of JSON that is none; every other refusal without a pointer is of text
+that is no JSON."""
+_REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
+
+
+@attrs.frozen
+class Endpoint:
+    """One of the hot calls: its path, and how it answers."""
+
+    name: str
+    path: str
+    answer: Callable[[Served, str, str], bytes]
+    """From the decision, its id and the server's address to the body."""
+    needs_content: bool
+
+
+def runtime_answer(served: Served, decision_id: str, base_url: str) -> bytes:
+    """The runtime decision of the interface specification, with ``decision_id`` and ``reason``."""
+    if served.action != "challenge":
+        return served.answer
+    redirect = f"{base_url}/api/v1/challenge/{decision_id}"
+    return orjson.dumps(
+        {
+            "action": {"type": "challenge", "challenge": {"redirect_url": redirect}},
+            "reason": served.reason,
+            "decision_id": decision_id,
+        }
+    )
+
+
+def beacon_answer(served: Served, decision_id: str, _base_url: str) -> bytes:
+    """The beacon event response of the interface specification."""
+    entity = b"null" if served.entity_id is None else b'"%s"' % served.entity_id.encode()
+    active = b"null" if served.mode is None else b'{"decision":"%s"}' % served.mode.encode()
+    return b'{"item_id":"%s","lookup_entity_id":%s,"active_mitigation":%s}' % (
+        decision_id.encode(),
+        entity,
+        active,
+    )
+
+
+BEACON = Endpoint("beacon", "/api/v1/beacon/event", beacon_answer, needs_content=False)
+RUNTIME = Endpoint("runtime", "/api/v1/runtime/mitigation", runtime_answer, needs_content=True)
+ENDPOINTS = {endpoint.path: endpoint for endpoint in (BEACON, RUNTIME)}
+
+
+@attrs.frozen
+class Answer:
+    """What is sent: a status, headers beside the usual ones, and a JSON body."""
+
+    body: bytes
+    status: int = 200
+    headers: tuple[Header, ...] = ()
+    content_type: bytes = b"application/json"
+
+
+@attrs.frozen
+class HotPath:
+    """Everything a hot call needs, put together once.
+
+    Its methods run on the event loop's thread only.
+    """
+
+    keys: KeyRing
+    limits: RateLimits
+    runtimes: Runtimes
+    idempotency: IdempotencyKeys
+    recorder: Recorder
+    metrics: HotMetrics
+    base_url: Callable[[], str]
+    clock: Callable[[], int] = time.time_ns
+    monotonic: Callable[[], int] = time.monotonic_ns
+
+    def admit(self, headers: list[Header]) -> ApiKey:
+        """The key of a request, once its limit has room: before anything of the body is read.
+
+        Raises:
+            Problem: 400, 401, 415 or 429.
+        """
+        key, content_type = self.credential(headers)
+        self.count(key)
+        if content_type is None or not is_json(content_type):
+            raise Problem("unsupported-media-type", "send `content-type: application/json`")
+        return key
+
+    def credential(self, headers: list[Header]) -> tuple[ApiKey, bytes | None]:
+        """The key of a request, and its content type.
+
+        Raises:
+            Problem: 400, 401 or 415.
+        """
+        text = content_type = None
+        for name, value in headers:
+            if name == KEY_HEADER:
+                if text is not None:
+                    raise Problem("malformed-request", "`x-service-api-key` is there twice")
+                text = value
+            elif name == b"content-type":
+                content_type = value
+            elif name == b"content-encoding" and value.lower() != b"identity":
+                raise Problem("unsupported-media-type", "send the body without content-encoding")
+        key = None if text is None else self.keys.find(text, self.clock())
+        if key is None:
+            raise Problem("unauthenticated", "send a valid API key in `x-service-api-key`")
+        return key, content_type
+
+    def count(self, key: ApiKey) -> None:
+        """Count one event against the limit of its key.
+
+        Raises:
+            Problem: ``rate-limited``.
+        """
+        now = self.monotonic()
+        if not self.limits.allow(key.api_key_id, key.rate_limit_per_minute, now):
+            verdict = self.limits.verdict(key.api_key_id, key.rate_limit_per_minute, now, False)
+            detail = f"the key has {verdict.limit} a minute; come back in {verdict.retry_after} s"
+            raise Problem("rate-limited", detail, headers=verdict.headers())
+
+    def failed(self, problem: Problem, error: BaseException, endpoint: Endpoint) -> None:
+        """Count a refusal, and log one that nobody foresaw."""
+        self.metrics.refused(problem.code)
+        if problem.code == "internal-error":
+            log.error("hot call failed", endpoint=endpoint.name, exc_info=error)
+
+    async def decide(self, endpoint: Endpoint, key: ApiKey, body: bytes) -> Answer:
+        """One event to its answer.
+
+        Raises:
+            Problem: with the status and code the caller is to see.
+        """
+        started = time.perf_counter_ns()
+        tenant = self.runtimes.find(key.tenant_id)
+        if tenant is None:
+            raise Problem("tenant-not-ready", "the definitions of the tenant cannot be used now")
+        found = self._envelope(endpoint, tenant, body)
+        source = found.source
+        if found.idempotency_key is None:
+            return Answer(await self._serve(endpoint, key, tenant, source, body, started, None))
+        identity = self.idempotency.identify(
+            tenant.tenant_id, endpoint.name.encode(), found.idempotency_key
+        )
+        fingerprint = self.idempotency.fingerprint(body)
+        while not self.idempotency.is_new(identity):
+            known = await self.idempotency.find(identity)
+            if known is not None:
+                return replayed(known, fingerprint)
+            if not self.idempotency.is_running(identity):
+                break
+        self.idempotency.begin(identity, fingerprint, self.clock())
+        answer = None
+        try:
+            idempotency = (identity, fingerprint)
+            answer = await self._serve(endpoint, key, tenant, source, body, started, idempotency)
+        finally:
+            self.idempotency.finish(identity, answer, self.recorder.seq)
+        return Answer(answer)
+
+    async def _serve(
+        self,
+        endpoint: Endpoint,
+        key: ApiKey,
+        tenant: Tenant,
+        source: str | None,
+        body: bytes,
+        started: int,
+        idempotency: tuple[bytes, bytes] | None,
+    ) -> bytes:
+        self.recorder.check()
+        received_at = self.clock()
+        text = str(uuid7())
+        try:
+            served = tenant.engine.serve(body, received_at, text)
+        except EventError as error:
+            raise refused_event(error) from None
+        answer = endpoint.answer(served, text, self.base_url())
+        duration = time.perf_counter_ns() - started
+        entry = log_entry(
+            tenant, key, endpoint.name, source, text, received_at, duration, served, answer, body,
+            idempotency,
+        )  # fmt: skip
+        await self.recorder.append(entry)
+        self.metrics.decided(endpoint.name, served.action, time.perf_counter_ns() - started)
+        return answer
+
+    def _envelope(self, endpoint: Endpoint, tenant: Tenant, body: bytes) -> Envelope:
+        try:
+            found = envelope(body)
+        except EventError as error:
+            raise refused_event(error) from None
+        if found.tenant_id is not None and found.tenant_id.lower() != str(tenant.tenant_id):
+            raise Problem("not-found", "there is no such tenant")
+        if found.empty and endpoint.needs_content:
+            raise Problem("empty-payload", "`request` or `fields` must hold something")
+        text = found.idempotency_key
+        if text is not None and not 0 < len(text) <= MAX_KEY_LENGTH:
+            raise Problem(
+                "invalid-event",
+                f"an idempotency key has 1 to {MAX_KEY_LENGTH} characters",
+                errors=[ErrorDetail(detail="wrong length", pointer="/idempotency_key")],
+            )
+        return found
+
+
+def replayed(known: Recorded, fingerprint: bytes) -> Answer:
+    """The first answer of a key, once more.
+
+    Raises:
+        Problem: the body is another one.
+    """
+    if known.fingerprint != fingerprint:
+        raise Problem("idempotency-key-reused", "the idempotency key was used with another body")
+    return Answer(known.answer, headers=((b"idempotency-replayed", b"true"),))
+
+
+def refused_event(error: EventError) -> Problem:
+    """400 for text that is no JSON, 422 for JSON that is no event."""
+    if not error.pointer and error.offset is not None and error.message != _NO_OBJECT:
+        return Problem("invalid-json", str(error))
+    return problem_of(error)
+
+
+def is_json(content_type: bytes) -> bool:
+    """Whether a content type is JSON, in UTF-8 if it names a character set."""
+    kind, _, parameters = content_type.lower().partition(b";")
+    charset = parameters.replace(b" ", b"").replace(b'"', b"")
+    return kind.strip() == b"application/json" and charset in (b"", b"charset=utf-8")
+
+
+async def answer_request(
+    hot: HotPath,
+    endpoint: Endpoint,
+    headers: list[Header],
+    key: ApiKey | None,
+    refusal: Problem | None,
+    body: bytes,
+) -> Answer:
+    """The answer of a hot call, whatever becomes of it.
+
+    Args:
+        headers: of the request, names in lower case.
+        key: the credential, or None when there is a refusal.
+        refusal: why the call was refused before its body was whole.
+        body: the whole body; of no meaning with a refusal.
+    """
+    try:
+        if refusal is not None or key is None:
+            raise refusal or Problem("unauthenticated")
+        answer = await hot.decide(endpoint, key, body)
+    except Exception as error:
+        problem = problem_of(error)
+        request_id = given_request_id(headers) or str(uuid7())
+        hot.failed(problem, error, endpoint)
+        return problem_answer(problem, endpoint.path, request_id)
+    request_id_given = given_request_id(headers)
+    if request_id_given is None:
+        return answer
+    echoed = (REQUEST_ID_HEADER, request_id_given.encode())
+    return attrs.evolve(answer, headers=(*answer.headers, echoed))
+
+
+def problem_answer(problem: Problem, path: str, request_id: str) -> Answer:
+    """A problem as an answer of a hot call."""
+    more = {**DATA_HEADERS, **problem.headers, "x-request-id": request_id}
+    return Answer(
+        problem_document(problem, path, request_id),
+        problem.status,
+        tuple((name.lower().encode(), value.encode()) for name, value in more.items()),
+        CONTENT_TYPE.encode(),
+    )
+
+
+def given_request_id(headers: list[Header]) -> str | None:
+    """The request id that the caller sent, when it is one that can be sent back."""
+    for name, value in headers:
+        if name == REQUEST_ID_HEADER and _REQUEST_ID.fullmatch(value):
+            return value.decode()
+    return None

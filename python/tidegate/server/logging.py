@@ -1,0 +1,76 @@
+"""Structured logs: one JSON object a line on standard error, with no secrets in it."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import MutableMapping
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import structlog
+
+if TYPE_CHECKING:
+    from tidegate.config import LogSettings
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("tidegate")
+
+MAX_TEXT = 2_048
+"""Characters of one text in a log line."""
+_SECRET_NAMES = re.compile(
+    r"authorization|cookie|password|secret|api_key$|token$|proof", re.IGNORECASE
+)
+_SECRET_TEXTS = re.compile(r"tg_[a-z2-7]{16}_[a-z2-7]{8,}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*")
+
+
+def conceal(
+    _logger: object, _method: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    """Take out what names or looks like a secret, and cut what is long."""
+    for name, value in event.items():
+        if _SECRET_NAMES.search(name):
+            event[name] = "concealed"
+        elif isinstance(value, str):
+            event[name] = _SECRET_TEXTS.sub("concealed", value[:MAX_TEXT])
+    return event
+
+
+def configure(settings: LogSettings) -> None:
+    """Set up logging for the process: Tidegate's and its libraries' alike."""
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        conceal,
+    ]
+    renderer: Any
+    if settings.format == "json":
+        renderer = structlog.processors.JSONRenderer(
+            serializer=lambda event, **_: orjson.dumps(event, default=str).decode()
+        )
+    else:
+        renderer = structlog.dev.ConsoleRenderer(colors=False)
+    level = getattr(logging, settings.level.upper())
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level)
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "alembic"):
+        library = logging.getLogger(name)
+        library.handlers = []
+        library.propagate = name != "uvicorn.access"
+    logging.getLogger("alembic").setLevel(logging.WARNING)

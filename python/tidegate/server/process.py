@@ -1,0 +1,134 @@
+"""The server process: sockets, uvicorn, and a stop that finishes what was accepted."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+
+from tidegate.errors import TidegateError
+from tidegate.server.app import HotApplication
+from tidegate.server.layer import control_plane
+from tidegate.server.protocol import Protocol, close_slow_connections
+from tidegate.server.service import Service
+
+if TYPE_CHECKING:
+    from tidegate.config import ServerSettings, Settings
+    from tidegate.operators.keys import Keys
+    from tidegate.stores.base import Store
+
+BACKLOG = 2_048
+KEEP_ALIVE_SECONDS = 20
+"""An idle connection is kept this long; proxies in front keep theirs for shorter."""
+
+
+class ListenError(TidegateError):
+    """The server cannot listen where it was told to."""
+
+    code = "cannot-listen"
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn's server, which says when it accepts connections."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._started = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._started()
+
+
+async def run(settings: Settings, store: Store, keys: Keys, started: Callable[[str], None]) -> None:
+    """Serve until the process is told to stop.
+
+    Args:
+        settings: of the process.
+        store: open and migrated; closed at the end.
+        keys: the key material.
+        started: called with the address once connections are accepted.
+
+    Raises:
+        ListenError: the address cannot be listened on.
+    """
+    listening = listen(settings.server)
+    address = address_of(settings.server, listening)
+    service = Service(settings, store, keys, address)
+    try:
+        hot = await service.start()
+        Protocol.hot = hot
+        application = HotApplication(hot, control_plane(service.application))
+        server = _Server(configuration(settings.server, application), lambda: started(address))
+        service.watch(close_slow_connections(server.server_state.connections))
+        await server.serve(sockets=[listening])
+    finally:
+        await service.stop()
+        listening.close()
+        if settings.server.unix_socket:
+            with suppress(OSError):
+                Path(settings.server.unix_socket).unlink()
+
+
+def configuration(settings: ServerSettings, application: Any) -> uvicorn.Config:
+    """How uvicorn is set up."""
+    return uvicorn.Config(
+        application,
+        http=Protocol,
+        loop="uvloop",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=max(1, round(settings.drain_seconds)),
+        ssl_certfile=settings.tls_certificate or None,
+        ssl_keyfile=settings.tls_key or None,
+    )
+
+
+def listen(settings: ServerSettings) -> socket.socket:
+    """The bound socket.
+
+    Raises:
+        ListenError: it cannot be bound.
+    """
+    try:
+        if settings.unix_socket:
+            path = Path(settings.unix_socket)
+            if path.is_socket():
+                path.unlink()
+            made = socket.socket(socket.AF_UNIX)
+            made.bind(str(path))
+            path.chmod(0o600)
+        else:
+            family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+            made = socket.socket(family)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.bind((settings.host, settings.port))
+    except OSError as error:
+        place = settings.unix_socket or f"{settings.host}:{settings.port}"
+        raise ListenError(
+            f"cannot listen on {place}: {error.strerror or error}; choose another with"
+            " --server-host and --server-port"
+        ) from None
+    made.listen(BACKLOG)
+    made.setblocking(False)
+    return made
+
+
+def address_of(settings: ServerSettings, listening: socket.socket) -> str:
+    """The address that the server is reached by, without a slash at its end."""
+    if settings.public_url:
+        return settings.public_url.rstrip("/")
+    if settings.unix_socket:
+        return "http://localhost"
+    scheme = "https" if settings.tls_certificate else "http"
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"{scheme}://{host}:{listening.getsockname()[1]}"

@@ -1,0 +1,221 @@
+"""The running service: everything that lives from start to stop, and the tasks beside requests."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from tidegate.server.api_keys import ApiKey, KeyRing
+from tidegate.server.application import Application
+from tidegate.server.hot import HotPath
+from tidegate.server.idempotency import KEPT, IdempotencyKeys, Recorded
+from tidegate.server.key_filter import KeyFilter
+from tidegate.server.logging import log
+from tidegate.server.metrics import HotMetrics
+from tidegate.server.rate_limit import RateLimits
+from tidegate.server.recorder import Recorder
+from tidegate.server.runtime import Runtimes
+from tidegate.stores import api_keys, idempotency, snapshots
+from tidegate.stores import log as decision_log
+
+if TYPE_CHECKING:
+    from tidegate.config import Settings
+    from tidegate.engine import Frozen
+    from tidegate.operators.keys import Keys
+    from tidegate.stores.base import Store
+
+POLL_SECONDS = 0.25
+"""How often other processes' changes are looked for; a change is at work within a second."""
+TAKE_OVER_SECONDS = 1.0
+"""How long the answer to a change waits for it to be at work."""
+RETRY_SECONDS = 2.0
+HOUSEKEEPING_SECONDS = 0.5
+
+
+class Service:
+    """The parts of a running service.
+
+    Args:
+        settings: of the process.
+        store: open and migrated.
+        keys: the key material of the data directory.
+        base_url: the address that callers reach the service by.
+    """
+
+    def __init__(self, settings: Settings, store: Store, keys: Keys, base_url: str) -> None:
+        self.settings = settings
+        self.store = store
+        self.keys = keys
+        self.base_url = base_url
+        self.runtimes = Runtimes(store, keys.redaction)
+        self.key_ring = KeyRing(keys.pepper)
+        self.idempotency = IdempotencyKeys(keys.redaction, self._recorded_answer)
+        self.metrics = HotMetrics()
+        self.application = Application(
+            store=store,
+            keys=keys,
+            definitions_changed=self._definitions_changed,
+            api_keys_changed=self._api_keys_changed,
+        )
+        self.is_ready = False
+        self._changed = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._snapshot_seq = 0
+
+    async def start(self) -> HotPath:
+        """Bring everything to work from what the store holds."""
+        self._loop = asyncio.get_running_loop()
+        await asyncio.to_thread(self.runtimes.load)
+        await self._refresh_keys()
+        self.recorder = Recorder(self.store, await asyncio.to_thread(self._last_seq), self._rebuild)
+        self._snapshot_seq = self.recorder.seq
+        self.store.changed()
+        for work in (self._follow_changes, self._fill_filter, self._keep_house):
+            self.watch(work())
+        self.is_ready = True
+        return HotPath(
+            keys=self.key_ring,
+            limits=RateLimits(),
+            runtimes=self.runtimes,
+            idempotency=self.idempotency,
+            recorder=self.recorder,
+            metrics=self.metrics,
+            base_url=lambda: self.base_url,
+        )
+
+    def watch(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run something beside the requests, until the stop."""
+        self._tasks.append(asyncio.create_task(work))
+
+    async def stop(self) -> None:
+        """Finish what was accepted, save the states, close."""
+        self.is_ready = False
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.recorder.drain()
+        if self.recorder.is_available:
+            await self.save_states()
+        await self.recorder.close()
+        await asyncio.to_thread(self.store.close)
+
+    async def save_states(self) -> None:
+        """Save every tenant's state, as of the last decision made."""
+        seq = self.recorder.seq
+        frozen = [
+            (each.tenant_id, each.revision, each.engine.freeze()) for each in self.runtimes.all()
+        ]
+        self._snapshot_seq = seq
+        for tenant_id, revision, state in frozen:
+            await asyncio.to_thread(self._save_state, tenant_id, revision, seq, state)
+
+    def _save_state(self, tenant_id: UUID, revision: int, seq: int, state: Frozen) -> None:
+        snapshot = snapshots.Snapshot(
+            tenant_id=tenant_id,
+            seq=seq,
+            revision=revision,
+            body=state.snapshot(),
+            created_at_ns=time.time_ns(),
+        )
+        # Behind the decisions it holds: when they cannot be written, nor is it.
+        self.store.write(lambda connection: snapshots.save(connection, snapshot)).result()
+
+    def _definitions_changed(self, _tenant_id: UUID) -> None:
+        """A handler, on its worker thread, changed definitions; wait a little for the swap."""
+        self._take_over(self.runtimes.refresh)
+
+    def _api_keys_changed(self, _tenant_id: UUID) -> None:
+        """A handler, on its worker thread, changed keys: its answer can be relied on."""
+        self._take_over(self._refresh_keys)
+
+    def _take_over(self, refresh: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if self._loop is None:
+            return
+        taken = asyncio.run_coroutine_threadsafe(refresh(), self._loop)
+        try:
+            taken.result(TAKE_OVER_SECONDS)
+        except TimeoutError:
+            pass  # It goes on, and is at work when it is compiled.
+        except Exception:
+            log.exception("a change could not be taken over; it is tried again")
+            self._loop.call_soon_threadsafe(self._changed.set)
+
+    async def _refresh_keys(self) -> None:
+        self.key_ring.replace(await asyncio.to_thread(self._read_keys))
+
+    async def _follow_changes(self) -> None:
+        """Take over what other processes wrote, and what failed before."""
+        while True:
+            try:
+                async with asyncio.timeout(POLL_SECONDS):
+                    await self._changed.wait()
+            except TimeoutError:
+                if not await asyncio.to_thread(self.store.changed):
+                    continue
+            self._changed.clear()
+            try:
+                await self._refresh_keys()
+                await self.runtimes.refresh()
+            except Exception:
+                log.exception("changes could not be taken over; they are tried again")
+                await asyncio.sleep(RETRY_SECONDS)
+                self._changed.set()
+
+    async def _fill_filter(self) -> None:
+        """Read the idempotency keys of the last day, so that new ones need no look-up."""
+        known = KeyFilter(KEPT)
+        now = time.time_ns()
+
+        def fill() -> None:
+            self.store.index_now()
+            with self.store.read() as connection:
+                for key, at in idempotency.used(connection, now):
+                    known.add(key, at)
+
+        await asyncio.to_thread(fill)
+        self.idempotency.use(known, now)
+
+    async def _keep_house(self) -> None:
+        while True:
+            await asyncio.sleep(HOUSEKEEPING_SECONDS)
+            self.idempotency.forget(self.store.statistics().indexed_seq)
+            if self.recorder.seq - self._snapshot_seq >= self.settings.store.snapshot_every:
+                await self.save_states()
+
+    async def _rebuild(self) -> None:
+        await self.runtimes.rebuild()
+
+    def _read_keys(self) -> list[ApiKey]:
+        with self.store.read() as connection:
+            return [_api_key(row) for row in api_keys.live(connection, time.time_ns())]
+
+    def _last_seq(self) -> int:
+        with self.store.read() as connection:
+            return decision_log.last_seq(connection)
+
+    def _recorded_answer(self, key: bytes) -> Recorded | None:
+        with self.store.read() as connection:
+            found = idempotency.find(connection, key, time.time_ns())
+            if found is None:
+                return None
+            decision = decision_log.read(connection, found.seq).decision()
+        return Recorded(found.fingerprint, bytes(decision.answer))
+
+
+def _api_key(kept: api_keys.ApiKey) -> ApiKey:
+    """What the hot path needs of a key."""
+    hashes: list[tuple[bytes, int | None]] = [(kept.secret_hash, None)]
+    if kept.previous_secret_hash is not None:
+        hashes.append((kept.previous_secret_hash, kept.previous_secret_until_ns or 0))
+    return ApiKey(
+        kept.api_key_id,
+        kept.tenant_id,
+        kept.prefix,
+        kept.rate_limit_per_minute,
+        tuple(hashes),
+        kept.expires_at_ns,
+    )

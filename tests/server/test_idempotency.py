@@ -1,0 +1,107 @@
+"""One effect a key: running, recorded and new ones."""
+
+from __future__ import annotations
+
+import asyncio
+from uuid import UUID
+
+import pytest
+
+from tidegate.server.idempotency import KEPT, IdempotencyKeys, Recorded
+from tidegate.server.key_filter import KeyFilter
+
+ONE, OTHER = UUID(int=1), UUID(int=2)
+KEY = b"k" * 32
+
+
+def keys(stored: dict[bytes, Recorded] | None = None, *, filled: bool = True) -> IdempotencyKeys:
+    made = IdempotencyKeys(KEY, (stored or {}).get)
+    if filled:
+        made.use(KeyFilter(KEPT), now=0)
+    return made
+
+
+def test_a_key_is_of_one_tenant_and_one_endpoint() -> None:
+    """The same text elsewhere is another key, and the hash tells nothing of it."""
+    known = keys()
+    hashes = {
+        known.identify(ONE, b"runtime", "a"),
+        known.identify(ONE, b"beacon", "a"),
+        known.identify(OTHER, b"runtime", "a"),
+        known.identify(ONE, b"runtime", "b"),
+        IdempotencyKeys(b"x" * 32, {}.get).identify(ONE, b"runtime", "a"),
+    }
+    assert len(hashes) == 5
+    assert {len(each) for each in hashes} == {16}
+
+
+def test_the_second_waits_for_the_first_and_gets_its_answer() -> None:
+    """While a decision is under way, its key gives the answer it is going to have."""
+
+    async def scene() -> Recorded | None:
+        known = keys()
+        key = known.identify(ONE, b"runtime", "a")
+        known.begin(key, b"body", now=0)
+        second = asyncio.create_task(known.find(key))
+        await asyncio.sleep(0)
+        assert not second.done()
+        known.finish(key, b"answer", seq=1)
+        return await second
+
+    assert asyncio.run(scene()) == Recorded(b"body", b"answer")
+
+
+def test_a_decision_that_failed_frees_its_key() -> None:
+    """What was not decided can be tried again under the same key."""
+
+    async def scene() -> None:
+        known = keys()
+        key = known.identify(ONE, b"runtime", "a")
+        known.begin(key, b"body", now=0)
+        waiting = asyncio.create_task(known.find(key))
+        await asyncio.sleep(0)
+        known.finish(key, None, seq=0)
+        assert await waiting is None
+        assert not known.is_running(key)
+
+    asyncio.run(scene())
+
+
+def test_memory_answers_until_the_database_does() -> None:
+    """A key is let go when its decision is indexed, and not before."""
+
+    async def scene() -> None:
+        known = keys()
+        first, second = (known.identify(ONE, b"runtime", text) for text in "ab")
+        for number, key in enumerate((first, second), 1):
+            known.begin(key, b"body", now=0)
+            known.finish(key, b"answer", seq=number)
+        known.forget(indexed_seq=1)
+        assert (known.is_running(first), known.is_running(second)) == (False, True)
+        assert not known.is_new(first)
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize("filled", [True, False])
+def test_a_stored_key_is_found(filled: bool) -> None:
+    """What an earlier process decided is answered from the database, filter or none."""
+
+    async def scene() -> None:
+        stored = Recorded(b"body", b"answer")
+        key = IdempotencyKeys(KEY, {}.get).identify(ONE, b"runtime", "a")
+        known = keys({key: stored}, filled=False)
+        if filled:
+            seen = KeyFilter(KEPT)
+            seen.add(key, 0)
+            known.use(seen, 0)
+        assert not known.is_new(key)
+        assert await known.find(key) == stored
+
+    asyncio.run(scene())
+
+
+def test_a_new_key_needs_no_look_up() -> None:
+    """Once the filter is there, most keys are known to be new without the database."""
+    known = keys()
+    assert known.is_new(known.identify(ONE, b"runtime", "never seen"))

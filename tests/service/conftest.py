@@ -1,0 +1,5 @@
+"""Fixtures of tests against a whole service."""
+
+from service_process import service
+
+__all__ = ["service"]

@@ -1,0 +1,302 @@
+"""The two hot calls over a real socket: what they answer, and every way they refuse."""
+
+from __future__ import annotations
+
+import json
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from service_process import Service
+
+EVENT: dict[str, Any] = {
+    "request": {"method": "GET", "path": "/", "client_ip": "203.0.113.5", "user_agent": "x"}
+}
+BOTH = pytest.mark.parametrize("path", ["/runtime/mitigation", "/beacon/event"])
+
+
+def probe(client_ip: str) -> dict[str, Any]:
+    """An event that the demonstration's definitions block."""
+    return {"request": {"method": "GET", "path": "/.env", "client_ip": client_ip}}
+
+
+def test_runtime_answers_one_action(service: Service) -> None:
+    """The answer carries an action, why, and the id of the decision."""
+    answer = service.hot("/runtime/mitigation", EVENT)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/json"
+    body = answer.json()
+    assert body["action"] == {"type": "allow"}
+    assert body["reason"] == "no-match"
+    assert UUID(body["decision_id"]).version == 7
+
+
+def test_beacon_answers_item_entity_and_mitigation(service: Service) -> None:
+    """The answer has the three members of the interface specification."""
+    body = service.hot("/beacon/event", EVENT).json()
+    assert set(body) == {"item_id", "lookup_entity_id", "active_mitigation"}
+    assert UUID(body["item_id"])
+    assert UUID(body["lookup_entity_id"])
+    assert body["active_mitigation"] is None
+
+
+def test_state_set_by_one_request_is_met_by_the_next(service: Service) -> None:
+    """An actor that was blocked is blocked on its next request, whatever that is."""
+    address = "203.0.113.77"
+    for _ in range(20):
+        blocked = service.hot("/runtime/mitigation", probe(address)).json()
+        if blocked["action"]["type"] == "block":
+            break
+    assert blocked["action"]["type"] == "block"
+    harmless = {"request": {**EVENT["request"], "client_ip": address}}
+    body = service.hot("/runtime/mitigation", harmless).json()
+    assert (body["action"]["type"], body["reason"]) == ("block", "active-mitigation")
+    assert service.hot("/beacon/event", harmless).json()["active_mitigation"] == {
+        "decision": "Block"
+    }
+
+
+@BOTH
+def test_a_repeated_key_gets_the_first_answer(service: Service, path: str) -> None:
+    """Same key and body: the same bytes again, and a header that says so."""
+    event = {**EVENT, "idempotency_key": str(uuid4())}
+    first, second = service.hot(path, event), service.hot(path, event)
+    assert first.content == second.content
+    assert "idempotency-replayed" not in first.headers
+    assert second.headers["idempotency-replayed"] == "true"
+
+
+@BOTH
+def test_a_key_with_another_body_is_refused(service: Service, path: str) -> None:
+    """A key stands for one body."""
+    key = str(uuid4())
+    service.hot(path, {**EVENT, "idempotency_key": key})
+    answer = service.hot(path, {**EVENT, "source": "other", "idempotency_key": key})
+    assert_problem(answer, 422, "idempotency-key-reused")
+
+
+def test_a_key_is_counted_once_however_many_send_it_at_once(service: Service) -> None:
+    """Of many at the same time one is decided and all get its answer."""
+    event = {**EVENT, "idempotency_key": str(uuid4())}
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(lambda _: service.hot("/runtime/mitigation", event), range(32)))
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.content for answer in answers}) == 1
+
+
+def test_a_key_of_one_endpoint_is_free_at_the_other(service: Service) -> None:
+    """Keys are unique for a tenant and an endpoint."""
+    event = {**EVENT, "idempotency_key": str(uuid4())}
+    service.hot("/runtime/mitigation", event)
+    assert "idempotency-replayed" not in service.hot("/beacon/event", event).headers
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "key", ["", "nonsense", "tg_aaaaaaaaaaaaaaaa_" + "a" * 52, "x" * 5000, None]
+)
+def test_no_valid_key_is_401(service: Service, path: str, key: str | None) -> None:
+    """Whatever is wrong with the credential, the answer is the same."""
+    headers = {} if key is None else {"x-service-api-key": key}
+    answer = service.post(path, json.dumps(EVENT).encode(), headers)
+    assert_problem(answer, 401, "unauthenticated")
+
+
+@BOTH
+def test_the_credential_comes_before_the_body(service: Service, path: str) -> None:
+    """Without a key nothing is said about the body."""
+    assert_problem(service.post(path, b"{", {}), 401, "unauthenticated")
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b"", 400, "invalid-json"),
+        (b"{", 400, "invalid-json"),
+        (b"\xff", 400, "invalid-json"),
+        (b'{"request":{},"request":{}}', 400, "invalid-json"),
+        (b'{"fields":{"a":NaN}}', 400, "invalid-json"),
+        (b"[]", 422, "invalid-event"),
+        (b'{"request":{"path":4}}', 422, "invalid-event"),
+        (b'{"fields":{"a":"b"},"idempotency_key":""}', 422, "invalid-event"),
+        (b'{"fields":{"a":"b"},"idempotency_key":"' + b"k" * 300 + b'"}', 422, "invalid-event"),
+        (b'{"fields":{"a":"b"},"observed_at":"yesterday"}', 422, "invalid-event"),
+        (b'{"fields":{"a":"' + b"x" * 70_000 + b'"}}', 413, "body-too-large"),
+    ],
+)
+def test_a_bad_body_is_refused(
+    service: Service, path: str, body: bytes, status: int, code: str
+) -> None:
+    """Text that is no JSON is 400, an event that is none 422, and too much of either 413."""
+    assert_problem(service.hot(path, body), status, code)
+
+
+def test_a_refused_member_is_pointed_to(service: Service) -> None:
+    """A refusal names the member and what is wrong with it."""
+    body = service.hot("/runtime/mitigation", {"request": {"client_ip": ["1"]}}).json()
+    assert body["errors"][0]["pointer"] == "/request/client_ip"
+
+
+def test_a_runtime_request_may_not_be_empty(service: Service) -> None:
+    """Nothing can be decided about nothing; a beacon may still be counted."""
+    assert_problem(service.hot("/runtime/mitigation", {"source": "edge"}), 422, "empty-payload")
+    assert service.hot("/beacon/event", {"source": "edge"}).status_code == 200
+
+
+@BOTH
+def test_another_tenants_id_is_not_found(service: Service, path: str) -> None:
+    """The tenant comes from the key; a body that names another is not answered."""
+    assert_problem(service.hot(path, {**EVENT, "tenant_id": str(uuid4())}), 404, "not-found")
+    assert service.hot(path, {**EVENT, "tenant_id": service.tenant_id}).status_code == 200
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("content-type", "text/plain"), ("content-type", ""), ("content-encoding", "gzip")],
+)
+def test_only_plain_json_is_read(service: Service, path: str, name: str, value: str) -> None:
+    """Another type or encoding is refused before the body is looked at."""
+    answer = service.hot(path, EVENT, **{name: value})
+    assert_problem(answer, 415, "unsupported-media-type")
+
+
+@BOTH
+def test_a_get_is_not_allowed(service: Service, path: str) -> None:
+    """The hot calls are POSTs."""
+    answer = service.control("GET", path)
+    assert_problem(answer, 405, "method-not-allowed")
+    assert answer.headers["allow"] == "POST"
+
+
+@BOTH
+def test_the_request_id_comes_back(service: Service, path: str) -> None:
+    """What the caller sent as its id is found in the answer, also of a refusal."""
+    assert (
+        service.hot(path, EVENT, **{"x-request-id": "mine-7"}).headers["x-request-id"] == "mine-7"
+    )
+    refused = service.hot(path, b"{", **{"x-request-id": "mine-8"})
+    assert refused.headers["x-request-id"] == refused.json()["request_id"] == "mine-8"
+
+
+def test_a_batch_is_answered_item_by_item(service: Service) -> None:
+    """Each event has its own status, in order; one bad one spoils none."""
+    good = {**EVENT, "idempotency_key": str(uuid4())}
+    answer = service.hot("/beacon/events", [good, {"request": 1}, good])
+    first, second, third = answer.json()
+    assert (first["status"], second["status"], third["status"]) == (200, 422, 200)
+    assert second["problem"]["code"] == "invalid-event"
+    assert first["item_id"] == third["item_id"]
+
+
+def test_a_batch_may_be_lines(service: Service) -> None:
+    """One event a line does as well as an array."""
+    lines = b"\n".join(json.dumps(EVENT).encode() for _ in range(5)) + b"\n"
+    answer = service.hot("/beacon/events", lines, **{"content-type": "application/x-ndjson"})
+    assert [item["status"] for item in answer.json()] == [200] * 5
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b"{}", 400, "invalid-json"),
+        (b"[", 400, "invalid-json"),
+        (b"[" + b",".join([b"{}"] * 1001) + b"]", 413, "body-too-large"),
+        (b" " * (4 * 1024 * 1024 + 1), 413, "body-too-large"),
+    ],
+)
+def test_a_bad_batch_is_refused_whole(
+    service: Service, body: bytes, status: int, code: str
+) -> None:
+    """What is no batch, or too large a one, is answered once."""
+    assert_problem(service.hot("/beacon/events", body), status, code)
+
+
+def test_a_limit_is_of_one_key(service: Service) -> None:
+    """A key over its limit gets 429 with headers that say when to come back; others go on."""
+    keys = f"/tenants/{service.tenant_id}/api-keys"
+    made = service.control("POST", keys, {"name": str(uuid4()), "rate_limit_per_minute": 10})
+    headers = {"x-service-api-key": made.json()["key"]}
+    body = json.dumps(EVENT).encode()
+    assert service.post("/runtime/mitigation", body, headers).status_code == 200
+    refused = service.post("/runtime/mitigation", body, headers)
+    assert_problem(refused, 429, "rate-limited")
+    assert int(refused.headers["retry-after"]) >= 1
+    assert refused.headers["ratelimit-policy"].startswith('"api-key";q=10;w=60')
+    assert refused.headers["ratelimit"].startswith('"api-key";r=0;t=')
+    assert service.hot("/runtime/mitigation", EVENT).status_code == 200
+
+
+def test_two_keys_in_one_request_are_malformed(service: Service) -> None:
+    """Which of two credentials counts is not guessed."""
+    answer = raw(
+        service,
+        b"POST /api/v1/runtime/mitigation HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n"
+        b"content-type: application/json\r\nx-service-api-key: a\r\nx-service-api-key: b\r\n\r\n{}",
+    )
+    assert answer.startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize(
+    "unusual",
+    [
+        b"expect: 100-continue\r\ncontent-length: %d\r\n\r\n%b",
+        b"content-length: %d\r\nconnection: close\r\n\r\n%b",
+    ],
+)
+def test_unusual_forms_of_the_same_request_are_answered(service: Service, unusual: bytes) -> None:
+    """Waiting for 100 Continue, or closing afterwards, changes nothing about the answer."""
+    body = json.dumps(EVENT).encode()
+    head = (
+        b"POST /api/v1/runtime/mitigation HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+        b"x-service-api-key: %b\r\n" % service.api_key.encode()
+    )
+    assert b'"no-match"' in raw(service, head + unusual % (len(body), body))
+
+
+def test_a_body_in_chunks_and_requests_in_a_row_are_answered_in_order(service: Service) -> None:
+    """Chunked bodies and pipelined requests go another way to the same answers."""
+    body = json.dumps(EVENT).encode()
+    head = (
+        b"POST /api/v1/runtime/mitigation HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+        b"x-service-api-key: %b\r\n" % service.api_key.encode()
+    )
+    half = len(body) // 2
+    chunked = b"transfer-encoding: chunked\r\n\r\n" + b"".join(
+        b"%x\r\n%b\r\n" % (len(part), part) for part in (body[:half], body[half:], b"")
+    )
+    plain = b"content-length: %d\r\n\r\n%b" % (len(body), body)
+    answer = raw(service, (head + plain) + (head + chunked) + (head + plain), answers=3)
+    assert answer.count(b'"no-match"') == 3
+
+
+def test_endless_headers_are_cut(service: Service) -> None:
+    """Headers past the limit end the connection."""
+    answer = raw(service, b"GET / HTTP/1.1\r\nhost: x\r\nx: " + b"y" * 40_000 + b"\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 431 ")
+
+
+def raw(service: Service, request: bytes, answers: int = 1) -> bytes:
+    """What comes back for bytes as they are."""
+    host, port = service.base_url.removeprefix("http://").split(":")
+    received = b""
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(request)
+        while received.count(b"decision_id") < answers and (part := connection.recv(65_536)):
+            received += part
+            if received.startswith(b"HTTP/1.1 4"):
+                break
+    return received
+
+
+def assert_problem(answer: Any, status: int, code: str) -> None:
+    """A refusal is a problem document with this status and code."""
+    assert (answer.status_code, answer.headers["content-type"], answer.json()["code"]) == (
+        status,
+        "application/problem+json",
+        code,
+    )
+    assert answer.json()["status"] == status
