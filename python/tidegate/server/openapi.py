@@ -80,6 +80,7 @@ class _Schemas:
 
     def __init__(self, routes: tuple[Route, ...]) -> None:
         bodies = {each.body for each in routes if each.body not in (None, bytes)}
+        closed = {each.body for each in routes if each.handler is not None} & bodies
         answers = {each.answer for each in routes if each.answer is not None}
         queries = {kind for each in routes if each.query for kind in _query_types(each)}
         wanted = list(dict.fromkeys([ProblemDocument, *_ordered(bodies | answers | queries)]))
@@ -87,7 +88,7 @@ class _Schemas:
         self._made = dict(zip(wanted, map(_plain, made), strict=True))
         self.components: dict[str, Any] = _plain(dict(sorted(components.items())))
         # What the layer refuses is said; answers may gain members.
-        for name in _reachable([self._made[each] for each in bodies], self.components):
+        for name in _reachable([self._made[each] for each in closed], self.components):
             if "properties" in self.components[name]:
                 self.components[name]["additionalProperties"] = False
 
@@ -158,7 +159,11 @@ def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
 def _content(route: Route, schemas: _Schemas) -> dict[str, Any]:
     if route.body is bytes:
         return {media: {"schema": {}} for media in route.media_types}
-    return {media: {"schema": schemas.of(route.body)} for media in route.media_types}
+    return {
+        # Lines of JSON have no schema of their own.
+        media: {"schema": schemas.of(route.body) if media == "application/json" else {}}
+        for media in route.media_types
+    }
 
 
 def _parameters(route: Route, schemas: _Schemas) -> Iterator[dict[str, Any]]:
@@ -194,6 +199,8 @@ def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
     success: dict[str, Any] = {"description": HTTPStatus(route.status).phrase}
     if route.answer is not None:
         success["content"] = {route.answer_type: {"schema": schemas.of(route.answer)}}
+    elif route.answer_type != "application/json":
+        success["content"] = {route.answer_type: {"schema": {"type": "string"}}}
     headers = {"X-Request-Id": _header("under which the logs know the request")}
     if route.conditional and route.answer is not None:
         headers["ETag"] = _header("the revision of the object")
@@ -209,7 +216,7 @@ def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
     for code in route.codes:
         codes.setdefault(KINDS[code].status, []).append(code)
     for status, names in sorted(codes.items()):
-        said = "; ".join(f"`{name}`: {KINDS[name].title.lower()}" for name in names)
+        said = "; ".join(f"`{name}`: {KINDS[name].meaning}" for name in names)
         responses[str(status)] = {
             "description": said,
             "content": {CONTENT_TYPE: {"schema": schemas.of(ProblemDocument)}},

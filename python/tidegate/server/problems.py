@@ -35,6 +35,11 @@ class Kind:
     status: int
     title: str
 
+    @property
+    def meaning(self) -> str:
+        """The title as part of a sentence."""
+        return self.title[0].lower() + self.title[1:]
+
 
 KINDS: Mapping[str, Kind] = {
     "malformed-request": Kind(400, "The request cannot be read"),
@@ -130,7 +135,7 @@ class Problem(Exception):  # noqa: N818 - RFC 9457's name for it
         self.kind = KINDS[code]
         super().__init__(detail or self.kind.title)
         self.code = code
-        self.detail = detail or self.kind.title[0].lower() + self.kind.title[1:]
+        self.detail = detail or self.kind.meaning
         self.errors = tuple(errors)
         self.referrers = tuple(referrers)
         self.headers = dict(headers or {})

@@ -92,8 +92,9 @@ class Route:
     def codes(self) -> tuple[str, ...]:
         """Every problem this route can answer with, those of the layer included."""
         codes = [*self.refusals, "malformed-request", "internal-error", "store-unavailable"]
-        # A query parameter that the route does not know is refused everywhere.
-        codes.append("invalid-request")
+        if self.handler is not None:
+            # A query parameter that the route does not know is refused everywhere.
+            codes.append("invalid-request")
         if self.credential is not Credential.NONE:
             codes.append("unauthenticated")
         if self.permission is not None:

@@ -14,6 +14,7 @@ from tidegate.server import (
     api_key_pages,
     audit,
     definitions_document,
+    docs_page,
     expressions,
     lists,
     login,
@@ -30,11 +31,13 @@ from tidegate.server.paging import Paging
 from tidegate.server.route import Credential, Route
 
 TAGS: Mapping[str, str] = {
+    "events": "Events in, decisions out.",
     "operators": "Who is calling, and tokens.",
     "tenants": "Tenants and who operates them.",
     "api keys": "Keys of the applications that send events.",
     "definitions": "What decides: actions, entities, mitigations, policies, lists.",
     "records": "What was done.",
+    "documentation": "This interface.",
 }
 _TENANT = "/tenants/{tenant_id}"
 _KEY = f"{_TENANT}/api-keys/{{api_key_id}}"
@@ -43,6 +46,55 @@ _LIST_BYTES = 4 * 1024 * 1024
 """Bound of a body with the entries of a list."""
 _DOCUMENT_BYTES = 32 * 1024 * 1024
 """Bound of a whole definitions document."""
+
+_EVENT_REFUSALS = (
+    "not-found",
+    "invalid-event",
+    "idempotency-key-reused",
+    "rate-limited",
+    "decision-log-unavailable",
+    "overloaded",
+)
+_HOT: dict[str, Any] = {
+    "method": "POST",
+    "tag": "events",
+    "credential": Credential.API_KEY,
+    "handler": None,
+}
+_EVENTS: tuple[Route, ...] = (
+    Route(
+        path="/beacon/event",
+        name="send-event",
+        summary="Send one event",
+        description="A 2xx means that event and decision are on stable storage.",
+        body=wire.Event,
+        answer=wire.BeaconAnswer,
+        refusals=_EVENT_REFUSALS,
+        **_HOT,
+    ),
+    Route(
+        path="/beacon/events",
+        name="send-events",
+        summary="Send up to 1,000 events, each answered for itself",
+        description="As a JSON array, or one event a line; at most 4 MiB.",
+        body=list[wire.Event],
+        answer=list[wire.BatchItem],
+        refusals=("rate-limited", "decision-log-unavailable", "overloaded"),
+        max_bytes=_LIST_BYTES,
+        media_types=("application/json", "application/x-ndjson"),
+        **_HOT,
+    ),
+    Route(
+        path="/runtime/mitigation",
+        name="decide",
+        summary="Send one request and learn what to do with it",
+        description="A 2xx means that event and decision are on stable storage.",
+        body=wire.Event,
+        answer=wire.RuntimeAnswer,
+        refusals=(*_EVENT_REFUSALS, "empty-payload"),
+        **_HOT,
+    ),
+)
 
 _OPERATORS: tuple[Route, ...] = (
     Route(
@@ -391,4 +443,48 @@ _RECORDS: tuple[Route, ...] = (
     ),
 )
 
-ROUTES: tuple[Route, ...] = (*_OPERATORS, *_TENANTS, *_API_KEYS, *_DEFINITIONS, *_RECORDS)
+_DOCUMENTATION: tuple[Route, ...] = (
+    Route(
+        method="GET",
+        path="/openapi.json",
+        name="read-openapi",
+        summary="This interface as an OpenAPI document",
+        tag="documentation",
+        credential=Credential.NONE,
+        handler=docs_page.openapi,
+        answer=dict[str, Any],
+        rooted=True,
+    ),
+    Route(
+        method="GET",
+        path="/docs",
+        name="read-docs",
+        summary="This interface as a page",
+        tag="documentation",
+        credential=Credential.NONE,
+        handler=docs_page.page,
+        answer_type="text/html",
+        rooted=True,
+    ),
+    Route(
+        method="GET",
+        path="/docs/style.css",
+        name="read-docs-style",
+        summary="How that page looks",
+        tag="documentation",
+        credential=Credential.NONE,
+        handler=docs_page.style,
+        answer_type="text/css",
+        rooted=True,
+    ),
+)
+
+ROUTES: tuple[Route, ...] = (
+    *_EVENTS,
+    *_OPERATORS,
+    *_TENANTS,
+    *_API_KEYS,
+    *_DEFINITIONS,
+    *_RECORDS,
+    *_DOCUMENTATION,
+)

@@ -1,0 +1,69 @@
+"""What the shapes of all resources are made of."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, TypeAlias
+
+import attrs
+from msgspec import UNSET, Meta, UnsetType
+
+from tidegate.server.conversion import member_types
+
+Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
+Slug: TypeAlias = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=64,
+        description="what expressions and documents call it; made from the name when left out",
+    ),
+]
+Description: TypeAlias = Annotated[str, Meta(max_length=2_000)]
+Priority: TypeAlias = Annotated[
+    int, Meta(ge=-1_000_000, le=1_000_000, description="lower first; ties by creation")
+]
+Expression: TypeAlias = Annotated[str, Meta(min_length=1, max_length=65_536)]
+Time: TypeAlias = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+Revision: TypeAlias = Annotated[
+    int, Meta(ge=1, description="counts the changes of the object; also its ETag")
+]
+
+
+def time_text(nanoseconds: int) -> str:
+    """A time as RFC 3339 has it, in UTC, to the millisecond."""
+    moment = datetime.fromtimestamp(nanoseconds // 1_000_000 / 1_000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def optional_time(nanoseconds: int | None) -> str | None:
+    """As :func:`time_text`, where there is a time."""
+    return None if nanoseconds is None else time_text(nanoseconds)
+
+
+def partial(shape: Any, without: tuple[str, ...] = ()) -> Any:
+    """A class of the same members, each of which may be left out: the body of a PATCH."""
+    members = {
+        name: attrs.field(default=UNSET, type=kind | UnsetType)
+        for name, kind in member_types(shape).items()
+        if name not in without
+    }
+    name = shape.__name__.removesuffix("Create") + "Change"
+    made = attrs.make_class(name, members, frozen=True, kw_only=True)
+    made.__doc__ = "What is left out stays as it is."
+    return made
+
+
+def given(body: Any) -> dict[str, Any]:
+    """The members of a change that were written."""
+    values = {each.name: getattr(body, each.name) for each in attrs.fields(type(body))}
+    return {name: value for name, value in values.items() if value is not UNSET}
+
+
+@attrs.frozen(kw_only=True)
+class Versioned:
+    """What every object carries."""
+
+    created_at: Time
+    updated_at: Time
+    revision: Revision

@@ -1,0 +1,233 @@
+"""What decides: actions, entity definitions, mitigations, policies, lists.
+
+Bounds are those of ``policy.model``; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+from uuid import UUID
+
+import attrs
+from msgspec import UNSET, Meta, UnsetType
+
+from tidegate.server.wire.common import (
+    Description,
+    Expression,
+    Name,
+    Priority,
+    Slug,
+    Time,
+    Versioned,
+    partial,
+)
+
+
+@attrs.frozen(kw_only=True)
+class ActionCreate:
+    name: Name
+    slug: Slug | None = None
+    description: Description = ""
+    enabled: bool = True
+    expression: Expression
+
+
+ActionChange = partial(ActionCreate, without=("slug",))
+
+
+@attrs.frozen(kw_only=True)
+class Action(Versioned):
+    action_id: UUID
+    tenant_id: UUID
+    name: str
+    slug: str
+    description: str
+    enabled: bool
+    expression: str
+
+
+@attrs.frozen(kw_only=True)
+class EntityDefinitionCreate:
+    name: Name
+    slug: Slug | None = None
+    description: Description = ""
+    enabled: bool = True
+    priority: Priority = 100
+    key_fields: Annotated[tuple[Expression, ...], Meta(min_length=1, max_length=8)]
+    match_expression: Expression | None = None
+    on_missing_key: Literal["skip", "blank"] = "skip"
+
+
+EntityDefinitionChange = partial(EntityDefinitionCreate, without=("slug",))
+
+
+@attrs.frozen(kw_only=True)
+class EntityDefinition(Versioned):
+    entity_definition_id: UUID
+    tenant_id: UUID
+    name: str
+    slug: str
+    description: str
+    enabled: bool
+    priority: int
+    key_fields: tuple[str, ...]
+    match_expression: str | None
+    on_missing_key: Literal["skip", "blank"]
+
+
+@attrs.frozen(kw_only=True)
+class Challenge:
+    provider: Literal["pow", "turnstile"] = "pow"
+    difficulty: Annotated[int, Meta(ge=1, le=10)] = 4
+    default_return_url_template: Annotated[str, Meta(max_length=2_048)] | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Block:
+    status_code: Annotated[int, Meta(ge=400, le=599)] = 403
+    body: Annotated[str, Meta(max_length=65_536)] = ""
+    headers: Annotated[dict[str, str], Meta(max_length=20)] = attrs.field(factory=dict)
+
+
+@attrs.frozen(kw_only=True)
+class MitigationCreate:
+    name: Name
+    slug: Slug | None = None
+    description: Description = ""
+    enabled: bool = True
+    mode: Literal["Monitor", "Challenge", "Block"]
+    ttl_seconds: Annotated[int, Meta(ge=0, le=2_592_000)] = 600
+    challenge: Challenge | None = None
+    block: Block | None = None
+
+
+MitigationChange = partial(MitigationCreate, without=("slug",))
+
+
+@attrs.frozen(kw_only=True)
+class Mitigation(Versioned):
+    mitigation_id: UUID
+    tenant_id: UUID
+    name: str
+    slug: str
+    description: str
+    enabled: bool
+    mode: Literal["Monitor", "Challenge", "Block"]
+    ttl_seconds: int
+    challenge: Challenge | None
+    block: Block | None
+
+
+@attrs.frozen(kw_only=True)
+class Window:
+    duration_seconds: (
+        Annotated[int, Meta(ge=1, le=86_400)] | Annotated[float, Meta(ge=1, le=86_400)]
+    )
+    threshold: Annotated[int, Meta(ge=1, le=10_000)]
+    measure: Literal["count", "distinct"] = "count"
+    field: Expression | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Clause:
+    name: Name | None = None
+    expression: Expression | None = None
+    action_ids: Annotated[tuple[UUID, ...], Meta(max_length=16)] = ()
+    entity_definition_id: UUID | None = None
+    mitigation_id: UUID | None = None
+    window: Window | None = None
+    final: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class PolicyCreate:
+    name: Name
+    slug: Slug | None = None
+    description: Description = ""
+    enabled: bool = True
+    status: Literal["draft", "active", "retired"] = "active"
+    priority: Priority = 100
+    expression: Expression | None = None
+    clauses: Annotated[tuple[Clause, ...], Meta(min_length=1, max_length=50)]
+
+
+PolicyChange = partial(PolicyCreate, without=("slug",))
+
+
+@attrs.frozen(kw_only=True)
+class Policy(Versioned):
+    policy_id: UUID
+    tenant_id: UUID
+    name: str
+    slug: str
+    description: str
+    enabled: bool
+    status: Literal["draft", "active", "retired"]
+    priority: int
+    expression: str | None
+    clauses: tuple[Clause, ...]
+
+
+@attrs.frozen(kw_only=True)
+class PolicyVersion:
+    """A policy as it was saved; versions count from one."""
+
+    version: int
+    created_at: Time
+    created_by: Annotated[str, Meta(description="the operator")]
+    policy: Annotated[
+        dict[str, Any],
+        Meta(description="in the form of the definitions document: references by slug"),
+    ]
+
+
+@attrs.frozen(kw_only=True)
+class Restore:
+    version: Annotated[int, Meta(ge=1)]
+
+
+Entry: TypeAlias = Annotated[str, Meta(max_length=16_384)]
+Entries: TypeAlias = Annotated[tuple[Entry, ...], Meta(max_length=100_000)]
+
+
+@attrs.frozen(kw_only=True)
+class ListCreate:
+    name: Name
+    slug: Slug | None = None
+    description: Description = ""
+    kind: Literal["ip", "string"]
+    entries: Entries = ()
+
+
+@attrs.frozen(kw_only=True)
+class ListChange:
+    name: Name | UnsetType = UNSET
+    description: Description | UnsetType = UNSET
+    kind: Literal["ip", "string"] | UnsetType = UNSET
+    entries: Entries | UnsetType = UNSET
+
+
+@attrs.frozen(kw_only=True)
+class ListSummary(Versioned):
+    """A named list without its entries."""
+
+    list_id: UUID
+    tenant_id: UUID
+    name: str
+    slug: str
+    description: str
+    kind: Literal["ip", "string"]
+    entry_count: int
+
+
+@attrs.frozen(kw_only=True)
+class NamedList(ListSummary):
+    entries: tuple[str, ...]
+
+
+@attrs.frozen(kw_only=True)
+class EntriesChange:
+    """Entries to put in and to take out, in this order; what is there already stays as it is."""
+
+    add: Entries = ()
+    remove: Entries = ()

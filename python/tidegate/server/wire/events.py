@@ -1,0 +1,99 @@
+"""Events, and what they are answered with."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+from uuid import UUID
+
+import attrs
+from msgspec import UNSET, Meta, UnsetType
+
+from tidegate.server.problems import ProblemDocument
+from tidegate.server.wire.common import (
+    Time,
+)
+
+Texts: TypeAlias = Annotated[
+    dict[str, Any],
+    Meta(max_length=256, description="texts, numbers, bools, or lists of them, by name"),
+]
+
+
+@attrs.frozen(kw_only=True)
+class EventRequest:
+    """The request an event is about.  Other members are kept and not looked at."""
+
+    method: str | None = None
+    scheme: str | None = None
+    host: str | None = None
+    path: str | None = None
+    client_ip: str | None = None
+    user_agent: str | None = None
+    referer: str | None = None
+    content_type: str | None = None
+    headers: Texts | None = None
+    query_params: Texts | None = None
+    cookies: Texts | None = None
+    route_params: Texts | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Event:
+    """One event.  Other members are kept, and read where they are declared as variables."""
+
+    tenant_id: Annotated[str | None, Meta(description="if given, that of the key")] = None
+    source: str | None = None
+    observed_at: Time | None = None
+    idempotency_key: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+    return_url: str | None = None
+    request: EventRequest | None = None
+    fields: Texts | None = None
+
+
+@attrs.frozen(kw_only=True)
+class ActiveMitigation:
+    decision: Literal["Monitor", "Challenge", "Block"]
+
+
+@attrs.frozen(kw_only=True)
+class BeaconAnswer:
+    item_id: UUID
+    lookup_entity_id: UUID | None
+    active_mitigation: ActiveMitigation | None
+
+
+@attrs.frozen(kw_only=True)
+class BatchItem:
+    """One event of a batch: as a single one would have been answered, or the problem with it."""
+
+    status: int
+    item_id: UUID | UnsetType = UNSET
+    lookup_entity_id: UUID | UnsetType | None = UNSET
+    active_mitigation: ActiveMitigation | UnsetType | None = UNSET
+    problem: ProblemDocument | UnsetType = UNSET
+
+
+@attrs.frozen(kw_only=True)
+class ChallengeAction:
+    redirect_url: str
+
+
+@attrs.frozen(kw_only=True)
+class BlockAction:
+    status_code: int | UnsetType = UNSET
+    body: str | UnsetType = UNSET
+    headers: dict[str, str] | UnsetType = UNSET
+
+
+@attrs.frozen(kw_only=True)
+class RuntimeAction:
+    type: Literal["allow", "challenge", "block"]
+    challenge: ChallengeAction | UnsetType = UNSET
+    block: BlockAction | UnsetType = UNSET
+
+
+@attrs.frozen(kw_only=True)
+class RuntimeAnswer:
+    action: RuntimeAction
+    decision_id: UUID
+    reason: Literal["no-match", "policy", "active-mitigation", "challenge-proof"]

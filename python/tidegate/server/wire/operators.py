@@ -1,0 +1,54 @@
+"""Who is calling, and tokens."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+import attrs
+from msgspec import Meta
+
+from tidegate.server.wire.common import (
+    Time,
+)
+from tidegate.server.wire.tenants import RoleName
+
+
+@attrs.frozen(kw_only=True)
+class MyMembership:
+    tenant_id: UUID
+    name: str
+    slug: str
+    role: RoleName
+
+
+@attrs.frozen(kw_only=True)
+class Me:
+    """The caller, and where it is a member."""
+
+    user_id: UUID
+    name: str
+    email: str
+    token_expires_at: Time
+    memberships: tuple[MyMembership, ...]
+
+
+@attrs.frozen(kw_only=True)
+class Login:
+    email: Annotated[str, Meta(min_length=1, max_length=320)]
+    password: Annotated[str, Meta(min_length=1, max_length=1_024)]
+
+
+@attrs.frozen(kw_only=True)
+class AccessToken:
+    access_token: str
+    token_type: Literal["Bearer"]
+    expires_in: Annotated[int, Meta(description="seconds")]
+    expires_at: Time
+
+
+@attrs.frozen(kw_only=True)
+class Revocation:
+    """Which tokens end: the one that came with the request, or all of the operator."""
+
+    all: bool = False

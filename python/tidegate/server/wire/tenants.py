@@ -1,0 +1,72 @@
+"""Tenants, their settings and memberships."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+from uuid import UUID
+
+import attrs
+from msgspec import UNSET, Meta, UnsetType
+
+from tidegate.server.wire.common import (
+    Name,
+    Slug,
+    Versioned,
+    partial,
+)
+
+
+@attrs.frozen(kw_only=True)
+class TenantSettings:
+    """What holds for a whole tenant."""
+
+    return_url_origins: Annotated[tuple[str, ...], Meta(max_length=100)] = ()
+    proof_ttl_seconds: Annotated[int, Meta(ge=60, le=2_592_000)] = 1_800
+    retention_days: Annotated[int, Meta(ge=1, le=3_650)] = 30
+    redact: Annotated[tuple[Name, ...], Meta(max_length=200)]
+    fail_mode: Literal["last-known", "open", "closed"] = "last-known"
+    trusted_proxies: Annotated[tuple[str, ...], Meta(max_length=1_000)] = ()
+    max_keys: Annotated[int, Meta(ge=1, le=100_000_000)] = 1_000_000
+
+
+TenantSettingsChange = partial(TenantSettings)
+
+
+@attrs.frozen(kw_only=True)
+class TenantCreate:
+    name: Name
+    slug: Slug | None = None
+    settings: TenantSettingsChange | None = None  # type: ignore[valid-type]
+
+
+@attrs.frozen(kw_only=True)
+class TenantChange:
+    name: Name | UnsetType = UNSET
+    settings: TenantSettingsChange | UnsetType = UNSET  # type: ignore[valid-type]
+
+
+@attrs.frozen(kw_only=True)
+class Tenant(Versioned):
+    tenant_id: UUID
+    name: str
+    slug: str
+    settings: TenantSettings
+    definition_revision: Annotated[int, Meta(ge=0, description="of the whole definition set")]
+
+
+RoleName: TypeAlias = Literal["Viewer", "Analyst", "Admin", "Owner"]
+
+
+@attrs.frozen(kw_only=True)
+class MembershipWrite:
+    user_id: UUID
+    role: RoleName
+
+
+@attrs.frozen(kw_only=True)
+class Membership(Versioned):
+    tenant_id: UUID
+    user_id: UUID
+    role: RoleName
+    name: str
+    email: str
