@@ -19,13 +19,9 @@ use crate::limits::Limits;
 use crate::plan::Concerns;
 use crate::record::Layout;
 use crate::snapshot::{self, SnapshotError};
-<<<<<<< HEAD
-use crate::state::{Evictions, State};
-use crate::survey::Survey;
-=======
 use crate::state::{Evictions, FrozenState, State};
 use crate::succession::{Heirs, Journal};
->>>>>>> 1a16019 (engine: definitions changed and states copied under way, how entities stand, lifts)
+use crate::survey::Survey;
 use crate::user_agent::UserAgents;
 use crate::wire;
 
