@@ -12,7 +12,7 @@ import tidegate
 
 PACKAGE = Path(tidegate.__file__).parent
 INNER = ("language", "functions", "evaluation", "policy")
-OUTER = ("stores", "server", "console", "daemon", "cli")
+OUTER = ("client", "stores", "server", "console", "daemon", "cli")
 WORLD = {
     "asyncio", "http", "os", "pathlib", "random", "secrets", "select", "shutil", "socket", "ssl",
     "subprocess", "sys", "tempfile", "threading", "time", "urllib", "urllib.request",
@@ -93,3 +93,24 @@ def test_only_one_module_imports_the_extension() -> None:
         if any(name.startswith("tidegate._native") for name in imported(path))
     }
     assert users == {"evaluation/native.py"}
+
+
+def test_the_client_imports_only_itself_and_the_exceptions() -> None:
+    """It talks to a service: the engine and the server are on the other side."""
+    own = {
+        name
+        for path in (PACKAGE / "client").rglob("*.py")
+        for name in imported(path)
+        if name.startswith("tidegate")
+    }
+    assert not [name for name in own if not name.startswith(("tidegate.client", "tidegate.errors"))]
+
+
+def test_only_one_module_imports_the_http_library() -> None:
+    """Another HTTP library would be a change to one file."""
+    users = {
+        relative(path)
+        for path in PACKAGE.rglob("*.py")
+        if "httpx2" in {name.split(".")[0] for name in imported(path)}
+    }
+    assert users == {"client/transport.py"}

@@ -3,7 +3,11 @@
 The layers, each knowing only those before it: ``language`` reads expressions,
 ``functions`` says what they can call, ``evaluation`` runs them, ``policy``
 joins them to a decision, ``Engine`` keeps the state between decisions.
+
+``Client`` and ``AsyncClient`` ask a running service instead; they are imported when named.
 """
+
+import typing
 
 from tidegate import testing
 from tidegate.definitions import load_definitions
@@ -26,7 +30,12 @@ from tidegate.program import Program, compile
 from tidegate.ruleset import Matches, RuleSet
 from tidegate.values import Duration, OptionalValue, Timestamp, TypeName, UInt
 
+if typing.TYPE_CHECKING:
+    from tidegate.client import AsyncClient, Client
+
 __all__ = [
+    "AsyncClient",
+    "Client",
     "DefinitionsError",
     "Duration",
     "EffectsError",
@@ -53,3 +62,11 @@ __all__ = [
     "load_definitions",
     "testing",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in ("AsyncClient", "Client"):
+        from tidegate import client
+
+        return getattr(client, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,37 @@
+"""Calls a Tidegate service: decisions for requests, events in batches, proofs of challenges.
+
+``Client`` is for threads, ``AsyncClient`` for asyncio.  They know nothing of the engine; what
+they need beside it is the extra ``client``.
+"""
+
+from tidegate.client.async_client import AsyncClient
+from tidegate.client.batcher import Batching
+from tidegate.client.client import Client
+from tidegate.client.events import EncodedEvent, Event, RequestContext
+from tidegate.client.results import (
+    BeaconResponse,
+    Block,
+    Challenge,
+    DeliveryCounts,
+    FailedEvent,
+    RuntimeDecision,
+)
+from tidegate.client.retries import Backoff
+from tidegate.client.world import World
+
+__all__ = [
+    "AsyncClient",
+    "Backoff",
+    "Batching",
+    "BeaconResponse",
+    "Block",
+    "Challenge",
+    "Client",
+    "DeliveryCounts",
+    "EncodedEvent",
+    "Event",
+    "FailedEvent",
+    "RequestContext",
+    "RuntimeDecision",
+    "World",
+]

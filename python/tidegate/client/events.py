@@ -1,0 +1,97 @@
+"""What is sent, as it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import attrs
+import orjson
+
+from tidegate.client.errors import PayloadTooLargeError
+from tidegate.errors import EventError
+
+if TYPE_CHECKING:
+    from tidegate.client.world import World
+
+MAX_EVENT_BYTES = 64 * 1024
+"""The service takes no larger one."""
+
+
+class RequestContext(TypedDict, total=False):
+    """The request of a visitor, as the service is told of it."""
+
+    method: str
+    path: str
+    client_ip: str
+    user_agent: str
+    headers: Mapping[str, str]
+    query_params: Mapping[str, str]
+    cookies: Mapping[str, str]
+    route_params: Mapping[str, str]
+
+
+class Event(TypedDict, total=False):
+    """One event for ``send`` and ``send_now``."""
+
+    tenant_id: str
+    source: str
+    observed_at: datetime | str
+    idempotency_key: str
+    request: RequestContext
+    fields: Mapping[str, Any]
+
+
+@attrs.frozen
+class EncodedEvent:
+    """An event with its key, as the bytes that every attempt sends.
+
+    The service compares bodies: the same key with other bytes would be refused.
+    """
+
+    event: Mapping[str, Any]
+    idempotency_key: str
+    body: bytes
+
+
+def encode_event(event: Mapping[str, Any], source: str | None, world: World) -> EncodedEvent:
+    """Write an event; one without an idempotency key is given one.
+
+    Args:
+        event: its members that are None are left out.
+        source: for an event that names none.
+
+    Raises:
+        EventError: it cannot be written as JSON.
+        PayloadTooLargeError: it is larger than ``MAX_EVENT_BYTES``.
+    """
+    members = {name: value for name, value in event.items() if value is not None}
+    if source is not None:
+        members.setdefault("source", source)
+    if "idempotency_key" not in members:
+        members["idempotency_key"] = world.new_key()
+    try:
+        body = orjson.dumps(members, option=orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z)
+    except orjson.JSONEncodeError as error:
+        raise EventError(f"the event cannot be written as JSON: {error}") from None
+    if len(body) > MAX_EVENT_BYTES:
+        # Refused here, because a service that stops reading looks like one that is away,
+        # and the fail mode must not be in a visitor's hand.
+        problem = {
+            "code": "body-too-large",
+            "detail": f"the event has {len(body)} bytes, and may have {MAX_EVENT_BYTES}",
+        }
+        raise PayloadTooLargeError(413, problem)
+    return EncodedEvent(event, members["idempotency_key"], body)
+
+
+def stamp(event: Mapping[str, Any], world: World) -> Mapping[str, Any]:
+    """An event that will wait before it is sent, with the time it was observed at.
+
+    One that brings its idempotency key is left as it is: sent again under that key, it must
+    be the same.
+    """
+    if event.get("observed_at") is not None or event.get("idempotency_key") is not None:
+        return event
+    return {**event, "observed_at": world.now()}

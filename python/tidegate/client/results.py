@@ -1,0 +1,214 @@
+"""What the service answers, as objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import attrs
+
+from tidegate.client.errors import ClientError, service_error
+
+if TYPE_CHECKING:
+    from tidegate.client.answer import Answer
+
+ActionType: TypeAlias = Literal["allow", "challenge", "block"]
+FailMode: TypeAlias = Literal["open", "closed", "raise"]
+
+
+@attrs.frozen
+class Challenge:
+    """Where the visitor is to be sent."""
+
+    redirect_url: str
+
+
+@attrs.frozen
+class Block:
+    """What the visitor is to be answered with; None means the integration's own default."""
+
+    status_code: int | None = None
+    body: str | None = None
+    headers: Mapping[str, str] = attrs.field(factory=dict)
+
+
+@attrs.frozen(kw_only=True)
+class RuntimeDecision:
+    """What to do with one request.
+
+    ``is_fallback`` tells that the service did not decide: the fail mode did, because of
+    ``error``.  Then there is no ``decision_id``, and ``reason`` is ``fail-open`` or
+    ``fail-closed``.
+    """
+
+    action: ActionType
+    reason: str
+    decision_id: str | None
+    idempotency_key: str
+    challenge: Challenge | None = None
+    """Present when the action is ``challenge``."""
+    block: Block | None = None
+    """Present when the action is ``block``."""
+    is_replayed: bool = False
+    """Whether it is the first answer of its idempotency key once more."""
+    is_fallback: bool = False
+    error: ClientError | None = None
+
+
+@attrs.frozen(kw_only=True)
+class BeaconResponse:
+    """What became of one event."""
+
+    item_id: str
+    lookup_entity_id: str | None
+    """The first entity of the event."""
+    active_mitigation: str | None
+    """``Challenge`` or ``Block`` when its actor is mitigated now."""
+
+
+@attrs.frozen(kw_only=True)
+class DeliveryCounts:
+    """The events given to ``send`` so far.
+
+    ``accepted`` is always ``delivered + failed + waiting``; what was dropped was not accepted.
+    """
+
+    accepted: int = 0
+    delivered: int = 0
+    failed: int = 0
+    dropped: int = 0
+    waiting: int = 0
+
+
+@attrs.frozen(kw_only=True)
+class FailedEvent:
+    """An event that was not delivered, as it was given, and why."""
+
+    event: Mapping[str, Any]
+    idempotency_key: str
+    error: ClientError
+    attempts: int
+
+
+def fallback(mode: Literal["open", "closed"], error: ClientError, key: str) -> RuntimeDecision:
+    """The decision when the service gave none."""
+    closed = mode == "closed"
+    return RuntimeDecision(
+        action="block" if closed else "allow",
+        reason=f"fail-{mode}",
+        decision_id=None,
+        idempotency_key=key,
+        block=Block(status_code=503) if closed else None,
+        is_fallback=True,
+        error=error,
+    )
+
+
+def read_decision(answer: Answer, key: str) -> RuntimeDecision:
+    """The runtime decision of an answer.
+
+    Raises:
+        ClientError: it is a refusal, or of another shape.
+    """
+    match answer.json():
+        case {"action": {"type": "allow" | "challenge" | "block" as action, **details}, **rest}:
+            challenge = block = None
+            if action == "challenge":
+                challenge = _challenge(details.get("challenge"))
+            elif action == "block":
+                block = _block(details.get("block"))
+            if (action == "challenge") == (challenge is not None) and (action == "block") == (
+                block is not None
+            ):
+                decision_id, reason = rest.get("decision_id"), rest.get("reason")
+                return RuntimeDecision(
+                    action=action,
+                    reason=reason if isinstance(reason, str) else "",
+                    decision_id=decision_id if isinstance(decision_id, str) else None,
+                    idempotency_key=key,
+                    challenge=challenge,
+                    block=block,
+                    is_replayed=answer.is_replayed,
+                )
+    raise answer.unexpected("the answer is no runtime decision")
+
+
+def _challenge(found: object) -> Challenge | None:
+    match found:
+        case {"redirect_url": str(url)}:
+            return Challenge(url)
+    return None
+
+
+def _block(found: object) -> Block | None:
+    if found is None:
+        return Block()
+    if not isinstance(found, dict):
+        return None
+    status, body, headers = found.get("status_code"), found.get("body"), found.get("headers") or {}
+    if (
+        (status is None or (type(status) is int and 400 <= status <= 599))
+        and (body is None or isinstance(body, str))
+        and isinstance(headers, dict)
+        and all(isinstance(value, str) for value in headers.values())
+    ):
+        return Block(status, body, headers)
+    return None
+
+
+def read_beacon(answer: Answer) -> BeaconResponse:
+    """The answer to one event.
+
+    Raises:
+        ClientError: it is a refusal, or of another shape.
+    """
+    found = _beacon(answer.json())
+    if found is None:
+        raise answer.unexpected("the answer is no beacon event response")
+    return found
+
+
+def read_items(answer: Answer, count: int) -> list[BeaconResponse | ClientError]:
+    """The answers to the events of a batch, in order.
+
+    Raises:
+        ClientError: the whole batch was refused, or the answer is of another shape.
+    """
+    items = answer.json()
+    if not isinstance(items, list) or len(items) != count:
+        raise answer.unexpected(f"the answer is no array of {count} items")
+    return [_item(answer, item) for item in items]
+
+
+def _item(answer: Answer, item: object) -> BeaconResponse | ClientError:
+    match item:
+        case {"status": int(status), "problem": problem} if status >= 400:
+            return service_error(status, problem)
+    return _beacon(item) or answer.unexpected("an item of the answer has another shape")
+
+
+def _beacon(found: object) -> BeaconResponse | None:
+    match found:
+        case {"item_id": str(item_id), **rest}:
+            entity = rest.get("lookup_entity_id")
+            mode = None
+            if isinstance(active := rest.get("active_mitigation"), dict):
+                mode = active.get("decision")
+            return BeaconResponse(
+                item_id=item_id,
+                lookup_entity_id=entity if isinstance(entity, str) else None,
+                active_mitigation=mode if isinstance(mode, str) else None,
+            )
+    return None
+
+
+def read_proof(answer: Answer) -> bool:
+    """Whether a proof is valid.
+
+    Raises:
+        ClientError: it is a refusal, or of another shape.
+    """
+    match answer.json():
+        case {"valid": bool(valid)}:
+            return valid
+    raise answer.unexpected("the answer is no verdict on a proof")

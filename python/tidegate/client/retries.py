@@ -1,0 +1,67 @@
+"""When to try again."""
+
+from __future__ import annotations
+
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+import attrs
+from attrs import validators
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_RETRY_AFTER = 300.0
+"""Seconds; a longer wait than this is not believed."""
+
+
+@attrs.frozen(kw_only=True)
+class Backoff:
+    """Attempts and the waits between them: exponential, with full jitter.
+
+    Args:
+        attempts: in all, the first included.
+        base: seconds; the longest first wait.
+        cap: seconds; the longest wait.
+    """
+
+    attempts: int = attrs.field(default=3, validator=validators.ge(1))
+    base: float = attrs.field(default=0.05, validator=validators.gt(0))
+    cap: float = attrs.field(default=1.0, validator=validators.gt(0))
+
+    def delay(self, attempt: int, chance: float, retry_after: float | None = None) -> float:
+        """Seconds to wait after a failed attempt.
+
+        Args:
+            attempt: how many were made, from 1.
+            chance: from 0 to 1.
+            retry_after: what the service asks for; it is waited out, and a little spread.
+        """
+        if retry_after is not None:
+            return retry_after + chance * self.base
+        # The exponent is bounded because 2.0 ** 1024 overflows.
+        return chance * min(self.cap, self.base * 2.0 ** min(attempt - 1, 64))
+
+
+CALLS = Backoff()
+"""Of single calls, somebody waiting for them."""
+BATCHES = Backoff(attempts=10, base=0.5, cap=30.0)
+"""Of batches: about a minute before an event is given up."""
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds of a ``Retry-After`` header, at most ``MAX_RETRY_AFTER``.
+
+    A date counts from the answer's own ``Date``, so that two clocks are never compared.
+    """
+    text = headers.get("retry-after", "")
+    if text.isascii() and text.isdigit():
+        # More digits than nine are long past the maximum, and int() has a limit of its own.
+        return min(float(text[:9]), MAX_RETRY_AFTER)
+    try:
+        until = parsedate_to_datetime(text)
+        since = parsedate_to_datetime(headers.get("date", ""))
+        seconds = (until - since).total_seconds()
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return min(max(seconds, 0.0), MAX_RETRY_AFTER)

@@ -1,0 +1,133 @@
+"""HTTP to the service; the only module that knows the HTTP library.
+
+The library's transport is used without its client: nothing follows a redirect, keeps a cookie,
+reads the environment or holds the key anywhere but in the request.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import ssl
+from importlib.metadata import version
+
+import httpx2
+
+from tidegate.client.answer import Answer
+from tidegate.client.errors import UnexpectedAnswerError, UnreachableError
+
+MAX_ANSWER_BYTES = 8 * 1024 * 1024
+"""The answers of a whole batch have room in it several times over."""
+_KEEP_ALIVE_SECONDS = 4.0
+"""Less than servers commonly keep an idle connection, so that it is not met as it closes."""
+_KEY = re.compile(r"[\x21-\x7e]{1,512}")
+
+
+class Transport:
+    """Connections to one service with one key.
+
+    Args:
+        base_url: the address of the service, without ``/api/v1``.
+        api_key: sent in ``x-service-api-key``.
+        tls: replaces the system's trust; it must verify certificates and host names.
+        allow_http: whether the key may be sent over plain HTTP to another machine.
+
+    Raises:
+        ValueError: one of them cannot be used.
+    """
+
+    def __init__(
+        self, base_url: str, api_key: str, *, tls: ssl.SSLContext | None, allow_http: bool
+    ) -> None:
+        self.base_url = _checked_url(base_url, allow_http)
+        if not _KEY.fullmatch(api_key):
+            raise ValueError("`api_key` must be 1 to 512 visible ASCII characters")
+        if tls is not None and not (tls.check_hostname and tls.verify_mode == ssl.CERT_REQUIRED):
+            raise ValueError("`tls` must verify certificates and host names")
+        self._headers = {
+            "x-service-api-key": api_key,
+            "user-agent": f"tidegate-python/{version('tidegate')}",
+            "accept": "application/json",
+            "accept-encoding": "identity",
+        }
+        self._http = httpx2.AsyncHTTPTransport(
+            verify=tls or _trust(self.base_url),
+            trust_env=False,
+            limits=httpx2.Limits(
+                max_connections=100,
+                max_keepalive_connections=100,
+                keepalive_expiry=_KEEP_ALIVE_SECONDS,
+            ),
+        )
+
+    async def post(self, path: str, body: bytes, content_type: str = "application/json") -> Answer:
+        """One attempt at one call; the caller sets the time it may take.
+
+        Raises:
+            UnreachableError: no whole answer came.
+            UnexpectedAnswerError: the answer is too large.
+        """
+        request = httpx2.Request(
+            "POST",
+            self.base_url + path,
+            headers={**self._headers, "content-type": content_type},
+            content=body,
+        )
+        try:
+            return await self._exchange(request)
+        except (httpx2.TransportError, OSError, RuntimeError) as error:
+            # RuntimeError: no name can be looked up any more once the interpreter exits.
+            failure = str(error) or type(error).__name__
+        # Raised outside, so that no exception of the library, with a request in it, hangs on.
+        raise UnreachableError(f"{self.base_url} cannot be reached: {failure}")
+
+    async def _exchange(self, request: httpx2.Request) -> Answer:
+        response = await self._http.handle_async_request(request)
+        try:
+            parts = []
+            size = 0
+            async for part in response.aiter_raw():
+                parts.append(part)
+                size += len(part)
+                if size > MAX_ANSWER_BYTES:
+                    raise UnexpectedAnswerError("the answer is too large", response.status_code)
+            headers = {name.lower(): value for name, value in response.headers.items()}
+            return Answer(response.status_code, headers, b"".join(parts))
+        finally:
+            await response.aclose()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._http.aclose()
+
+
+def _trust(url: str) -> ssl.SSLContext | bool:
+    """The system's trust; for plain HTTP none, because loading it takes some 80 ms."""
+    return url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _checked_url(text: str, allow_http: bool) -> str:
+    failure = ""
+    try:
+        url = httpx2.URL(text)
+    except httpx2.InvalidURL as error:
+        failure = str(error)
+    if failure or url.scheme not in ("http", "https") or not url.host:
+        raise ValueError("`base_url` must be an http or https address")
+    if url.userinfo or url.query or url.fragment:
+        raise ValueError("`base_url` must have no user, query or fragment")
+    if url.scheme == "http" and not allow_http and not _is_loopback(url.host):
+        raise ValueError(
+            "`base_url` is plain http, which would send the key in the clear; "
+            "use https, or `allow_http=True` where the network is yours"
+        )
+    return text.rstrip("/")
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

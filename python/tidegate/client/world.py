@@ -1,0 +1,39 @@
+"""What a client takes from outside: time, chance and new keys."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+
+import attrs
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _new_key() -> str:
+    return uuid.uuid4().hex
+
+
+@attrs.frozen(kw_only=True)
+class World:
+    """Handed to a client to replace what it would take from outside, in tests above all."""
+
+    now: Callable[[], datetime] = _now
+    """The time an event is stamped with."""
+    clock: Callable[[], float] = time.monotonic
+    """Seconds, never going back; for ages and deadlines."""
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    chance: Callable[[], float] = random.random
+    """From 0 to 1; spreads retries."""
+    new_key: Callable[[], str] = _new_key
+    """Makes an idempotency key."""
+
+
+REAL = World()
+"""The one that clients live in."""
