@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from tidegate._native import Engine as NativeEngine
-from tidegate._native import Redactor, RuleSet, envelope
+from tidegate._native import Envelope, Redactor, RuleSet, envelope
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.language.ast import Span
 from tidegate.values import from_wire
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tidegate.evaluation.rules import Context
 
-__all__ = ["NativeEngine", "NativeRules", "Redactor", "envelope"]
+__all__ = ["Envelope", "NativeEngine", "NativeRules", "Redactor", "envelope"]
 
 
 class NativeRules:

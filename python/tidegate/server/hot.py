@@ -16,8 +16,8 @@ import attrs
 import orjson
 from uuid_utils import uuid7
 
-from tidegate._native import envelope
 from tidegate.errors import EventError
+from tidegate.evaluation.native import envelope
 from tidegate.server.entries import log_entry
 from tidegate.server.headers import DATA_HEADERS
 from tidegate.server.idempotency import MAX_KEY_LENGTH
@@ -31,7 +31,7 @@ from tidegate.server.problems import (
 )
 
 if TYPE_CHECKING:
-    from tidegate._native import Envelope
+    from tidegate.evaluation.native import Envelope
     from tidegate.policy.served import Served
     from tidegate.server.api_keys import ApiKey, KeyRing
     from tidegate.server.idempotency import IdempotencyKeys, Recorded
@@ -178,7 +178,7 @@ class HotPath:
         started = time.perf_counter_ns()
         tenant = self.runtimes.find(key.tenant_id)
         if tenant is None:
-            raise Problem("tenant-not-ready", "the definitions of the tenant cannot be used now")
+            raise Problem("definitions-unavailable", headers={"retry-after": "1"})
         found = self._envelope(endpoint, tenant, body)
         source = found.source
         if found.idempotency_key is None:

@@ -63,6 +63,7 @@ KINDS: Mapping[str, Kind] = {
     "rate-limited": Kind(429, "The rate limit is exceeded"),
     "internal-error": Kind(500, "The service failed"),
     "decision-log-unavailable": Kind(503, "The decision log cannot be written"),
+    "definitions-unavailable": Kind(503, "The definitions of the tenant cannot be used"),
     "store-unavailable": Kind(503, "The store cannot be reached"),
     "overloaded": Kind(503, "The service has more work than it can take"),
 }

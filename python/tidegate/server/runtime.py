@@ -13,9 +13,9 @@ from uuid import UUID
 
 import attrs
 
-from tidegate._native import Redactor
 from tidegate.engine import Engine
 from tidegate.errors import DefinitionsError, SnapshotError
+from tidegate.evaluation.native import Redactor
 from tidegate.server.definition_set import load_set
 from tidegate.server.logging import log
 from tidegate.stores import log as decision_log

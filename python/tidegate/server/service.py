@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.25
 """How often other processes' changes are looked for; a change is at work within a second."""
-TAKE_OVER_SECONDS = 1.0
+TAKE_OVER_SECONDS = 5.0
 """How long the answer to a change waits for it to be at work."""
 RETRY_SECONDS = 2.0
 HOUSEKEEPING_SECONDS = 0.5
