@@ -1,7 +1,7 @@
 """``python -m benchmarks.export DIRECTORY``: events and rule sets for the Rust benchmarks.
 
-Writes ``events.jsonl`` (every twelfth published event) and ``rules-1k.json`` and so on: the
-canonical form of each published set.
+Writes ``events.jsonl`` (every twelfth published event) and ``rules-1k.jsonl`` and so on: the
+canonical form of each published set, the programs one a line after a line with the rest.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import itertools
 from pathlib import Path
 
 import click
+import orjson
 
 import tidegate
 from benchmarks.workload import TRAFFIC, has_traffic, iterate_rules, read_lines
@@ -26,14 +27,26 @@ def main(directory: Path, names: tuple[str, ...]) -> None:
     if not has_traffic():
         raise click.ClickException(f"the shared traffic data is not at {TRAFFIC}")
     directory.mkdir(parents=True, exist_ok=True)
-    with (directory / "events.jsonl").open("wb") as file:
+    export_events(directory / "events.jsonl")
+    for name in names:
+        count = export_rules(name, directory / f"rules-{name}.jsonl")
+        click.echo(f"rules-{name}: {count:,} rules")
+
+
+def export_events(path: Path) -> None:
+    """Write every twelfth published event."""
+    with path.open("wb") as file:
         for event in itertools.islice(read_lines(TRAFFIC / "events.jsonl.gz"), 0, None, EVERY):
             file.write(event.rstrip(b"\n") + b"\n")
-    for name in names:
-        expressions = {rule.rule_id: rule.expression for rule in iterate_rules(SETS[name])}
-        data = tidegate.RuleSet(expressions).to_canonical()
-        (directory / f"rules-{name}.json").write_bytes(data)
-        click.echo(f"rules-{name}: {len(expressions):,} rules, {len(data):,} bytes")
+
+
+def export_rules(name: str, path: Path) -> int:
+    """Write the canonical form of a published set; gives the number of rules."""
+    expressions = {rule.rule_id: rule.expression for rule in iterate_rules(SETS[name])}
+    document = orjson.loads(tidegate.RuleSet(expressions).to_canonical())
+    programs = document.pop("programs")
+    path.write_bytes(b"\n".join(orjson.dumps(each) for each in [document, *programs]))
+    return len(expressions)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,19 @@ class RuleSet:
 
     def __new__(cls, bundle: bytes, sample: Sequence[bytes] = ...) -> RuleSet: ...
     def __len__(self) -> int: ...
+    def ids(self) -> list[str]:
+        """The ids of the programs, in order."""
+
+    def with_changes(self, bundle: bytes, removed: Sequence[str]) -> RuleSet:
+        """The set without some programs, and with those of a bundle in place of others.
+
+        Only the programs of the bundle count. What did not change is shared.
+
+        Raises:
+            CanonicalFormError: the bundle is malformed.
+            KeyError: there is no program of an id to remove.
+        """
+
     def evaluate(self, index: int, context: Context) -> Any:
         """The value of one program.
 

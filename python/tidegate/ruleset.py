@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tidegate.errors import ExpressionError
-from tidegate.evaluation.rules import Evaluator, PreparedContext, compile_rules, read_rules
+from tidegate.evaluation.rules import (
+    Evaluator,
+    PreparedContext,
+    Rules,
+    compile_rules,
+    read_rules,
+    schema_of,
+    to_programs,
+)
 from tidegate.language.checker import check
 from tidegate.language.schema import Schema
 from tidegate.language.types import BOOL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from tidegate.language.checker import CheckedExpression
 
@@ -79,8 +87,9 @@ class RuleSet:
     ) -> None:
         schema = schema if schema is not None else Schema.default()
         self.evaluator = evaluator
+        self._declared: Schema | None = schema
         checked = _check_all(expressions, schema)
-        self._rules = compile_rules(checked, schema, evaluator, sample)
+        self._rules: Rules = compile_rules(checked, schema, evaluator, sample)
 
     @classmethod
     def from_canonical(
@@ -93,12 +102,48 @@ class RuleSet:
         """
         made = cls.__new__(cls)
         made.evaluator = evaluator
+        made._declared = None
         made._rules = read_rules(data, evaluator, sample)
         return made
 
+    def with_changes(
+        self, expressions: Mapping[str, str], *, remove: Collection[str] = ()
+    ) -> RuleSet:
+        """This set with other rules; this one stays as it is.
+
+        A rule whose id the set has takes its place, others come last, and those to remove
+        go first. The new set shares what did not change, so that one rule in ten thousand
+        is changed in about a millisecond, and threads that match this set do not wait:
+        swap the two with one assignment when you like. A prepared event belongs to the
+        set that prepared it. The set's fields and lists stay; so does what its index
+        learnt from its sample. When some hundred rules have changed, a thread in the
+        background makes one index of all again, which later changes build on.
+
+        Args:
+            expressions: id to text of rules to add or to change.
+            remove: ids of rules to remove.
+
+        Raises:
+            ExpressionError: some text does not parse, does not check or is no bool.
+            KeyError: there is no rule of an id to remove.
+        """
+        schema = self._schema()
+        checked = _check_all(expressions, schema)
+        changed = RuleSet.__new__(RuleSet)
+        changed.evaluator = self.evaluator
+        changed._declared = schema
+        changed._rules = self._rules.with_changes(to_programs(checked), remove)
+        return changed
+
+    def _schema(self) -> Schema:
+        """The schema that the rules were checked against."""
+        if self._declared is None:
+            self._declared = schema_of(self._rules.document.compiled.head)
+        return self._declared
+
     def to_canonical(self) -> bytes:
         """The set as JSON: fields, lists and the canonical tree of each rule."""
-        return self._rules.canonical
+        return self._rules.document.to_json()
 
     def match(
         self, event: Mapping[str, Any] | bytes | PreparedContext, errors: bool = False

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+
+import attrs
+import orjson
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tidegate
+from tidegate.evaluation.rules import Evaluator
 from tidegate.testing.sets import Run, main
 
 EVENT = b'{"request":{"method":"GET","path":"/login","user_agent":"GoogleBot"}}'
@@ -63,3 +70,86 @@ def test_the_reference_has_no_index() -> None:
     """The reference evaluates every rule, and says so."""
     stats = tidegate.RuleSet({"a": "true"}, evaluator="reference").stats()
     assert (stats.indexed, stats.always) == (0, {"a": "the reference evaluates every rule"})
+
+
+TEXTS = (
+    'request.path == "/login" && request.method == "GET"',
+    'request.path.startsWith("/log") && !("x" in request.headers)',
+    'request.user_agent.matches("[Bb]ot") && request.path != "/"',
+    'request.method == "GET" && request.path == "/login"',
+    'request.method != "GET"',
+    "count > 3",
+    'request.headers["x"] == "1"',
+)
+SCHEMA = tidegate.Schema.default().with_variables({"count": "int"})
+EVENTS = (EVENT, b"{}", b'{"count":7,"request":{"headers":{"x":"1"}}}')
+IDS = st.sampled_from("abcdef")
+SETS = st.dictionaries(IDS, st.sampled_from(TEXTS))
+
+
+def changed(rules: dict[str, str], new: dict[str, str], gone: set[str]) -> dict[str, str]:
+    """What a set of rules is after a change."""
+    return {name: text for name, text in rules.items() if name not in gone} | new
+
+
+@given(SETS, st.lists(st.tuples(SETS, st.sets(IDS)), max_size=6))
+def test_a_changed_set_is_as_if_built_whole(
+    rules: dict[str, str], changes: list[tuple[dict[str, str], set[str]]]
+) -> None:
+    """Answers, their order, the statistics and the canonical form are those of a new set."""
+    found = tidegate.RuleSet(rules, SCHEMA, sample=EVENTS)
+    for new, named in changes:
+        gone = named & rules.keys()
+        found = found.with_changes(new, remove=gone)
+        rules = changed(rules, new, gone)
+    whole = tidegate.RuleSet(rules, SCHEMA, sample=EVENTS)
+    assert [found.match(event) for event in EVENTS] == [whole.match(event) for event in EVENTS]
+    assert found.match(EVENT, errors=True) == whole.match(EVENT, errors=True)
+    assert attrs.evolve(found.stats(), index_bytes=0) == attrs.evolve(whole.stats(), index_bytes=0)
+    assert orjson.loads(found.to_canonical()) == orjson.loads(whole.to_canonical())
+    assert len(found) == len(whole)
+
+
+@pytest.mark.parametrize("evaluator", ["native", "reference"])
+def test_a_change_leaves_the_set_it_was_made_of(evaluator: Evaluator) -> None:
+    """Changes give a new set; a set read from its canonical form is changed like any other."""
+    before = tidegate.RuleSet({"a": TEXTS[0], "b": TEXTS[1]}, SCHEMA, evaluator)
+    after = before.with_changes({"c": TEXTS[3], "a": TEXTS[4]}, remove=["b"])
+    assert (before.match(EVENT).matched, after.match(EVENT).matched) == (["a", "b"], ["c"])
+    read = tidegate.RuleSet.from_canonical(after.to_canonical(), evaluator)
+    again = read.with_changes({"a": TEXTS[0], "n": "count > 3"})
+    assert again.match(EVENT).matched == ["a", "c"]
+    assert again.match(EVENTS[2]).matched == ["n"]
+
+
+@pytest.mark.parametrize("evaluator", ["native", "reference"])
+def test_a_change_that_is_refused_says_why(evaluator: Evaluator) -> None:
+    """An unknown id is a KeyError; a text that does not check names its rule."""
+    rules = tidegate.RuleSet({"a": TEXTS[0]}, evaluator=evaluator)
+    with pytest.raises(KeyError, match="b"):
+        rules.with_changes({}, remove=["b"])
+    with pytest.raises(tidegate.ExpressionError, match="rule `c`"):
+        rules.with_changes({"c": "request.nothing"})
+
+
+def test_a_thread_may_match_while_another_changes() -> None:
+    """Every set that a reader ever sees gives the answer of that set, merges or not."""
+    texts = [f'request.path.contains("<{number}>")' for number in range(600)]
+    rules = tidegate.RuleSet({str(number): text for number, text in enumerate(texts)})
+    event = b'{"request":{"path":"<1> <599>"}}'
+    shared, wrong, is_over = [rules], list[list[str]](), threading.Event()
+
+    def read() -> None:
+        while not is_over.is_set():
+            found = shared[0].match(event).matched
+            if found[-1:] != ["599"] or len(found) > 2:
+                wrong.append(found)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for number in range(599):
+        shared[0] = shared[0].with_changes({str(number): f'request.path == "{number}"'})
+    is_over.set()
+    reader.join()
+    assert wrong == []
+    assert shared[0].match(event).matched == ["599"]

@@ -8,13 +8,15 @@ import orjson
 
 from tidegate._native import Engine as NativeEngine
 from tidegate._native import Envelope, Redactor, RuleSet, envelope
+from tidegate.evaluation.document import Compiled, Document
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.language.ast import Span
 from tidegate.values import from_wire
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
+    from tidegate.evaluation.document import Programs
     from tidegate.evaluation.rules import Context
 
 __all__ = ["Envelope", "NativeEngine", "NativeRules", "Redactor", "envelope"]
@@ -28,8 +30,12 @@ class NativeRules:
     """
 
     def __init__(self, data: bytes, sample: Sequence[bytes] = ()) -> None:
-        self.canonical = data
-        self._rules = RuleSet(data, sample)
+        rules = RuleSet(data, sample)
+        self._set(Document(Compiled(data, rules.ids)), rules)
+
+    def _set(self, document: Document, rules: RuleSet) -> None:
+        self.document = document
+        self._rules = rules
         # One call less on the way in: these have the signatures of the protocol.
         self.prepare = self._rules.prepare
         self.evaluate = self._rules.evaluate
@@ -38,6 +44,18 @@ class NativeRules:
 
     def __len__(self) -> int:
         return len(self._rules)
+
+    def with_changes(self, programs: Programs, removed: Collection[str]) -> NativeRules:
+        """The set with other programs; what did not change is shared with this one.
+
+        Raises:
+            KeyError: there is no rule of an id to remove.
+        """
+        data = orjson.dumps({"programs": list(programs.values())})
+        rules = self._rules.with_changes(data, list(removed))
+        changed = NativeRules.__new__(NativeRules)
+        changed._set(self.document.with_changes(programs, removed), rules)
+        return changed
 
     def outcome(self, index: int, context: Context) -> Outcome:
         """Value or failure, and cost, of one rule.

@@ -14,20 +14,20 @@ import orjson
 
 from tidegate.errors import EvaluationError
 from tidegate.evaluation import reference
+from tidegate.evaluation.document import Compiled, Document, Programs
 from tidegate.evaluation.encoder import encode
 from tidegate.language import canonical
-from tidegate.language.schema import NamedList
+from tidegate.language.schema import NamedList, Schema
 from tidegate.language.types import parse_type
 from tidegate.limits import DEFAULT, Limits
 from tidegate.values import to_python
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from tidegate.evaluation.outcome import Outcome
     from tidegate.language.checked import Checked
     from tidegate.language.checker import CheckedExpression
-    from tidegate.language.schema import Schema
 
 Evaluator: TypeAlias = Literal["native", "reference"]
 Context: TypeAlias = "Mapping[str, Any] | bytes | PreparedContext"
@@ -40,9 +40,10 @@ class PreparedContext(Protocol):
 class Rules(Protocol):
     """A compiled set: what a program and a rule set stand on."""
 
-    canonical: bytes
+    document: Document
 
     def __len__(self) -> int: ...
+    def with_changes(self, programs: Programs, removed: Collection[str]) -> Rules: ...
     def prepare(self, context: Mapping[str, Any] | bytes) -> PreparedContext: ...
     def outcome(self, index: int, context: Context) -> Outcome: ...
     def evaluate(self, index: int, context: Context) -> Any: ...
@@ -60,9 +61,24 @@ def bundle(
             "fields": {name: str(type_) for name, type_ in schema.fields.items()},
             "lists": {name: attrs.asdict(named) for name, named in schema.lists.items()},
             "limits": attrs.asdict(limits),
-            "programs": [{"id": name, **canonical.to_json(one)} for name, one in checked.items()],
+            "programs": list(to_programs(checked).values()),
         }
     )
+
+
+def to_programs(checked: Mapping[str, CheckedExpression]) -> Programs:
+    """The canonical form of checked expressions, by their ids."""
+    return {name: {"id": name, **canonical.to_json(one)} for name, one in checked.items()}
+
+
+def schema_of(document: Mapping[str, Any]) -> Schema:
+    """The fields and lists of a set's canonical form."""
+    fields = {name: parse_type(text) for name, text in document["fields"].items()}
+    lists = {
+        name: NamedList(named["kind"], tuple(named["entries"]))
+        for name, named in document["lists"].items()
+    }
+    return Schema(fields, lists)
 
 
 def compile_rules(
@@ -96,22 +112,26 @@ class ReferenceRules:
     """The same set, run by the reference evaluator."""
 
     def __init__(self, data: bytes) -> None:
-        self.canonical = data
+        self.document = Document(Compiled(data, lambda: self._ids))
         document = orjson.loads(data)
         programs: Sequence[Mapping[str, Any]] = document["programs"]
         self._ids = [str(program["id"]) for program in programs]
         checked = [canonical.from_json(program) for program in programs]
         self._roots: list[Checked] = [one.root for one in checked]
         self._read = frozenset[str]().union(*(one.references.fields for one in checked))
-        self._variables = {name: parse_type(text) for name, text in document["fields"].items()}
-        self._lists = {
-            name: NamedList(named["kind"], tuple(named["entries"]))
-            for name, named in document["lists"].items()
-        }
+        schema = schema_of(document)
+        self._variables, self._lists = schema.fields, schema.lists
         self._limits = Limits(**document["limits"])
 
     def __len__(self) -> int:
         return len(self._ids)
+
+    def with_changes(self, programs: Programs, removed: Collection[str]) -> Rules:
+        """The set with other programs: see ``NativeRules``."""
+        for name in removed:
+            if name not in self._ids:
+                raise KeyError(name)
+        return ReferenceRules(self.document.with_changes(programs, removed).to_json())
 
     def prepare(self, context: Mapping[str, Any] | bytes) -> PreparedContext:
         return _Encoded(encode(context, self._read, variables=self._variables))

@@ -4,7 +4,11 @@
 
 An index may pass a rule over only when the rule cannot be true. Sets are generated with
 parts that rules share, negate, nest and get wrong, over few words, so that
-tests are often true; the reference evaluates every rule on every event.
+tests are often true; the reference evaluates every rule on every event. Some sets are
+made whole, some of another one by changes.
+
+To parse and check a text takes longer than all else. Parts are therefore checked once and
+come again in other sets, and rules are put together from checked parts.
 """
 
 from __future__ import annotations
@@ -16,10 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
+import orjson
 
 from tidegate.errors import ExpressionError
-from tidegate.evaluation.rules import bundle, read_rules
-from tidegate.language.checker import CheckedExpression, check
+from tidegate.evaluation import reference
+from tidegate.evaluation.encoder import encode
+from tidegate.evaluation.rules import Rules, bundle, read_rules
+from tidegate.language import checked
+from tidegate.language.canonical import VERSION
+from tidegate.language.canonical_writer import node_to_json
+from tidegate.language.checker import check
 from tidegate.language.schema import Schema
 from tidegate.language.types import BOOL
 from tidegate.limits import DEFAULT, Limits
@@ -28,7 +38,9 @@ from tidegate.testing.events import to_json
 from tidegate.testing.expressions import ExpressionGenerator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from tidegate.evaluation.document import Program
 
 WORDS = ("a", "ab", "bot", "Bot", "/api", "curl/8", "login", "10.1", ".php", "é", "K", "xyz" * 6)
 KEYS = ("host", "accept", "id", "x-a")
@@ -55,33 +67,104 @@ SCHEMA = (
 MAX_RULES = 12
 EVENTS = 4
 
+KNOWN_PARTS = 2000
+"""Checked parts that are kept; then most parts of a set are taken from them."""
+
+
+@attrs.frozen(eq=False)
+class Part:
+    """A checked expression: its text, its tree, that as JSON, and the fields it reads."""
+
+    text: str
+    root: checked.Checked
+    json: orjson.Fragment
+    fields: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> Part | None:
+        """The part of a text; None if it does not check."""
+        try:
+            found = check(text, SCHEMA, expect=BOOL)
+        except ExpressionError:
+            return None
+        json = orjson.Fragment(orjson.dumps(node_to_json(found.root)))
+        return cls(text, found.root, json, found.references.fields)
+
+    @classmethod
+    def joined(cls, kind: str, root: checked.Checked, text: str, parts: Sequence[Part]) -> Part:
+        """The part that a node makes of others."""
+        args = [part.json for part in parts]
+        node: dict[str, Any] = {"kind": kind, "span": [0, 0], "args": args}
+        if isinstance(root, checked.Call):
+            node["function"] = root.function
+        fields = frozenset[str]().union(*(part.fields for part in parts))
+        return cls(text, root, orjson.Fragment(orjson.dumps(node)), fields)
+
+    def program(self, name: str) -> Program:
+        """The canonical form."""
+        return {"id": name, "version": VERSION, "text": "", "type": "bool", "root": self.json}
+
+
+def _and(parts: Sequence[Part]) -> Part:
+    root = checked.And(tuple(part.root for part in parts))
+    return Part.joined("and", root, f"({' && '.join(part.text for part in parts)})", parts)
+
+
+def _or(parts: Sequence[Part]) -> Part:
+    root = checked.Or(tuple(part.root for part in parts))
+    return Part.joined("or", root, f"({' || '.join(part.text for part in parts)})", parts)
+
+
+def _not(part: Part) -> Part:
+    root = checked.Call("!", False, (part.root,))
+    return Part.joined("call", root, f"!({part.text})", [part])
+
+
+def _conditional(parts: Sequence[Part]) -> Part:
+    condition, then, otherwise = parts
+    root = checked.Conditional(condition.root, then.root, otherwise.root)
+    text = f"({condition.text} ? {then.text} : {otherwise.text})"
+    return Part.joined("conditional", root, text, parts)
+
 
 class SetGenerator:
     """Rules and events over few words."""
 
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
-        self._parts: list[str] = []
+        self._known: list[Part] = []
+        self._parts: list[Part] = []
 
-    def rules(self) -> list[str]:
-        """Texts of rules that share parts; some do not check."""
-        self._parts = [self._part() for _ in range(2 + self.choices.below(8))]
-        return [self._rule(3) for _ in range(1 + self.choices.below(MAX_RULES))]
+    def rules(self) -> dict[str, Part]:
+        """Rules by id that share parts."""
+        self._parts = [self._some_part() for _ in range(2 + self.choices.below(8))]
+        return {str(number): self._rule(3) for number in range(1 + self.choices.below(MAX_RULES))}
 
-    def _rule(self, depth: int) -> str:
+    def _rule(self, depth: int) -> Part:
         choices = self.choices
         if depth == 0 or happens(choices, 30):
             return pick(choices, self._parts)
         inner = [self._rule(depth - 1) for _ in range(2 + choices.below(2))]
         match choices.below(8):
             case 0 | 1 | 2:
-                return "(" + " && ".join(inner) + ")"
+                return _and(inner)
             case 3 | 4:
-                return "(" + " || ".join(inner) + ")"
+                return _or(inner)
             case 5 | 6:
-                return f"!({inner[0]})"
+                return _not(inner[0])
             case _:
-                return f"({inner[0]} ? {inner[1]} : {inner[-1]})"
+                return _conditional((inner[0], inner[1], inner[-1]))
+
+    def _some_part(self) -> Part:
+        if len(self._known) >= KNOWN_PARTS and happens(self.choices, 95):
+            return pick(self.choices, self._known)
+        while (part := Part.of(self._part())) is None:
+            pass
+        if len(self._known) < KNOWN_PARTS:
+            self._known.append(part)
+        else:
+            self._known[self.choices.below(KNOWN_PARTS)] = part
+        return part
 
     def _part(self) -> str:
         if happens(self.choices, 15):
@@ -240,14 +323,14 @@ class SetGenerator:
 class Difference:
     """A set and an event on which the index is wrong."""
 
-    rules: Mapping[str, str]
+    rules: Mapping[str, Part]
     event: Mapping[str, Any]
     reference: list[str]
     indexed: list[str]
 
     def __str__(self) -> str:
         wrong = sorted({*self.reference} ^ {*self.indexed})
-        texts = "\n".join(f"  {name}: {self.rules[name]}" for name in wrong)
+        texts = "\n".join(f"  {name}: {self.rules[name].text}" for name in wrong)
         return f"{texts}\nevent: {self.event}\nheld: {self.reference}, indexed: {self.indexed}"
 
 
@@ -256,28 +339,50 @@ class Run:
 
     def __init__(self, seed: int) -> None:
         self._choices = RandomChoices(random.Random(seed))  # noqa: S311 - to be repeatable
+        self._generator = SetGenerator(self._choices)
         self.sets = 0
         self.answers = 0
         self.held = 0
 
     def one(self) -> Iterator[Difference]:
         """Generate and compare one set on some events."""
-        generator = SetGenerator(self._choices)
-        rules = {str(number): text for number, text in enumerate(generator.rules())}
-        checked = {name: each for name, text in rules.items() if (each := _checked(text))}
-        events = [generator.event() for _ in range(EVENTS)]
+        rules = self._generator.rules()
+        events = [self._generator.event() for _ in range(EVENTS)]
         sample = [data for event in events if (data := to_json(event))]
-        data = bundle(checked, SCHEMA, self._limits())
-        reference = read_rules(data, "reference")
-        native = read_rules(data, "native", sample if happens(self._choices, 50) else ())
-        for event in events * 2:
-            expected, _ = reference.match(event, errors=False)
+        limits = self._limits()
+        native = self._native(rules, limits, sample if happens(self._choices, 50) else ())
+        read = frozenset[str]().union(*(rule.fields for rule in rules.values()))
+        expected = [
+            _held(rules, encode(event, read, variables=SCHEMA.fields), limits) for event in events
+        ]
+        # A second time for what the index remembers of the first.
+        for event, held in zip(events * 2, expected * 2, strict=True):
             found, _ = native.match(event, errors=False)
-            self.answers += len(checked)
-            self.held += len(expected)
-            if expected != found:
-                yield Difference(rules, event, expected, found)
+            self.answers += len(rules)
+            self.held += len(held)
+            if held != found:
+                yield Difference(rules, event, held, found)
         self.sets += 1
+
+    def _native(self, rules: Mapping[str, Part], limits: Limits, sample: Sequence[bytes]) -> Rules:
+        """The set, compiled whole or made of another one by changes."""
+        programs = {name: rule.program(name) for name, rule in rules.items()}
+        if happens(self._choices, 70):
+            return _compiled(programs.values(), limits, sample)
+        # Of what comes last any part may be new: the order stays that of the rules.
+        kept = self._choices.below(len(programs) + 1)
+        before = list(programs.values())[:kept]
+        wrong = [name for name in list(programs)[:kept] if happens(self._choices, 30)]
+        for position, program in enumerate(before):
+            if program["id"] in wrong:
+                other = pick(self._choices, list(rules.values()))
+                before[position] = other.program(program["id"])
+        gone = pick(self._choices, list(rules.values())).program("gone")
+        before.insert(self._choices.below(kept + 1), gone)
+        changed = {name: program for name, program in programs.items() if name in wrong}
+        added = dict(list(programs.items())[kept:])
+        set_ = _compiled(before, limits, sample).with_changes(changed, ["gone"])
+        return set_.with_changes(added, [])
 
     def _limits(self) -> Limits:
         """The usual ones or, now and then, so little cost that rules run out."""
@@ -286,11 +391,18 @@ class Run:
         return DEFAULT
 
 
-def _checked(text: str) -> CheckedExpression | None:
-    try:
-        return check(text, SCHEMA, expect=BOOL)
-    except ExpressionError:
-        return None
+def _compiled(programs: Iterable[Program], limits: Limits, sample: Sequence[bytes]) -> Rules:
+    head = orjson.loads(bundle({}, SCHEMA, limits))
+    return read_rules(orjson.dumps(head | {"programs": list(programs)}), "native", sample)
+
+
+def _held(rules: Mapping[str, Part], record: Mapping[str, Any], limits: Limits) -> list[str]:
+    """The rules that hold, by the reference."""
+    outcomes = (
+        (name, reference.evaluate(rule.root, record, lists=SCHEMA.lists, limits=limits))
+        for name, rule in rules.items()
+    )
+    return [name for name, outcome in outcomes if outcome.failure is None and outcome.value is True]
 
 
 @click.command()

@@ -1,23 +1,28 @@
-//! How long one event takes against rule sets, indexed and one rule after another.
+//! What one event costs against rule sets, indexed and one rule after another.
 //!
 //! ```text
 //! python -m benchmarks.export DIRECTORY
-//! cargo run --release --example match_events -- DIRECTORY/events.jsonl DIRECTORY/rules-*.json
+//! cargo run --release --example match_events -- DIRECTORY/events.jsonl DIRECTORY/rules-*.jsonl
 //! ```
 //!
-//! The index of a set is trained on every tenth event. "Low" is the set without the
-//! rules that hold on more than 0.2 % of the events. Times are nanoseconds an event, by
-//! the events in their order; reading and matching are timed apart, one after the other.
+//! Prints one JSON object a line, which `python -m benchmarks.goals` makes tables of: for
+//! each file the set as it is, without the rules that have patterns ("plain"), and both
+//! without those that hold on more than 0.2 % of the events ("low").
+//! Percentiles are nanoseconds an event, in the order of the events, reading and
+//! matching one after the other. Means are of the time the thread was running, of whole
+//! passes. The index of a set is trained on every tenth event. Indexed and linear answers
+//! are compared, and a difference ends the run.
 
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects, clippy::indexing_slicing)]
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
 
-use std::collections::HashSet;
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
-use std::time::Instant;
+use std::sync::atomic::{AtomicIsize, Ordering};
+use std::time::{Duration, Instant};
 
 use bumpalo::Bump;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use tidegate_core::RuleSet;
 use tidegate_core::encode::{Settings, encode};
 use tidegate_core::event;
@@ -25,187 +30,322 @@ use tidegate_core::record::Record;
 
 /// Events on which every rule is evaluated, about: so many answers at most.
 const LINEAR_ANSWERS: usize = 20_000_000;
+/// Every how-manieth event the index is trained on.
+const TRAINED: usize = 10;
+/// Counts the bytes that are allocated, so that memory is measured and not estimated.
+struct Counting;
+
+static ALLOCATED: AtomicIsize = AtomicIsize::new(0);
+
+#[allow(unsafe_code, reason = "an allocator is unsafe to write; this one hands everything on")]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATED.fetch_add(layout.size().cast_signed(), Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        ALLOCATED.fetch_sub(layout.size().cast_signed(), Ordering::Relaxed);
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocated() -> isize {
+    ALLOCATED.load(Ordering::Relaxed)
+}
+
+/// Passes that a mean is of.
+const PASSES: u32 = 3;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (events_path, bundles) = arguments.split_first().unwrap();
+    let (events_path, paths) = arguments.split_first().unwrap();
     let text = std::fs::read(events_path).unwrap();
-    let events: Vec<&[u8]> =
-        text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
-    let floor = quote_floor(&events);
-    println!("{} events, finding the quotes of one: {floor:.0} ns", events.len());
-    println!(
-        "{:<14}{:>7}{:>7} | {:>7}{:>7} | {:>7}{:>7}{:>7}{:>8} | {:>7}{:>7} | {:>10}{:>7} | {:>6}{:>8}",
-        "set",
-        "rules",
-        "true",
-        "read50",
-        "floors",
-        "match",
-        "p50",
-        "p99",
-        "looked",
-        "all50",
-        "all99",
-        "linear",
-        "times",
-        "index",
-        "build s"
-    );
-    for path in bundles {
-        let bundle: Json = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-        let name = path.rsplit('/').next().unwrap().trim_end_matches(".json");
-        let natural = Set::new(&bundle, &events);
-        let mut measured = natural.measure(&events);
-        measured.print(name, floor);
-        let often: HashSet<usize> = (0..measured.holds.len())
-            .filter(|rule| measured.holds[*rule] as f64 > 0.002 * events.len() as f64)
-            .collect();
-        let low = Set::new(&without(&bundle, &often), &events);
-        low.measure(&events).print(&format!("{name} low"), floor);
+    let events = lines(&text);
+    let unseen: Vec<Vec<u8>> =
+        events.iter().enumerate().map(|(n, event)| unseen(event, n)).collect();
+    let unseen: Vec<&[u8]> = unseen.iter().map(Vec::as_slice).collect();
+    for path in paths {
+        let text = std::fs::read(path).unwrap();
+        let name = path.rsplit('/').next().unwrap().trim_end_matches(".jsonl");
+        let (header, programs) = lines(&text).split_first().map(|(a, b)| (*a, b.to_vec())).unwrap();
+        let plain: Vec<&[u8]> =
+            programs.iter().copied().filter(|program| !has_pattern(program)).collect();
+        for (name, programs) in [(name.to_owned(), programs), (format!("{name} plain"), plain)] {
+            let natural = Set::new(header, &programs, &events);
+            let holds = natural.holds(&events);
+            print(&name, natural.measure(&events, &unseen));
+            drop(natural);
+            let often = 0.002 * events.len() as f64;
+            let low: Vec<&[u8]> = programs
+                .iter()
+                .zip(&holds)
+                .filter(|(_, holds)| f64::from(**holds) <= often)
+                .map(|(program, _)| *program)
+                .collect();
+            let low = Set::new(header, &low, &events);
+            print(&format!("{name} low"), low.measure(&events, &unseen));
+        }
     }
 }
 
-/// Time to find the quotes of an event, which no reader can do without.
-fn quote_floor(events: &[&[u8]]) -> f64 {
-    let mut times = Vec::new();
-    for event in events {
-        let started = Instant::now();
-        black_box(memchr::memchr_iter(b'"', event).fold(0, |sum, at| sum ^ at));
-        times.push(started.elapsed().as_nanos() as u64);
-    }
-    percentile(&mut times, 50) as f64
+fn lines(text: &[u8]) -> Vec<&[u8]> {
+    text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect()
 }
 
-fn without(bundle: &Json, rules: &HashSet<usize>) -> Json {
-    let mut bundle = bundle.clone();
-    let programs = bundle["programs"].as_array_mut().unwrap();
-    let mut position = 0;
-    programs.retain(|_| {
-        position += 1;
-        !rules.contains(&(position - 1))
-    });
-    bundle
+fn has_pattern(program: &[u8]) -> bool {
+    memchr::memmem::find(program, b".matches").is_some()
+}
+
+fn print(name: &str, mut measured: Json) {
+    measured["set"] = json!(name);
+    println!("{measured}");
+}
+
+/// The event with texts that no event had before.
+fn unseen(event: &[u8], number: usize) -> Vec<u8> {
+    let mut event: Json = serde_json::from_slice(event).unwrap();
+    let add = |text: &mut Json| {
+        if let Json::String(text) = text {
+            text.push_str(&format!("~{number:x}"));
+        }
+    };
+    for name in ["path", "user_agent", "referer"] {
+        if let Some(text) = event["request"].get_mut(name) {
+            add(text);
+        }
+    }
+    for name in ["headers", "query_params", "cookies"] {
+        if let Some(Json::Object(texts)) = event["request"].get_mut(name) {
+            texts.values_mut().for_each(add);
+        }
+    }
+    serde_json::to_vec(&event).unwrap()
+}
+
+/// The time that this thread has been running.
+fn running_time() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    Duration::from_nanos(text.split(' ').next().unwrap().parse().unwrap())
+}
+
+/// Nanoseconds an event of passes over events.
+fn mean(events: &[&[u8]], mut pass: impl FnMut(&[u8])) -> f64 {
+    let started = running_time();
+    for _ in 0..PASSES {
+        events.iter().for_each(|event| pass(event));
+    }
+    let spent = (running_time() - started).as_nanos() as f64;
+    spent / events.len() as f64 / f64::from(PASSES)
 }
 
 struct Set {
     rules: RuleSet,
-    build_seconds: f64,
-}
-
-#[derive(Default)]
-struct Measured {
-    rules: usize,
-    holds: Vec<u32>,
-    read: Vec<u64>,
-    matching: Vec<u64>,
-    all: Vec<u64>,
-    looked_at: u64,
-    linear: f64,
-    index_bytes: usize,
-    build_seconds: f64,
+    compile_seconds: f64,
+    index_seconds: f64,
+    program_bytes: isize,
+    index_bytes: isize,
 }
 
 impl Set {
-    fn new(bundle: &Json, events: &[&[u8]]) -> Self {
-        let bytes = serde_json::to_vec(bundle).unwrap();
-        let sample: Vec<&[u8]> = events.iter().step_by(10).copied().collect();
-        let rules = RuleSet::from_json(&bytes).unwrap();
+    fn new(header: &[u8], programs: &[&[u8]], events: &[&[u8]]) -> Self {
+        let header = header.strip_suffix(b"}").unwrap();
+        let bundle = [header, b",\"programs\":[", &programs.join(&b","[..]), b"]}"].concat();
+        let sample: Vec<&[u8]> = events.iter().step_by(TRAINED).copied().collect();
+        let before = allocated();
         let started = Instant::now();
+        let rules = RuleSet::from_json(&bundle).unwrap();
+        let compile_seconds = started.elapsed().as_secs_f64();
+        let program_bytes = allocated() - before;
         let rules = rules.trained(&sample, None);
-        Self { rules, build_seconds: started.elapsed().as_secs_f64() }
+        let index_seconds = started.elapsed().as_secs_f64() - compile_seconds;
+        let index_bytes = allocated() - before - program_bytes;
+        Self { rules, compile_seconds, index_seconds, program_bytes, index_bytes }
     }
 
-    fn read<'a>(&self, bytes: &'a [u8], arena: &'a Bump) -> Record<'a> {
-        let (layout, limits) = (self.rules.layout(), self.rules.limits());
-        let settings = Settings {
+    fn settings(&self) -> Settings<'_> {
+        Settings {
             trusted_proxies: self.rules.trusted_proxies(),
             databases: None,
             user_agents: None,
-            limits,
-        };
-        let event = event::read(bytes, layout, arena, limits).unwrap();
-        encode(&event, layout, arena, settings).unwrap()
+            limits: self.rules.limits(),
+        }
     }
 
-    fn measure(&self, events: &[&[u8]]) -> Measured {
-        let rules = self.rules.ids().len();
-        let mut measured = Measured {
-            rules,
-            holds: vec![0; rules],
-            index_bytes: self.rules.report().bytes,
-            build_seconds: self.build_seconds,
-            ..Measured::default()
-        };
+    fn read<'a>(&self, bytes: &'a [u8], arena: &'a Bump) -> Record<'a> {
+        let layout = self.rules.layout();
+        let event = event::read(bytes, layout, arena, self.rules.limits()).unwrap();
+        encode(&event, layout, arena, self.settings()).unwrap()
+    }
+
+    /// On how many events each rule holds.
+    fn holds(&self, events: &[&[u8]]) -> Vec<u32> {
+        let mut holds = vec![0; self.rules.len()];
         let mut arena = Bump::new();
+        for event in events {
+            arena.reset();
+            for rule in self.rules.matches(&self.read(event, &arena)) {
+                holds[rule as usize] += 1;
+            }
+        }
+        holds
+    }
+
+    fn measure(&self, events: &[&[u8]], unseen: &[&[u8]]) -> Json {
+        let (matched, looked_at) = self.count(events);
+        let report = self.rules.report();
+        json!({
+            "rules": self.rules.len(),
+            "events": events.len(),
+            "matched": matched,
+            "looked_at": looked_at,
+            "reported_index_bytes": report.bytes,
+            "index_bytes": self.index_bytes,
+            "program_bytes": self.program_bytes,
+            "compile_seconds": self.compile_seconds,
+            "index_seconds": self.index_seconds,
+            "percentiles": self.percentiles(events),
+            "means": self.means(events),
+            "unseen": { "percentiles": self.percentiles(unseen), "means": self.means(unseen) },
+            "linear": self.linear(events),
+            "two_threads": self.two_threads(events),
+        })
+    }
+
+    /// How many rules hold and are looked at, an event.
+    fn count(&self, events: &[&[u8]]) -> (f64, f64) {
+        let (mut matched, mut looked_at) = (0, 0);
+        let mut arena = Bump::new();
+        for event in events {
+            arena.reset();
+            let record = self.read(event, &arena);
+            matched += self.rules.matches(&record).len();
+            looked_at += self.rules.candidates(&record);
+        }
+        (matched as f64 / events.len() as f64, looked_at as f64 / events.len() as f64)
+    }
+
+    fn percentiles(&self, events: &[&[u8]]) -> Json {
+        let (mut quotes, mut read, mut matching, mut all) = (vec![], vec![], vec![], vec![]);
+        let mut arena = Bump::new();
+        for event in events {
+            let started = Instant::now();
+            black_box(memchr::memchr_iter(b'"', event).fold(0, |sum, at| sum ^ at));
+            quotes.push(started.elapsed());
+        }
         for event in events {
             arena.reset();
             let started = Instant::now();
             let record = self.read(event, &arena);
-            let read = started.elapsed().as_nanos() as u64;
-            let matched = self.rules.matches(&record);
-            let all = started.elapsed().as_nanos() as u64;
-            for rule in &matched {
-                measured.holds[*rule as usize] += 1;
-            }
-            measured.looked_at += self.rules.candidates(&record) as u64;
-            measured.read.push(read);
-            measured.matching.push(all - read);
-            measured.all.push(all);
+            let read_in = started.elapsed();
+            black_box(self.rules.matches(&record));
+            let all_in = started.elapsed();
+            read.push(read_in);
+            matching.push(all_in - read_in);
+            all.push(all_in);
         }
-        measured.linear = self.linear(events);
-        measured
+        json!({
+            "quotes": percentiles(quotes),
+            "read": percentiles(read),
+            "match": percentiles(matching),
+            "all": percentiles(all),
+        })
     }
 
-    /// The same, every rule evaluated; the answers must be the same.
-    fn linear(&self, events: &[&[u8]]) -> f64 {
-        let rules = self.rules.ids().len().max(1);
-        let step = (events.len() / (LINEAR_ANSWERS / rules).max(1)).max(1);
-        let mut times = 0;
-        let mut count = 0_u32;
+    /// Means of the phases, each by what a pass costs more when it does that as well.
+    fn means(&self, events: &[&[u8]]) -> Json {
+        let layout = self.rules.layout();
         let mut arena = Bump::new();
-        for event in events.iter().step_by(step) {
+        let read = mean(events, |event| {
             arena.reset();
-            let record = self.read(event, &arena);
+            black_box(event::read(event, layout, &arena, self.rules.limits()).unwrap());
+        });
+        let fields = mean(events, |event| {
+            arena.reset();
+            black_box(self.read(event, &arena));
+        });
+        let search = mean(events, |event| {
+            arena.reset();
+            black_box(self.rules.candidates(&self.read(event, &arena)));
+        });
+        let all = mean(events, |event| {
+            arena.reset();
+            black_box(self.rules.matches(&self.read(event, &arena)));
+        });
+        json!({
+            "read": read,
+            "fields": fields - read,
+            "search": search - fields,
+            "evaluate": all - search,
+            "match": all - fields,
+            "all": all,
+        })
+    }
+
+    /// Matching with every rule evaluated; the answers must be the same.
+    fn linear(&self, events: &[&[u8]]) -> f64 {
+        let rules = self.rules.len().max(1);
+        let step = (events.len() / (LINEAR_ANSWERS / rules).max(1)).max(1);
+        let events: Vec<&[u8]> = events.iter().step_by(step).copied().collect();
+        let mut arena = Bump::new();
+        let read = mean(&events, |event| {
+            arena.reset();
+            black_box(self.read(event, &arena));
+        });
+        let every = |record: &Record<'_>| {
             let mut matched = Vec::new();
-            let started = Instant::now();
-            self.rules.test_all(&record, |rule, outcome| {
+            self.rules.test_all(record, |rule, outcome| {
                 if outcome == Ok(true) {
                     matched.push(rule);
                 }
             });
-            times += started.elapsed().as_nanos() as u64;
-            count += 1;
-            assert_eq!(matched, self.rules.matches(&record), "the index differs");
+            matched
+        };
+        let all = mean(&events, |event| {
+            arena.reset();
+            black_box(every(&self.read(event, &arena)));
+        });
+        for event in &events {
+            arena.reset();
+            let record = self.read(event, &arena);
+            assert_eq!(every(&record), self.rules.matches(&record), "the index has other answers");
         }
-        times as f64 / f64::from(count)
+        all - read
+    }
+
+    /// How many times as many events two threads read and match as one.
+    fn two_threads(&self, events: &[&[u8]]) -> f64 {
+        let pass = || {
+            let mut arena = Bump::new();
+            for event in events {
+                arena.reset();
+                black_box(self.rules.matches(&self.read(event, &arena)));
+            }
+        };
+        let mut ratios: Vec<f64> = (0..5)
+            .map(|_| {
+                let started = Instant::now();
+                pass();
+                let one = started.elapsed().as_secs_f64();
+                let started = Instant::now();
+                std::thread::scope(|scope| {
+                    scope.spawn(pass);
+                    scope.spawn(pass);
+                });
+                2.0 * one / started.elapsed().as_secs_f64()
+            })
+            .collect();
+        ratios.sort_by(f64::total_cmp);
+        ratios[2]
     }
 }
 
-impl Measured {
-    fn print(&mut self, name: &str, floor: f64) {
-        let events = self.all.len() as f64;
-        let mean = self.matching.iter().sum::<u64>() as f64 / events;
-        let read = percentile(&mut self.read, 50) as f64;
-        println!(
-            "{name:<14}{:>7}{:>7.2} | {read:>7.0}{:>7.2} | {mean:>7.0}{:>7}{:>7}{:>8.1} | {:>7}{:>7} | {:>10.0}{:>7.0} | {:>6.0}{:>8.2}",
-            self.rules,
-            self.holds.iter().map(|count| f64::from(*count)).sum::<f64>() / events,
-            read / floor,
-            percentile(&mut self.matching, 50),
-            percentile(&mut self.matching, 99),
-            self.looked_at as f64 / events,
-            percentile(&mut self.all, 50),
-            percentile(&mut self.all, 99),
-            self.linear,
-            self.linear / mean,
-            self.index_bytes as f64 / self.rules as f64,
-            self.build_seconds,
-        );
-    }
-}
-
-fn percentile(times: &mut [u64], percent: usize) -> u64 {
+fn percentiles(mut times: Vec<Duration>) -> Json {
     times.sort_unstable();
-    times[(times.len() - 1) * percent / 100]
+    let at =
+        |part: usize| times[(times.len() * part / 1000).min(times.len() - 1)].as_nanos() as u64;
+    json!({ "p50": at(500), "p99": at(990), "p999": at(999) })
 }

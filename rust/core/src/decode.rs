@@ -57,7 +57,7 @@ impl<'c> Compiler<'c> {
         }
         let mut decoder = Decoder { compiler: self, scope: Vec::new() };
         let root = decoder.child(envelope, "root", 0)?;
-        Ok(Program { root })
+        Ok(Program::new(root))
     }
 }
 

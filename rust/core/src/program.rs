@@ -3,6 +3,8 @@
 //!
 //! [`crate::decode`] makes it from JSON, [`crate::evaluate`] runs it.
 
+use std::sync::Arc;
+
 use crate::error::{Failure, Span};
 use crate::evaluate::{Evaluation, Meter};
 use crate::functions::Function;
@@ -13,13 +15,22 @@ use crate::prepare::Prepared;
 use crate::record::{KeySlot, Record, Slot};
 use crate::value::Value;
 
-/// One expression, ready to run; shared freely between threads.
-#[derive(Debug)]
+/// One expression, ready to run; shared freely between threads and sets.
+#[derive(Clone, Debug)]
 pub struct Program {
-    pub(crate) root: Expr,
+    pub(crate) root: Arc<Expr>,
 }
 
 impl Program {
+    pub(crate) fn new(root: Expr) -> Self {
+        Self { root: Arc::new(root) }
+    }
+
+    /// Hands over the fields that nodes read, or ask whether the event has them.
+    pub(crate) fn fields(&self, take: &mut dyn FnMut(Slot)) {
+        fields(&self.root, take);
+    }
+
     /// The value of the expression for one event.
     ///
     /// # Errors
@@ -62,6 +73,61 @@ impl Program {
 pub(crate) struct Expr {
     pub(crate) span: Span,
     pub(crate) node: Node,
+}
+
+fn fields(expression: &Expr, take: &mut dyn FnMut(Slot)) {
+    match &expression.node {
+        Node::Field(slot) | Node::HasField(slot) => take(*slot),
+        _ => expression.each_child(&mut |child| fields(child, take)),
+    }
+}
+
+impl Expr {
+    /// Hands over the expressions that this one is made of.
+    pub(crate) fn each_child<'e>(&'e self, take: &mut dyn FnMut(&'e Expr)) {
+        match &self.node {
+            Node::Literal(_)
+            | Node::Field(_)
+            | Node::HasField(_)
+            | Node::Undeclared
+            | Node::Local(_)
+            | Node::SectionKey(_) => {}
+            Node::Select(member) | Node::Has(member) => take(&member.operand),
+            Node::Index(index) => {
+                take(&index.operand);
+                take(&index.index);
+            }
+            Node::Call(call) => call.arguments.iter().for_each(take),
+            Node::Operator(operation) => operation.arguments.iter().for_each(take),
+            Node::And(operands) | Node::Or(operands) => operands.iter().for_each(take),
+            Node::Conditional(conditional) => {
+                take(&conditional.condition);
+                take(&conditional.then);
+                take(&conditional.otherwise);
+            }
+            Node::List(elements) => elements.iter().for_each(|element| take(&element.value)),
+            Node::Map(entries) => {
+                for entry in entries {
+                    take(&entry.key);
+                    take(&entry.value);
+                }
+            }
+            Node::Comprehension(comprehension) => {
+                take(&comprehension.range);
+                comprehension.condition.iter().for_each(&mut *take);
+                take(&comprehension.body);
+            }
+            Node::Bind(bind) => {
+                take(&bind.value);
+                take(&bind.body);
+            }
+            Node::OptionalMap(mapped) => {
+                take(&mapped.operand);
+                take(&mapped.body);
+            }
+            Node::Predicate(predicate) => take(&predicate.generic),
+        }
+    }
 }
 
 /// The nodes of docs/canonical-tree.md, and two that stand for common shapes

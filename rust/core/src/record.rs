@@ -108,6 +108,23 @@ impl Layout {
         Some(slot)
     }
 
+    /// Whether some program reads a declared variable, or did.
+    pub(crate) fn has_variable_slots(&self) -> bool {
+        self.slots.iter().any(|(name, _)| self.declares_variable(name))
+    }
+
+    /// Keeps the variables that are read, and looks at no others in an event. Their
+    /// slots stay, for they may be kept again.
+    pub(crate) fn keep_variables(&mut self, is_read: impl Fn(Slot) -> bool) {
+        self.reads_variables = false;
+        for (number, (name, source)) in (0_u32..).zip(&mut self.slots) {
+            let Some(Source::Variable(variable)) = self.declared.get(name) else { continue };
+            let is_kept = is_read(Slot(number));
+            *source = if is_kept { Source::Variable(variable.clone()) } else { Source::Decision };
+            self.reads_variables |= is_kept;
+        }
+    }
+
     /// Numbers every declared field, in the order of their names.
     pub fn number_all(&mut self) {
         let mut names: Vec<String> = self.declared.keys().cloned().collect();

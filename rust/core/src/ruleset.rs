@@ -1,19 +1,19 @@
 //! A set of rules: many programs over one layout.
 
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
+mod change;
+mod segment;
 
-use bumpalo::Bump;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::Value as Json;
 
 use crate::address::{Network, NetworkSet};
 use crate::decode::{Compiler, each, member, object, refused, text};
-use crate::encode::{Settings, encode};
 use crate::error::{Failure, ProgramError};
 use crate::evaluate::{Evaluation, Meter};
-use crate::event;
-use crate::index::{Index, Report, Rules};
+use crate::index::Report;
 use crate::limits::Limits;
 use crate::lists::{ListDefinition, Lists};
 use crate::program::Program;
@@ -21,20 +21,33 @@ use crate::record::{Layout, Record};
 use crate::user_agent::UserAgents;
 use crate::value::Value;
 
+pub use change::ChangeError;
+use change::{Changes, Merging};
+use segment::{Sample, Segment};
+
 /// Deepest JSON that is decoded. A level of a tree is at most three of JSON.
 const MAX_JSON_DEPTH: usize = 512;
 
-/// Programs compiled together from a bundle.
+/// Programs compiled together from a bundle. A set never changes: what was changed of
+/// it is another set, which shares the rest ([`RuleSet::with_changes`]).
 #[derive(Debug)]
 pub struct RuleSet {
-    ids: Vec<String>,
-    programs: Vec<Program>,
     layout: Layout,
+    common: Arc<Common>,
+    sample: Arc<Sample>,
+    /// Its index is made when the set is first matched as a whole.
+    base: Arc<Segment>,
+    /// What was changed since the base was made.
+    changes: Option<Changes>,
+    merging: Arc<Merging>,
+}
+
+/// What no change of rules changes.
+#[derive(Debug)]
+struct Common {
     lists: Lists,
     limits: Limits,
     trusted_proxies: NetworkSet,
-    /// Made when the set is first matched as a whole.
-    index: OnceLock<Index>,
 }
 
 /// The end of one evaluation.
@@ -73,69 +86,83 @@ impl RuleSet {
         if !specialises {
             compiler = compiler.plain();
         }
-        let programs = each(bundle, "programs", |envelope| compiler.compile(envelope))?;
-        let ids =
-            each(bundle, "programs", |envelope| text(object(envelope)?, "id").map(str::to_owned))?;
+        let rules = read_programs(bundle, compiler)?;
+        let trusted_proxies = proxies(&part::<Vec<String>>(bundle, "trusted_proxies")?)?;
+        let common = Common { limits: part(bundle, "limits")?, lists, trusted_proxies };
         Ok(Self {
-            index: OnceLock::new(),
-            ids: ids.into_vec(),
-            programs: programs.into_vec(),
-            trusted_proxies: proxies(&part::<Vec<String>>(bundle, "trusted_proxies")?)?,
-            limits: part(bundle, "limits")?,
+            base: Arc::new(Segment::new(rules)),
             layout,
-            lists,
+            common: Arc::new(common),
+            sample: Arc::default(),
+            changes: None,
+            merging: Arc::default(),
         })
     }
 
-    /// The same set, whose index knows how often conditions are true of events like
-    /// these. Those that are no events are passed over. Answers stay what they are.
+    /// The same set as one, whose index knows how often conditions are true of events
+    /// like these. A thousand are enough; of more some are taken. Those that are no
+    /// events are passed over. Answers stay what they are.
     #[must_use]
-    pub fn trained(self, events: &[&[u8]], user_agents: Option<&UserAgents>) -> Self {
-        let arena = Bump::new();
-        let settings = Settings {
-            trusted_proxies: &self.trusted_proxies,
-            databases: None,
-            user_agents,
-            limits: &self.limits,
+    pub fn trained(self, events: &[&[u8]], user_agents: Option<&'static UserAgents>) -> Self {
+        let set = Self {
+            sample: Arc::new(Sample::of(events, user_agents)),
+            base: Arc::new(Segment::new(
+                self.rules().map(|(id, program)| (Arc::clone(id), program.clone())),
+            )),
+            changes: None,
+            merging: Arc::default(),
+            ..self
         };
-        let mut samples: Vec<Record<'_>> = Vec::with_capacity(events.len());
-        for bytes in events {
-            let event = event::read(bytes, &self.layout, &arena, &self.limits);
-            let record = event.and_then(|event| encode(&event, &self.layout, &arena, settings));
-            samples.extend(record.ok());
-        }
-        let index = Index::new(self.rules(), &self.layout, &samples).into();
-        Self { index, ..self }
+        set.base.index(&set.layout, &set.common, &set.sample);
+        set
     }
 
     /// The programs that are true of a record, in order. Programs that cannot be are
     /// not evaluated.
     pub fn matches<'a>(&'a self, record: &Record<'a>) -> Vec<u32> {
-        self.index().matches(self.rules(), record)
+        let mut matched = Vec::new();
+        let base_index = self.base.index(&self.layout, &self.common, &self.sample);
+        let base_rules = self.base.rules(&self.common);
+        match &self.changes {
+            None => base_index.matches(base_rules, record, |_| true, |rule| matched.push(rule)),
+            Some(changes) => {
+                let passes = |rule| changes.place_in_base(rule).is_some();
+                let take = |rule| matched.extend(changes.place_in_base(rule));
+                base_index.matches(base_rules, record, passes, take);
+                let index = changes.overlay.index(&self.layout, &self.common, &self.sample);
+                let take = |rule| matched.extend(changes.place_in_overlay(rule));
+                index.matches(changes.overlay.rules(&self.common), record, |_| true, take);
+            }
+        }
+        matched.sort_unstable();
+        matched
     }
 
-    /// How many programs the index lets through for a record.
+    /// How many programs the indexes let through for a record.
     pub fn candidates<'a>(&'a self, record: &Record<'a>) -> usize {
-        self.index().count_candidates(self.rules(), record)
+        let overlay = self.changes.as_ref().map(|changes| &*changes.overlay);
+        let segments = [Some(&*self.base), overlay];
+        let count = |segment: &'a Segment| {
+            let index = segment.index(&self.layout, &self.common, &self.sample);
+            index.count_candidates(segment.rules(&self.common), record)
+        };
+        segments.into_iter().flatten().map(count).sum()
     }
 
-    /// What the index is made of.
+    /// What the index is made of, were it made of the whole set at once. That is
+    /// done to find out where the set was changed.
     pub fn report(&self) -> &Report {
-        self.index().report()
-    }
-
-    fn index(&self) -> &Index {
-        self.index.get_or_init(|| Index::new(self.rules(), &self.layout, &[]))
-    }
-
-    fn rules(&self) -> Rules<'_> {
-        Rules { programs: &self.programs, lists: &self.lists, limits: &self.limits }
+        let segment = match &self.changes {
+            None => &*self.base,
+            Some(changes) => changes.whole(&self.base),
+        };
+        segment.index(&self.layout, &self.common, &self.sample).report()
     }
 
     /// The outcome of one program, None when there is none of this number.
     pub fn outcome<'a>(&'a self, index: usize, record: &Record<'a>) -> Option<Outcome<'a>> {
-        let mut meter = Meter::new(&self.limits);
-        let result = self.programs.get(index)?.evaluate(record, &self.lists, &mut meter);
+        let mut meter = Meter::new(self.limits());
+        let result = self.rule(index)?.1.evaluate(record, &self.common.lists, &mut meter);
         Some(Outcome { result, cost: meter.spent() })
     }
 
@@ -145,30 +172,61 @@ impl RuleSet {
         record: &Record<'a>,
         mut take: impl FnMut(u32, Result<bool, Failure>),
     ) {
-        let mut meter = Meter::new(&self.limits);
-        let mut evaluation = Evaluation::new(record, &self.lists, &mut meter);
-        for (index, program) in (0_u32..).zip(&self.programs) {
+        let mut meter = Meter::new(self.limits());
+        let mut evaluation = Evaluation::new(record, &self.common.lists, &mut meter);
+        for (index, (_, program)) in (0_u32..).zip(self.rules()) {
             evaluation.meter.reset();
             take(index, evaluation.test(&program.root));
         }
     }
 
-    /// The ids of the programs, in order.
-    pub fn ids(&self) -> &[String] {
-        &self.ids
+    pub fn len(&self) -> usize {
+        self.changes.as_ref().map_or_else(|| self.base.len(), Changes::len)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The id of a program.
+    pub fn id(&self, index: usize) -> Option<&str> {
+        self.rule(index).map(|(id, _)| &**id)
+    }
+
+    fn rule(&self, index: usize) -> Option<(&Arc<str>, &Program)> {
+        match &self.changes {
+            None => self.base.rule(index),
+            Some(changes) => changes.rule(&self.base, index),
+        }
+    }
+
+    /// The rules, in order.
+    fn rules(&self) -> impl Iterator<Item = (&Arc<str>, &Program)> {
+        (0..self.len()).filter_map(|index| self.rule(index))
     }
 
     pub const fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    pub const fn limits(&self) -> &Limits {
-        &self.limits
+    pub fn limits(&self) -> &Limits {
+        &self.common.limits
     }
 
-    pub const fn trusted_proxies(&self) -> &NetworkSet {
-        &self.trusted_proxies
+    pub fn trusted_proxies(&self) -> &NetworkSet {
+        &self.common.trusted_proxies
     }
+}
+
+/// The programs of a bundle, and their ids.
+fn read_programs(
+    bundle: &serde_json::Map<String, Json>,
+    mut compiler: Compiler<'_>,
+) -> Result<Box<[(Arc<str>, Program)]>, ProgramError> {
+    each(bundle, "programs", |envelope| {
+        let program = compiler.compile(envelope)?;
+        Ok((Arc::from(text(object(envelope)?, "id")?), program))
+    })
 }
 
 fn proxies(texts: &[String]) -> Result<NetworkSet, ProgramError> {

@@ -42,6 +42,12 @@ pub struct UserAgents {
     shards: [Mutex<Shard>; SHARDS],
 }
 
+impl fmt::Debug for UserAgents {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("UserAgents").finish_non_exhaustive()
+    }
+}
+
 /// Data that is not ua-parser's.
 #[derive(Debug)]
 pub struct BadUserAgentData(String);

@@ -112,7 +112,7 @@ fn a_changed_bundle_is_refused_or_runs_but_never_panics() {
                 let mut bundle = case.bundle.clone();
                 *bundle.pointer_mut(&place).unwrap() = value.clone();
                 if let Ok(rules) = RuleSet::from_json(bundle.to_string().as_bytes())
-                    && !rules.ids().is_empty()
+                    && !rules.is_empty()
                 {
                     observe(&rules, &case.event);
                 }

@@ -1,10 +1,11 @@
 //! Failures of the engine as the exceptions of `tidegate.errors`: the one place.
 
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 use tidegate_core::effects::EffectsError;
+use tidegate_core::ruleset::ChangeError;
 use tidegate_core::snapshot::SnapshotError;
 use tidegate_core::{EventError, Failure, ProgramError};
 
@@ -50,6 +51,14 @@ pub(crate) fn event_error(py: Python<'_>, error: EventError) -> PyErr {
 /// `CanonicalFormError` with message and pointer.
 pub(crate) fn program_error(py: Python<'_>, error: ProgramError) -> PyErr {
     raised(|| CANONICAL_FORM_ERROR.get(py)?.call1((error.message, error.pointer)))
+}
+
+/// `KeyError` with the id of a rule that is not there, else as [`program_error`].
+pub(crate) fn change_error(py: Python<'_>, error: ChangeError) -> PyErr {
+    match error {
+        ChangeError::UnknownRule(id) => PyKeyError::new_err(id),
+        ChangeError::Program(error) => program_error(py, error),
+    }
 }
 
 /// `SnapshotError` with its message.

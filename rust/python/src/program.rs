@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bumpalo::Bump;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use tidegate_core::constant::write_value;
 use tidegate_core::prepared::PreparedRecord;
 use tidegate_core::record::Record;
@@ -15,7 +15,8 @@ use tidegate_core::{ErrorCode, Failure, RuleSet};
 use crate::context::{read_bytes, read_record};
 use crate::convert::to_python;
 use crate::error::{
-    evaluation_error, event_error, foreign_context, no_such_rule, program_error, too_many_parts,
+    change_error, evaluation_error, event_error, foreign_context, no_such_rule, program_error,
+    too_many_parts,
 };
 use crate::event::user_agents;
 
@@ -30,7 +31,6 @@ type WireOutcome<'py> =
 #[pyclass(frozen, name = "RuleSet", module = "tidegate._native")]
 pub(crate) struct PyRuleSet {
     rules: Arc<RuleSet>,
-    ids: Vec<Py<PyString>>,
     user_agents: Option<&'static UserAgents>,
 }
 
@@ -48,17 +48,34 @@ impl PyRuleSet {
     fn new(py: Python<'_>, bundle: &[u8], sample: Vec<PyBackedBytes>) -> PyResult<Self> {
         let rules = py.detach(|| RuleSet::from_json(bundle));
         let mut rules = rules.map_err(|error| program_error(py, error))?;
-        let ids = rules.ids().iter().map(|id| PyString::new(py, id).unbind()).collect();
         let user_agents = user_agents(py, rules.layout())?;
         if !sample.is_empty() {
             let events: Vec<&[u8]> = sample.iter().map(|event| &**event).collect();
             rules = py.detach(|| rules.trained(&events, user_agents));
         }
-        Ok(Self { rules: Arc::new(rules), ids, user_agents })
+        Ok(Self { rules: Arc::new(rules), user_agents })
+    }
+
+    /// The set with the programs of a bundle in the place of those with their ids.
+    fn with_changes(
+        &self,
+        py: Python<'_>,
+        bundle: &[u8],
+        removed: Vec<PyBackedStr>,
+    ) -> PyResult<Self> {
+        let removed: Vec<&str> = removed.iter().map(|id| &**id).collect();
+        let rules = py.detach(|| self.rules.with_changes(bundle, &removed));
+        let rules = rules.map_err(|error| change_error(py, error))?;
+        let user_agents = user_agents(py, rules.layout())?;
+        Ok(Self { rules: Arc::new(rules), user_agents })
+    }
+
+    fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, (0..self.rules.len()).map(|index| self.rules.id(index)))
     }
 
     fn __len__(&self) -> usize {
-        self.ids.len()
+        self.rules.len()
     }
 
     fn evaluate<'py>(
@@ -104,7 +121,7 @@ impl PyRuleSet {
     ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyDict>)> {
         let py = context.py();
         let matches = match context.cast::<PyBytes>() {
-            Ok(bytes) if self.ids.len() >= RULES_WORTH_A_DETACH => {
+            Ok(bytes) if self.rules.len() >= RULES_WORTH_A_DETACH => {
                 let bytes = bytes.as_bytes();
                 py.detach(|| {
                     let arena = Bump::new();
@@ -117,11 +134,11 @@ impl PyRuleSet {
                 self.with_record(context, |record| Ok(Matches::of(&self.rules, record, errors)))?
             }
         };
-        let id = |index: &u32| self.ids.get(*index as usize).map(|id| id.bind(py));
-        let matched = PyList::new(py, matches.matched.iter().filter_map(id).collect::<Vec<_>>())?;
+        let matched = matches.matched.iter().filter_map(|index| self.id(*index));
+        let matched = PyList::new(py, matched.collect::<Vec<_>>())?;
         let failed = PyDict::new(py);
         for (index, code) in &matches.failed {
-            failed.set_item(id(index), code.as_str())?;
+            failed.set_item(self.id(*index), code.as_str())?;
         }
         Ok((matched, failed))
     }
@@ -131,8 +148,7 @@ impl PyRuleSet {
         let report = self.rules.report();
         let always = PyDict::new(py);
         for unindexed in &report.unindexed {
-            let id = self.ids.get(unindexed.rule as usize).map(|id| id.bind(py));
-            always.set_item(id, unindexed.reason.as_str())?;
+            always.set_item(self.id(unindexed.rule), unindexed.reason.as_str())?;
         }
         let stats = PyDict::new(py);
         stats.set_item("rules", report.rules)?;
@@ -154,6 +170,10 @@ impl PyRuleSet {
 }
 
 impl PyRuleSet {
+    fn id(&self, index: u32) -> Option<&str> {
+        self.rules.id(index as usize)
+    }
+
     /// Hands over the record of a context.
     fn with_record<T>(
         &self,

@@ -81,24 +81,28 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// The rules that are true of a record, in order.
-    pub(crate) fn matches<'a>(&'a self, rules: Rules<'a>, record: &Record<'a>) -> Vec<u32> {
+    /// Hands over the rules that are true of a record, in no order, each once; those
+    /// that `passes` refuses are not evaluated.
+    pub(crate) fn matches<'a>(
+        &'a self,
+        rules: Rules<'a>,
+        record: &Record<'a>,
+        passes: impl Fn(u32) -> bool,
+        mut take: impl FnMut(u32),
+    ) {
         let mut meter = Meter::new(rules.limits);
-        let mut matched = Vec::new();
-        let holds = |rule: u32, meter: &mut Meter| {
+        let mut holds = |rule: u32| {
             meter.reset();
             let program = rules.programs.get(rule as usize);
-            program.is_some_and(|program| program.test(record, rules.lists, meter) == Ok(true))
+            program.is_some_and(|program| program.test(record, rules.lists, &mut meter) == Ok(true))
         };
         local::with_scratch(self.number, |scratch| {
             self.candidates(rules, record, scratch, |rule| {
-                if holds(rule, &mut meter) {
-                    matched.push(rule);
+                if passes(rule) && holds(rule) {
+                    take(rule);
                 }
             });
         });
-        matched.sort_unstable();
-        matched
     }
 
     /// How many rules may be true of a record.

@@ -1,0 +1,1 @@
+"""All goals of the indexed rule set, measured in one run; one file for each way to measure."""

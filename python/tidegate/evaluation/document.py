@@ -1,0 +1,66 @@
+"""The canonical form of a set, some rules of which were changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import attrs
+import orjson
+
+Program: TypeAlias = Mapping[str, Any]
+Programs: TypeAlias = Mapping[str, Program]
+"""Envelopes of programs, ``id`` included, by their ids."""
+
+
+@attrs.frozen(slots=False, eq=False)
+class Compiled:
+    """The JSON that a set was compiled from, and a cheaper way to its ids."""
+
+    data: bytes
+    read_ids: Callable[[], Iterable[str]]
+
+    @cached_property
+    def ids(self) -> frozenset[str]:
+        return frozenset(self.read_ids())
+
+    @cached_property
+    def head(self) -> Mapping[str, Any]:
+        """All but the programs."""
+        return {name: part for name, part in self._read().items() if name != "programs"}
+
+    def programs(self) -> list[Program]:
+        return list(self._read()["programs"])
+
+    def _read(self) -> dict[str, Any]:
+        return dict(orjson.loads(self.data))
+
+
+@attrs.frozen(eq=False)
+class Document:
+    """A set as it was compiled and what was changed since; written out when asked for."""
+
+    compiled: Compiled
+    _changed: Programs = attrs.field(factory=dict)
+    """Programs at the places of those with their ids, or else after all others."""
+    _removed: frozenset[str] = frozenset()
+    """Ids whose places are gone; a program that came later with the id is a new one."""
+
+    def with_changes(self, programs: Programs, removed: Collection[str]) -> Document:
+        """First remove some programs, then put others in the place of those with their ids."""
+        kept = {name: program for name, program in self._changed.items() if name not in removed}
+        gone = self._removed.union(self.compiled.ids.intersection(removed))
+        return attrs.evolve(self, changed={**kept, **programs}, removed=gone)
+
+    def to_json(self) -> bytes:
+        """The whole set as it is now."""
+        if not (self._changed or self._removed):
+            return self.compiled.data
+        added = dict(self._changed)
+        programs = [
+            added.pop(program["id"], program)
+            for program in self.compiled.programs()
+            if program["id"] not in self._removed
+        ]
+        return orjson.dumps({**self.compiled.head, "programs": [*programs, *added.values()]})

@@ -1,0 +1,449 @@
+//! Changing a few of many rules: what was changed has a small index of its own beside
+//! the large one, which is shared, until both are merged.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use foldhash::fast::RandomState;
+
+use super::segment::Segment;
+use super::{RuleSet, parse_json, read_programs};
+use crate::decode::{Compiler, object};
+use crate::error::ProgramError;
+use crate::program::Program;
+use crate::record::Layout;
+
+/// Changed rules that make a merge worth while, and the part of all rules.
+const MERGED_AT: usize = 256;
+const MERGED_PART: usize = 100;
+/// The small index is trained on every how-manieth event of the sample.
+const SAMPLE_STEP: usize = 16;
+/// The place of a rule that the set has no longer, and the number of one that the
+/// base has not.
+const NONE: u32 = u32::MAX;
+
+/// Why a set was not changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangeError {
+    /// There is no rule of this id to remove.
+    UnknownRule(String),
+    Program(ProgramError),
+}
+
+impl fmt::Display for ChangeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownRule(id) => write!(formatter, "there is no rule `{id}`"),
+            Self::Program(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for ChangeError {}
+
+impl From<ProgramError> for ChangeError {
+    fn from(error: ProgramError) -> Self {
+        Self::Program(error)
+    }
+}
+
+/// How a set differs from its base.
+#[derive(Debug)]
+pub(super) struct Changes {
+    /// By place, the number of the rule in the base; the changed ones come after those.
+    numbers: Box<[u32]>,
+    /// The place of each rule of the base.
+    base_places: Box<[u32]>,
+    /// The changed rules, in the order of their places.
+    pub(super) overlay: Arc<Segment>,
+    overlay_places: Box<[u32]>,
+    /// The set as one, for its report.
+    whole: OnceLock<Segment>,
+}
+
+impl Changes {
+    pub(super) fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// The place of a rule of the base, if the set still has it.
+    #[inline]
+    pub(super) fn place_in_base(&self, rule: u32) -> Option<u32> {
+        self.base_places.get(rule as usize).copied().filter(|place| *place != NONE)
+    }
+
+    /// The place of a changed rule.
+    #[inline]
+    pub(super) fn place_in_overlay(&self, rule: u32) -> Option<u32> {
+        self.overlay_places.get(rule as usize).copied()
+    }
+
+    /// The set as one.
+    pub(super) fn whole(&self, base: &Segment) -> &Segment {
+        self.whole.get_or_init(|| combine(base, &self.overlay, &self.numbers))
+    }
+
+    /// The rule at a place.
+    pub(super) fn rule<'s>(
+        &'s self,
+        base: &'s Segment,
+        place: usize,
+    ) -> Option<(&'s Arc<str>, &'s Program)> {
+        rule(base, &self.overlay, *self.numbers.get(place)?)
+    }
+
+    /// Whether a merge is worth while.
+    fn are_many(&self) -> bool {
+        let kept = self.numbers.len().saturating_sub(self.overlay.len());
+        let gone = self.base_places.len().saturating_sub(kept);
+        self.overlay.len().max(gone) > MERGED_AT.max(self.base_places.len() / MERGED_PART)
+    }
+}
+
+/// The rules of a set as one segment.
+fn combine(base: &Segment, overlay: &Segment, numbers: &[u32]) -> Segment {
+    let rules = numbers.iter().filter_map(|number| rule(base, overlay, *number));
+    Segment::new(rules.map(|(id, program)| (Arc::clone(id), program.clone())))
+}
+
+fn rule<'s>(
+    base: &'s Segment,
+    overlay: &'s Segment,
+    number: u32,
+) -> Option<(&'s Arc<str>, &'s Program)> {
+    let number = number as usize;
+    base.rule(number).or_else(|| overlay.rule(number.checked_sub(base.len())?))
+}
+
+/// A set on its way from one state to another.
+struct Draft {
+    base: Arc<Segment>,
+    /// By place, a number as in [`Changes`]; [`NONE`] where the rule is gone.
+    numbers: Vec<u32>,
+    overlay: Vec<(Arc<str>, Program)>,
+}
+
+impl Draft {
+    fn of(set: &RuleSet) -> Self {
+        let base = Arc::clone(&set.base);
+        let (numbers, overlay) = match &set.changes {
+            None => (numbers_from(0).take(base.len()).collect(), Vec::new()),
+            Some(changes) => {
+                let rules = changes.overlay.ids.iter().zip(&changes.overlay.programs);
+                let rules = rules.map(|(id, program)| (Arc::clone(id), program.clone()));
+                (changes.numbers.to_vec(), rules.collect())
+            }
+        };
+        Self { base, numbers, overlay }
+    }
+
+    /// The same over a new base.
+    fn rebased(self, merged: Merged) -> Self {
+        let old = Segment::new(self.overlay);
+        let mut overlay = Vec::new();
+        let mut next = numbers_from(merged.base.len());
+        let mut number = |(id, program): (&Arc<str>, &Program)| {
+            merged.numbers.get(&address(program)).copied().or_else(|| {
+                overlay.push((Arc::clone(id), program.clone()));
+                next.next()
+            })
+        };
+        let rules = self.numbers.iter().filter_map(|number| rule(&self.base, &old, *number));
+        let numbers = rules.filter_map(&mut number).collect();
+        Self { base: merged.base, numbers, overlay }
+    }
+
+    /// The place of a rule.
+    fn find(&self, id: &str) -> Option<usize> {
+        let position = self.overlay.iter().rposition(|(each, _)| **each == *id);
+        let changed = position.and_then(|position| self.base.len().checked_add(position));
+        let number = changed.and_then(|number| u32::try_from(number).ok());
+        let place = |number: u32| self.numbers.iter().position(|each| *each == number);
+        number.and_then(place).or_else(|| place(self.base.find(id)?))
+    }
+
+    fn remove(&mut self, place: usize) {
+        if let Some(number) = self.numbers.get_mut(place) {
+            *number = NONE;
+        }
+    }
+
+    /// Puts a rule in the place of that with its id, or last.
+    fn put(&mut self, id: &Arc<str>, program: &Program) {
+        let next = self.base.len().saturating_add(self.overlay.len());
+        let next = u32::try_from(next).unwrap_or(NONE);
+        match self.find(id).and_then(|place| self.numbers.get_mut(place)) {
+            Some(number) => *number = next,
+            None => self.numbers.push(next),
+        }
+        self.overlay.push((Arc::clone(id), program.clone()));
+    }
+
+    /// What has changed from the base.
+    fn changes(self) -> (Arc<Segment>, Changes) {
+        let mut base_places = vec![NONE; self.base.len()];
+        let (mut numbers, mut overlay) = (Vec::with_capacity(self.numbers.len()), Vec::new());
+        let mut overlay_places = Vec::new();
+        let mut next = numbers_from(self.base.len());
+        let kept = self.numbers.into_iter().filter(|number| *number != NONE);
+        for (place, number) in (0_u32..).zip(kept) {
+            if let Some(base_place) = base_places.get_mut(number as usize) {
+                *base_place = place;
+                numbers.push(number);
+                continue;
+            }
+            let position = (number as usize).checked_sub(self.base.len());
+            overlay.extend(position.and_then(|position| self.overlay.get(position)).cloned());
+            overlay_places.push(place);
+            numbers.extend(next.next());
+        }
+        let changes = Changes {
+            numbers: numbers.into(),
+            base_places: base_places.into(),
+            overlay: Arc::new(Segment::new(overlay)),
+            overlay_places: overlay_places.into(),
+            whole: OnceLock::new(),
+        };
+        (self.base, changes)
+    }
+}
+
+fn numbers_from(first: usize) -> impl Iterator<Item = u32> {
+    u32::try_from(first).unwrap_or(NONE)..NONE
+}
+
+/// A new base on its way or ready, for all sets that come of one another.
+#[derive(Debug, Default)]
+pub(super) struct Merging(Mutex<Option<JoinHandle<Merged>>>);
+
+/// A base, and the numbers of its rules by where their program lies.
+#[derive(Debug)]
+struct Merged {
+    base: Arc<Segment>,
+    numbers: HashMap<usize, u32, RandomState>,
+}
+
+impl Merging {
+    /// The new base, once it is ready.
+    fn take(&self) -> Option<Merged> {
+        let mut merging = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_ready = merging.as_ref().is_some_and(JoinHandle::is_finished);
+        if is_ready { merging.take()?.join().ok() } else { None }
+    }
+
+    /// Begins to merge a set in a thread of its own, unless that is under way.
+    fn begin(&self, set: &RuleSet, changes: &Changes) {
+        let mut merging = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if merging.is_some() {
+            return;
+        }
+        let (common, sample) = (Arc::clone(&set.common), Arc::clone(&set.sample));
+        let (base, overlay) = (Arc::clone(&set.base), Arc::clone(&changes.overlay));
+        let (numbers, layout) = (changes.numbers.clone(), set.layout.clone());
+        let merge = move || {
+            let base = combine(&base, &overlay, &numbers);
+            base.index(&layout, &common, &sample);
+            base.find("");
+            let numbers = base.programs.iter().map(address).zip(0..).collect();
+            Merged { base: Arc::new(base), numbers }
+        };
+        // Without a thread the set stays as it is, and the next change tries again.
+        *merging = Builder::new().name("tidegate-merge".to_owned()).spawn(merge).ok();
+    }
+}
+
+fn address(program: &Program) -> usize {
+    Arc::as_ptr(&program.root).addr()
+}
+
+impl RuleSet {
+    /// The set with other rules: first some are removed, by their ids, then those of a
+    /// bundle take the place of the rules with their ids, or are added at the end.
+    ///
+    /// `bundle` is one whose programs alone count; the fields, lists and limits stay
+    /// those of the set. All that did not change is shared with this set, which stays
+    /// as it is, so that threads that match it never wait. When much has changed,
+    /// a thread in the background makes a new base that later changes build on.
+    ///
+    /// # Errors
+    /// There is no rule of an id to remove, or a program does not compile.
+    pub fn with_changes(&self, bundle: &[u8], removed: &[&str]) -> Result<Self, ChangeError> {
+        let bundle = parse_json(bundle)?;
+        let mut layout = self.layout.clone();
+        let compiler = Compiler::new(&mut layout, &self.common.lists);
+        let new = read_programs(object(&bundle)?, compiler)?;
+        let mut draft = Draft::of(self);
+        if let Some(merged) = self.merging.take() {
+            draft = draft.rebased(merged);
+        }
+        for id in removed {
+            let place = draft.find(id).ok_or_else(|| ChangeError::UnknownRule((*id).to_owned()))?;
+            draft.remove(place);
+        }
+        for (id, program) in &new {
+            draft.put(id, program);
+        }
+        let (base, changes) = draft.changes();
+        let rules = (0..changes.len()).filter_map(|place| changes.rule(&base, place));
+        keep_variables(&mut layout, rules.map(|(_, program)| program));
+        let set = Self {
+            layout,
+            common: Arc::clone(&self.common),
+            sample: Arc::clone(&self.sample),
+            base,
+            changes: Some(changes),
+            merging: Arc::clone(&self.merging),
+        };
+        set.prepare();
+        Ok(set)
+    }
+
+    /// Makes the indexes, so that no reader has to, and a new base where it pays.
+    fn prepare(&self) {
+        self.base.index(&self.layout, &self.common, &self.sample);
+        let Some(changes) = &self.changes else { return };
+        changes.overlay.index(&self.layout, &self.common, &self.sample.every(SAMPLE_STEP));
+        if changes.are_many() {
+            self.merging.begin(self, changes);
+        }
+    }
+}
+
+/// Looks at no variable of an event that no program reads any more.
+fn keep_variables<'p>(layout: &mut Layout, programs: impl Iterator<Item = &'p Program>) {
+    if !layout.has_variable_slots() {
+        return;
+    }
+    let mut read = HashSet::new();
+    for program in programs {
+        program.fields(&mut |slot| {
+            read.insert(slot);
+        });
+    }
+    layout.keep_variables(|slot| read.contains(&slot));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use bumpalo::Bump;
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+    use crate::encode::{Settings, encode};
+    use crate::event;
+
+    /// `request.path.contains(part)`
+    fn rule(id: &str, part: &str) -> Json {
+        let arguments = [
+            json!({"kind": "field", "span": [0, 1], "name": "request.path"}),
+            json!({"kind": "literal", "span": [0, 1], "value": {"type": "string", "value": part}}),
+        ];
+        program(
+            id,
+            json!({"kind": "call", "span": [0, 1], "function": "contains", "member": true, "args": arguments}),
+        )
+    }
+
+    fn variable(id: &str) -> Json {
+        program(id, json!({"kind": "field", "span": [0, 1], "name": "flag"}))
+    }
+
+    fn program(id: &str, root: Json) -> Json {
+        json!({"id": id, "version": 1, "text": "", "type": "bool", "root": root})
+    }
+
+    fn bundle(programs: &[Json]) -> Vec<u8> {
+        let fields = json!({"request.path": "string", "flag": "bool"});
+        json!({"version": 1, "fields": fields, "programs": programs}).to_string().into_bytes()
+    }
+
+    fn set(programs: &[Json]) -> RuleSet {
+        RuleSet::from_json(&bundle(programs)).unwrap()
+    }
+
+    /// The ids that match an event; None where the event is refused.
+    fn matches(set: &RuleSet, event: &str) -> Option<Vec<String>> {
+        let arena = Bump::new();
+        let settings = Settings {
+            trusted_proxies: set.trusted_proxies(),
+            databases: None,
+            user_agents: None,
+            limits: set.limits(),
+        };
+        let event = event::read(event.as_bytes(), set.layout(), &arena, set.limits()).ok()?;
+        let record = encode(&event, set.layout(), &arena, settings).ok()?;
+        Some(
+            set.matches(&record)
+                .into_iter()
+                .map(|at| set.id(at as usize).unwrap().to_owned())
+                .collect(),
+        )
+    }
+
+    fn path(path: &str) -> String {
+        json!({"request": {"path": path}}).to_string()
+    }
+
+    #[test]
+    fn a_changed_rule_keeps_its_place_and_a_new_one_comes_last() {
+        let first = set(&[rule("a", "x"), rule("b", "y"), rule("c", "xy")]);
+        let second =
+            first.with_changes(&bundle(&[rule("d", "x"), rule("a", "xyz")]), &["b"]).unwrap();
+        assert_eq!(matches(&second, &path("/xyz")).unwrap(), ["a", "c", "d"]);
+        assert_eq!(matches(&second, &path("/xy")).unwrap(), ["c", "d"]);
+        assert_eq!(matches(&first, &path("/xy")).unwrap(), ["a", "b", "c"]);
+        let third = second.with_changes(&bundle(&[rule("c", "z")]), &["c", "d"]).unwrap();
+        assert_eq!(matches(&third, &path("/xyz")).unwrap(), ["a", "c"]);
+        assert_eq!(third.report().rules, 2);
+    }
+
+    #[test]
+    fn what_cannot_be_changed_leaves_the_set_as_it_was() {
+        let first = set(&[rule("a", "x")]);
+        let unknown = first.with_changes(&bundle(&[]), &["b"]).unwrap_err();
+        assert_eq!(unknown, ChangeError::UnknownRule("b".to_owned()));
+        let wrong = program("c", json!({"kind": "nothing", "span": [0, 1]}));
+        let error = first.with_changes(&bundle(&[wrong]), &["a"]).unwrap_err();
+        assert!(matches!(error, ChangeError::Program(_)));
+        assert_eq!(matches(&first, &path("x")).unwrap(), ["a"]);
+    }
+
+    #[test]
+    fn a_variable_that_nothing_reads_any_more_refuses_no_event() {
+        let first = set(&[rule("a", "x"), variable("b")]);
+        let event = r#"{"flag": 7, "request": {"path": "x"}}"#;
+        assert_eq!(matches(&first, event), None);
+        let second = first.with_changes(&bundle(&[]), &["b"]).unwrap();
+        assert_eq!(matches(&second, event).unwrap(), ["a"]);
+        let third = second.with_changes(&bundle(&[variable("c")]), &[]).unwrap();
+        assert_eq!(matches(&third, event), None);
+        assert_eq!(matches(&third, r#"{"flag": true}"#).unwrap(), ["c"]);
+    }
+
+    #[test]
+    fn many_changes_end_in_a_new_base_with_the_same_answers() {
+        let mut rules: Vec<Json> =
+            (0..300).map(|number| rule(&format!("r{number}"), &format!("<{number}>"))).collect();
+        let mut changed = set(&rules);
+        let base = Arc::clone(&changed.base);
+        let mut changes = 0;
+        while Arc::ptr_eq(&changed.base, &base) {
+            let number = changes % 300;
+            rules[number] = rule(&format!("r{number}"), &format!("<{}>", changes % 7));
+            changed = changed.with_changes(&bundle(&rules[number..=number]), &[]).unwrap();
+            changes += 1;
+            if changes > MERGED_AT {
+                thread::yield_now();
+            }
+        }
+        assert!(changes > MERGED_AT);
+        assert!(changed.changes.as_ref().unwrap().overlay.programs.len() < rules.len());
+        for event in [path("<1> <299>"), path("<3>"), path("")] {
+            assert_eq!(matches(&changed, &event), matches(&set(&rules), &event));
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Programs with one index, which sets share.
+
+use std::hash::BuildHasher;
+use std::sync::{Arc, OnceLock};
+
+use bumpalo::Bump;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use super::Common;
+use crate::encode::{Settings, encode};
+use crate::event;
+use crate::index::{Index, Rules};
+use crate::program::Program;
+use crate::record::{Layout, Record};
+use crate::user_agent::UserAgents;
+
+/// Events that an index is trained on, at most.
+const EVENTS: usize = 1024;
+
+/// Events like those to come; they change no answer.
+#[derive(Debug, Default)]
+pub(super) struct Sample {
+    events: Vec<Box<[u8]>>,
+    user_agents: Option<&'static UserAgents>,
+}
+
+impl Sample {
+    /// Some of the events, from all over them.
+    pub(super) fn of(events: &[&[u8]], user_agents: Option<&'static UserAgents>) -> Self {
+        let step = events.len().div_ceil(EVENTS).max(1);
+        let events = events.iter().step_by(step).map(|event| Box::from(*event)).collect();
+        Self { events, user_agents }
+    }
+
+    /// A smaller one.
+    pub(super) fn every(&self, step: usize) -> Self {
+        let events = self.events.iter().step_by(step).cloned().collect();
+        Self { events, user_agents: self.user_agents }
+    }
+
+    /// The records of those that are events.
+    fn records<'a>(&'a self, layout: &Layout, common: &Common, arena: &'a Bump) -> Vec<Record<'a>> {
+        let settings = Settings {
+            trusted_proxies: &common.trusted_proxies,
+            databases: None,
+            user_agents: self.user_agents,
+            limits: &common.limits,
+        };
+        let record = |bytes: &'a [u8]| {
+            let event = event::read(bytes, layout, arena, &common.limits)?;
+            encode(&event, layout, arena, settings)
+        };
+        self.events.iter().filter_map(|bytes| record(bytes).ok()).collect()
+    }
+}
+
+/// Programs by number, with their ids and one index of them all.
+#[derive(Debug)]
+pub(super) struct Segment {
+    pub(super) ids: Box<[Arc<str>]>,
+    pub(super) programs: Box<[Program]>,
+    /// Both are made when first asked for.
+    index: OnceLock<Index>,
+    numbers: OnceLock<Numbers>,
+}
+
+/// Numbers by id.
+#[derive(Debug)]
+struct Numbers {
+    table: HashTable<u32>,
+    hasher: RandomState,
+}
+
+impl Segment {
+    pub(super) fn new(rules: impl IntoIterator<Item = (Arc<str>, Program)>) -> Self {
+        let (ids, programs): (Vec<_>, Vec<_>) = rules.into_iter().unzip();
+        Self {
+            ids: ids.into(),
+            programs: programs.into(),
+            index: OnceLock::new(),
+            numbers: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.programs.len()
+    }
+
+    /// The rule of a number.
+    pub(super) fn rule(&self, number: usize) -> Option<(&Arc<str>, &Program)> {
+        Some((self.ids.get(number)?, self.programs.get(number)?))
+    }
+
+    /// The number of a rule.
+    pub(super) fn find(&self, id: &str) -> Option<u32> {
+        let Numbers { table, hasher } = self.numbers.get_or_init(|| self.numbers());
+        let is_it = |number: &u32| self.id(*number) == id;
+        table.find(hasher.hash_one(id), is_it).copied()
+    }
+
+    fn numbers(&self) -> Numbers {
+        let hasher = RandomState::default();
+        let mut table = HashTable::with_capacity(self.len());
+        for (number, id) in (0_u32..).zip(&self.ids) {
+            let hash = |number: &u32| hasher.hash_one(self.id(*number));
+            table.insert_unique(hasher.hash_one(&**id), number, hash);
+        }
+        Numbers { table, hasher }
+    }
+
+    fn id(&self, number: u32) -> &str {
+        self.ids.get(number as usize).map_or("", |id| id)
+    }
+
+    /// The index; `layout` has all slots of the programs.
+    pub(super) fn index(&self, layout: &Layout, common: &Common, sample: &Sample) -> &Index {
+        self.index.get_or_init(|| {
+            let arena = Bump::new();
+            let records = sample.records(layout, common, &arena);
+            Index::new(self.rules(common), layout, &records)
+        })
+    }
+
+    pub(super) fn rules<'a>(&'a self, common: &'a Common) -> Rules<'a> {
+        Rules { programs: &self.programs, lists: &common.lists, limits: &common.limits }
+    }
+}
