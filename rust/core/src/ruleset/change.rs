@@ -8,7 +8,7 @@ use std::thread::{Builder, JoinHandle};
 
 use foldhash::fast::RandomState;
 
-use super::segment::Segment;
+use super::segment::{Sample, Segment};
 use super::{RuleSet, parse_json, read_programs};
 use crate::decode::{Compiler, object};
 use crate::error::ProgramError;
@@ -18,8 +18,6 @@ use crate::record::Layout;
 /// Changed rules that make a merge worth while, and the part of all rules.
 const MERGED_AT: usize = 256;
 const MERGED_PART: usize = 100;
-/// The small index is trained on every how-manieth event of the sample.
-const SAMPLE_STEP: usize = 16;
 /// The place of a rule that the set has no longer, and the number of one that the
 /// base has not.
 const NONE: u32 = u32::MAX;
@@ -304,7 +302,7 @@ impl RuleSet {
     fn prepare(&self) {
         self.base.index(&self.layout, &self.common, &self.sample);
         let Some(changes) = &self.changes else { return };
-        changes.overlay.index(&self.layout, &self.common, &self.sample.every(SAMPLE_STEP));
+        changes.overlay.index(&self.layout, &self.common, &Sample::default());
         if changes.are_many() {
             self.merging.begin(self, changes);
         }

@@ -33,12 +33,6 @@ impl Sample {
         Self { events, user_agents }
     }
 
-    /// A smaller one.
-    pub(super) fn every(&self, step: usize) -> Self {
-        let events = self.events.iter().step_by(step).cloned().collect();
-        Self { events, user_agents: self.user_agents }
-    }
-
     /// The records of those that are events.
     fn records<'a>(&'a self, layout: &Layout, common: &Common, arena: &'a Bump) -> Vec<Record<'a>> {
         let settings = Settings {
