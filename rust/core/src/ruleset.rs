@@ -218,11 +218,13 @@ impl RuleSet {
     }
 }
 
-/// The programs of a bundle, and their ids.
+type Rule = (Arc<str>, Program);
+
+/// The programs of a bundle with their ids.
 fn read_programs(
     bundle: &serde_json::Map<String, Json>,
     mut compiler: Compiler<'_>,
-) -> Result<Box<[(Arc<str>, Program)]>, ProgramError> {
+) -> Result<Box<[Rule]>, ProgramError> {
     each(bundle, "programs", |envelope| {
         let program = compiler.compile(envelope)?;
         Ok((Arc::from(text(object(envelope)?, "id")?), program))
