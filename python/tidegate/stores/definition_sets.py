@@ -12,7 +12,6 @@ from uuid import UUID
 import attrs
 import zstandard
 from sqlalchemy import delete, select
-from sqlalchemy.dialects.sqlite import insert
 
 from tidegate.stores import records
 from tidegate.stores.base import DamagedLogError, NotFoundError
@@ -79,8 +78,8 @@ def add(connection: Connection, definition_set: DefinitionSet) -> None:
     Raises:
         NotFoundError: there is no such tenant.
     """
-    values = attrs.asdict(definition_set)
-    connection.execute(insert(table).values(values).on_conflict_do_nothing())
+    if _find(connection, definition_set.tenant_id, definition_set.revision) is None:
+        records.add(connection, table, definition_set)
 
 
 def load(connection: Connection, tenant_id: UUID, revision: int) -> bytes:

@@ -30,40 +30,48 @@ if TYPE_CHECKING:
 
 BATCH_ENTRIES = 2_000
 """Decisions indexed at once: some 20 ms, which appends have to wait for."""
-SAMPLED_ROWS = 8
-SAMPLED_ENTRIES = 64
-"""Decisions of a batch whose events the field catalog learns from, of at most 8 rows: 2 % of the
-work of a full batch, and all there are of a small one."""
+SAMPLED_ROWS = 4
+SAMPLED_ENTRIES = 32
+"""Decisions of a batch whose events the field catalog learns from, of at most 4 rows: a tenth of
+the work of a full batch, and all there are of a small one."""
 MAX_PATH = 1_024
 """Characters of a path that searches see."""
 HOUR_NS = 3_600_000_000_000
 MINUTE_NS = 60_000_000_000
 
-# The array that `log.encode_index` makes, by position.
-_TENANT, _DECISION, _RECEIVED, _API_KEY, _KEY_HASH, _FINGERPRINT = range(6)
-_OBSERVED, _ACTION, _REASON, _POLICY, _PATH, _ENTITIES, _FIRED, _ERRORS = range(6, 14)
-# What `lifts.entry` adds to it.
-_AUDIT = 14
+# The array that `log.encode_index` makes, and what `lifts.entry` adds to it, is taken apart once;
+# the statements after it read columns, which costs a fifth of reading JSON.
+_MAKE_BATCH = text("""
+    CREATE TEMP TABLE IF NOT EXISTS batch (
+        position INTEGER PRIMARY KEY, tenant_id, decision_id, received_at_ns, api_key_id, key_hash,
+        fingerprint, observed_at_ns, action, reason, policy_id, path, entity_ids, fired, errors,
+        audit)
+""")
+_FILL_BATCH = text(f"""
+    INSERT INTO batch
+    SELECT key, unhex(value ->> 0, '-'), unhex(value ->> 1, '-'), value ->> 2,
+           unhex(value ->> 3, '-'), unhex(value ->> 4), unhex(value ->> 5), value ->> 6,
+           value ->> 7, value ->> 8, unhex(value ->> 9, '-'), substr(value ->> 10, 1, {MAX_PATH}),
+           unhex(value ->> 11, '-'), value ->> 12, value ->> 13, value ->> 14
+    FROM jsonb_each(:rows)
+""")
+_EMPTY_BATCH = text("DELETE FROM batch")
 
-_DECISIONS = text(f"""
+_DECISIONS = text("""
     INSERT INTO decisions (tenant_id, decision_id, seq, received_at_ns, observed_at_ns, action,
                            reason, policy_id, path, api_key_id, entity_ids, fired)
-    SELECT unhex(value ->> {_TENANT}, '-'), unhex(value ->> {_DECISION}, '-'), :first + key,
-           value ->> {_RECEIVED}, value ->> {_OBSERVED}, value ->> {_ACTION}, value ->> {_REASON},
-           unhex(value ->> {_POLICY}, '-'), substr(value ->> {_PATH}, 1, {MAX_PATH}),
-           unhex(value ->> {_API_KEY}, '-'), unhex(value ->> {_ENTITIES}, '-'),
-           value ->> {_FIRED}
-    FROM jsonb_each(:rows)
+    SELECT tenant_id, decision_id, :first + position, received_at_ns, observed_at_ns, action,
+           reason, policy_id, path, api_key_id, entity_ids, fired
+    FROM batch
     WHERE true
     ON CONFLICT DO NOTHING
 """)
 
 _IDEMPOTENCY = text(f"""
     INSERT INTO idempotency (hour, key_hash, fingerprint, seq)
-    SELECT value ->> {_RECEIVED} / {HOUR_NS}, unhex(value ->> {_KEY_HASH}),
-           unhex(value ->> {_FINGERPRINT}), :first + key
-    FROM jsonb_each(:rows)
-    WHERE value ->> {_KEY_HASH} IS NOT NULL
+    SELECT received_at_ns / {HOUR_NS}, key_hash, fingerprint, :first + position
+    FROM batch
+    WHERE key_hash IS NOT NULL
     ON CONFLICT DO NOTHING
 """)
 
@@ -72,27 +80,26 @@ _IDEMPOTENCY = text(f"""
 _RESULT_COUNTS = text(f"""
     INSERT INTO result_counts (tenant_id, policy_id, minute, total, monitor, challenge, block,
                                errors, last_match_ns, last_received_ns)
-    SELECT unhex(tenant, '-'), policy, observed / {MINUTE_NS}, sum(matched),
+    SELECT tenant_id, policy, observed_at_ns / {MINUTE_NS}, sum(matched),
            sum(matched AND mode = 'Monitor'), sum(matched AND mode = 'Challenge'),
-           sum(matched AND mode = 'Block'), sum(failed), max(iif(matched, observed, NULL)),
-           max(received)
+           sum(matched AND mode = 'Block'), sum(failed),
+           max(iif(matched, observed_at_ns, NULL)), max(received_at_ns)
     FROM (
-        SELECT value ->> {_TENANT} AS tenant, zeroblob(16) AS policy,
-               value ->> {_OBSERVED} AS observed, value ->> {_RECEIVED} AS received,
-               1 AS matched, value -> {_ERRORS} <> '[]' AS failed,
-               CASE value ->> {_ACTION} WHEN 'block' THEN 'Block' WHEN 'challenge' THEN 'Challenge'
-                    ELSE iif(value -> {_FIRED} <> '[]', 'Monitor', '') END AS mode
-        FROM jsonb_each(:rows)
-        WHERE value ->> {_ACTION} <> '{LIFT}'
+        SELECT tenant_id, zeroblob(16) AS policy, observed_at_ns, received_at_ns, 1 AS matched,
+               errors <> '[]' AS failed,
+               CASE action WHEN 'block' THEN 'Block' WHEN 'challenge' THEN 'Challenge'
+                    ELSE iif(fired <> '[]', 'Monitor', '') END AS mode
+        FROM batch
+        WHERE action <> '{LIFT}'
         UNION ALL
-        SELECT row.value ->> {_TENANT}, unhex(fired.value ->> 0, '-'), row.value ->> {_OBSERVED},
-               row.value ->> {_RECEIVED}, 1, 0, fired.value ->> 1
-        FROM jsonb_each(:rows) AS row, jsonb_each(row.value, '$[{_FIRED}]') AS fired
+        SELECT tenant_id, unhex(each.value ->> 0, '-'), observed_at_ns, received_at_ns, 1, 0,
+               each.value ->> 1
+        FROM batch, json_each(batch.fired) AS each
+        WHERE batch.fired <> '[]'
         UNION ALL
-        SELECT row.value ->> {_TENANT}, unhex(failed.value, '-'), row.value ->> {_OBSERVED},
-               row.value ->> {_RECEIVED}, 0, 1, ''
-        FROM jsonb_each(:rows) AS row, jsonb_each(row.value, '$[{_ERRORS}]') AS failed
-        WHERE failed.value <> ''
+        SELECT tenant_id, unhex(each.value, '-'), observed_at_ns, received_at_ns, 0, 1, ''
+        FROM batch, json_each(batch.errors) AS each
+        WHERE batch.errors <> '[]' AND each.value <> ''
     )
     GROUP BY 1, 2, 3
     ON CONFLICT DO UPDATE SET
@@ -107,12 +114,10 @@ _RESULT_COUNTS = text(f"""
 _LIFTS = text(f"""
     INSERT INTO audit (audit_id, tenant_id, at_ns, actor, action, kind, object_id, before,
                        request_id)
-    SELECT unhex(value ->> {_DECISION}, '-'), unhex(value ->> {_TENANT}, '-'),
-           value ->> {_RECEIVED}, value ->> '$[{_AUDIT}][0]', '{LIFT}',
-           value ->> '$[{_AUDIT}][1]', value ->> '$[{_AUDIT}][2]', value -> '$[{_AUDIT}][3]',
-           value ->> '$[{_AUDIT}][4]'
-    FROM jsonb_each(:rows)
-    WHERE value ->> {_ACTION} = '{LIFT}'
+    SELECT decision_id, tenant_id, received_at_ns, audit ->> 0, '{LIFT}', audit ->> 1,
+           audit ->> 2, audit -> 3, audit ->> 4
+    FROM batch
+    WHERE action = '{LIFT}'
     ON CONFLICT DO NOTHING
 """)
 
@@ -132,10 +137,14 @@ def index_batch(connection: Connection, indexed: int) -> int:
     """
     rows = _next_rows(connection, indexed)
     index = b",".join(unpack(row["first_seq"], row["index_body"]) for row in rows)
-    values = {"rows": f"[{index.decode()}]", "first": indexed + 1}
-    has_lifts = f'"{LIFT}"'.encode() in index
-    for statement in (_DECISIONS, _IDEMPOTENCY, _RESULT_COUNTS, *([_LIFTS] if has_lifts else [])):
-        connection.execute(statement, values)
+    connection.execute(_MAKE_BATCH)
+    connection.execute(_FILL_BATCH, {"rows": f"[{index.decode()}]"})
+    first = {"first": indexed + 1}
+    connection.execute(_DECISIONS, first)
+    connection.execute(_IDEMPOTENCY, first)
+    connection.execute(_RESULT_COUNTS)
+    connection.execute(_LIFTS)
+    connection.execute(_EMPTY_BATCH)
     catalog.learn(connection, _sample(connection, rows))
     last: int = rows[-1]["first_seq"] + rows[-1]["count"] - 1
     set_counter(connection, INDEXED_SEQ, last)
