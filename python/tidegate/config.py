@@ -111,6 +111,19 @@ class Settings:
         return Path(self.store.directory).expanduser()
 
 
+@ts.settings
+class RemoteSettings:
+    """Which service commands talk to, and as whom."""
+
+    url: str = ts.option(default="http://127.0.0.1:8080", help="Address of the service.")
+    token: str = ts.secret(
+        default="", help="An operator's token; better in the environment than on the command line."
+    )
+    tenant: str = ts.option(
+        default="", help="Slug or id of the tenant; not needed for the only one."
+    )
+
+
 class _YamlFormat:
     """Settings files in YAML, read by the safe loader."""
 
@@ -147,6 +160,11 @@ def loaders() -> list[Loader]:
         ts.FileLoader(formats, [default], env_var=FILE_VARIABLE),
         ts.EnvLoader(prefix=ENVIRONMENT_PREFIX),
     ]
+
+
+def remote_loaders() -> list[Loader]:
+    """Where the settings of commands that talk to a service come from: the environment."""
+    return [ts.EnvLoader(prefix=ENVIRONMENT_PREFIX)]
 
 
 def load_settings() -> Settings:

@@ -23,6 +23,9 @@ COMMANDS = {
     "demo": "tidegate.cli.demo:demo",
     "serve": "tidegate.cli.serve:serve",
     "config": "tidegate.cli.config:config",
+    "operator": "tidegate.cli.operator:operator",
+    "apply": "tidegate.cli.apply:apply",
+    "export": "tidegate.cli.export:export",
 }
 """Each command's module, imported when the command is called: the engine's commands work without
 the libraries of the server."""

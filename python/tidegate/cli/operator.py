@@ -1,0 +1,268 @@
+"""``tidegate operator``: those who operate tenants, in the database of this machine."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
+
+import attrs
+import click
+from typed_settings.exceptions import TsError
+
+from tidegate.cli.output import console, json_option, print_json
+from tidegate.cli.settings import SettingsError
+from tidegate.config import Settings, load_settings
+from tidegate.operators.keys import load_keys
+from tidegate.operators.passwords import MIN_CHARACTERS, hash_password
+from tidegate.operators.permissions import Role
+from tidegate.operators.tokens import Tokens
+from tidegate.server.identifiers import new_id
+from tidegate.stores import SqliteStore, audit, memberships, migrate, operators, tenants
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+SECOND = 1_000_000_000
+_PAGE = 500
+T = TypeVar("T")
+
+directory_option = click.option(
+    "--store-directory",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Directory of the database; that of the settings when left out.",
+)
+password_option = click.option(
+    "--password-stdin", is_flag=True, help="Read the password from standard input."
+)
+
+
+@click.group()
+def operator() -> None:
+    """Make and end the people who operate tenants, in this machine's database."""
+
+
+@operator.command()
+@click.argument("email")
+@click.option("--name", help="What to call them; the address when left out.")
+@click.option("--owner-of", "tenant", help="Slug or id of a tenant to make them an Owner of.")
+@click.option("--no-password", is_flag=True, help="No login with a password; only tokens.")
+@password_option
+@directory_option
+@json_option
+def create(
+    directory: Path | None,
+    email: str,
+    name: str | None,
+    tenant: str | None,
+    no_password: bool,
+    password_stdin: bool,
+    as_json: bool,
+) -> None:
+    """Make an operator known as EMAIL."""
+    if email.count("@") != 1 or email != email.strip() or not email.isprintable():
+        raise click.UsageError(f"`{email}` is no email address")
+    kept = None if no_password else hash_password(_password(password_stdin))
+    now = time.time_ns()
+    made = operators.Operator(
+        operator_id=new_id(),
+        name=name or email,
+        email=email.lower(),
+        password_hash=kept,
+        created_at_ns=now,
+        updated_at_ns=now,
+    )
+
+    def work(connection: Connection) -> None:
+        operators.create(connection, made)
+        _audit(connection, "create", made, now)
+        if tenant is not None:
+            owned = _tenant(connection, tenant)
+            memberships.put(connection, owned, made.operator_id, Role.OWNER.value, now)
+            _audit(connection, "create", made, now, tenant_id=owned, kind="membership")
+
+    with _store(load(directory)) as write:
+        write(work)
+    if as_json:
+        print_json(_shown(made))
+    else:
+        console.print(f"made operator {made.email} ({made.operator_id})", markup=False)
+
+
+@operator.command()
+@click.argument("email")
+@click.option(
+    "--lifetime-seconds", type=click.IntRange(60, 30 * 86_400), help="How long it counts."
+)
+@directory_option
+@json_option
+def token(directory: Path | None, email: str, lifetime_seconds: int | None, as_json: bool) -> None:
+    """Print a token for the operator known as EMAIL."""
+    settings = load(directory)
+    keys = load_keys(settings.directory / "keys")
+    with _store(settings) as write:
+        found = write(lambda connection: operators.find_by_email(connection, email))
+    if found.disabled:
+        raise click.ClickException(f"the operator {found.email} is disabled")
+    now = max(time.time_ns(), found.tokens_valid_from_ns) // SECOND
+    lifetime = lifetime_seconds or settings.token.lifetime_seconds
+    text = Tokens(keys.signing, "tidegate").issue(found.operator_id, now, lifetime)
+    if as_json:
+        print_json({"access_token": text, "token_type": "Bearer", "expires_in": lifetime})
+    else:
+        click.echo(text)
+
+
+@operator.command("list")
+@directory_option
+@json_option
+def list_(directory: Path | None, as_json: bool) -> None:
+    """Print all operators."""
+    with _store(load(directory)) as write:
+        found = write(lambda connection: list(_all(connection)))
+    if as_json:
+        print_json([_shown(each) for each in found])
+        return
+    for each in found:
+        state = "  disabled" if each.disabled else ""
+        console.print(f"{each.operator_id}  {each.email}  {each.name}{state}", markup=False)
+
+
+@operator.command()
+@click.argument("email")
+@directory_option
+def disable(directory: Path | None, email: str) -> None:
+    """End the operator known as EMAIL: no login, and no token counts any more."""
+    now = time.time_ns()
+
+    def work(connection: Connection) -> None:
+        found = operators.find_by_email(connection, email)
+        end = (now // SECOND + 1) * SECOND
+        operators.change(
+            connection, found.operator_id, now, disabled=True, tokens_valid_from_ns=end
+        )
+        _audit(connection, "disable", found, now)
+
+    with _store(load(directory)) as write:
+        write(work)
+    console.print(f"disabled operator {email}", markup=False)
+
+
+@operator.command()
+@click.argument("email")
+@password_option
+@directory_option
+def password(directory: Path | None, email: str, password_stdin: bool) -> None:
+    """Give the operator known as EMAIL another password; tokens made before end."""
+    kept = hash_password(_password(password_stdin))
+    now = time.time_ns()
+
+    def work(connection: Connection) -> None:
+        found = operators.find_by_email(connection, email)
+        end = (now // SECOND + 1) * SECOND
+        operators.change(
+            connection, found.operator_id, now, password_hash=kept, tokens_valid_from_ns=end
+        )
+        _audit(connection, "change-password", found, now)
+
+    with _store(load(directory)) as write:
+        write(work)
+    console.print(f"changed the password of {email}", markup=False)
+
+
+@contextmanager
+def _store(settings: Settings) -> Iterator[Callable[[Callable[[Connection], T]], T]]:
+    """Runs functions in transactions of the database of the settings, made at first use."""
+    directory = settings.directory
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    load_keys(directory / "keys")
+    url = f"sqlite:///{directory / 'tidegate.db'}"
+    migrate(url)
+    store = SqliteStore(url)
+    try:
+        yield lambda work: store.write(work).result()
+    finally:
+        store.close()
+
+
+def load(directory: Path | None) -> Settings:
+    """The settings, with another directory if one is given.
+
+    Raises:
+        SettingsError: those of file or environment cannot be used.
+    """
+    try:
+        settings = load_settings()
+    except (TsError, ValueError) as error:
+        raise SettingsError(str(error)) from None
+    if directory is None:
+        return settings
+    return attrs.evolve(settings, store=attrs.evolve(settings.store, directory=str(directory)))
+
+
+def _password(from_stdin: bool) -> str:
+    if from_stdin:
+        return sys.stdin.readline().rstrip("\r\n")
+    text: str = click.prompt(
+        f"Password (at least {MIN_CHARACTERS} characters)",
+        hide_input=True,
+        confirmation_prompt=True,
+        err=True,
+    )
+    return text
+
+
+def _tenant(connection: Connection, named: str) -> UUID:
+    """The tenant of a slug or id.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    try:
+        return tenants.find(connection, UUID(named)).tenant_id
+    except ValueError:
+        return tenants.find_by_slug(connection, named).tenant_id
+
+
+def _all(connection: Connection) -> Iterator[operators.Operator]:
+    after: UUID | None = None
+    while found := operators.page(connection, _PAGE, after):
+        yield from found
+        after = found[-1].operator_id
+
+
+def _shown(of: operators.Operator) -> dict[str, Any]:
+    return {
+        "operator_id": str(of.operator_id),
+        "email": of.email,
+        "name": of.name,
+        "has_password": of.password_hash is not None,
+        "disabled": of.disabled,
+    }
+
+
+def _audit(
+    connection: Connection,
+    action: str,
+    of: operators.Operator,
+    now: int,
+    *,
+    tenant_id: UUID | None = None,
+    kind: str = "operator",
+) -> None:
+    entry = audit.AuditEntry(
+        audit_id=new_id(),
+        tenant_id=tenant_id,
+        at_ns=now,
+        actor="command-line",
+        action=action,
+        kind=kind,
+        object_id=str(of.operator_id),
+        after={"role": Role.OWNER.value} if kind == "membership" else None,
+    )
+    audit.add(connection, entry)

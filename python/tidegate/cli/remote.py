@@ -1,0 +1,119 @@
+"""The control plane of a running service, as commands call it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+from uuid import UUID
+
+import attrs
+import typed_settings as ts
+
+from tidegate.config import RemoteSettings, remote_loaders
+from tidegate.errors import TidegateError
+
+F = TypeVar("F", bound=Callable[..., Any])
+TIMEOUT_SECONDS = 60
+
+
+class RemoteError(TidegateError):
+    """The service cannot be reached, or refused a call; ``problem`` is its answer."""
+
+    code = "remote-error"
+
+    def __init__(self, message: str, problem: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.problem = problem or {}
+
+
+def remote_options(command: F) -> F:
+    """Give a command the flags that say which service it talks to, as ``remote``."""
+    decorated: F = ts.click_options(
+        RemoteSettings, remote_loaders(), argname="remote", show_envvars_in_help=True
+    )(command)
+    return decorated
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """A token is for the service that was named, not for wherever that one points."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+@attrs.frozen
+class Remote:
+    """Calls of one service with one token."""
+
+    settings: RemoteSettings
+
+    def call(
+        self, method: str, path: str, body: bytes | None = None, media: str = "application/json"
+    ) -> Any:
+        """The answer to one call, from JSON.
+
+        Raises:
+            RemoteError: there is none, or it is a refusal.
+        """
+        url = f"{self.settings.url.rstrip('/')}/api/v1/{path}"
+        if urlsplit(url).scheme not in ("http", "https"):
+            raise RemoteError(f"`{self.settings.url}` is no address of a service")
+        headers = {"authorization": f"Bearer {self.settings.token}", "content-type": media}
+        request = Request(url, body, headers, method=method)  # noqa: S310 - the scheme is checked
+        try:
+            with build_opener(_NoRedirect).open(request, timeout=TIMEOUT_SECONDS) as answer:
+                return json.loads(answer.read())
+        except HTTPError as error:
+            raise _refusal(error) from None
+        except (URLError, OSError, ValueError) as error:
+            reason = getattr(error, "reason", error)
+            raise RemoteError(f"no answer from {self.settings.url}: {reason}") from None
+
+    def tenant_id(self) -> str:
+        """The tenant that is meant: by id, by slug, or the only one there is.
+
+        Raises:
+            RemoteError: none is, or more than one could be.
+        """
+        wanted = self.settings.tenant
+        if _is_id(wanted):
+            return wanted
+        mine = {
+            each["slug"]: str(each["tenant_id"]) for each in self.call("GET", "me")["memberships"]
+        }
+        if wanted in mine:
+            return mine[wanted]
+        if not wanted and len(mine) == 1:
+            return next(iter(mine.values()))
+        known = ", ".join(sorted(mine)) or "none"
+        raise RemoteError(f"name the tenant with --tenant; yours are: {known}")
+
+
+def _is_id(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _refusal(error: HTTPError) -> RemoteError:
+    try:
+        problem = json.loads(error.read())
+        lines = [f"{problem['detail']} [{problem['code']}]", *_lines(problem)]
+    except (ValueError, KeyError, TypeError):
+        return RemoteError(f"the service answered {error.code} {error.reason}")
+    return RemoteError("\n".join(lines), problem)
+
+
+def _lines(problem: dict[str, Any]) -> Iterator[str]:
+    for each in problem.get("errors", ()):
+        place = f"{each['line']}:{each['column']}: " if "line" in each else ""
+        pointer = f" at `{each['pointer']}`" if each.get("pointer") else ""
+        yield f"{place}{each['detail']}{pointer} [{each.get('code', problem['code'])}]"
+        if "hint" in each:
+            yield f"  hint: {each['hint']}"

@@ -1,0 +1,168 @@
+"""``tidegate apply`` and ``tidegate export``: a tenant equal to a document, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+from tests.server.serving import Caller, Served
+
+from tidegate.cli.main import tidegate
+
+SAMPLE = Path(str(resources.files("tidegate.samples") / "definitions.yaml"))
+Run: TypeAlias = Callable[..., Result]
+
+
+def runner(served: Served, token: str, tenant: str = "") -> Run:
+    def run(*arguments: str, code: int = 0) -> Result:
+        flags = ["--url", served.base_url, "--token", token, "--tenant", tenant]
+        result = CliRunner().invoke(tidegate, [*arguments, *flags])
+        assert result.exit_code == code, result.output
+        return result
+
+    return run
+
+
+@pytest.fixture
+def run(served: Served, owner: Caller) -> Run:
+    """The command line of an Owner of one tenant."""
+    return runner(served, owner.token)
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Path:
+    """The sample definitions, without the tenant they name."""
+    content = yaml.safe_load(SAMPLE.read_text())
+    content.pop("tenant", None)
+    path = tmp_path / "definitions.yaml"
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def changes(result: Result) -> Any:
+    return json.loads(result.stdout)["changes"]
+
+
+def test_apply_is_idempotent(run: Run, document: Path) -> None:
+    """The second time there is nothing to change."""
+    first = json.loads(run("apply", str(document), "--json").stdout)
+    assert {each["change"] for each in first["changes"]} == {"created", "deleted"}
+    again = json.loads(run("apply", str(document), "--json").stdout)
+    assert again["changes"] == []
+    assert again["revision"] == first["revision"]
+
+
+def test_a_dry_run_changes_nothing(run: Run, document: Path) -> None:
+    """It prints what the same call without the option then does."""
+    wanted = changes(run("apply", str(document), "--dry-run", "--json"))
+    assert wanted
+    assert changes(run("apply", str(document), "--dry-run", "--json")) == wanted
+    assert changes(run("apply", str(document), "--json")) == wanted
+
+
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_an_export_applies_without_a_change(
+    run: Run, document: Path, tmp_path: Path, form: str
+) -> None:
+    """There and back: in both forms the same definitions."""
+    run("apply", str(document))
+    exported = tmp_path / f"exported.{form}"
+    run("export", "--format", form, "-o", str(exported))
+    assert changes(run("apply", str(exported), "--json")) == []
+    assert run("export", "--format", form).stdout == exported.read_text()
+
+
+def test_an_export_makes_another_tenant_the_same(
+    served: Served, run: Run, document: Path, tmp_path: Path
+) -> None:
+    """Without its tenant it is good for any other."""
+    run("apply", str(document))
+    content = json.loads(run("export", "--format", "json").stdout)
+    del content["tenant"]
+    moved = tmp_path / "moved.json"
+    moved.write_text(json.dumps(content))
+    other = runner(served, served.owner()[0].token)
+    other("apply", str(moved))
+    there = json.loads(other("export", "--format", "json").stdout)
+    for section in ("settings", "lists", "actions", "entities", "mitigations", "policies"):
+        assert there[section] == content[section]
+
+
+def test_a_document_of_another_tenant_is_refused(served: Served, run: Run, tmp_path: Path) -> None:
+    """Two tenants are not mixed up by a wrong file name."""
+    exported = tmp_path / "exported.yaml"
+    run("export", "-o", str(exported))
+    result = runner(served, served.owner()[0].token)("apply", str(exported), code=1)
+    assert "wrong-tenant" in str(result.exception)
+
+
+def test_an_object_keeps_its_id_when_the_document_writes_none(
+    owner: Caller, tenant: str, run: Run, tmp_path: Path
+) -> None:
+    """State is kept under ids: the object of the same slug stays the same object."""
+    made = owner.post(f"{tenant}/actions", {"name": "Login", "expression": "true"}).json()
+    file = tmp_path / "d.yaml"
+    file.write_text(
+        "apiVersion: tidegate/v1\n"
+        "actions:\n"
+        "  - {name: Login, expression: 'request.path == \"/\"'}\n"
+    )
+    done = changes(run("apply", str(file), "--json"))
+    (change,) = [each for each in done if each["kind"] == "action"]
+    assert (change["change"], change["id"]) == ("updated", made["action_id"])
+    assert change["members"] == ["expression"]
+
+
+def test_findings_come_with_their_place_in_the_file(run: Run, tmp_path: Path) -> None:
+    """Exit code 1, and line and column of what is wrong."""
+    file = tmp_path / "bad.yaml"
+    file.write_text(
+        "apiVersion: tidegate/v1\nactions:\n  - name: A\n    expression: request.pth == 1\n"
+    )
+    result = run("apply", str(file), code=1)
+    assert "4:17: unknown field `request.pth`" in str(result.exception)
+
+
+def test_settings_are_for_owners(served: Served, owned: tuple[Caller, str], tmp_path: Path) -> None:
+    """An Admin applies definitions, not settings; those left out stay as they are."""
+    owner, tenant_id = owned
+    owner.patch(f"tenants/{tenant_id}", {"settings": {"retention_days": 7}})
+    admin = runner(served, served.member(tenant_id, "Admin").token)
+    file = tmp_path / "d.yaml"
+    file.write_text("apiVersion: tidegate/v1\n")
+    admin("apply", str(file))
+    file.write_text("apiVersion: tidegate/v1\nsettings: {retention_days: 8}\n")
+    assert "forbidden" in str(admin("apply", str(file), code=1).exception)
+    settings = owner.get(f"tenants/{tenant_id}").json()["settings"]
+    assert settings["retention_days"] == 7
+    runner(served, owner.token)("apply", str(file))
+    settings = owner.get(f"tenants/{tenant_id}").json()["settings"]
+    assert settings["retention_days"] == 8
+
+
+def test_a_tenant_is_named_when_there_are_several(served: Served, owner: Caller, run: Run) -> None:
+    """By slug or id; without one the command says which there are."""
+    other = owner.post("tenants", {"name": f"Other {owner.operator_id}"}).json()
+    result = run("export", code=1)
+    assert other["slug"] in str(result.exception)
+    for named in (other["slug"], other["tenant_id"]):
+        text = runner(served, owner.token, named)("export", "--format", "json").stdout
+        assert json.loads(text)["tenant"]["tenant_id"] == other["tenant_id"]
+
+
+def test_a_service_that_does_not_answer_is_said(served: Served) -> None:
+    """Exit code 1 and the address, never a traceback; and no token in it."""
+    for url in ("http://127.0.0.1:1", "file:///etc/passwd", "nonsense"):
+        flags = ["--url", url, "--token", "secret-token"]
+        result = CliRunner().invoke(tidegate, ["export", *flags])
+        assert result.exit_code == 1
+        assert url in str(result.exception)
+        assert "secret-token" not in str(result.exception)
+    result = runner(served, "bad")("export", code=1)
+    assert "unauthenticated" in str(result.exception)
