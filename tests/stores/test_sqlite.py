@@ -22,6 +22,7 @@ from tidegate.stores import (
     migrate,
     results,
     snapshots,
+    sqlite,
     tenants,
 )
 from tidegate.testing.store_contract import StoreContract
@@ -169,6 +170,61 @@ def test_a_locked_database_is_unavailable_until_the_lock_is_gone(
         done(store.append([entry(3)]))
     finally:
         other.close()
+        store.close()
+
+
+def test_one_process_appends(store: SqliteStore, url: Url) -> None:
+    """A second server is refused and goes on when the first has ended; other writes are free."""
+    done(store.append([entry(1)]))
+    second = SqliteStore(url)
+    try:
+        done(second.write(lambda connection: put(connection, "free")))
+        with pytest.raises(StoreUnavailableError, match="another process"):
+            done(second.append([entry(2)]))
+        with pytest.raises(StoreUnavailableError, match="another process"):
+            second.recover()
+        done(store.append([entry(3)]))
+        store.close()
+        second.recover()
+        done(second.append([entry(4)]))
+        with second.read() as connection:
+            answers = [line.decision().answer for line in log.scan(connection)]
+    finally:
+        second.close()
+    assert answers == [b'{"number":1}', b'{"number":3}', b'{"number":4}']
+
+
+def test_two_processes_index_a_decision_once(store: SqliteStore, url: Url) -> None:
+    """A command that opens the database of a running server counts nothing again."""
+    with Held(store):
+        appended = store.append([entry(number) for number in range(10)])
+    done(appended)
+    second = SqliteStore(url)
+    try:
+        store.index_now()
+        second.index_now()
+        assert second.statistics().indexed_seq == 10
+        with second.read() as connection:
+            assert results.of_policy(connection, TENANT).total == 10
+    finally:
+        second.close()
+
+
+def test_the_index_keeps_up_without_a_quiet_moment(url: Url) -> None:
+    """A trickle that never stops is indexed all the same, about each second."""
+    migrate(url)
+    now = [0.0]
+    store = SqliteStore(url, monotonic=lambda: now[0])
+    try:
+        for number in range(4):
+            with Held(store):
+                waiting = store.append([entry(number)])
+                now[0] += sqlite.INDEX_SECONDS
+            done(waiting)
+        # The step after a commit is over when the next is done.
+        done(store.append([entry(4)]))
+        assert store.statistics().indexed_seq >= 3
+    finally:
         store.close()
 
 

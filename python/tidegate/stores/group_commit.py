@@ -177,10 +177,9 @@ class GroupCommit:
     def oldest_seconds(self) -> float:
         """How long the oldest work waits."""
         with self._changed:
-            submitted = [work.submitted for work in self._waiting if not isinstance(work, Command)][
-                :1
-            ]
-        return max(0.0, self._monotonic() - submitted[0]) if submitted else 0.0
+            works = (work for work in self._waiting if not isinstance(work, Command))
+            oldest = next(works, None)
+        return 0.0 if oldest is None else max(0.0, self._monotonic() - oldest.submitted)
 
     def _check(self) -> None:
         if self._is_closing:

@@ -19,7 +19,7 @@ from sqlalchemy import select, text
 
 from tidegate.stores import catalog
 from tidegate.stores.base import DamagedLogError
-from tidegate.stores.counters import INDEXED_SEQ, set_counter
+from tidegate.stores.counters import INDEXED_SEQ, counter, set_counter
 from tidegate.stores.log import LIFT, LogLine, unpack
 from tidegate.stores.tables import decision_log
 
@@ -122,12 +122,12 @@ _LIFTS = text(f"""
 """)
 
 
-def index_batch(connection: Connection, indexed: int) -> int:
+def index_batch(connection: Connection, until: int) -> int:
     """Index about ``BATCH_ENTRIES`` decisions.
 
     Args:
         connection: the writing connection, in a transaction.
-        indexed: number of the last decision that is indexed; there are later ones.
+        until: number of the last decision there is.
 
     Returns:
         The number of the last decision that is indexed now.
@@ -135,6 +135,10 @@ def index_batch(connection: Connection, indexed: int) -> int:
     Raises:
         DamagedLogError: a row is damaged or missing.
     """
+    # Read here, under the lock: another process may have indexed since this one looked.
+    indexed = counter(connection, INDEXED_SEQ)
+    if indexed >= until:
+        return indexed
     rows = _next_rows(connection, indexed)
     index = b",".join(unpack(row["first_seq"], row["index_body"]) for row in rows)
     connection.execute(_MAKE_BATCH)

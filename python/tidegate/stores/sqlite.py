@@ -7,6 +7,7 @@ two connections is refused.
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +23,7 @@ from tidegate.stores.connections import (
     check_durable,
     check_private,
     check_version,
+    claim_log,
     database_path,
     driver_connection,
     is_fatal,
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+INDEX_SECONDS = 1.0
+"""Searches are this far behind at most, also when there is never a quiet moment."""
 NEEDED_BYTES = 1024 * 1024
 """Room on the disk without which writing is not taken up again: that of a full group."""
 INSERT_LOG = """
@@ -78,6 +82,9 @@ class SqliteStore:
         self._committed_seq = self._indexed_seq = 0
         self._index_seconds = 0.0
         self._index_error: str | None = None
+        self._indexed_at = monotonic()
+        self._lock: int | None = None
+        self._appends = False
         self._seen_changes = 0
         with translated():
             self._open()
@@ -165,11 +172,22 @@ class SqliteStore:
             if shutil.disk_usage(self.path.parent).free < NEEDED_BYTES:
                 self._checkpoint()
                 raise StoreUnavailableError("the disk is full")
+            if self._appends:
+                self._claim_log()
             self._open()
             self._seen_changes = seen
             with self._connection().begin():
                 count(self._connection(), RECOVERIES)
         self._queue.accept()
+
+    def _claim_log(self) -> None:
+        """Let no other process append, from the first append on."""
+        self._appends = True
+        if self._lock is None:
+            self._lock = claim_log(self.path)
+            # Another may have appended since this store was opened.
+            self._committed_seq = last_seq(self._connection())
+            self._connection().rollback()
 
     def _checkpoint(self) -> None:
         """Make the room of the log file usable again, as far as readers and the disk allow."""
@@ -195,6 +213,8 @@ class SqliteStore:
         """Commit a group; the number of the last decision then."""
         writer = self._connection()
         appends = [work for work in group if isinstance(work, Append)]
+        if appends:
+            self._claim_log()
         if len(appends) == len(group):
             # One statement is its own transaction: the interpreter lock, which a busy server
             # gives back late, is let go once and not three times.
@@ -253,7 +273,7 @@ class SqliteStore:
             with translated():
                 writer = self._connection()
                 with writer.begin():
-                    seq = index_batch(writer, self._indexed_seq)
+                    seq = index_batch(writer, self._committed_seq)
         except StoreError as error:
             self._undo()
             self._index_error = str(error)
@@ -264,11 +284,14 @@ class SqliteStore:
             raise StoreUnavailableError(f"the index cannot be written: {reason(error)}") from error
         self._index_error = None
         self._indexed_seq = seq
+        self._indexed_at = self._monotonic()
         self._index_seconds += self._monotonic() - started
         return self._indexed_seq < self._committed_seq
 
     def _is_index_due(self) -> bool:
-        return self._committed_seq - self._indexed_seq >= BATCH_ENTRIES
+        behind = self._committed_seq - self._indexed_seq
+        is_late = self._monotonic() - self._indexed_at >= INDEX_SECONDS
+        return behind >= BATCH_ENTRIES or (behind > 0 and is_late)
 
     def _index_all(self) -> None:
         self._connection()
@@ -277,6 +300,9 @@ class SqliteStore:
 
     def _finish(self) -> None:
         self._close_writer()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def _close_writer(self) -> None:
         writer, self._writer = self._writer, None
