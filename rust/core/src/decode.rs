@@ -169,7 +169,7 @@ impl Decoder<'_, '_> {
         let arguments = self.children(object, "args", depth)?;
         if let Some(operator) = Operator::from_sign(name, arguments.len()) {
             let members = match (operator, &*arguments) {
-                (Operator::In, [_, range]) => members(range),
+                (Operator::In, [_, range]) => members(range).map(Box::new),
                 _ => None,
             };
             return Ok(Node::Operator(Box::new(Operation { operator, arguments, members })));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::error::{Failure, Span};
 use crate::evaluate::{Evaluation, Meter};
 use crate::functions::Function;
-use crate::lists::Lists;
+use crate::lists::{Lists, LiteralSet};
 use crate::ops::Operator;
 use crate::predicate::Predicate;
 use crate::prepare::Prepared;
@@ -186,8 +186,8 @@ pub(crate) struct Call {
 pub(crate) struct Operation {
     pub(crate) operator: Operator,
     pub(crate) arguments: Box<[Expr]>,
-    /// Members of a literal list on the right of `in`.
-    pub(crate) members: Option<crate::lists::LiteralSet>,
+    /// Members of a literal list on the right of `in`; apart, since most have none.
+    pub(crate) members: Option<Box<LiteralSet>>,
 }
 
 #[derive(Debug)]
