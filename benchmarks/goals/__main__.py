@@ -51,7 +51,7 @@ def _measure(directory: Path, names: list[str], skip: frozenset[str], generated:
     if "python" not in skip:
         goals += from_python.measure(events[::10], figures)
     if "patterns" not in skip:
-        goals += patterns.measure(events[::4])
+        goals += patterns.measure(events)
     if "hostile" not in skip:
         found, table = hostile_sets.measure()
         goals += found

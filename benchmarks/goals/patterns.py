@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import itertools
 import json
 import re
 from typing import TYPE_CHECKING, Any
@@ -17,22 +16,18 @@ from benchmarks.workload import TRAFFIC
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-LITERALS = ("ua_contains", "ua_icontains", "ua_known")
-"""Kinds of the vocabulary that are literals in user agents."""
-
 
 def vocabulary() -> tuple[list[str], list[str]]:
     """Literals and regular expressions for user agents."""
     with gzip.open(TRAFFIC / "vocab.json.gz") as stream:
         kinds = json.load(stream)["kinds"]
-    trees = [entry[0] for entry in itertools.chain(*kinds.values())]
-    literals = [tree[2] for tree in trees if tree[0] == "contains" and tree[1] == "user_agent"]
-    patterns = [tree[2] for tree in trees if tree[0] == "matches" and tree[1] == "user_agent"]
+    literals = (tree[2] for tree, *_ in kinds["ua_contains"])
+    patterns = (tree[2] for tree, *_ in kinds["ua_regex"])
     return list(dict.fromkeys(literals)), list(dict.fromkeys(patterns))
 
 
 def measure(events: Sequence[bytes]) -> list[Goal]:
-    """Searches of user agents that are all different, so that nothing is remembered."""
+    """Searches of user agents that are all different and too many to remember."""
     literals, patterns = vocabulary()
     agents = [
         f"{json.loads(event)['request'].get('user_agent', '')} {number:x}"
