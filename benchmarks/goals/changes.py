@@ -26,6 +26,8 @@ def measure(data: bytes, expressions: Sequence[str], events: Sequence[bytes]) ->
     matched; the reader takes the latest set for each event.
     """
     rules = tidegate.RuleSet.from_canonical(data, sample=events[::SAMPLE_STEP])
+    # The first change of a set that was read from its canonical form reads the schema.
+    rules = rules.with_changes({})
     reader = Reader(rules, events)
     reader.start()
     time.sleep(QUIET_SECONDS)
