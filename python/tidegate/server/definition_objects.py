@@ -15,10 +15,10 @@ from tidegate.server import wire
 from tidegate.server.call import Answer, Call
 from tidegate.server.definition_changes import change_definitions
 from tidegate.server.definition_kinds import POLICY, to_answer, to_body, to_wire_members
-from tidegate.server.definition_set import load_set
+from tidegate.server.definition_set import DefinitionSet, load_set
 from tidegate.server.identifiers import new_id
 from tidegate.server.pages import page_after, page_of
-from tidegate.stores import definitions, versions
+from tidegate.stores import definitions, tenants, versions
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.definitions import Definition
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from tidegate.server.definition_changes import Work
     from tidegate.server.definition_kinds import DefinitionKind
-    from tidegate.server.definition_set import DefinitionSet
 
 
 @attrs.frozen
@@ -48,8 +47,7 @@ class Handlers:
             found = definitions.page(
                 connection, call.tenant_id, self.kind.name, call.query.limit + 1, place
             )
-            # Policies name other objects, which are looked up for their ids.
-            known = load_set(connection, call.tenant_id)
+            known = self._known(connection, call)
         return page_of(
             call,
             found,
@@ -95,7 +93,7 @@ class Handlers:
         """One object."""
         with call.app.store.read() as connection:
             found = definitions.find(connection, call.tenant_id, self.kind.name, self._id(call))
-            known = load_set(connection, call.tenant_id)
+            known = self._known(connection, call)
         return Answer(body=to_answer(self.kind, found, known), revision=found.revision)
 
     def change(self, call: Call) -> Answer:
@@ -113,6 +111,7 @@ class Handlers:
         call: Call,
         action: str,
         body_of: Callable[[DefinitionSet, Definition], Mapping[str, Any]],
+        finish: Callable[[Definition, dict[str, Any]], dict[str, Any]] | None = None,
         audited: Mapping[str, Any] | None = None,
     ) -> Answer:
         """Put another body in place of an object's.
@@ -120,6 +119,7 @@ class Handlers:
         Args:
             action: for the audit trail.
             body_of: the new body, given the set and the object as they are.
+            finish: what is kept in place of the checked body.
             audited: what the audit trail holds in place of the bodies.
         """
         seen: list[tuple[Definition, DefinitionSet]] = []
@@ -130,6 +130,8 @@ class Handlers:
             seen[:] = [(before, present)]
             model = present.check_put(self.kind, before.object_id, body_of(present, before))
             body = to_members(model)
+            if finish is not None:
+                body = finish(before, body)
             if body == before.body:
                 return None
 
@@ -180,6 +182,13 @@ class Handlers:
 
         change_definitions(call, prepare)
         return Answer()
+
+    def _known(self, connection: Connection, call: Call) -> DefinitionSet:
+        """What an object is shown with: a policy names others by their ids."""
+        if self.kind is POLICY:
+            return load_set(connection, call.tenant_id)
+        tenant = tenants.find(connection, call.tenant_id)
+        return DefinitionSet(tenant=tenant, revision=tenant.definition_revision, objects={})
 
     def _id(self, call: Call) -> UUID:
         return call.ids[self.kind.id_member]

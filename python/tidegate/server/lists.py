@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from tidegate.policy.model import MAX_LIST_ENTRIES
 from tidegate.server import wire
 from tidegate.server.call import Answer, Call
 from tidegate.server.definition_kinds import LIST, to_answer
 from tidegate.server.definition_objects import Handlers
+from tidegate.server.problems import ErrorDetail, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +25,10 @@ MAX_AUDITED_ENTRIES = 1_000
 
 
 def _summary(kind: DefinitionKind, stored: Definition, known: DefinitionSet) -> wire.ListSummary:
-    whole: wire.NamedList = to_answer(kind, stored, known)
+    return _without_entries(to_answer(kind, stored, known))
+
+
+def _without_entries(whole: wire.NamedList) -> wire.ListSummary:
     members = attrs.asdict(whole, recurse=False)
     del members["entries"]
     return wire.ListSummary(**members)
@@ -36,12 +41,21 @@ def change_entries(call: Call) -> Answer:
     """Put entries in and take entries out; the answer leaves the entries out."""
     body: wire.EntriesChange = call.body
 
-    def body_of(present: DefinitionSet, before: Definition) -> Mapping[str, Any]:  # noqa: ARG001
+    def added(present: DefinitionSet, before: Definition) -> Mapping[str, Any]:  # noqa: ARG001
+        # Those that are there already were checked when they came.
+        return {**before.body, "entries": list(body.add)}
+
+    def merged(before: Definition, checked: dict[str, Any]) -> dict[str, Any]:
         # A dict keeps the order of what was there, and holds each entry once.
         entries = dict.fromkeys([*before.body.get("entries", ()), *body.add])
         for entry in body.remove:
             entries.pop(entry, None)
-        return {**before.body, "entries": list(entries)}
+        if len(entries) > MAX_LIST_ENTRIES:
+            detail = f"the list would have {len(entries)} entries, at most {MAX_LIST_ENTRIES} fit"
+            errors = [ErrorDetail(detail=detail, pointer="/add", code="wrong-length")]
+            raise Problem("invalid-definitions", detail, errors=errors)
+        rest = {name: value for name, value in checked.items() if name != "entries"}
+        return {**rest, "entries": list(entries)} if entries else rest
 
     audited = {
         "add": list(body.add[:MAX_AUDITED_ENTRIES]),
@@ -49,8 +63,25 @@ def change_entries(call: Call) -> Answer:
         "remove": list(body.remove[:MAX_AUDITED_ENTRIES]),
         "remove_count": len(body.remove),
     }
-    answer = handlers.save(call, "change-entries", body_of, audited)
-    whole: wire.NamedList = answer.body
-    members = attrs.asdict(whole, recurse=False)
-    del members["entries"]
-    return Answer(body=wire.ListSummary(**members), revision=answer.revision)
+    try:
+        answer = handlers.save(call, "change-entries", added, merged, audited)
+    except Problem as problem:
+        raise _about_added(problem) from None
+    return Answer(body=_without_entries(answer.body), revision=answer.revision)
+
+
+def _about_added(problem: Problem) -> Problem:
+    """The problem with pointers into what was sent."""
+    errors = [
+        attrs.evolve(each, pointer=each.pointer.replace("/entries", "/add", 1))
+        if isinstance(each.pointer, str)
+        else each
+        for each in problem.errors
+    ]
+    return Problem(
+        problem.code,
+        problem.detail,
+        errors=errors,
+        referrers=problem.referrers,
+        headers=problem.headers,
+    )
