@@ -240,6 +240,14 @@ class Engine:
         """The whole state as JSON (docs/decision.md); both evaluators read both's."""
         return self._backend.snapshot()
 
+    def state_of(self, event: Event, received_at: int | None = None) -> bytes:
+        """As :meth:`snapshot`, with the entities of one event only; nothing is remembered.
+
+        Raises:
+            EventError: the event is refused.
+        """
+        return self._backend.entity_states(event, self._at(received_at))
+
     def freeze(self) -> Frozen:
         """A copy of the state as it is now, made at once.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.server.deciding import Deciding, Service, deciding
 from tests.server.serving import Caller, Served, serving
 
 
@@ -31,3 +32,16 @@ def owner(owned: tuple[Caller, str]) -> Caller:
 def tenant(owned: tuple[Caller, str]) -> str:
     """Path of a new tenant, below the prefix."""
     return f"tenants/{owned[1]}"
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The whole service, as a process of its own."""
+    with deciding(tmp_path_factory.mktemp("deciding")) as made:
+        yield made
+
+
+@pytest.fixture
+def shop(service: Service) -> Deciding:
+    """A new tenant that decides."""
+    return service.tenant()

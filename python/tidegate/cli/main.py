@@ -23,6 +23,7 @@ COMMANDS = {
     "demo": "tidegate.cli.demo:demo",
     "serve": "tidegate.cli.serve:serve",
     "config": "tidegate.cli.config:config",
+    "healthcheck": "tidegate.cli.healthcheck:healthcheck",
     "operator": "tidegate.cli.operator:operator",
     "apply": "tidegate.cli.apply:apply",
     "export": "tidegate.cli.export:export",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tidegate.operators.tokens import LIFETIME_SECONDS, Tokens
+from tidegate.server.live import NoRuntime
 from tidegate.server.login_attempts import LoginAttempts
 from tidegate.server.paging import Cursors
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from tidegate.operators.keys import Keys
+    from tidegate.server.live import Runtime
     from tidegate.stores.base import Store
 
 
@@ -33,6 +35,7 @@ class Application:
         definitions_changed: told the tenant whose definitions, settings or existence changed,
             after the commit.
         api_keys_changed: told the tenant whose API keys changed, after the commit.
+        runtime: the engines at work.
         clock: nanoseconds since 1970.
     """
 
@@ -43,6 +46,7 @@ class Application:
     api_key_rate_limit_per_minute: int = 6_000
     definitions_changed: Callable[[UUID], None] = _nobody
     api_keys_changed: Callable[[UUID], None] = _nobody
+    runtime: Runtime = attrs.field(factory=NoRuntime)
     clock: Callable[[], int] = time.time_ns
     login_attempts: LoginAttempts = attrs.field(factory=LoginAttempts, init=False)
     tokens: Tokens = attrs.field(init=False)

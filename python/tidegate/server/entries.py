@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from tidegate.server.api_keys import ApiKey
     from tidegate.server.runtime import Tenant
 
-_NO_ERRORS = b'"errors":{}}'
+NO_ERRORS = b'"errors":{}}'
+"""How a record ends in which no expression failed."""
 
 
 def log_entry(
@@ -73,7 +74,7 @@ def log_entry(
         served.path,
         served.entity_ids,
         [(ids[slug], mode) for slug, mode in served.fired],
-        [] if served.record.endswith(_NO_ERRORS) else failed_policies(tenant, served.record),
+        [] if served.record.endswith(NO_ERRORS) else failed_policies(tenant, served.record),
     )
     return LogEntry(tenant.tenant_id, received_at, line, index)
 

@@ -18,7 +18,7 @@ from uuid_utils import uuid7
 
 from tidegate.errors import EventError
 from tidegate.evaluation.native import envelope
-from tidegate.server.entries import log_entry
+from tidegate.server.entries import NO_ERRORS, log_entry
 from tidegate.server.headers import DATA_HEADERS
 from tidegate.server.idempotency import MAX_KEY_LENGTH
 from tidegate.server.logging import log
@@ -226,6 +226,8 @@ class HotPath:
             idempotency,
         )  # fmt: skip
         await self.recorder.append(entry)
+        if not served.record.endswith(NO_ERRORS):
+            self.metrics.rule_errors += 1
         self.metrics.decided(endpoint.name, served.action, time.perf_counter_ns() - started)
         return answer
 

@@ -61,7 +61,9 @@ class HotMetrics:
             refusals.add_metric((code,), count)
         yield refusals
         yield CounterMetricFamily(
-            "tidegate_rule_errors", "Expressions that ended in an error.", value=self.rule_errors
+            "tidegate_rule_errors",
+            "Decisions in which an expression ended in an error.",
+            value=self.rule_errors,
         )
         buckets, total = [], 0
         for bound, count in zip((*map(str, BOUNDS_SECONDS), "+Inf"), self._latency, strict=True):

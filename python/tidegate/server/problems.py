@@ -65,6 +65,7 @@ KINDS: Mapping[str, Kind] = {
     "decision-log-unavailable": Kind(503, "The decision log cannot be written"),
     "definitions-unavailable": Kind(503, "The definitions of the tenant cannot be used"),
     "store-unavailable": Kind(503, "The store cannot be reached"),
+    "not-ready": Kind(503, "The service cannot decide now"),
     "overloaded": Kind(503, "The service has more work than it can take"),
 }
 """Every code a problem document can carry.  Codes never change their meaning."""

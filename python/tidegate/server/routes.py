@@ -12,7 +12,6 @@ from typing import Any
 from tidegate.operators.permissions import Permission
 from tidegate.server import (
     api_key_pages,
-    audit,
     definitions_document,
     docs_page,
     expressions,
@@ -28,6 +27,7 @@ from tidegate.server.definition_kinds import ACTION, ENTITY, MITIGATION
 from tidegate.server.definition_objects import Handlers
 from tidegate.server.definition_routes import CONFLICTS, DefinitionResource
 from tidegate.server.paging import Paging
+from tidegate.server.record_routes import OPERATION_ROUTES, RECORD_ROUTES
 from tidegate.server.route import Credential, Route
 
 TAGS: Mapping[str, str] = {
@@ -36,7 +36,9 @@ TAGS: Mapping[str, str] = {
     "tenants": "Tenants and who operates them.",
     "api keys": "Keys of the applications that send events.",
     "definitions": "What decides: actions, entities, mitigations, policies, lists.",
-    "records": "What was done.",
+    "results": "What policies did, and what traffic has.",
+    "records": "Decisions, entities, the audit trail; simulation and replay.",
+    "operation": "Health and figures, for machines.",
     "documentation": "This interface.",
 }
 _TENANT = "/tenants/{tenant_id}"
@@ -429,20 +431,6 @@ _DEFINITIONS: tuple[Route, ...] = (
     ),
 )
 
-_RECORDS: tuple[Route, ...] = (
-    Route(
-        method="GET",
-        path=f"{_TENANT}/audit",
-        name="list-audit",
-        summary="List the changes that operators made, the newest first",
-        tag="records",
-        permission=Permission.READ_RECORDS,
-        handler=audit.list_,
-        query=wire.AuditQuery,
-        answer=list[wire.AuditEntry],
-    ),
-)
-
 _DOCUMENTATION: tuple[Route, ...] = (
     Route(
         method="GET",
@@ -485,6 +473,7 @@ ROUTES: tuple[Route, ...] = (
     *_TENANTS,
     *_API_KEYS,
     *_DEFINITIONS,
-    *_RECORDS,
+    *RECORD_ROUTES,
+    *OPERATION_ROUTES,
     *_DOCUMENTATION,
 )

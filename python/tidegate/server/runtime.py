@@ -7,19 +7,21 @@ and compiled elsewhere; a set that does not compile leaves the one before it at 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
 
 import attrs
+import orjson
 
 from tidegate.engine import Engine
 from tidegate.errors import DefinitionsError, SnapshotError
 from tidegate.evaluation.native import Redactor
 from tidegate.server.definition_set import load_set
 from tidegate.server.logging import log
+from tidegate.stores import definition_sets, snapshots, tenants
 from tidegate.stores import log as decision_log
-from tidegate.stores import snapshots, tenants
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -112,7 +114,7 @@ class Runtimes:
         with self._store.read() as connection:
             document = load_set(connection, tenant_id).document()
         make = Engine if present is None else present.engine.with_definitions
-        return self._tenant(tenant_id, revision, lambda: make(document))
+        return self._tenant(document, revision, lambda: make(document))
 
     def _revisions(self) -> dict[UUID, Revision]:
         with self._store.read() as connection:
@@ -120,12 +122,16 @@ class Runtimes:
 
     def _load(self, connection: Connection, tenant_id: UUID, revision: Revision) -> Tenant | None:
         document = load_set(connection, tenant_id).document()
-        return self._tenant(tenant_id, revision, lambda: _rebuilt(connection, tenant_id, document))
+        return self._tenant(document, revision, lambda: _rebuilt(connection, tenant_id, document))
 
     def _tenant(
-        self, tenant_id: UUID, revision: Revision, make: Callable[[], Engine]
+        self, document: Mapping[str, Any], revision: Revision, make: Callable[[], Engine]
     ) -> Tenant | None:
-        """A tenant by an engine that is made now; None when its definitions cannot be used."""
+        """A tenant by an engine that is made now; None when its definitions cannot be used.
+
+        The definitions are kept first: what they decide can be explained by them later.
+        """
+        tenant_id = UUID(document["tenant"]["tenant_id"])
         try:
             engine = make()
         except DefinitionsError as error:
@@ -133,6 +139,7 @@ class Runtimes:
             self.refused[tenant_id] = (revision, str(error))
             return None
         self.refused.pop(tenant_id, None)
+        keep_definitions(self._store, tenant_id, document)
         made = engine.definitions
         return Tenant(
             tenant_id,
@@ -142,6 +149,19 @@ class Runtimes:
             Redactor(list(made.settings.redact), self._redaction_key),
             {policy.slug: str(policy.policy_id) for policy in made.policies},
         )
+
+
+def keep_definitions(store: Store, tenant_id: UUID, document: Mapping[str, Any]) -> None:
+    """Keep a document as the definitions of its revision, for good.
+
+    Raises:
+        StoreUnavailableError: nothing can be written now.
+    """
+    content, revision = orjson.dumps(document), document["revision"]
+    with store.read() as connection:
+        made = definition_sets.prepare(connection, tenant_id, revision, content, time.time_ns())
+    if made is not None:
+        store.write(lambda connection: definition_sets.add(connection, made)).result()
 
 
 def _rebuilt(connection: Connection, tenant_id: UUID, document: Mapping[str, Any]) -> Engine:

@@ -13,6 +13,7 @@ from tidegate.server.application import Application
 from tidegate.server.hot import HotPath
 from tidegate.server.idempotency import KEPT, IdempotencyKeys, Recorded
 from tidegate.server.key_filter import KeyFilter
+from tidegate.server.live import LiveRuntime
 from tidegate.server.logging import log
 from tidegate.server.metrics import HotMetrics
 from tidegate.server.rate_limit import RateLimits
@@ -54,13 +55,14 @@ class Service:
         self.key_ring = KeyRing(keys.pepper)
         self.idempotency = IdempotencyKeys(keys.redaction, self._recorded_answer)
         self.metrics = HotMetrics()
+        self.live = LiveRuntime(store, self.runtimes, self.metrics)
         self.application = Application(
             store=store,
             keys=keys,
+            runtime=self.live,
             definitions_changed=self._definitions_changed,
             api_keys_changed=self._api_keys_changed,
         )
-        self.is_ready = False
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -76,7 +78,8 @@ class Service:
         self.store.changed()
         for work in (self._follow_changes, self._fill_filter, self._keep_house):
             self.watch(work())
-        self.is_ready = True
+        self.live.recorder, self.live.loop = self.recorder, self._loop
+        self.live.is_ready = True
         return HotPath(
             keys=self.key_ring,
             limits=RateLimits(),
@@ -93,7 +96,7 @@ class Service:
 
     async def stop(self) -> None:
         """Finish what was accepted, save the states, close."""
-        self.is_ready = False
+        self.live.is_ready = False
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -114,6 +114,9 @@ def change(call: Call) -> Answer:
             name=name,
             settings=settings,
         )
+        if settings != dict(seen.settings):
+            # A revision names all that a decision came from.
+            tenants.count_definition_change(connection, call.tenant_id)
         made = tenants.find(connection, call.tenant_id)
         call.audit(
             connection,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import attrs
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, func, insert, select
 
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.log import pack, unpack
@@ -55,18 +55,32 @@ def save(connection: Connection, snapshot: Snapshot) -> None:
     )
 
 
-def newest(connection: Connection, tenant_id: UUID) -> Iterator[Snapshot]:
+def newest(
+    connection: Connection, tenant_id: UUID, before_seq: int | None = None
+) -> Iterator[Snapshot]:
     """The snapshots of a tenant, the newest first; damaged ones are passed over.
+
+    Args:
+        connection: a connection of the store.
+        tenant_id: whose.
+        before_seq: only those that were taken before this decision.
 
     One that does not fit the engine is followed by the one before it, which needs more
     of the log and gives the same state.
     """
-    rows = connection.execute(
-        select(table).where(table.c.tenant_id == tenant_id).order_by(table.c.seq.desc())
-    )
+    query = select(table).where(table.c.tenant_id == tenant_id).order_by(table.c.seq.desc())
+    if before_seq is not None:
+        query = query.where(table.c.seq < before_seq)
+    rows = connection.execute(query)
     for row in rows.mappings().all():
         try:
             body = unpack(row["seq"], row["body"])
         except DamagedLogError:
             continue
         yield Snapshot(**{**row, "body": body})
+
+
+def oldest_newest_ns(connection: Connection) -> int | None:
+    """When the newest snapshot of the tenant was taken that waits longest for another."""
+    newest = select(func.max(table.c.created_at_ns).label("at")).group_by(table.c.tenant_id)
+    return connection.execute(select(func.min(newest.subquery().c.at))).scalar()

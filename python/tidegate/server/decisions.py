@@ -1,0 +1,137 @@
+"""Recorded decisions: found, in full, explained."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import orjson
+
+from tidegate.server import wire
+from tidegate.server.call import Answer, Call
+from tidegate.server.pages import page_after
+from tidegate.server.past import Names, names_of
+from tidegate.server.reading import indexed
+from tidegate.stores import decisions, log
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from tidegate.stores.decisions import FoundDecision
+    from tidegate.stores.log import LoggedDecision
+
+
+def search(call: Call) -> Answer:
+    """Decisions that are asked for, the newest first.
+
+    A page may be short, or empty, and have a next one: the search for what is rare is long.
+    """
+    query: wire.DecisionsQuery = call.query
+    after = page_after(call)
+    wanted = decisions.DecisionQuery(
+        from_ns=query.from_ns,
+        to_ns=query.to_ns,
+        action=query.action,
+        reason=query.reason,
+        policy_id=query.policy_id,
+        entity_id=query.entity_id,
+        path=query.path,
+        api_key_id=query.api_key_id,
+    )
+    before = UUID(str(after[0])) if after else None
+    with indexed(call.app.store) as connection:
+        page = decisions.search(connection, call.tenant_id, wanted, query.limit, before)
+    following = None if page.next_before is None else [str(page.next_before)]
+    return Answer(body=[summary(each) for each in page.decisions], next=following)
+
+
+def read(call: Call) -> Answer:
+    """One decision with its event."""
+    with indexed(call.app.store) as connection:
+        found, logged = find(connection, call.tenant_id, call.ids["decision_id"])
+        names = names_of(connection, call.tenant_id, logged.revision)
+    return Answer(body=_answer(found, logged, names))
+
+
+def find(
+    connection: Connection, tenant_id: UUID, decision_id: UUID
+) -> tuple[FoundDecision, LoggedDecision]:
+    """A decision in the index and in the log.
+
+    Raises:
+        NotFoundError: the tenant has none of this id (any more).
+    """
+    found = decisions.find(connection, tenant_id, decision_id)
+    return found, log.read(connection, found.seq, tenant_id).decision()
+
+
+def summary(found: FoundDecision) -> wire.DecisionSummary:
+    """What a search shows of a decision."""
+    return wire.DecisionSummary(
+        decision_id=found.decision_id,
+        tenant_id=found.tenant_id,
+        received_at=wire.time_text(found.received_at_ns),
+        observed_at=wire.time_text(found.observed_at_ns),
+        action=found.action,  # type: ignore[arg-type]
+        reason=found.reason,  # type: ignore[arg-type]
+        policy_id=found.policy_id,
+        path=found.path,
+        api_key_id=found.api_key_id,
+        entity_ids=found.entity_ids,
+        fired=tuple(
+            wire.FiredPolicy(policy_id=policy_id, mode=mode)  # type: ignore[arg-type]
+            for policy_id, mode in found.fired
+        ),
+    )
+
+
+def _answer(found: FoundDecision, logged: LoggedDecision, names: Names) -> wire.Decision:
+    record: dict[str, Any] = orjson.loads(logged.record)
+    return wire.Decision(
+        decision_id=found.decision_id,
+        tenant_id=found.tenant_id,
+        api_key_id=logged.api_key_id,
+        source=logged.source,
+        endpoint=logged.endpoint,
+        observed_at=wire.time_text(found.observed_at_ns),
+        received_at=wire.time_text(logged.received_at_ns),
+        action=record["action"],
+        reason=record["reason"],
+        policy_id=found.policy_id,
+        policy=record["policy"],
+        clause=record["clause"],
+        mitigation_id=names.mitigation(record["mitigation"]),
+        mitigation=record["mitigation"],
+        revision=logged.revision,
+        entities=tuple(
+            wire.DecidedEntity(
+                entity_id=UUID(each["entity_id"]),
+                entity_definition_id=names.entity(each["definition"]),
+                definition=each["definition"],
+                key=tuple(each["key"]),
+            )
+            for each in record["entities"]
+        ),
+        matched_actions=tuple(record["matched_actions"]),
+        fired_clauses=tuple(_fired(each, names) for each in record["fired"]),
+        errors=tuple(
+            wire.ExpressionError(place=place, code=code) for place, code in record["errors"].items()
+        ),
+        duration_us=logged.duration_us,
+        answer=orjson.loads(logged.answer),
+        event=orjson.loads(logged.event),
+    )
+
+
+def _fired(fired: dict[str, Any], names: Names) -> wire.FiredClause:
+    window = fired["window"]
+    return wire.FiredClause(
+        policy_id=names.policy(fired["policy"]),
+        policy=fired["policy"],
+        clause=fired["clause"],
+        mitigation_id=names.mitigation(fired["mitigation"]),
+        mode=fired["mode"],
+        entity_id=None if fired["entity_id"] is None else UUID(fired["entity_id"]),
+        window=None if window is None else wire.WindowValue(**window),
+        active=fired["active"],
+    )

@@ -1,0 +1,121 @@
+"""Why a recorded decision is what it is: made again with definitions and state of its time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from tidegate.errors import EventError
+from tidegate.policy.decision import Decision
+from tidegate.policy.model import Settings
+from tidegate.server import wire
+from tidegate.server.call import Answer, Call
+from tidegate.server.decisions import find
+from tidegate.server.logging import log
+from tidegate.server.past import MAX_FOLDED, Past, before
+from tidegate.server.reading import indexed
+from tidegate.stores import tenants
+from tidegate.stores.base import NotFoundError
+
+if TYPE_CHECKING:
+    from tidegate.policy.explain import Explanation
+    from tidegate.stores.decisions import FoundDecision
+    from tidegate.stores.log import LoggedDecision
+
+DAY_NS = 86_400_000_000_000
+MAX_NAMED = 20
+"""Redacted members that an answer names."""
+_HASH = "hmac:"
+"""What a redacted value begins with (docs/fields.md)."""
+
+
+def explain(call: Call) -> Answer:
+    """A decision made again under observation, or why it cannot be."""
+    with indexed(call.app.store) as connection:
+        found, logged = find(connection, call.tenant_id, call.ids["decision_id"])
+        tenant = tenants.find(connection, call.tenant_id)
+        try:
+            past = before(connection, found, logged)
+        except NotFoundError:
+            gone = f"the definitions of revision {logged.revision} are no longer kept"
+            return _answer(found, logged, because=[gone])
+    try:
+        explanation = past.engine.explain(logged.event, logged.received_at_ns)
+    except EventError as error:
+        refused = f"the event as it is kept is refused: {error.message}"
+        return _answer(found, logged, past, because=[refused])
+    if explanation.decision == Decision.from_record(logged.record):
+        return _answer(found, logged, past, explanation)
+    retention_days = int(tenant.settings.get("retention_days", Settings().retention_days))
+    because = list(_reasons(call, logged, past, retention_days))
+    if not because:
+        log.error("a decision cannot be repeated", decision=str(found.decision_id))
+        because = ["no reason is known: please report it as a fault of Tidegate"]
+    return _answer(found, logged, past, explanation, because)
+
+
+def _answer(
+    found: FoundDecision,
+    logged: LoggedDecision,
+    past: Past | None = None,
+    explanation: Explanation | None = None,
+    because: Sequence[str] = (),
+) -> Answer:
+    return Answer(
+        body=wire.DecisionExplanation(
+            decision_id=found.decision_id,
+            revision=logged.revision,
+            reproduced=not because,
+            because=tuple(because),
+            earlier_decisions=past.folded if past else 0,
+            recorded=orjson.loads(logged.record),
+            decision=explanation.decision.to_record() if explanation else None,
+            trace=trace_of(explanation) if explanation else None,
+            text=str(explanation) if explanation else None,
+        )
+    )
+
+
+def trace_of(explanation: Explanation) -> wire.Trace:
+    """An explanation as it is answered."""
+    return wire.Trace(
+        time=explanation.time,
+        actions=explanation.actions,
+        entities=explanation.entities,
+        policies=explanation.policies,
+    )
+
+
+def _reasons(call: Call, logged: LoggedDecision, past: Past, retention_days: int) -> Iterator[str]:
+    """What stands in the way of repeating a decision, as far as it is known."""
+    redacted = list(_redacted(orjson.loads(logged.event), ""))
+    if redacted:
+        named = ", ".join(f"`{each}`" for each in redacted[:MAX_NAMED])
+        more = f" and {len(redacted) - MAX_NAMED} others" if len(redacted) > MAX_NAMED else ""
+        yield f"secrets of the event are kept as hashes only: {named}{more}"
+    if not past.is_whole:
+        yield (
+            f"its entities have more than {MAX_FOLDED} earlier decisions, or too many decisions of"
+            " others lie between them: not all were looked at"
+        )
+    if past.revisions - {logged.revision}:
+        yield "the definitions were changed among the decisions that its state was made by"
+    engine = call.app.runtime.engine(call.tenant_id)
+    if engine is not None and engine.stats()["evictions_total"]:
+        yield "the engine was full and forgot entities, perhaps one of this decision's"
+    if logged.received_at_ns < call.now - (retention_days - 1) * DAY_NS:
+        yield "earlier decisions of its entities may have been deleted by retention"
+
+
+def _redacted(value: Any, place: str) -> Iterator[str]:
+    """The places of hashes in an event."""
+    if isinstance(value, Mapping):
+        for name, member in value.items():
+            yield from _redacted(member, f"{place}.{name}" if place else name)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _redacted(member, place)
+    elif isinstance(value, str) and _HASH in value:
+        yield place

@@ -1,0 +1,34 @@
+"""Whether the process lives and can decide, and its figures: for machines, without a key."""
+
+from __future__ import annotations
+
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.responses import Response
+
+from tidegate.server import wire
+from tidegate.server.call import Answer, Call
+from tidegate.server.headers import DATA_HEADERS
+from tidegate.server.problems import Problem
+
+
+def healthz(call: Call) -> Answer:  # noqa: ARG001
+    """The process answers."""
+    return Answer(body=wire.Health(status="ok"))
+
+
+def readyz(call: Call) -> Answer:
+    """Decisions can be made and recorded.
+
+    Raises:
+        Problem: ``not-ready``.
+    """
+    reason = call.app.runtime.why_not_ready()
+    if reason is not None:
+        raise Problem("not-ready", reason, headers={"retry-after": "1"})
+    return Answer(body=wire.Health(status="ready"))
+
+
+def metrics(call: Call) -> Response:
+    """The page that Prometheus reads."""
+    page = call.app.runtime.metrics()
+    return Response(page, headers={**DATA_HEADERS, "content-type": CONTENT_TYPE_LATEST})

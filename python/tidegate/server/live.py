@@ -1,0 +1,178 @@
+"""What the control plane asks of the engines at work, and the one thing it changes in them.
+
+Called from worker threads; whatever has to keep the order of decisions is done on the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+from uuid import UUID
+
+import attrs
+
+from tidegate.server.gauges import Gauge, engine_gauges, store_gauges
+from tidegate.server.identifiers import new_id
+from tidegate.server.metrics import Gauges, page
+from tidegate.stores import lifts, snapshots
+
+if TYPE_CHECKING:
+    from tidegate.engine import Engine
+    from tidegate.policy.standing import ActiveMitigation
+    from tidegate.server.metrics import HotMetrics
+    from tidegate.server.recorder import Recorder
+    from tidegate.server.runtime import Runtimes
+    from tidegate.stores.base import Store
+
+LIFT_SECONDS = 30.0
+"""A lift waits this long for its commit; the log gives up sooner when it cannot be written."""
+
+
+class Runtime(Protocol):
+    """The engines at work and the decision log, as the control plane sees them."""
+
+    def why_not_ready(self) -> str | None:
+        """Why no decision can be made now; None when it can."""
+
+    def metrics(self) -> bytes:
+        """Figures in the text format of Prometheus."""
+
+    def engine(self, tenant_id: UUID) -> Engine | None:
+        """The engine of a tenant, to be looked at; None when there is none at work."""
+
+    def lift(
+        self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str
+    ) -> bool:
+        """End mitigations of one entity; durable, and audited, when it returns.
+
+        Args:
+            tenant_id: whose.
+            wanted: which; those that have ended by themselves are passed over.
+            actor: who ends them.
+            request_id: by which request.
+
+        Returns:
+            Whether any was ended.
+
+        Raises:
+            Problem: ``decision-log-unavailable``; nothing is ended.
+        """
+
+
+class NoRuntime:
+    """What stands there where nothing decides: a control plane by itself."""
+
+    def why_not_ready(self) -> str | None:
+        return "nothing decides here"
+
+    def metrics(self) -> bytes:
+        return page([])
+
+    def engine(self, tenant_id: UUID) -> Engine | None:  # noqa: ARG002
+        return None
+
+    def lift(
+        self,
+        tenant_id: UUID,  # noqa: ARG002
+        wanted: Sequence[ActiveMitigation],  # noqa: ARG002
+        actor: str,  # noqa: ARG002
+        request_id: str,  # noqa: ARG002
+    ) -> bool:
+        return False
+
+
+@attrs.define
+class LiveRuntime:
+    """The runtime of a running service.
+
+    Attributes:
+        is_ready: decisions are accepted: after the start, before the stop.
+        recorder: the way into the log, from the start on.
+        loop: the one that decides, from the start on.
+    """
+
+    _store: Store
+    _runtimes: Runtimes
+    _metrics: HotMetrics
+    is_ready: bool = False
+    recorder: Recorder | None = None
+    loop: asyncio.AbstractEventLoop | None = None
+    _clock: Callable[[], int] = time.time_ns
+
+    def why_not_ready(self) -> str | None:
+        """See :class:`Runtime`."""
+        if not self.is_ready or self.recorder is None:
+            return "the service is starting or stopping"
+        if not self.recorder.is_available:
+            return "the decision log cannot be written"
+        return None
+
+    def metrics(self) -> bytes:
+        """See :class:`Runtime`."""
+        return page([self._metrics, Gauges(self._gauges)])
+
+    def engine(self, tenant_id: UUID) -> Engine | None:
+        """See :class:`Runtime`."""
+        tenant = self._runtimes.find(tenant_id)
+        return None if tenant is None else tenant.engine
+
+    def lift(
+        self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str
+    ) -> bool:
+        """See :class:`Runtime`."""
+        if self.loop is None:
+            return False
+        lifting = self._lift(tenant_id, wanted, actor, request_id)
+        return asyncio.run_coroutine_threadsafe(lifting, self.loop).result(LIFT_SECONDS)
+
+    async def _lift(
+        self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str
+    ) -> bool:
+        tenant = self._runtimes.find(tenant_id)
+        if tenant is None or self.recorder is None:
+            return False
+        self.recorder.check()
+        now = self._clock()
+        effects = {
+            each: tenant.engine.lift(each.definition, each.key, each.policy, each.clause, now)
+            for each in wanted
+        }
+        lifted = {each: effect for each, effect in effects.items() if effect is not None}
+        if not lifted:
+            return False
+        entry = lifts.entry(
+            lifts.Lift(
+                lift_id=new_id(),
+                tenant_id=tenant_id,
+                entity_id=UUID(wanted[0].entity_id),
+                at_ns=now,
+                actor=actor,
+                request_id=request_id,
+                revision=tenant.revision,
+                mitigations=[attrs.asdict(each) for each in lifted],
+                effects=lifts.join_effects(list(lifted.values())),
+            )
+        )
+        # No await between the engine and the log: the log has the order of the engine.
+        await self.recorder.append(entry)
+        return True
+
+    def _gauges(self) -> list[Gauge]:
+        waiting = 0 if self.recorder is None else self.recorder.waiting
+        tenants = self._runtimes.all()
+        with self._store.read() as connection:
+            oldest = snapshots.oldest_newest_ns(connection)
+        now = self._clock()
+        return [
+            ("tidegate_ready", "1 when decisions can be made.", float(not self.why_not_ready())),
+            ("tidegate_waiting_decisions", "Decisions made and not yet durable.", waiting),
+            (
+                "tidegate_snapshot_age_seconds",
+                "Age of the oldest of the tenants' newest snapshots; 0 without any.",
+                0.0 if oldest is None else max(0, now - oldest) / 1e9,
+            ),
+            *engine_gauges(tenants, len(self._runtimes.refused)),
+            *store_gauges(self._store.statistics()),
+        ]

@@ -1,0 +1,49 @@
+"""A policy tried on one event: what would be decided now, and why; nothing is recorded."""
+
+from __future__ import annotations
+
+import orjson
+
+from tidegate.engine import Engine
+from tidegate.errors import EventError
+from tidegate.policy.explain import Explanation
+from tidegate.server import wire
+from tidegate.server.call import Answer, Call
+from tidegate.server.definition_kinds import POLICY
+from tidegate.server.definition_set import load_set
+from tidegate.server.drafts import in_member, with_policy
+from tidegate.server.explain import trace_of
+from tidegate.server.problems import problem_of
+
+
+def simulate(call: Call) -> Answer:
+    """The decision on an event by the saved definitions, with the policy at work.
+
+    The state is the engine's as it is now; the policy decides even if it is saved as a draft, and
+    a draft in the body takes its place.
+    """
+    body: wire.Simulation = call.body
+    with call.app.store.read() as connection:
+        present = load_set(connection, call.tenant_id)
+    document = with_policy(present, call.ids["policy_id"], body.policy)
+    with in_member("event"):
+        explanation = _explained(call, document, orjson.dumps(body.event))
+    saved = present.find(POLICY, call.ids["policy_id"])
+    return Answer(
+        body=wire.SimulationResult(
+            decision=explanation.decision.to_record(),
+            fired=any(saved and each.policy == saved.slug for each in explanation.decision.fired),
+            trace=trace_of(explanation),
+            text=str(explanation),
+        )
+    )
+
+
+def _explained(call: Call, document: dict[str, object], event: bytes) -> Explanation:
+    live = call.app.runtime.engine(call.tenant_id)
+    try:
+        if live is None:
+            return Engine(document).explain(event, call.now)
+        return Engine.restore(document, live.state_of(event, call.now)).explain(event, call.now)
+    except EventError as error:
+        raise problem_of(error) from None

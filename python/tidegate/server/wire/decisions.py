@@ -1,0 +1,157 @@
+"""Decisions: found, in full, explained."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+from uuid import UUID
+
+import attrs
+from msgspec import Meta
+
+from tidegate.policy.explain import ActionExplanation, EntityExplanation, PolicyExplanation
+from tidegate.server.paging import Paging
+from tidegate.server.wire.common import Time
+from tidegate.server.wire.period import Period
+
+ActionName: TypeAlias = Literal["allow", "challenge", "block"]
+Reason: TypeAlias = Literal["no-match", "policy", "active-mitigation", "challenge-proof"]
+ModeName: TypeAlias = Literal["Monitor", "Challenge", "Block"]
+KeyPart: TypeAlias = str | int | bool
+
+
+@attrs.frozen(kw_only=True)
+class DecisionsQuery(Paging, Period):
+    action: ActionName | None = None
+    reason: Reason | None = None
+    policy_id: Annotated[UUID | None, Meta(description="a clause of this policy fired")] = None
+    entity_id: UUID | None = None
+    path: (
+        Annotated[
+            str, Meta(max_length=1_024, description="of the request; a prefix if it ends in `*`")
+        ]
+        | None
+    ) = None
+    api_key_id: UUID | None = None
+
+
+@attrs.frozen(kw_only=True)
+class FiredPolicy:
+    """A policy of which a clause fired, with the strongest mode."""
+
+    policy_id: UUID
+    mode: ModeName
+
+
+@attrs.frozen(kw_only=True)
+class DecisionSummary:
+    """What a search shows of a decision."""
+
+    decision_id: UUID
+    tenant_id: UUID
+    received_at: Time
+    observed_at: Time
+    action: ActionName
+    reason: Reason
+    policy_id: UUID | None
+    path: str | None
+    api_key_id: UUID | None
+    entity_ids: tuple[UUID, ...]
+    fired: tuple[FiredPolicy, ...]
+
+
+@attrs.frozen(kw_only=True)
+class DecidedEntity:
+    """An actor that the event belongs to."""
+
+    entity_id: UUID
+    entity_definition_id: UUID | None
+    definition: str
+    key: tuple[KeyPart, ...]
+
+
+@attrs.frozen(kw_only=True)
+class WindowValue:
+    """How far a window was filled, this event counted."""
+
+    value: int
+    threshold: int
+
+
+@attrs.frozen(kw_only=True)
+class FiredClause:
+    """A clause that fired; ``active`` when only its mitigation of an earlier event did."""
+
+    policy_id: UUID | None
+    policy: str
+    clause: str
+    mitigation_id: UUID | None
+    mode: ModeName
+    entity_id: UUID | None
+    window: WindowValue | None
+    active: bool
+
+
+@attrs.frozen(kw_only=True)
+class ExpressionError:
+    """An expression that failed."""
+
+    place: str
+    code: str
+
+
+@attrs.frozen(kw_only=True)
+class Decision:
+    """A decision in full.  Ids are null where the definitions of its time are no longer kept."""
+
+    decision_id: UUID
+    tenant_id: UUID
+    api_key_id: UUID | None
+    source: str | None
+    endpoint: str
+    observed_at: Time
+    received_at: Time
+    action: dict[str, Any]
+    reason: Reason
+    policy_id: UUID | None
+    policy: str | None
+    clause: str | None
+    mitigation_id: UUID | None
+    mitigation: str | None
+    revision: Annotated[int, Meta(description="of the definition set that decided")]
+    entities: tuple[DecidedEntity, ...]
+    matched_actions: tuple[str, ...]
+    fired_clauses: tuple[FiredClause, ...]
+    errors: tuple[ExpressionError, ...]
+    duration_us: int
+    answer: Annotated[Any, Meta(description="what the caller was sent")]
+    event: Annotated[dict[str, Any], Meta(description="as it was received, secrets hashed")]
+
+
+@attrs.frozen(kw_only=True)
+class Trace:
+    """Every expression with the value of every node, every window, every reason."""
+
+    time: str
+    actions: tuple[ActionExplanation, ...]
+    entities: tuple[EntityExplanation, ...]
+    policies: tuple[PolicyExplanation, ...]
+
+
+@attrs.frozen(kw_only=True)
+class DecisionExplanation:
+    """A recorded decision made again, by the definitions and the state of its time.
+
+    ``reproduced`` says whether it came out as it was recorded; if not, ``because`` has
+    everything that is known to stand in the way, and the trace, if there is one, is that of
+    the other decision.
+    """
+
+    decision_id: UUID
+    revision: int
+    reproduced: bool
+    because: tuple[str, ...]
+    earlier_decisions: Annotated[int, Meta(description="that its state was made again from")]
+    recorded: dict[str, Any]
+    decision: dict[str, Any] | None
+    trace: Trace | None
+    text: Annotated[str | None, Meta(description="the trace in words")]

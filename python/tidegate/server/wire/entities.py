@@ -1,0 +1,75 @@
+"""Entities: what is known of them, and the mitigations they are under."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+import attrs
+from msgspec import Meta
+
+from tidegate.server.paging import Paging
+from tidegate.server.wire.common import Time
+from tidegate.server.wire.decisions import (
+    KeyPart,
+    ModeName,
+)
+
+
+@attrs.frozen(kw_only=True)
+class MitigationsQuery(Paging):
+    pass
+
+
+@attrs.frozen(kw_only=True)
+class EntityMitigation:
+    """A mitigation that an entity is under."""
+
+    entity_id: UUID
+    entity_definition_id: UUID
+    definition: str
+    key: tuple[KeyPart, ...]
+    policy_id: UUID
+    policy: str
+    clause: str
+    mitigation_id: UUID
+    mitigation: str
+    mode: ModeName
+    expires_at: Time
+
+
+@attrs.frozen(kw_only=True)
+class EntityWindow:
+    """How far a window is filled now."""
+
+    policy_id: UUID
+    policy: str
+    clause: str
+    value: int
+    threshold: int
+
+
+@attrs.frozen(kw_only=True)
+class EntityState:
+    """What the engine knows of an entity now."""
+
+    entity_id: UUID
+    entity_definition_id: UUID
+    definition: str
+    key: tuple[KeyPart, ...]
+    event_count: int
+    first_seen_at: Time
+    last_seen_at: Time
+    windows: tuple[EntityWindow, ...]
+    active_mitigations: tuple[EntityMitigation, ...]
+
+
+@attrs.frozen(kw_only=True)
+class LiftQuery:
+    policy_id: Annotated[
+        UUID | None,
+        Meta(description="only what this policy has set; all of the entity if left out"),
+    ] = None
+    clause: (
+        Annotated[str, Meta(max_length=200, description="only what this clause has set")] | None
+    ) = None

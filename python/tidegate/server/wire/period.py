@@ -1,0 +1,34 @@
+"""Spans of time, in queries."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, TypeAlias
+
+import attrs
+from msgspec import Meta
+
+Moment: TypeAlias = Annotated[datetime, Meta(tz=True, description="RFC 3339")]
+
+
+def nanoseconds(moment: datetime) -> int:
+    """A time in nanoseconds since 1970."""
+    return round(moment.timestamp() * 1_000_000) * 1_000
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class Period:
+    """A span of time, in the query; without slots, since lists have it beside their paging."""
+
+    since: Annotated[Moment | None, Meta(description="from this time on")] = None
+    until: Annotated[Moment | None, Meta(description="before this time")] = None
+
+    @property
+    def from_ns(self) -> int | None:
+        """Its begin, in nanoseconds since 1970."""
+        return None if self.since is None else nanoseconds(self.since)
+
+    @property
+    def to_ns(self) -> int | None:
+        """Its end, in nanoseconds since 1970."""
+        return None if self.until is None else nanoseconds(self.until)

@@ -1,0 +1,92 @@
+"""Drafts over recorded events."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+from uuid import UUID
+
+import attrs
+from msgspec import Meta
+
+from tidegate.server.wire.common import Time
+from tidegate.server.wire.decisions import (
+    ActionName,
+    Reason,
+)
+from tidegate.server.wire.definitions import PolicyCreate
+from tidegate.server.wire.period import Moment
+
+JobStatus: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled"]
+
+
+@attrs.frozen(kw_only=True)
+class ReplayJobCreate:
+    """A draft over recorded events: a whole definitions document, or one changed policy."""
+
+    since: Moment
+    until: Moment
+    definitions: Annotated[
+        dict[str, Any] | None, Meta(description="a definitions document; the saved ones if null")
+    ] = None
+    policy_id: Annotated[UUID | None, Meta(description="the policy that is changed")] = None
+    policy: Annotated[PolicyCreate | None, Meta(description="what it is changed to")] = None
+
+
+@attrs.frozen(kw_only=True)
+class OutcomeCounts:
+    allow: int = 0
+    challenge: int = 0
+    block: int = 0
+
+
+@attrs.frozen(kw_only=True)
+class ReplayResult:
+    """What came out.  ``skipped`` are events that the draft refuses."""
+
+    events: int
+    skipped: int
+    different: int
+    differences_listed: Annotated[int, Meta(description="of those that differ, the first")]
+    recorded: OutcomeCounts
+    replayed: OutcomeCounts
+    evictions: Annotated[int, Meta(description="entities that the draft's state had no room for")]
+
+
+@attrs.frozen(kw_only=True)
+class ReplayJob:
+    """A draft that is run over recorded events, in event time, from an empty state."""
+
+    replay_job_id: UUID
+    tenant_id: UUID
+    status: JobStatus
+    since: Time
+    until: Time
+    policy_id: UUID | None
+    progress: Annotated[int, Meta(description="events replayed so far")]
+    total: Annotated[int, Meta(description="events to replay, when the job was made")]
+    result: ReplayResult | None
+    error: str | None
+    created_by: str
+    created_at: Time
+    started_at: Time | None
+    finished_at: Time | None
+
+
+@attrs.frozen(kw_only=True)
+class ReplayedDecision:
+    """One side of a difference."""
+
+    action: ActionName
+    reason: Reason
+    policy: str | None
+    clause: str | None
+    mitigation: str | None
+
+
+@attrs.frozen(kw_only=True)
+class ReplayDifference:
+    """A recorded decision that the draft decides otherwise."""
+
+    decision_id: UUID
+    recorded: ReplayedDecision
+    replayed: ReplayedDecision

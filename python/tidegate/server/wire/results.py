@@ -1,0 +1,67 @@
+"""What policies did."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+import attrs
+from msgspec import Meta
+
+from tidegate.server.paging import Paging
+from tidegate.server.wire.common import Time
+from tidegate.server.wire.decisions import (
+    DecisionSummary,
+)
+from tidegate.server.wire.period import Period
+
+
+@attrs.frozen(kw_only=True)
+class ResultsQuery(Paging, Period):
+    pass
+
+
+@attrs.frozen(kw_only=True)
+class Counts:
+    """How many decisions; those of a policy are the ones in which a clause of it fired."""
+
+    total: int
+    monitor: int
+    challenge: int
+    block: int
+    errors: Annotated[int, Meta(description="decisions in which an expression failed")]
+    last_match_at: Time | None
+
+
+@attrs.frozen(kw_only=True)
+class PolicyResults(Counts):
+    """The counts of a policy; ``name`` is null when it has been deleted."""
+
+    policy_id: UUID
+    name: str | None
+    slug: str | None
+    enabled: bool | None
+    status: Literal["draft", "active", "retired"] | None
+
+
+@attrs.frozen(kw_only=True)
+class PolicyResult(PolicyResults):
+    recent_decisions: tuple[DecisionSummary, ...]
+
+
+@attrs.frozen(kw_only=True)
+class TimelineQuery(Period):
+    """By default the last day."""
+
+    step: (
+        Annotated[
+            int, Meta(ge=60, le=2_592_000, multiple_of=60, description="seconds, a multiple of 60")
+        ]
+        | None
+    ) = None
+    policy_id: Annotated[UUID | None, Meta(description="of one policy only")] = None
+
+
+@attrs.frozen(kw_only=True)
+class TimelineStep(Counts):
+    start: Time

@@ -1,0 +1,127 @@
+"""Health, readiness and metrics of a running service."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from uuid import uuid4
+
+import attrs
+import pytest
+from tests.server.deciding import Deciding, Service
+from tests.server.serving import Served
+
+from tidegate.server.live import LiveRuntime, NoRuntime
+from tidegate.server.metrics import HotMetrics
+from tidegate.server.runtime import Runtimes
+from tidegate.stores import SqliteStore, migrate
+
+
+def test_a_running_service_is_alive_and_ready(service: Service) -> None:
+    """Without a credential, and never from a cache."""
+    for path, status in (("/healthz", "ok"), ("/readyz", "ready")):
+        answer = service.http.get(path)
+        assert (answer.status_code, answer.json()) == (200, {"status": status})
+        assert answer.headers["cache-control"] == "no-store"
+
+
+def test_what_cannot_decide_lives_but_is_not_ready(served: Served) -> None:
+    """A control plane without engines: alive, not ready, and it says so as a problem."""
+    assert served.http.get("/healthz").status_code == 200
+    answer = served.http.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["code"] == "not-ready"
+    assert answer.headers["retry-after"] == "1"
+
+
+def test_a_log_that_cannot_be_written_is_not_ready(tmp_path: Path) -> None:
+    """At the start, while the log is away, at the stop: each has its reason."""
+
+    @attrs.define
+    class Log:
+        is_available: bool = True
+
+    url = f"sqlite:///{tmp_path / 'data' / 'tidegate.db'}"
+    migrate(url)
+    store = SqliteStore(url)
+    live = LiveRuntime(store, Runtimes(store, b"k" * 32), HotMetrics())
+    reason = live.why_not_ready()
+    assert reason is not None
+    assert "starting" in reason
+    log = Log()
+    live.recorder, live.is_ready = log, True  # type: ignore[assignment]
+    assert live.why_not_ready() is None
+    log.is_available = False
+    assert live.why_not_ready() == "the decision log cannot be written"
+    store.close()
+
+
+def test_metrics_count_what_is_decided(shop: Deciding) -> None:
+    """Decisions by endpoint and action, failed expressions, the state, the queue, the index."""
+
+    def read() -> dict[str, float]:
+        page = shop.service.http.get("/metrics")
+        assert page.headers["content-type"].startswith("text/plain")
+        lines = (line.rpartition(" ") for line in page.text.splitlines() if line[0] != "#")
+        return {name: float(value) for name, _, value in lines}
+
+    before = read()
+    shop.decide("/login")
+    shop.decide("/", fields={"count": "no number"})
+    after = read()
+    allowed = 'tidegate_decisions_total{action="allow",endpoint="runtime"}'
+    assert after[allowed] == before.get(allowed, 0) + 2
+    assert after["tidegate_rule_errors_total"] == before["tidegate_rule_errors_total"] + 1
+    assert after["tidegate_state_keys"] > before["tidegate_state_keys"]
+    assert after["tidegate_ready"] == 1
+    for name in (
+        "tidegate_definition_revision",
+        "tidegate_evictions",
+        "tidegate_index_lag",
+        "tidegate_queue_age_seconds",
+        "tidegate_snapshot_age_seconds",
+        "tidegate_waiting_decisions",
+    ):
+        assert after[name] >= 0
+    assert not [name for name in after if shop.tenant_id in name]
+
+
+def test_nothing_is_known_where_nothing_decides() -> None:
+    """The stand-in has no engine and lifts nothing."""
+    nothing = NoRuntime()
+    assert nothing.engine(uuid4()) is None
+    assert nothing.lift(uuid4(), [], "ann", "r") is False
+    assert nothing.metrics() == b""
+
+
+def healthcheck(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "tidegate", "healthcheck", *arguments],
+        capture_output=True,
+        check=False,
+    )
+
+
+def test_the_command_asks_the_server(service: Service) -> None:
+    """0 when it is ready."""
+    done = healthcheck("--url", service.base_url)
+    assert (done.returncode, done.stdout.strip()) == (0, b"ready")
+    port = service.base_url.rpartition(":")[2]
+    done = healthcheck("--server-port", port, "--live")
+    assert (done.returncode, done.stdout.strip()) == (0, b"ok")
+
+
+def test_the_command_fails_when_the_server_is_not_ready(served: Served) -> None:
+    """1 when it cannot decide, with the reason."""
+    done = healthcheck("--url", served.base_url)
+    assert done.returncode == 1
+    assert b"nothing decides here" in done.stderr
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:1", "gopher://127.0.0.1"])
+def test_the_command_fails_without_an_answer(address: str) -> None:
+    """1 when nobody listens, 2 for what is no address."""
+    done = healthcheck("--url", address)
+    assert done.returncode == (1 if address.startswith("http") else 2)
+    assert b"Traceback" not in done.stderr
