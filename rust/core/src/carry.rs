@@ -17,12 +17,12 @@ pub(crate) fn carried(
     hasher: RandomState,
 ) -> State {
     let places = Places::new(old, new);
-    let mut state = State::new(u32::MAX, hasher.clone());
+    let mut state = State::new(new.max_keys, hasher.clone());
     for entity in frozen.iter().filter_map(|entity| places.entity(entity, &hasher)) {
         state.adopt(entity);
     }
     state.set_evictions(frozen.evictions());
-    state.limit(new.max_keys);
+    state.limit();
     state
 }
 
@@ -66,8 +66,7 @@ impl<'n> Places<'n> {
     fn entity(&self, entity: &Entity, hasher: &RandomState) -> Option<Entity> {
         let (old, parts) = split(entity.key());
         let number = number_at(&self.entities, old)?;
-        let key =
-            if number == old { entity.key().into() } else { format!("{number}{parts}").into() };
+        let key = format!("{number}{parts}");
         let windows = entity.windows().iter().filter_map(|window| self.window(window, hasher));
         let mut windows: Vec<Window> = windows.collect();
         windows.sort_by_key(Window::clause);
@@ -79,7 +78,7 @@ impl<'n> Places<'n> {
         let mut mitigations: Vec<ActiveMitigation> = mitigations.collect();
         mitigations.sort_by_key(|each| each.clause);
         let times = (entity.first_seen(), entity.last_seen());
-        Some(Entity::restored(key, entity.event_count(), times, windows, mitigations))
+        Some(Entity::restored(&key, entity.event_count(), times, windows, mitigations))
     }
 
     fn window(&self, window: &Window, hasher: &RandomState) -> Option<Window> {

@@ -157,9 +157,12 @@ pub fn decide<'a>(
     state: &State,
     time: i64,
 ) -> Decision<'a> {
-    let found = std::mem::take(&mut survey.entities);
+    let seen = std::mem::take(&mut survey.entities);
+    let known = state.find_all(seen.iter().map(|entity| &*entity.key));
+    state.read_ahead(&known);
+    let entities = seen.into_iter().zip(known);
     let entities: Vec<AppliedEntity> =
-        found.into_iter().map(|entity| look_up(entity, state, time)).collect();
+        entities.map(|(entity, known)| applied(entity, known, state, time)).collect();
     let decision = Decision {
         time,
         matched_actions: Vec::new(),
@@ -176,9 +179,8 @@ pub fn decide<'a>(
     decision
 }
 
-fn look_up(entity: EventEntity, state: &State, time: i64) -> AppliedEntity {
+fn applied(entity: EventEntity, known: Option<u32>, state: &State, time: i64) -> AppliedEntity {
     let EventEntity { definition, key } = entity;
-    let known = state.find(&key);
     let unseen = EntityState { event_count: 0, first_seen: time, last_seen: time };
     let block = known.and_then(|index| state.get(index));
     AppliedEntity {

@@ -3,6 +3,7 @@
 use foldhash::fast::RandomState;
 
 use crate::state::Change;
+use crate::stored_key::StoredKey;
 use crate::window::Window;
 
 /// The end of a clause's mitigation of an entity.
@@ -18,7 +19,7 @@ enum Clauses {
     #[default]
     None,
     One(Window),
-    Many(Box<Block>),
+    Many(Block),
 }
 
 /// Windows and mitigations, each in the order of clauses.
@@ -57,7 +58,7 @@ impl Block {
 /// One entity key and its state.
 #[derive(Clone, Debug)]
 pub struct Entity {
-    key: Box<str>,
+    key: StoredKey,
     touch: u64,
     event_count: u64,
     first_seen: i64,
@@ -68,9 +69,9 @@ pub struct Entity {
 impl Entity {
     /// A block that has seen no event. The key is the number of the entity's
     /// definition and the canonical JSON array of its parts.
-    pub fn new(key: Box<str>, time: i64) -> Self {
+    pub fn new(key: &str, time: i64) -> Self {
         Self {
-            key,
+            key: StoredKey::new(key),
             touch: 0,
             event_count: 0,
             first_seen: time,
@@ -81,20 +82,26 @@ impl Entity {
 
     /// A block from a snapshot; windows and mitigations in the order of clauses.
     pub fn restored(
-        key: Box<str>,
+        key: &str,
         event_count: u64,
         (first_seen, last_seen): (i64, i64),
         windows: Vec<Window>,
         mitigations: Vec<ActiveMitigation>,
     ) -> Self {
-        let clauses = Clauses::Many(Box::new(Block { windows, mitigations }));
+        let clauses = Clauses::Many(Block { windows, mitigations });
+        let key = StoredKey::new(key);
         let mut entity = Self { key, touch: 0, event_count, first_seen, last_seen, clauses };
         entity.simplify();
         entity
     }
 
     pub fn key(&self) -> &str {
-        &self.key
+        self.key.as_str()
+    }
+
+    /// The same, without a check that they are text.
+    pub(crate) fn key_bytes(&self) -> &[u8] {
+        self.key.as_bytes()
     }
 
     pub fn touch(&self) -> u64 {
@@ -189,12 +196,14 @@ impl Entity {
     pub fn heap_bytes(&self) -> usize {
         let windows: usize = self.windows().iter().map(Window::heap_bytes).sum();
         let block = match &self.clauses {
-            Clauses::Many(block) => size_of::<Block>()
-                .saturating_add(block.windows.capacity().saturating_mul(size_of::<Window>()))
-                .saturating_add(block.mitigations.capacity().saturating_mul(16)),
+            Clauses::Many(block) => {
+                let mitigations = block.mitigations.capacity();
+                let windows = block.windows.capacity().saturating_mul(size_of::<Window>());
+                windows.saturating_add(mitigations.saturating_mul(size_of::<ActiveMitigation>()))
+            }
             _ => 0,
         };
-        self.key.len().saturating_add(windows).saturating_add(block)
+        self.key.heap_bytes().saturating_add(windows).saturating_add(block)
     }
 
     fn count(&mut self, clause: u32, make: fn(u32) -> Window, add: impl FnOnce(&mut Window)) {
@@ -212,8 +221,8 @@ impl Entity {
     /// Edits the general form, whatever the form was.
     fn edit(&mut self, edit: impl FnOnce(&mut Block)) {
         let mut block = match std::mem::take(&mut self.clauses) {
-            Clauses::None => Box::default(),
-            Clauses::One(window) => Box::new(Block { windows: vec![window], mitigations: vec![] }),
+            Clauses::None => Block::default(),
+            Clauses::One(window) => Block { windows: vec![window], mitigations: vec![] },
             Clauses::Many(block) => block,
         };
         edit(&mut block);

@@ -2,13 +2,18 @@
 //! most so many of them, everything in constant time (docs/decision.md, "State").
 
 use std::hash::BuildHasher;
+use std::hint::black_box;
 
 use foldhash::fast::RandomState;
-use hashbrown::HashTable;
+use smallvec::SmallVec;
 
 use crate::entity::Entity;
+use crate::key_table::KeyTable;
 use crate::slab::{FreezableSlab, Queue};
-use crate::window::Rule;
+use crate::window::{Rule, Window};
+
+/// Keys that are looked for together without memory on the heap.
+const AT_ONCE: usize = 8;
 
 /// What one event changes in the state of one of its entities.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +38,7 @@ pub struct Evictions {
 #[derive(Debug)]
 pub struct State {
     entities: FreezableSlab<Entity>,
-    by_key: HashTable<u32>,
+    by_key: KeyTable,
     /// Without and with mitigations after the last touch.
     plain: Queue,
     mitigated: Queue,
@@ -47,14 +52,15 @@ pub struct State {
 impl State {
     /// An empty state of at most `max_keys` blocks (at least one).
     pub fn new(max_keys: u32, hasher: RandomState) -> Self {
+        let max_keys = usize::try_from(max_keys).unwrap_or(usize::MAX).max(1);
         Self {
             entities: FreezableSlab::default(),
-            by_key: HashTable::new(),
+            by_key: KeyTable::new(max_keys),
             plain: Queue::default(),
             mitigated: Queue::default(),
             touches: 0,
             evictions: Evictions::default(),
-            max_keys: usize::try_from(max_keys).unwrap_or(usize::MAX).max(1),
+            max_keys,
             hasher,
         }
     }
@@ -90,7 +96,36 @@ impl State {
 
     /// The number of a key's block.
     pub fn find(&self, key: &str) -> Option<u32> {
-        self.by_key.find(self.hasher.hash_one(key), |&index| self.has_key(index, key)).copied()
+        self.by_key.find(self.hasher.hash_one(key.as_bytes()), |&index| self.has_key(index, key))
+    }
+
+    /// The numbers of several keys' blocks. No search waits for the memory of another.
+    pub fn find_all<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k str>,
+    ) -> SmallVec<[Option<u32>; AT_ONCE]> {
+        let sought = keys.map(|key| {
+            let hash = self.hasher.hash_one(key.as_bytes());
+            // Of the same hash, as far as the table knows it: nearly always the right one.
+            (key, hash, self.by_key.find(hash, |_| true))
+        });
+        let sought: SmallVec<[_; AT_ONCE]> = sought.collect();
+        let found = sought.into_iter().map(|(key, hash, likely)| {
+            let likely = likely?;
+            if self.has_key(likely, key) {
+                return Some(likely);
+            }
+            self.by_key.find(hash, |&index| self.has_key(index, key))
+        });
+        found.collect()
+    }
+
+    /// Looks at the windows of blocks that are about to be used, so that the memory of all
+    /// comes in at the same time.
+    pub fn read_ahead(&self, known: &[Option<u32>]) {
+        let blocks = known.iter().flatten().filter_map(|index| self.get(*index));
+        let clauses = blocks.flat_map(Entity::windows).map(Window::clause);
+        black_box(clauses.fold(0, |all, clause| all ^ clause));
     }
 
     pub fn get(&self, index: u32) -> Option<&Entity> {
@@ -125,7 +160,7 @@ impl State {
         let index = match known.filter(|&index| self.has_key(index, key)) {
             Some(index) => Some(index),
             // An entity before this one may have made it leave, or be the same key.
-            None => self.find(key).or_else(|| self.insert(Entity::new(key.into(), time), time)),
+            None => self.find(key).or_else(|| self.add(key, time)),
         };
         let Some(index) = index else { return };
         let Some(entity) = self.entities.get_mut(index) else { return };
@@ -161,20 +196,19 @@ impl State {
         }
     }
 
-    /// Puts a block from a snapshot at the newest end. A key that is there already
-    /// is refused.
+    /// Puts a block from a snapshot at the newest end, also past the bound. A key that is
+    /// there already is refused.
     pub fn adopt(&mut self, mut entity: Entity) -> bool {
         if self.find(entity.key()).is_some() {
             return false;
         }
         entity.set_touch(self.touches);
         self.touches = self.touches.saturating_add(1);
-        self.insert(entity, i64::MAX).is_some()
+        self.insert(entity).is_some()
     }
 
-    /// Bounds the state anew; what is too much leaves uncounted, the oldest first.
-    pub fn limit(&mut self, max_keys: u32) {
-        self.max_keys = usize::try_from(max_keys).unwrap_or(usize::MAX).max(1);
+    /// Lets what is past the bound leave uncounted, the oldest first.
+    pub fn limit(&mut self) {
         while self.len() > self.max_keys {
             let touch = |queue: &Queue| {
                 queue.oldest().and_then(|index| self.entities.get(index)).map(Entity::touch)
@@ -194,24 +228,27 @@ impl State {
     pub fn memory_bytes(&self) -> usize {
         let blocks = self.entities.capacity().saturating_mul(FreezableSlab::<Entity>::SLOT_BYTES);
         let heap: usize = self.entities.members().map(|(_, entity)| entity.heap_bytes()).sum();
-        let table = self.by_key.capacity().saturating_mul(6);
-        blocks.saturating_add(heap).saturating_add(table)
+        blocks.saturating_add(heap).saturating_add(self.by_key.memory_bytes())
     }
 
     fn has_key(&self, index: u32, key: &str) -> bool {
-        self.entities.get(index).is_some_and(|entity| entity.key() == key)
+        self.entities.get(index).is_some_and(|entity| entity.key_bytes() == key.as_bytes())
     }
 
-    fn insert(&mut self, entity: Entity, time: i64) -> Option<u32> {
+    /// Makes a block for a key that has none, and room for it.
+    fn add(&mut self, key: &str, time: i64) -> Option<u32> {
         while self.len() >= self.max_keys {
             self.evict(time)?;
         }
-        self.grow();
-        let hash = self.hasher.hash_one(entity.key());
+        self.insert(Entity::new(key, time))
+    }
+
+    fn insert(&mut self, entity: Entity) -> Option<u32> {
+        let hash = self.hasher.hash_one(entity.key_bytes());
         let queue = if entity.is_mitigated() { &mut self.mitigated } else { &mut self.plain };
         let index = self.entities.insert(queue, entity)?;
         let Self { entities, by_key, hasher, .. } = self;
-        by_key.insert_unique(hash, index, |&other| hash_of(entities, other, hasher));
+        by_key.insert(hash, index, |other| hash_of(entities, other, hasher));
         Some(index)
     }
 
@@ -231,30 +268,10 @@ impl State {
 
     fn remove(&mut self, index: u32) -> Option<Entity> {
         let hash = hash_of(&self.entities, index, &self.hasher);
-        if let Ok(found) = self.by_key.find_entry(hash, |&other| other == index) {
-            found.remove();
-        }
+        self.by_key.remove(hash, index);
         let is_mitigated = self.entities.get(index)?.is_mitigated();
         let queue = if is_mitigated { &mut self.mitigated } else { &mut self.plain };
         self.entities.remove(queue, index)
-    }
-
-    /// Makes room in the table. Filling a new one in the order of the slots reads
-    /// memory forward; the table's own growth would read it at random, six
-    /// times slower at a million keys, and every decision waits for it.
-    fn grow(&mut self) {
-        if self.by_key.len() < self.by_key.capacity() {
-            return;
-        }
-        let len = self.by_key.len();
-        let wanted = len.saturating_mul(2).min(self.max_keys).max(len.saturating_add(len / 8));
-        let mut larger = HashTable::with_capacity(wanted.max(8));
-        for (index, entity) in self.entities.members() {
-            larger.insert_unique(self.hasher.hash_one(entity.key()), index, |&other| {
-                hash_of(&self.entities, other, &self.hasher)
-            });
-        }
-        self.by_key = larger;
     }
 }
 
@@ -305,7 +322,7 @@ fn by_touch<'s>(
 }
 
 fn hash_of(entities: &FreezableSlab<Entity>, index: u32, hasher: &RandomState) -> u64 {
-    hasher.hash_one(entities.get(index).map_or("", Entity::key))
+    hasher.hash_one(entities.get(index).map_or(&[][..], Entity::key_bytes))
 }
 
 #[cfg(test)]

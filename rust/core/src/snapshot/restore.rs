@@ -31,7 +31,7 @@ pub fn restore(
     let restorer = Restorer::new(definitions, hasher);
     let state = restorer.deserialize(&mut reader).and_then(|state| reader.end().map(|()| state));
     let mut state = state.map_err(|error| SnapshotError(error.to_string()))?;
-    state.limit(definitions.max_keys);
+    state.limit();
     Ok(state)
 }
 
@@ -43,7 +43,7 @@ struct Restorer<'d> {
 
 impl<'d> Restorer<'d> {
     fn new(definitions: &'d Definitions, hasher: RandomState) -> Self {
-        Self { definitions, state: State::new(u32::MAX, hasher) }
+        Self { definitions, state: State::new(definitions.max_keys, hasher) }
     }
 
     /// Makes a block of a row; nothing for a definition that is no longer there.
@@ -72,8 +72,8 @@ impl<'d> Restorer<'d> {
             .collect::<Vec<_>>();
         let mitigations = in_order(mitigations, |each| each.clause)?;
         let times = (first_seen, last_seen);
-        let entity =
-            Entity::restored(key.finish().into(), event_count, times, windows, mitigations);
+        let key = key.finish();
+        let entity = Entity::restored(&key, event_count, times, windows, mitigations);
         if self.state.adopt(entity) {
             Ok(())
         } else {

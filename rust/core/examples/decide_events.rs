@@ -1,0 +1,132 @@
+//! How long whole decisions take, without Python around them.
+//!
+//! ```text
+//! python -m benchmarks.decisions --export DIRECTORY
+//! cargo run --release -p tidegate-core --example decide_events -- DIRECTORY/definitions.json DIRECTORY/decided.jsonl DIRECTORY/snapshot.json
+//! ```
+//!
+//! Events are decided once each, in order, by one engine whose state is that of the
+//! snapshot at first. Then the same by two engines, one on one thread and one shared
+//! by two, for the ratio of the two. Last, nine windows of one entity are counted for
+//! random ones of a million, in batches that are looked up together.
+
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects, clippy::indexing_slicing)]
+#![allow(clippy::cast_precision_loss, reason = "figures for people")]
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use foldhash::fast::RandomState;
+use tidegate_core::definitions::Definitions;
+use tidegate_core::engine::{Engine, ReferenceData};
+use tidegate_core::state::{Change, State};
+use tidegate_core::window::Rule;
+
+/// When events without a time of their own have arrived: 1 January 2027.
+const RECEIVED_AT: i64 = 1_798_761_600_000_000_000;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let bundle = std::fs::read(&arguments[0]).unwrap();
+    let text = std::fs::read(&arguments[1]).unwrap();
+    let snapshot = arguments.get(2).map(|path| std::fs::read(path).unwrap());
+    let events: Vec<&[u8]> =
+        text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
+    let engine = || {
+        let definitions = Definitions::from_json(&bundle).unwrap();
+        let engine = Engine::new(definitions, ReferenceData::default());
+        if let Some(snapshot) = &snapshot {
+            engine.restore(snapshot).unwrap();
+        }
+        engine
+    };
+    one_by_one(&engine(), &events);
+    let alone = run(&engine(), &events, 1);
+    let together = run(&engine(), &events, 2);
+    println!("{alone:.0} events/s on one thread, {together:.0} on two: {:.2}", together / alone);
+    count_nine_windows();
+}
+
+/// Counts nine windows an event, without a decision around them.
+fn count_nine_windows() {
+    const KEYS: u64 = 1_000_000;
+    const BATCH: usize = 64;
+    let rule = Rule { duration: 60_000_000_000, threshold: 8 };
+    let changes: Vec<Change<'_>> = (0..9).map(|clause| Change::Count { clause, rule }).collect();
+    let mut state = State::new(1_000_000, RandomState::default());
+    let key = |number: u64| {
+        format!("0[\"10.{}.{}.{}\"]", number >> 16, (number >> 8) & 255, number & 255)
+    };
+    for number in 0..KEYS {
+        state.update(&key(number), None, 0, changes.iter().copied());
+    }
+    let mut seed = 7_u64;
+    let keys: Vec<String> = (0..4_096 * BATCH)
+        .map(|_| {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            key((seed >> 33) % KEYS)
+        })
+        .collect();
+    let started = Instant::now();
+    for (time, batch) in (1_i64..).zip(keys.chunks(BATCH)) {
+        let known = state.find_all(batch.iter().map(String::as_str));
+        state.read_ahead(&known);
+        for (key, known) in batch.iter().zip(known) {
+            state.update(key, known, time, changes.iter().copied());
+        }
+    }
+    let nanoseconds = started.elapsed().as_nanos() as f64 / keys.len() as f64;
+    println!("nine windows of a million entities: {nanoseconds:.0} ns an event");
+}
+
+fn one_by_one(engine: &Engine, events: &[&[u8]]) {
+    let mut times = Vec::with_capacity(events.len());
+    for event in events {
+        let started = Instant::now();
+        let _ = black_box(engine.answer(*event, RECEIVED_AT));
+        times.push(started.elapsed().as_nanos() as u64);
+    }
+    // What comes first finds nothing in the caches.
+    let warm = &mut times[events.len() / 4..];
+    warm.sort_unstable();
+    let at = |part: f64| warm[((warm.len() - 1) as f64 * part) as usize];
+    println!(
+        "{} events, {} keys, {} bytes each: p50 {}, p90 {}, p99 {}, p99.9 {}, max {} ns",
+        events.len(),
+        engine.stats().keys,
+        engine.state_bytes() / engine.stats().keys.max(1),
+        at(0.5),
+        at(0.9),
+        at(0.99),
+        at(0.999),
+        at(1.0)
+    );
+}
+
+/// Events a second.
+fn run(engine: &Engine, events: &[&[u8]], threads: usize) -> f64 {
+    let next = AtomicUsize::new(0);
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let start = next.fetch_add(64, Ordering::Relaxed);
+                    let Some(batch) = events.get(start..events.len().min(start + 64)) else {
+                        break;
+                    };
+                    if batch.is_empty() {
+                        break;
+                    }
+                    for event in batch {
+                        let _ = black_box(engine.answer(*event, RECEIVED_AT));
+                    }
+                }
+            });
+        }
+    });
+    events.len() as f64 / started.elapsed().as_secs_f64()
+}
