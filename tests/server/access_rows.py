@@ -63,11 +63,28 @@ ROWS: dict[str, tuple[Any, int]] = {
     "read-definitions": (None, 200),
     "replace-definitions": ({"apiVersion": "tidegate/v1"}, 200),
     "list-audit": (None, 200),
+    "list-decisions": (None, 200),
+    "read-decision": (None, 404),
+    "explain-decision": (None, 404),
+    "list-policy-results": (None, 200),
+    "read-policy-results": (None, 200),
+    "read-timeline": (None, 200),
+    "list-fields": (None, 200),
+    "read-entity-state": (None, 404),
+    "list-active-mitigations": (None, 200),
+    "lift-mitigation": (None, 404),
+    "simulate-policy": ({"event": {}}, 200),
+    "read-health": (None, 200),
+    "read-readiness": (None, 503),
+    "read-metrics": (None, 200),
     "read-openapi": (None, 200),
     "read-docs": (None, 200),
     "read-docs-style": (None, 200),
 }
-"""By name of the route; ``{unique}`` and names of ids are filled in."""
+"""By name of the route; ``{unique}`` and names of ids are filled in.  Where nothing decides there
+is no decision and no entity: whoever may read one is told so by 404."""
+
+NEVER_THERE = ("decision_id", "entity_id")
 
 OBJECTS: dict[str, tuple[str, Any]] = {
     "action_id": ("actions", ACTION),

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import attrs
 import httpx2
 import pytest
-from tests.server.access_rows import OBJECTS, ROWS
+from tests.server.access_rows import NEVER_THERE, OBJECTS, ROWS
 from tests.server.serving import Caller, Served
 
 from tidegate.operators.permissions import PERMISSIONS, Role
@@ -54,6 +54,7 @@ def world(served: Served, route: Route) -> World:
     """A new tenant with the objects that the path of a route names."""
     owner, tenant_id = served.owner()
     ids = {"tenant_id": tenant_id}
+    ids |= {name: str(uuid4()) for name in NEVER_THERE}
     ids["user_id"] = str(served.member(tenant_id, "Viewer").operator_id)
     for name in set(route.parameters) & OBJECTS.keys():
         where, body = OBJECTS[name]
@@ -72,7 +73,7 @@ def test_every_route_has_a_row() -> None:
     """A new route is taken through all callers, or this fails."""
     assert {route.name for route in HANDLED} == set(ROWS)
     unknown = {name for route in HANDLED for name in route.parameters}
-    assert unknown <= OBJECTS.keys() | {"tenant_id", "user_id"}
+    assert unknown <= OBJECTS.keys() | {"tenant_id", "user_id", *NEVER_THERE}
 
 
 @pytest.mark.parametrize("route", OPERATED, ids=named)

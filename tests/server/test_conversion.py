@@ -66,6 +66,13 @@ def test_all_findings_come_at_once() -> None:
     assert found["/id"] == "invalid UUID"
 
 
+def test_a_whole_number_may_be_written_with_a_fraction() -> None:
+    """JSON has one kind of number; an integer that is out of bounds stays so."""
+    assert convert_body({"name": "a", "inner": {"number": 3.0}}, Outer).inner == Inner(number=3)
+    assert set(findings({"name": "a", "inner": {"number": 3.5}})) == {"/inner/number"}
+    assert set(findings({"name": "a", "inner": {"number": 1e300}})) == {"/inner/number"}
+
+
 def test_every_item_of_a_list_is_looked_at() -> None:
     """One bad item does not hide the next."""
     found = findings({"name": "a", "items": [{"number": "x"}, {"other": 1, "number": 99}]})

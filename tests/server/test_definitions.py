@@ -146,6 +146,15 @@ def test_a_wrong_expression_is_refused_with_its_place(owner: Caller, tenant: str
     assert error["hint"] == "did you mean `request.path`?"
 
 
+def test_a_wrong_key_field_is_named(owner: Caller, tenant: str) -> None:
+    """By its place in the list, and in its text."""
+    body = {"name": "Account", "key_fields": ["fields.account_id", "request.\npth"]}
+    answer = owner.post(f"{tenant}/entity-definitions", body)
+    assert answer.status_code == 422
+    (error,) = answer.json()["errors"]
+    assert (error["pointer"], error["line"]) == ("/key_fields/1", 1)
+
+
 def test_all_findings_of_a_policy_come_at_once(owner: Caller, tenant: str) -> None:
     """Pointers are those of the body that was sent."""
     clauses = [

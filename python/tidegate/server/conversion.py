@@ -139,6 +139,9 @@ class _Walk:
             return None
 
     def _leaf(self, value: Any, shape: Any, pointer: str) -> Any:
+        if isinstance(value, float) and value.is_integer() and _inner(shape) is int:
+            # In JSON 1.0 is the same number as 1.
+            value = int(value)
         try:
             return msgspec.convert(value, shape, strict=self._strict)
         except msgspec.ValidationError as error:

@@ -170,7 +170,7 @@ def in_text(document: Mapping[str, Any], finding: Finding) -> Finding:
 def _value_at(document: Any, pointer: str) -> Any:
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
-        document = document[int(name) if isinstance(document, list) else name]
+        document = document[int(name) if isinstance(document, (list, tuple)) else name]
     return document
 
 

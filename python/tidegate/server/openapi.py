@@ -27,7 +27,11 @@ _SECURITY: Mapping[Credential, list[dict[str, list[str]]]] = {
     Credential.API_KEY: [{"apiKey": []}],
     Credential.OPERATOR: [{"operator": []}],
 }
-_ENTITY_TAG = {"type": "string", "examples": ['"3"']}
+_ENTITY_TAG = {
+    "type": "string",
+    "pattern": '^(\\*|(W/)?"[!#-~]*"([ \\t]*,[ \\t]*(W/)?"[!#-~]*")*)$',
+    "examples": ['"3"'],
+}
 
 
 @cache

@@ -16,7 +16,17 @@ Slug: TypeAlias = Annotated[
     Meta(
         min_length=1,
         max_length=64,
+        pattern="^[a-z0-9]+(-[a-z0-9]+)*$",
         description="what expressions and documents call it; made from the name when left out",
+    ),
+]
+Identifier: TypeAlias = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=64,
+        pattern="^[a-z_][a-z0-9_]*$",
+        description="what expressions call it; made from the name when left out",
     ),
 ]
 Description: TypeAlias = Annotated[str, Meta(max_length=2_000)]

@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tidegate.server.wire.common import (
     Description,
     Expression,
+    Identifier,
     Name,
     Priority,
     Slug,
@@ -26,7 +27,7 @@ from tidegate.server.wire.common import (
 @attrs.frozen(kw_only=True)
 class ActionCreate:
     name: Name
-    slug: Slug | None = None
+    slug: Identifier | None = None
     description: Description = ""
     enabled: bool = True
     expression: Expression

@@ -1,0 +1,81 @@
+"""The shapes on the wire have the bounds and defaults of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import msgspec
+import pytest
+
+from tidegate.policy import model, shapes
+from tidegate.server import wire
+from tidegate.server.wire import given, time_text
+
+PAIRS = [
+    (wire.TenantSettings, model.Settings),
+    (wire.ListCreate, model.NamedList),
+    (wire.ActionCreate, model.Action),
+    (wire.EntityDefinitionCreate, model.EntityDefinition),
+    (wire.Challenge, model.Challenge),
+    (wire.Block, model.Block),
+    (wire.MitigationCreate, model.Mitigation),
+    (wire.Window, model.Window),
+    (wire.Clause, model.Clause),
+    (wire.PolicyCreate, model.Policy),
+]
+NAMES = {"action_ids": "actions", "entity_definition_id": "entity", "mitigation_id": "mitigation"}
+MADE_FROM_THE_NAME = {"slug", "name"}
+"""A slug, and the name of a clause, may be left out."""
+
+
+def members() -> Iterator[Any]:
+    for written, modelled in PAIRS:
+        known = shapes.members(modelled)
+        for attribute in attrs.fields(written):
+            name = NAMES.get(attribute.name, attribute.name)
+            yield pytest.param(
+                written, attribute, known[name], id=f"{written.__name__}.{attribute.name}"
+            )
+
+
+@pytest.mark.parametrize(("written", "modelled"), PAIRS)
+def test_nothing_is_left_out(written: Any, modelled: Any) -> None:
+    """Every member of the model can be written, but the id."""
+    names = {NAMES.get(each.name, each.name) for each in attrs.fields(written)}
+    left_out = shapes.members(modelled).keys() - names
+    assert all(name.endswith("_id") for name in left_out)
+
+
+@pytest.mark.parametrize(("written", "attribute", "known"), list(members()))
+def test_a_member_has_the_bounds_of_the_model(written: Any, attribute: Any, known: Any) -> None:
+    """What the interface documents is what is checked, neither more nor less."""
+    _, components = msgspec.json.schema_components([written])
+    schema = components[written.__name__]["properties"][attribute.name]
+    schema = next((arm for arm in schema.get("anyOf", ()) if arm != {"type": "null"}), schema)
+    match shapes.shape_of(known):
+        case shapes.Integer(minimum=low, maximum=high) | shapes.Number(minimum=low, maximum=high):
+            assert (schema["minimum"], schema["maximum"]) == (low, high)
+        case shapes.Choice(values=values):
+            assert sorted(schema["enum"]) == sorted(values)
+        case shapes.Text(minimum=low, maximum=high):
+            assert (schema.get("minLength", 0), schema["maxLength"]) == (low, high)
+        case shapes.Many(minimum=low, maximum=high):
+            assert (schema.get("minItems", 0), schema["maxItems"]) == (low, high)
+        case shapes.Headers(maximum=high):
+            assert schema["maxProperties"] == high
+    if attribute.name not in MADE_FROM_THE_NAME and attribute.name != "redact":
+        assert attribute.default == known.default
+
+
+def test_a_change_tells_left_out_from_null() -> None:
+    """Only what was written is changed."""
+    change = wire.EntityDefinitionChange(match_expression=None)
+    assert given(change) == {"match_expression": None}
+
+
+def test_times_are_texts_of_utc() -> None:
+    """To the millisecond, never rounded up."""
+    assert time_text(0) == "1970-01-01T00:00:00.000Z"
+    assert time_text(1_790_000_000_999_999_999) == "2026-09-21T14:13:20.999Z"
