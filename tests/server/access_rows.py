@@ -62,18 +62,18 @@ ROWS: dict[str, tuple[Any, int]] = {
     "check-expression": ({"expression": "true"}, 200),
     "read-definitions": (None, 200),
     "replace-definitions": ({"apiVersion": "tidegate/v1"}, 200),
-    "list-audit": (None, 200),
+    "simulate-policy": ({"event": {}}, 200),
     "list-decisions": (None, 200),
-    "read-decision": (None, 404),
-    "explain-decision": (None, 404),
+    "read-decision": (None, 200),
+    "explain-decision": (None, 200),
     "list-policy-results": (None, 200),
     "read-policy-results": (None, 200),
     "read-timeline": (None, 200),
     "list-fields": (None, 200),
-    "read-entity-state": (None, 404),
+    "read-entity-state": (None, 200),
     "list-active-mitigations": (None, 200),
-    "lift-mitigation": (None, 404),
-    "simulate-policy": ({"event": {}}, 200),
+    "lift-mitigation": (None, 204),
+    "list-audit": (None, 200),
     "read-health": (None, 200),
     "read-readiness": (None, 503),
     "read-metrics": (None, 200),
@@ -81,10 +81,7 @@ ROWS: dict[str, tuple[Any, int]] = {
     "read-docs": (None, 200),
     "read-docs-style": (None, 200),
 }
-"""By name of the route; ``{unique}`` and names of ids are filled in.  Where nothing decides there
-is no decision and no entity: whoever may read one is told so by 404."""
-
-NEVER_THERE = ("decision_id", "entity_id")
+"""By name of the route; ``{unique}`` and names of ids are filled in."""
 
 OBJECTS: dict[str, tuple[str, Any]] = {
     "action_id": ("actions", ACTION),
@@ -95,3 +92,5 @@ OBJECTS: dict[str, tuple[str, Any]] = {
     "api_key_id": ("api-keys", {"name": "key"}),
 }
 """How an object of each id in a path is made: where, and from what."""
+DECIDED = ("decision_id", "entity_id")
+"""Ids of what comes of traffic."""

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import attrs
 import httpx2
 import pytest
-from tests.server.access_rows import NEVER_THERE, OBJECTS, ROWS
+from tests.server.access_rows import DECIDED, OBJECTS, ROWS
 from tests.server.serving import Caller, Served
 
 from tidegate.operators.permissions import PERMISSIONS, Role
@@ -54,14 +54,31 @@ def world(served: Served, route: Route) -> World:
     """A new tenant with the objects that the path of a route names."""
     owner, tenant_id = served.owner()
     ids = {"tenant_id": tenant_id}
-    ids |= {name: str(uuid4()) for name in NEVER_THERE}
     ids["user_id"] = str(served.member(tenant_id, "Viewer").operator_id)
     for name in set(route.parameters) & OBJECTS.keys():
         where, body = OBJECTS[name]
         answer = owner.post(f"tenants/{tenant_id}/{where}", body)
         assert answer.status_code == 201, answer.text
         ids[name] = answer.json()[name]
+    if set(route.parameters) & set(DECIDED):
+        ids |= zip(DECIDED, decided(served, owner, tenant_id), strict=True)
     return World(owner, ids)
+
+
+def decided(served: Served, owner: Caller, tenant_id: str) -> tuple[str, str]:
+    """The ids of a decision that put a mitigation on an entity, and of the entity."""
+    path = f"tenants/{tenant_id}"
+    block = owner.post(f"{path}/mitigations", {"name": "Refuse", "mode": "Block"}).json()
+    entities = owner.get(f"{path}/entity-definitions").json()
+    entity = next(each for each in entities if each["slug"] == "ip-user-agent")
+    clause = {
+        "name": "all",
+        "entity_definition_id": entity["entity_definition_id"],
+        "mitigation_id": block["mitigation_id"],
+    }
+    answer = owner.post(f"{path}/policies", {"name": "Refuse all", "clauses": [clause]})
+    assert answer.status_code == 201, answer.text
+    return served.engines.decide(UUID(tenant_id))
 
 
 def without_names(answer: httpx2.Response) -> Any:
@@ -73,7 +90,7 @@ def test_every_route_has_a_row() -> None:
     """A new route is taken through all callers, or this fails."""
     assert {route.name for route in HANDLED} == set(ROWS)
     unknown = {name for route in HANDLED for name in route.parameters}
-    assert unknown <= OBJECTS.keys() | {"tenant_id", "user_id", *NEVER_THERE}
+    assert unknown <= OBJECTS.keys() | {"tenant_id", "user_id", *DECIDED}
 
 
 @pytest.mark.parametrize("route", OPERATED, ids=named)
