@@ -1,0 +1,93 @@
+"""A policy tried on one event: what would be decided, with nothing recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from tests.server.deciding import Deciding, made
+
+LOGIN = {"request": {"path": "/login", "client_ip": "192.0.2.7"}}
+
+
+def simulate(shop: Deciding, policy: str, body: Any, role: str = "Analyst") -> Any:
+    policy_id = shop.ids("policies").get(policy, policy)
+    return shop.by(role).post(f"{shop.path}/policies/{policy_id}/simulate", body)
+
+
+def test_a_saved_policy_is_tried_on_the_present_state(shop: Deciding) -> None:
+    """Two logins are counted: a third would be blocked.  Trying it counts nothing."""
+    for _ in range(2):
+        shop.decide("/login")
+    for _ in range(2):
+        result = made(simulate(shop, "stuffing", {"event": LOGIN}))
+        assert result["fired"]
+        assert result["decision"]["action"]["type"] == "block"
+        clause = result["trace"]["policies"][0]["clauses"][0]
+        assert clause["window"]["value"] == 3
+        assert "three" in result["text"]
+    assert len(shop.get("decisions")) == 2
+    assert shop.get("active-mitigations") == []
+
+
+def test_a_draft_takes_the_place_of_the_policy(shop: Deciding) -> None:
+    """With its own clauses, by ids; the saved one stays as it is."""
+    draft = {
+        "name": "Stuffing",
+        "status": "draft",
+        "clauses": [
+            {
+                "name": "at once",
+                "action_ids": [shop.ids("actions")["login"]],
+                "mitigation_id": shop.ids("mitigations")["prove"],
+            }
+        ],
+    }
+    result = made(simulate(shop, "stuffing", {"event": LOGIN, "policy": draft}))
+    assert result["decision"]["action"]["type"] == "challenge"
+    assert result["decision"]["clause"] == "at once"
+    assert not made(simulate(shop, "stuffing", {"event": LOGIN}))["fired"]
+
+
+def test_a_policy_saved_as_a_draft_is_tried_as_if_it_decided(shop: Deciding) -> None:
+    """That is what trying is for."""
+    policy = {"name": "Sketch", "status": "draft", "enabled": False, "clauses": [{"name": "all"}]}
+    made(shop.by("Owner").post(f"{shop.path}/policies", policy))
+    assert made(simulate(shop, "sketch", {"event": {}}))["fired"]
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "pointer"),
+    [
+        ({"event": {"request": {"path": 1}}}, "invalid-event", "/event/request/path"),
+        (
+            {"event": {}, "policy": {"name": "x", "clauses": []}},
+            "invalid-request",
+            "/policy/clauses",
+        ),
+        (
+            {"event": {}, "policy": {"name": "x", "clauses": [{"expression": "nothing"}]}},
+            "invalid-definitions",
+            "/policy/clauses/0/expression",
+        ),
+        (
+            {"event": {}, "policy": {"name": "x", "clauses": [{"action_ids": [str(uuid4())]}]}},
+            "invalid-request",
+            "/policy/clauses/0/action_ids/0",
+        ),
+        ({}, "invalid-request", ""),
+    ],
+)
+def test_what_is_wrong_is_pointed_at(shop: Deciding, body: Any, code: str, pointer: str) -> None:
+    """In the event or in the draft, as they stand in the body."""
+    answer = simulate(shop, "stuffing", body)
+    assert answer.status_code == 422
+    assert answer.json()["code"] == code
+    assert answer.json()["errors"][0]["pointer"] == pointer
+
+
+def test_there_must_be_such_a_policy(shop: Deciding) -> None:
+    """404 for one that is not there, 403 for those who may not try."""
+    assert simulate(shop, str(uuid4()), {"event": {}}).status_code == 404
+    assert simulate(shop, "stuffing", {"event": {}}, "Viewer").status_code == 403
