@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+from typing import Any
 
 import pytest
 from tests.server.serving import Caller, Served
 
+from tidegate.server.layer import control_plane
 from tidegate.server.route import Credential, Route
 from tidegate.server.routes import ROUTES, TAGS
 
@@ -319,3 +322,23 @@ def test_an_unknown_failure_is_logged_and_not_told(
     assert "secret" not in answer.text
     assert "failing" in caplog.text
     assert "SELECT secret" in caplog.text
+
+
+def test_transport_security_is_for_tls_alone(served: Served) -> None:
+    """Over TLS every answer asks for TLS from then on."""
+    messages: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        messages.append(message)
+
+    scope = {
+        "type": "http", "method": "GET", "path": "/api/v1/me", "raw_path": b"/api/v1/me",
+        "root_path": "", "scheme": "https", "query_string": b"", "headers": [], "server": None,
+    }  # fmt: skip
+    asyncio.run(control_plane(served.application)(scope, receive, send))
+    headers = dict(messages[0]["headers"])
+    assert messages[0]["status"] == 401
+    assert headers[b"strict-transport-security"].startswith(b"max-age=")

@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeAlias
 import attrs
 from msgspec import UNSET, Meta, UnsetType
 
+from tidegate.limits import DEFAULT
 from tidegate.server.conversion import member_types
 
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -33,7 +34,7 @@ Description: TypeAlias = Annotated[str, Meta(max_length=2_000)]
 Priority: TypeAlias = Annotated[
     int, Meta(ge=-1_000_000, le=1_000_000, description="lower first; ties by creation")
 ]
-Expression: TypeAlias = Annotated[str, Meta(min_length=1, max_length=65_536)]
+Expression: TypeAlias = Annotated[str, Meta(min_length=1, max_length=DEFAULT.source_bytes)]
 Time: TypeAlias = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Revision: TypeAlias = Annotated[
     int, Meta(ge=1, description="counts the changes of the object; also its ETag")

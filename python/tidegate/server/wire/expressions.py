@@ -7,12 +7,14 @@ from typing import Annotated, Literal, TypeAlias
 import attrs
 from msgspec import Meta
 
+from tidegate.limits import DEFAULT
+
 Purpose: TypeAlias = Literal["action", "scope", "condition", "match", "key-field", "window-field"]
 
 
 @attrs.frozen(kw_only=True)
 class ExpressionCheck:
-    expression: Annotated[str, Meta(max_length=65_536)]
+    expression: Annotated[str, Meta(max_length=DEFAULT.source_bytes)]
     purpose: Purpose = "condition"
     entity: Annotated[bool, Meta(description="the condition is of a clause with an entity")] = False
 
