@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
+from tidegate.server.gaps import Gap
 from tidegate.server.problems import Problem
 from tidegate.server.recorder import Recorder
 from tidegate.stores import LogEntry, SqliteStore, StoreUnavailableError, migrate
@@ -18,13 +19,13 @@ from tidegate.stores.log import encode_index, encode_line, last_seq, scan
 TENANT = UUID(int=1)
 
 
-def entry(number: int) -> LogEntry:
+def entry(number: int, tenant: UUID = TENANT) -> LogEntry:
     decision = str(UUID(int=number))
     line = encode_line(
         decision, number, None, b"null", "runtime", None, 1, 5, b"{}", b"{}", b"[]", b"{}"
     )
     index = encode_index(
-        str(TENANT),
+        str(tenant),
         decision,
         number,
         None,
@@ -38,7 +39,7 @@ def entry(number: int) -> LogEntry:
         [],
         [],
     )
-    return LogEntry(TENANT, number, line, index)
+    return LogEntry(tenant, number, line, index)
 
 
 @pytest.fixture
@@ -86,6 +87,11 @@ class Failing:
     def __init__(self, store: SqliteStore) -> None:
         self._store = store
         self.fails = True
+        self.statistics = store.statistics
+
+    @property
+    def is_accepting(self) -> bool:
+        return not self.fails
 
     def append(self, entries: list[LogEntry]) -> Future[None]:
         if self.fails:
@@ -134,6 +140,146 @@ def test_a_failed_commit_refuses_all_and_recovers_by_itself(
         await recorder.close()
 
     recorder: Recorder
+    asyncio.run(scene())
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recoveries are tried at once."""
+    monkeypatch.setattr("tidegate.server.recorder.RETRY_SECONDS", 0.01)
+
+
+async def available(recorder: Recorder) -> None:
+    """Return when the recorder has recovered."""
+    while not recorder.is_available:
+        await asyncio.sleep(0.005)
+
+
+def test_a_cut_parts_the_decisions_of_every_tenant(store: SqliteStore) -> None:
+    """What shares a commit is ordered by tenant, so a cut waits for the commit to be parted."""
+    other = UUID(int=2)
+
+    async def scene() -> list[int]:
+        recorder = Recorder(store, 0, nothing)
+        decided: list[asyncio.Task[None]] = []
+
+        async def decide(number: int, tenant: UUID) -> None:
+            decided.append(asyncio.create_task(recorder.append(entry(number, tenant))))
+            await asyncio.sleep(0)
+
+        await decide(1, TENANT)
+        await decide(2, other)
+        await decide(3, TENANT)
+        made: list[int] = []
+
+        def take(seq: int) -> int:
+            made.extend(range(1, len(decided) + 1))
+            return seq
+
+        cut = asyncio.create_task(recorder.cut(take))
+        await asyncio.sleep(0)
+        await decide(4, TENANT)
+        await decide(5, other)
+        seq = await cut
+        await asyncio.gather(*decided)
+        await decide(6, TENANT)
+        await asyncio.gather(*decided)
+        with store.read() as connection:
+            before = [line.decision().received_at_ns for line in scan(connection, until=seq)]
+        assert sorted(before) == made
+        return before
+
+    assert asyncio.run(scene())
+
+
+def test_a_cut_of_decisions_that_are_lost_is_refused(store: SqliteStore) -> None:
+    """A state is not kept that holds what the log does not."""
+
+    async def scene() -> None:
+        recorder = Recorder(Failing(store), 0, nothing)  # type: ignore[arg-type]
+        lost = asyncio.create_task(recorder.append(entry(1)))
+        await asyncio.sleep(0)
+        with pytest.raises(Problem) as refusal:
+            await recorder.cut(lambda seq: seq)
+        assert refusal.value.code == "decision-log-unavailable"
+        with pytest.raises(Problem):
+            await lost
+        await recorder.close()
+
+    asyncio.run(scene())
+
+
+@pytest.mark.usefixtures("quick")
+def test_relaxed_durability_answers_and_records_the_gap_first(store: SqliteStore) -> None:
+    """What could not be recorded is answered, counted, and named before anything else is written."""
+    recorded: list[tuple[dict[UUID, Gap], int]] = []
+
+    def record(gaps: Mapping[UUID, Gap]) -> Future[None]:
+        return store.write(lambda connection: recorded.append((dict(gaps), last_seq(connection))))
+
+    async def scene() -> None:
+        failing = Failing(store)
+        recorder = Recorder(failing, 0, refuse, record)  # type: ignore[arg-type]
+        await asyncio.gather(*(recorder.append(entry(number)) for number in range(10, 20)))
+        assert not recorder.is_available
+        recorder.check()
+        await recorder.append(entry(30))
+        failing.fails = False
+        await available(recorder)
+        await recorder.append(entry(31))
+        assert recorder.seq == 1
+        await recorder.close()
+
+    async def refuse() -> None:
+        raise AssertionError("the states are all that is left of the gap")
+
+    asyncio.run(scene())
+    assert recorded == [({TENANT: Gap(11, 10, 30)}, 0)]
+    with store.read() as connection:
+        assert [line.decision().received_at_ns for line in scan(connection)] == [31]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_gap_that_cannot_be_recorded_is_kept(store: SqliteStore) -> None:
+    """The disk is full again before the gap is written: it is written later, with what came."""
+    recorded: list[dict[UUID, Gap]] = []
+
+    def record(gaps: Mapping[UUID, Gap]) -> Future[None]:
+        recorded.append(dict(gaps))
+        written: Future[None] = Future()
+        if len(recorded) == 1:
+            written.set_exception(StoreUnavailableError("database or disk is full"))
+        else:
+            written.set_result(None)
+        return written
+
+    async def scene() -> None:
+        failing = Failing(store)
+        recorder = Recorder(failing, 0, nothing, record)  # type: ignore[arg-type]
+        await recorder.append(entry(1))
+        failing.fails = False
+        while len(recorded) < 2:
+            await asyncio.sleep(0.005)
+        await recorder.close()
+
+    asyncio.run(scene())
+    assert recorded == [{TENANT: Gap(1, 1, 1)}] * 2
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_change_that_failed_is_recovered_from_without_a_decision(store: SqliteStore) -> None:
+    """A control plane without traffic comes back by itself too."""
+
+    async def scene() -> None:
+        failing = Failing(store)
+        recorder = Recorder(failing, 0, nothing)  # type: ignore[arg-type]
+        recorder.probe()
+        assert not recorder.is_available
+        failing.fails = False
+        await available(recorder)
+        recorder.probe()
+        assert recorder.is_available
+
     asyncio.run(scene())
 
 

@@ -6,27 +6,52 @@ the loop one wake-up, however many answers it sets free.
 When a commit fails, what waited is refused and nothing more is decided: the engines' states hold
 decisions that the log does not.  The recorder then tries, about each second, to write again, has
 the states rebuilt from the log, and goes on.
+
+With relaxed durability what waited is answered all the same, and so is everything until the log
+can be written again.  The states are kept, since they are all that is left of those decisions,
+and the first thing written then is how many there were.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from tidegate.server.gaps import Gap
 from tidegate.server.logging import log
 from tidegate.server.problems import Problem
 from tidegate.stores.base import StoreUnavailableError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+    from uuid import UUID
 
     from tidegate.stores.base import Store
     from tidegate.stores.log import LogEntry
 
+T = TypeVar("T")
+
 RETRY_SECONDS = 1.0
 MAX_WAITING = 20_000
 """Decisions that may wait for a commit: more than a second's worth would be answered late."""
+
+
+class Cut(Generic[T]):
+    """Something taken of the states between two commits."""
+
+    def __init__(self, take: Callable[[int], T]) -> None:
+        self._take = take
+        self.taken: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when every decision before the cut is."""
+
+    def make(self, seq: int) -> None:
+        """Take it; decisions up to this number are made."""
+        try:
+            self.taken.set_result(self._take(seq))
+        except Exception as error:
+            self.taken.set_exception(error)
 
 
 class Recorder:
@@ -36,16 +61,29 @@ class Recorder:
         store: where the log is.
         seq: number of the last decision in the log.
         rebuild: makes the engines' states anew from the log, after a failure.
+        record_gaps: with relaxed durability, writes how much was answered and not recorded, by
+            tenant; None refuses what cannot be recorded.
     """
 
-    def __init__(self, store: Store, seq: int, rebuild: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        seq: int,
+        rebuild: Callable[[], Awaitable[None]],
+        record_gaps: Callable[[Mapping[UUID, Gap]], Future[None]] | None = None,
+    ) -> None:
         self._store = store
         self._rebuild = rebuild
+        self._record_gaps = record_gaps
         self._committed = seq
         self._entries: list[LogEntry] = []
         self._waiting: list[asyncio.Future[None]] = []
+        self._cuts: list[Cut[Any]] = []
         self._under_way = 0
+        self._committing: list[asyncio.Future[None]] = []
+        self._cuts_under_way: list[Cut[Any]] = []
         self._is_scheduled = False
+        self._gaps: dict[UUID, Gap] = {}
         self._recovery: asyncio.Task[None] | None = None
 
     @property
@@ -69,17 +107,20 @@ class Recorder:
         Raises:
             Problem: ``decision-log-unavailable`` or ``overloaded``.
         """
-        if self._recovery is not None:
+        if self._recovery is not None and self._record_gaps is None:
             raise unavailable()
         if len(self._entries) >= MAX_WAITING:
             raise Problem("overloaded", headers={"retry-after": "1"})
 
     async def append(self, entry: LogEntry) -> None:
-        """Return when the entry is durable.
+        """Return when the entry is durable; or counted, with relaxed durability.
 
         Raises:
             Problem: it could not be written, and counts as not decided.
         """
+        if self._recovery is not None and self._record_gaps is not None:
+            self._count([entry])
+            return
         done = asyncio.get_running_loop().create_future()
         self._entries.append(entry)
         self._waiting.append(done)
@@ -87,6 +128,34 @@ class Recorder:
             self._is_scheduled = True
             asyncio.get_running_loop().call_soon(self._submit)
         await done
+
+    async def cut(self, take: Callable[[int], T]) -> T:
+        """Take something of the states between two commits, and return it when it is durable.
+
+        Decisions that share a commit are ordered by tenant: only between commits does the number
+        of the last decision part each tenant's decisions into those before and those after.
+
+        Args:
+            take: given that number; called when every decision made so far is on its way to the
+                store, and none is made meanwhile.
+
+        Raises:
+            Problem: the decisions that it holds could not be written.
+        """
+        if self._recovery is not None:
+            raise unavailable()
+        made = Cut(take)
+        if self._entries:
+            self._cuts.append(made)
+        else:
+            self._cut(made)
+        await made.durable
+        return made.taken.result()
+
+    def probe(self) -> None:
+        """Take up writing again when a change, and not a decision, met a store that cannot."""
+        if self._recovery is None and not self._store.is_accepting:
+            self._begin_recovery()
 
     async def drain(self) -> None:
         """Return when nothing waits any more."""
@@ -97,6 +166,8 @@ class Recorder:
 
     async def close(self) -> None:
         """Stop trying to recover."""
+        for tenant_id, gap in self._gaps.items():
+            log.error("decisions are not recorded", tenant=str(tenant_id), decisions=gap.decisions)
         if self._recovery is not None:
             self._recovery.cancel()
             await asyncio.gather(self._recovery, return_exceptions=True)
@@ -105,58 +176,125 @@ class Recorder:
         self._is_scheduled = False
         if self._under_way or not self._entries:
             return
-        entries, waiting = self._entries, self._waiting
-        self._entries, self._waiting = [], []
+        entries = self._entries
+        self._committing, self._waiting, self._entries = self._waiting, [], []
         self._under_way = len(entries)
         loop = asyncio.get_running_loop()
         try:
             written = self._store.append(entries)
         except StoreUnavailableError as error:
-            self._failed(waiting, error)
+            self._failed(entries, error)
             return
 
         def committed(written: Future[None]) -> None:
-            loop.call_soon_threadsafe(self._finished, waiting, written)
+            loop.call_soon_threadsafe(self._finished, entries, written)
 
         written.add_done_callback(committed)
+        cuts, self._cuts = self._cuts, []
+        for made in cuts:
+            self._cut(made)
 
-    def _finished(self, waiting: list[asyncio.Future[None]], written: Future[None]) -> None:
+    def _cut(self, made: Cut[Any]) -> None:
+        made.make(self.seq)
+        if self._under_way:
+            self._cuts_under_way.append(made)
+        else:
+            made.durable.set_result(None)
+
+    def _finished(self, entries: Sequence[LogEntry], written: Future[None]) -> None:
         error = written.exception()
         if error is not None:
-            self._failed(waiting, error)
+            self._failed(entries, error)
             return
         self._committed += self._under_way
         self._under_way = 0
-        for done in waiting:
-            if not done.done():
-                done.set_result(None)
+        waiting = self._committing + [made.durable for made in self._cuts_under_way]
+        self._committing, self._cuts_under_way = [], []
+        _release(waiting)
         self._submit()
 
-    def _failed(self, waiting: list[asyncio.Future[None]], error: BaseException) -> None:
+    def _failed(self, entries: Sequence[LogEntry], error: BaseException) -> None:
+        """Nothing of these entries is kept, and what was decided after them rests on them."""
         log.error("the decision log cannot be written", error=str(error))
-        lost = waiting + self._waiting
+        lost = [*entries, *self._entries]
+        waiting = self._committing + self._waiting
+        cuts = [made.durable for made in self._cuts_under_way + self._cuts]
         self._under_way = 0
-        self._entries, self._waiting = [], []
+        self._entries, self._waiting, self._committing = [], [], []
+        self._cuts, self._cuts_under_way = [], []
         if self._recovery is None:
-            self._recovery = asyncio.get_running_loop().create_task(self._recover())
-        for done in lost:
-            if not done.done():
-                done.set_exception(unavailable())
+            self._begin_recovery()
+        _refuse(cuts)
+        if self._record_gaps is None:
+            _refuse(waiting)
+        else:
+            self._count(lost)
+            _release(waiting)
+
+    def _count(self, lost: Iterable[LogEntry]) -> None:
+        for entry in lost:
+            at = entry.received_at_ns
+            self._add_gap(entry.tenant_id, Gap(1, at, at))
+
+    def _add_gap(self, tenant_id: UUID, gap: Gap) -> None:
+        present = self._gaps.get(tenant_id)
+        self._gaps[tenant_id] = gap if present is None else present + gap
+
+    def _begin_recovery(self) -> None:
+        self._recovery = asyncio.get_running_loop().create_task(self._recover())
 
     async def _recover(self) -> None:
         while True:
             await asyncio.sleep(RETRY_SECONDS)
             try:
                 await asyncio.to_thread(self._store.recover)
-                await self._rebuild()
+                self._committed = self._store.statistics().committed_seq
+                if self._record_gaps is None:
+                    await self._rebuild()
+                else:
+                    self._close_gaps(self._record_gaps)
             except StoreUnavailableError:
                 continue
             except Exception:
                 log.exception("the states could not be rebuilt from the log")
                 continue
+            # No await since the gaps were handed in: the next decision is written behind them.
             log.info("the decision log can be written again")
             self._recovery = None
             return
+
+    def _close_gaps(self, record_gaps: Callable[[Mapping[UUID, Gap]], Future[None]]) -> None:
+        if not self._gaps:
+            return
+        gaps = self._gaps
+        written = record_gaps(gaps)
+        self._gaps = {}
+        loop = asyncio.get_running_loop()
+        written.add_done_callback(
+            lambda written: loop.call_soon_threadsafe(self._gaps_written, gaps, written)
+        )
+
+    def _gaps_written(self, gaps: Mapping[UUID, Gap], written: Future[None]) -> None:
+        error = written.exception()
+        if error is None:
+            return
+        log.error("a gap of the decision log could not be recorded", error=str(error))
+        for tenant_id, gap in gaps.items():
+            self._add_gap(tenant_id, gap)
+        if self._recovery is None:
+            self._begin_recovery()
+
+
+def _release(waiting: Iterable[asyncio.Future[None]]) -> None:
+    for done in waiting:
+        if not done.done():
+            done.set_result(None)
+
+
+def _refuse(waiting: Iterable[asyncio.Future[None]]) -> None:
+    for done in waiting:
+        if not done.done():
+            done.set_exception(unavailable())
 
 
 def unavailable() -> Problem:

@@ -182,4 +182,4 @@ def _rebuilt(connection: Connection, tenant_id: UUID, document: Mapping[str, Any
 def _effects(connection: Connection, tenant_id: UUID, after: int) -> Iterator[bytes]:
     """What each decision after a number did to the state, in order."""
     for line in decision_log.scan(connection, after=after, tenant_id=tenant_id):
-        yield bytes(line.decision().effects)
+        yield line.effects()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from tidegate.server import gaps
 from tidegate.server.api_keys import ApiKey, KeyRing
 from tidegate.server.application import Application
 from tidegate.server.hot import HotPath
@@ -16,16 +18,21 @@ from tidegate.server.key_filter import KeyFilter
 from tidegate.server.live import LiveRuntime
 from tidegate.server.logging import log
 from tidegate.server.metrics import HotMetrics
+from tidegate.server.problems import Problem
 from tidegate.server.rate_limit import RateLimits
 from tidegate.server.recorder import Recorder
 from tidegate.server.runtime import Runtimes
 from tidegate.stores import api_keys, idempotency, snapshots
 from tidegate.stores import log as decision_log
+from tidegate.stores.base import NotFoundError, StoreUnavailableError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from tidegate.config import Settings
     from tidegate.engine import Frozen
     from tidegate.operators.keys import Keys
+    from tidegate.server.gaps import Gap
     from tidegate.stores.base import Store
 
 POLL_SECONDS = 0.25
@@ -72,8 +79,16 @@ class Service:
         """Bring everything to work from what the store holds."""
         self._loop = asyncio.get_running_loop()
         await asyncio.to_thread(self.runtimes.load)
+        # An idempotency key that the last process did not index would be taken for a new one.
+        await asyncio.to_thread(self.store.index_now)
         await self._refresh_keys()
-        self.recorder = Recorder(self.store, await asyncio.to_thread(self._last_seq), self._rebuild)
+        is_relaxed = self.settings.store.durability == "relaxed"
+        self.recorder = Recorder(
+            self.store,
+            await asyncio.to_thread(self._last_seq),
+            self.runtimes.rebuild,
+            self._record_gaps if is_relaxed else None,
+        )
         self._snapshot_seq = self.recorder.seq
         self.store.changed()
         for work in (self._follow_changes, self._fill_filter, self._keep_house):
@@ -101,20 +116,26 @@ class Service:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.recorder.drain()
-        if self.recorder.is_available:
+        with suppress(Problem, StoreUnavailableError):
             await self.save_states()
         await self.recorder.close()
         await asyncio.to_thread(self.store.close)
 
     async def save_states(self) -> None:
-        """Save every tenant's state, as of the last decision made."""
-        seq = self.recorder.seq
-        frozen = [
-            (each.tenant_id, each.revision, each.engine.freeze()) for each in self.runtimes.all()
-        ]
-        self._snapshot_seq = seq
+        """Save every tenant's state, as of the last decision made.
+
+        Raises:
+            Problem: the decision log cannot be written.
+            StoreUnavailableError: nothing can be.
+        """
+        seq, frozen = await self.recorder.cut(self._freeze)
         for tenant_id, revision, state in frozen:
             await asyncio.to_thread(self._save_state, tenant_id, revision, seq, state)
+        self._snapshot_seq = seq
+
+    def _freeze(self, seq: int) -> tuple[int, list[tuple[UUID, int, Frozen]]]:
+        tenants = self.runtimes.all()
+        return seq, [(each.tenant_id, each.revision, each.engine.freeze()) for each in tenants]
 
     def _save_state(self, tenant_id: UUID, revision: int, seq: int, state: Frozen) -> None:
         snapshot = snapshots.Snapshot(
@@ -124,8 +145,14 @@ class Service:
             body=state.snapshot(),
             created_at_ns=time.time_ns(),
         )
-        # Behind the decisions it holds: when they cannot be written, nor is it.
-        self.store.write(lambda connection: snapshots.save(connection, snapshot)).result()
+        with suppress(NotFoundError):  # deleted since
+            self.store.write(lambda connection: snapshots.save(connection, snapshot)).result()
+
+    def _record_gaps(self, found: Mapping[UUID, Gap]) -> Future[None]:
+        """Write in the audit how much was answered and not recorded."""
+        # The states hold what the log does not: only a snapshot keeps it over a restart.
+        self._snapshot_seq = -self.settings.store.snapshot_every
+        return self.store.write(lambda connection: gaps.add(connection, found, time.time_ns()))
 
     def _definitions_changed(self, _tenant_id: UUID) -> None:
         """A handler, on its worker thread, changed definitions; wait a little for the swap."""
@@ -185,12 +212,14 @@ class Service:
     async def _keep_house(self) -> None:
         while True:
             await asyncio.sleep(HOUSEKEEPING_SECONDS)
+            self.recorder.probe()
             self.idempotency.forget(self.store.statistics().indexed_seq)
-            if self.recorder.seq - self._snapshot_seq >= self.settings.store.snapshot_every:
+            if self.recorder.seq - self._snapshot_seq < self.settings.store.snapshot_every:
+                continue
+            try:
                 await self.save_states()
-
-    async def _rebuild(self) -> None:
-        await self.runtimes.rebuild()
+            except Exception:
+                log.exception("the states could not be saved; it is tried again")
 
     def _read_keys(self) -> list[ApiKey]:
         with self.store.read() as connection:

@@ -172,6 +172,10 @@ class Store(Protocol):
             StoreUnavailableError: it is as before.
         """
 
+    @property
+    def is_accepting(self) -> bool:
+        """Whether work is taken: no commit has failed since the start or the last recovery."""
+
     def index_now(self) -> None:
         """Return when searches, counts and idempotency know every decision appended before.
 

@@ -167,6 +167,11 @@ class GroupCommit:
         with self._changed:
             self._refusal = None
 
+    @property
+    def is_accepting(self) -> bool:
+        """Whether no commit has failed since work was last taken up."""
+        return self._refusal is None
+
     def close(self) -> None:
         """Refuse what comes, finish what was accepted, end the thread."""
         with self._changed:

@@ -114,6 +114,11 @@ class SqliteStore:
         """See :meth:`Store.recover <tidegate.stores.base.Store.recover>`."""
         self._queue.command(self._reopen).result()
 
+    @property
+    def is_accepting(self) -> bool:
+        """See :attr:`Store.is_accepting <tidegate.stores.base.Store.is_accepting>`."""
+        return self._queue.is_accepting
+
     def changed(self) -> bool:
         """See :meth:`Store.changed <tidegate.stores.base.Store.changed>`."""
         with self.read() as connection:
