@@ -7,7 +7,7 @@ export CARGO_NET_RETRY ?= 5
 # What the extension is built from; a change to any of these builds it anew.
 RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: run test check agree bench conformance docs clean
+.PHONY: run test kill-test check agree bench conformance docs clean
 
 run: .venv/built           ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
 	$(BIN)/tidegate serve --demo
@@ -15,6 +15,9 @@ run: .venv/built           ## serve a demonstration, with a key and calls to try
 test: .venv/built          ## every test, Rust and Python
 	cargo test --workspace --exclude tidegate-python --locked --quiet
 	$(BIN)/python -m pytest
+
+kill-test: .venv/built     ## 200 kills of a server under load; nothing acknowledged may be lost
+	$(BIN)/python -m tests.faults.kill --cycles 200
 
 check: .venv/built         ## formatting, lint, types
 	cargo fmt --all --check

@@ -211,7 +211,7 @@ def test_a_cut_of_decisions_that_are_lost_is_refused(store: SqliteStore) -> None
 
 @pytest.mark.usefixtures("quick")
 def test_relaxed_durability_answers_and_records_the_gap_first(store: SqliteStore) -> None:
-    """What could not be recorded is answered, counted, and named before anything else is written."""
+    """What could not be recorded is answered, counted, and named before the next decision."""
     recorded: list[tuple[dict[UUID, Gap], int]] = []
 
     def record(gaps: Mapping[UUID, Gap]) -> Future[None]:

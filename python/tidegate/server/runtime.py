@@ -122,7 +122,7 @@ class Runtimes:
 
     def _load(self, connection: Connection, tenant_id: UUID, revision: Revision) -> Tenant | None:
         document = load_set(connection, tenant_id).document()
-        return self._tenant(document, revision, lambda: _rebuilt(connection, tenant_id, document))
+        return self._tenant(document, revision, lambda: rebuilt(connection, tenant_id, document))
 
     def _tenant(
         self, document: Mapping[str, Any], revision: Revision, make: Callable[[], Engine]
@@ -164,7 +164,7 @@ def keep_definitions(store: Store, tenant_id: UUID, document: Mapping[str, Any])
         store.write(lambda connection: definition_sets.add(connection, made)).result()
 
 
-def _rebuilt(connection: Connection, tenant_id: UUID, document: Mapping[str, Any]) -> Engine:
+def rebuilt(connection: Connection, tenant_id: UUID, document: Mapping[str, Any]) -> Engine:
     """An engine in the state after the last decision in the log."""
     for snapshot in snapshots.newest(connection, tenant_id):
         try:

@@ -1,0 +1,1 @@
+"""Faults made on purpose: processes killed, disks filled, stops under load."""

@@ -1,0 +1,97 @@
+"""What must hold of a database after a fault, given what was acknowledged.
+
+The log is compared with one engine that decided the same events and never stopped: every record
+and every effect must be the same, so windows and mitigations went on exactly.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from uuid import UUID
+
+import attrs
+import orjson
+from sqlalchemy import Connection, text
+from tests.faults.load import Acknowledged
+
+from tidegate.engine import Engine
+from tidegate.server.runtime import rebuilt
+from tidegate.stores import decisions, log
+from tidegate.stores.connections import reading_engine
+
+
+@attrs.define
+class Checker:
+    """The comparison, from one fault to the next.
+
+    Attributes:
+        reference: the engine that never stops.
+        seq: number of the last decision that it made too.
+        logged: by idempotency key, the id of the decision and the answer.
+    """
+
+    tenant_id: UUID
+    document: dict[str, object]
+    reference: Engine = attrs.field(init=False)
+    seq: int = 0
+    logged: dict[str, tuple[str, bytes]] = attrs.field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.reference = Engine(self.document)
+
+    def check(self, database: Path, acknowledged: list[Acknowledged]) -> None:
+        """Compare; the server must be at rest.
+
+        Raises:
+            AssertionError: something is lost, there twice, or wrong.
+        """
+        engine = reading_engine(database)
+        try:
+            with engine.connect() as connection:
+                assert connection.execute(text("PRAGMA integrity_check")).scalar() == "ok"
+                self._repeat(connection)
+                self._compare_state(connection)
+                self._compare_index(connection)
+        finally:
+            engine.dispose()
+        for made in acknowledged:
+            found = self.logged.get(made.call.key)
+            assert found is not None, f"{made.call.key} was acknowledged and is lost"
+            assert found == (made.decision_id, made.answer), f"{made.call.key} has another answer"
+
+    def _repeat(self, connection: Connection) -> None:
+        """Decide what is new in the log once more, on the engine that never stopped."""
+        for line in log.scan(connection, after=self.seq):
+            assert line.seq == self.seq + 1, f"there is a gap after decision {self.seq}"
+            self.seq = line.seq
+            decision = line.decision()
+            key = json.loads(decision.event)["idempotency_key"]
+            assert key not in self.logged, f"{key} was decided twice"
+            self.logged[key] = (str(decision.decision_id), decision.answer)
+            repeated = self.reference.serve(
+                decision.event, decision.received_at_ns, str(decision.decision_id)
+            )
+            assert repeated.effects == decision.effects, f"{key} changed the state otherwise"
+            assert repeated.record == decision.record, (
+                f"{key}: {decision.record.decode()} and without a fault {repeated.record.decode()}"
+            )
+
+    def _compare_state(self, connection: Connection) -> None:
+        """What a start makes of snapshot and log is the state of the engine that never stopped."""
+        made = rebuilt(connection, self.tenant_id, self.document)
+        assert _state(made) == _state(self.reference)
+
+    def _compare_index(self, connection: Connection) -> None:
+        """Searches know every decision that they say they know, once."""
+        count = connection.execute(text("SELECT count(*), count(DISTINCT seq) FROM decisions"))
+        indexed = log.counter(connection, log.INDEXED_SEQ)
+        assert tuple(count.one()) == (indexed, indexed)
+        found = decisions.search(connection, self.tenant_id, decisions.DecisionQuery(), 1)
+        assert indexed == 0 or found.decisions
+
+
+def _state(engine: Engine) -> dict[str, object]:
+    state: dict[str, object] = orjson.loads(engine.snapshot())
+    del state["revision"]  # a document that decides alike has another one
+    return state

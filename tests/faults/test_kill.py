@@ -1,0 +1,16 @@
+"""A short run of the kill test; ``make kill-test`` is the long one."""
+
+from __future__ import annotations
+
+import time
+
+from tests.faults.kill import run
+
+CYCLES = 20
+
+
+def test_what_was_acknowledged_survives_a_kill() -> None:
+    """Every decision, key, mitigation and definition that was answered is there, once and whole."""
+    made = run(CYCLES, time.time_ns() % 1_000_000)
+    assert made.acknowledged > CYCLES
+    assert made.checker.seq >= made.acknowledged
