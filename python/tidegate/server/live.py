@@ -17,6 +17,7 @@ import attrs
 from tidegate.server.gauges import Gauge, engine_gauges, store_gauges
 from tidegate.server.identifiers import new_id
 from tidegate.server.metrics import Gauges, page
+from tidegate.server.recorder import unavailable
 from tidegate.stores import lifts, snapshots
 from tidegate.stores.base import StoreUnavailableError
 
@@ -141,6 +142,8 @@ class LiveRuntime:
         if tenant is None or self.recorder is None:
             return False
         self.recorder.check()
+        if not self.recorder.is_available:
+            raise unavailable()  # relaxed durability is for decisions: a lift is audited in the log
         now = self._clock()
         effects = {
             each: tenant.engine.lift(each.definition, each.key, each.policy, each.clause, now)

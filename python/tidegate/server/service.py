@@ -89,7 +89,7 @@ class Service:
             self.runtimes.rebuild,
             self._record_gaps if is_relaxed else None,
         )
-        self._snapshot_seq = self.recorder.seq
+        self._snapshot_seq = await asyncio.to_thread(self._oldest_snapshot)
         self.store.changed()
         for work in (self._follow_changes, self._fill_filter, self._keep_house):
             self.watch(work())
@@ -115,10 +115,11 @@ class Service:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.recorder.drain()
-        with suppress(Problem, StoreUnavailableError):
-            await self.save_states()
-        await self.recorder.close()
+        if self.live.recorder is not None:  # it did start
+            await self.recorder.drain()
+            with suppress(Problem, StoreUnavailableError):
+                await self.save_states()
+            await self.recorder.close()
         await asyncio.to_thread(self.store.close)
 
     async def save_states(self) -> None:
@@ -228,6 +229,10 @@ class Service:
     def _last_seq(self) -> int:
         with self.store.read() as connection:
             return decision_log.last_seq(connection)
+
+    def _oldest_snapshot(self) -> int:
+        with self.store.read() as connection:
+            return snapshots.oldest_newest_seq(connection)
 
     def _recorded_answer(self, key: bytes) -> Recorded | None:
         with self.store.read() as connection:

@@ -12,6 +12,7 @@ from sqlalchemy import delete, func, insert, select
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.log import pack, unpack
 from tidegate.stores.tables import snapshots as table
+from tidegate.stores.tables import tenants
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -84,3 +85,14 @@ def oldest_newest_ns(connection: Connection) -> int | None:
     """When the newest snapshot of the tenant was taken that waits longest for another."""
     newest = select(func.max(table.c.created_at_ns).label("at")).group_by(table.c.tenant_id)
     return connection.execute(select(func.min(newest.subquery().c.at))).scalar()
+
+
+def oldest_newest_seq(connection: Connection) -> int:
+    """The decision that some tenant's newest snapshot was taken after, and no other's before it;
+    0 when a tenant has none."""
+    newest = (
+        select(func.coalesce(func.max(table.c.seq), 0).label("seq"))
+        .select_from(tenants.outerjoin(table, table.c.tenant_id == tenants.c.tenant_id))
+        .group_by(tenants.c.tenant_id)
+    )
+    return connection.execute(select(func.min(newest.subquery().c.seq))).scalar() or 0
