@@ -1,0 +1,86 @@
+"""One row for each route: the body of a good request, and how what its path names is made.
+
+``test_access_matrix`` takes every row through all callers; a route without a row fails there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+EVENT: dict[str, Any] = {"request": {"method": "GET", "path": "/"}}
+ACTION: dict[str, Any] = {"name": "{unique}", "expression": "request.method == 'GET'"}
+ENTITY: dict[str, Any] = {"name": "{unique}", "key_fields": ["request.client_ip"]}
+MITIGATION: dict[str, Any] = {"name": "{unique}", "mode": "Block", "block": {"status_code": 429}}
+POLICY: dict[str, Any] = {"name": "{unique}", "status": "draft", "clauses": [{"name": "one"}]}
+LIST: dict[str, Any] = {"name": "{unique}", "kind": "ip", "entries": ["192.0.2.0/24"]}
+API_KEY: dict[str, Any] = {"name": "{unique}"}
+RENAMED: dict[str, Any] = {"description": "{unique}"}
+
+BODIES: dict[str, Any] = {
+    "send-event": EVENT,
+    "send-events": [EVENT],
+    "decide": EVENT,
+    "create-token": {"email": "{email}", "password": "{password}"},
+    "revoke-token": None,
+    "read-me": None,
+    "list-tenants": None,
+    "create-tenant": {"name": "{unique}"},
+    "read-tenant": None,
+    "change-tenant": {"settings": {"retention_days": 7}},
+    "delete-tenant": None,
+    "list-memberships": None,
+    "put-membership": {"user_id": "{user_id}", "role": "Viewer"},
+    "delete-membership": None,
+    "list-api-keys": None,
+    "create-api-key": API_KEY,
+    "read-api-key": None,
+    "change-api-key": {"name": "{unique}"},
+    "rotate-api-key": {},
+    "revoke-api-key": None,
+    "list-actions": None,
+    "create-action": ACTION,
+    "read-action": None,
+    "change-action": RENAMED,
+    "delete-action": None,
+    "list-entity-definitions": None,
+    "create-entity-definition": ENTITY,
+    "read-entity-definition": None,
+    "change-entity-definition": RENAMED,
+    "delete-entity-definition": None,
+    "list-mitigations": None,
+    "create-mitigation": MITIGATION,
+    "read-mitigation": None,
+    "change-mitigation": RENAMED,
+    "delete-mitigation": None,
+    "list-policies": None,
+    "create-policy": POLICY,
+    "read-policy": None,
+    "change-policy": RENAMED,
+    "delete-policy": None,
+    "list-policy-versions": None,
+    "restore-policy": {"version": 1},
+    "list-lists": None,
+    "create-list": LIST,
+    "read-list": None,
+    "change-list": RENAMED,
+    "delete-list": None,
+    "change-list-entries": {"add": ["198.51.100.7"], "remove": ["198.51.100.7"]},
+    "check-expression": {"expression": "true"},
+    "read-definitions": None,
+    "replace-definitions": "{definitions}",
+    "list-audit": None,
+    "read-openapi": None,
+    "read-docs": None,
+    "read-docs-style": None,
+}
+"""By name of the route.  Texts in braces are filled in: names of ids, and what ``World`` makes."""
+
+OBJECTS: dict[str, tuple[str, Any]] = {
+    "action_id": ("actions", ACTION),
+    "entity_definition_id": ("entity-definitions", ENTITY),
+    "mitigation_id": ("mitigations", MITIGATION),
+    "policy_id": ("policies", POLICY),
+    "list_id": ("lists", LIST),
+    "api_key_id": ("api-keys", API_KEY),
+}
+"""What is made with a POST below the tenant, by the name of its id in paths."""

@@ -1,0 +1,295 @@
+"""Two tenants on a whole service, everything that is theirs, and everybody who may call."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID, uuid4
+
+import attrs
+from access_rows import BODIES, OBJECTS
+from service_process import start, stop
+
+from tidegate.operators.keys import load_keys
+from tidegate.operators.passwords import hash_password
+from tidegate.operators.permissions import Role
+from tidegate.operators.tokens import Tokens
+from tidegate.server.identifiers import new_id
+from tidegate.server.route import Route
+from tidegate.stores import SqliteStore, migrate, operators
+
+PASSWORD = "a password of eight words that nobody else has"
+API_KEY_HEADER = "x-service-api-key"
+
+
+@attrs.frozen
+class Reply:
+    """What came back.
+
+    Attributes:
+        sent: the status of the answer; ``status`` is that of the one event, for a batch of one.
+    """
+
+    sent: int
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.content)
+
+
+class Connection:
+    """A connection that stays open: thousands of requests go over it."""
+
+    def __init__(self, base_url: str) -> None:
+        parts = urlsplit(base_url)
+        self._connection = http.client.HTTPConnection(str(parts.hostname), parts.port, timeout=30)
+
+    def send(self, method: str, path: str, headers: Mapping[str, str], body: Any = None) -> Reply:
+        given = dict(headers)
+        content = None
+        if body is not None:
+            content = json.dumps(body)
+            given["content-type"] = "application/json"
+        self._connection.request(method, path, content, given)
+        answer = self._connection.getresponse()
+        names = {name.lower(): value for name, value in answer.getheaders()}
+        return Reply(answer.status, answer.status, names, answer.read())
+
+
+@attrs.frozen
+class Person:
+    """An operator who is known to the service."""
+
+    operator_id: UUID
+    email: str
+    tokens: Tokens
+
+    def token(self, lifetime: int = 3_600, age: int = 0) -> str:
+        """A new token."""
+        return self.tokens.issue(self.operator_id, int(time.time()) - age, lifetime)
+
+    def bearer(self) -> dict[str, str]:
+        """The header with a new token."""
+        return bearer(self.token())
+
+
+def bearer(token: str) -> dict[str, str]:
+    """The header with a token."""
+    return {"authorization": f"Bearer {token}"}
+
+
+@attrs.frozen
+class Tenant:
+    """A tenant, its Owner, its key, and an object of every kind."""
+
+    owner: Person
+    key: str
+    ids: dict[str, str]
+
+
+@attrs.frozen
+class Caller:
+    """Somebody who calls.
+
+    Attributes:
+        headers: the credential.
+        role: in the tenant that is called ``own``.
+        person: whom a good operator's token stands for.
+        key_of: the tenant of a good API key.
+    """
+
+    name: str
+    headers: Mapping[str, str]
+    role: Role | None = None
+    person: Person | None = None
+    key_of: Tenant | None = None
+
+
+@attrs.frozen
+class World:
+    """The service, and who and what is there."""
+
+    connection: Connection
+    own: Tenant
+    other: Tenant
+    people: dict[str, Person]
+    callers: tuple[Caller, ...] = ()
+
+    def call(
+        self, route: Route, path: str, headers: Mapping[str, str], ids: Mapping[str, str], body: Any
+    ) -> Reply:
+        """One request."""
+        return self.connection.send(route.method, path.format_map(ids), headers, body)
+
+    def owner_call(self, tenant: Tenant, method: str, path: str, body: Any = None) -> Any:
+        """A call of an Owner below the tenant's path, which succeeds."""
+        where = f"/api/v1/tenants/{tenant.ids['tenant_id']}{path}"
+        answer = self.connection.send(method, where, tenant.owner.bearer(), body)
+        assert answer.status < 300, answer.content
+        return answer.json() if answer.content else None
+
+    def body(self, route: Route, tenant: Tenant) -> Any:
+        """The body of a good request of a route in a tenant."""
+        return self._filled(BODIES[route.name], tenant)
+
+    def fresh_ids(self, route: Route, tenant: Tenant) -> dict[str, str]:
+        """The ids in a path, with a new object for the last of them."""
+        name = route.parameters[-1] if route.parameters else ""
+        made = partial(self.made, tenant)
+        return {**tenant.ids, **({name: made(name)} if name else {})}
+
+    def made(self, tenant: Tenant, name: str) -> str:
+        """The id of a new object of a tenant, by the name of the id."""
+        if name == "tenant_id":
+            return str(new_tenant(self.connection, tenant.owner)["tenant_id"])
+        if name == "user_id":
+            spare = self.people["spare" if tenant is self.own else "other spare"]
+            member = {"user_id": str(spare.operator_id), "role": "Viewer"}
+            return str(self.owner_call(tenant, "POST", "/memberships", member)[name])
+        path, body = OBJECTS[name]
+        return str(self.owner_call(tenant, "POST", f"/{path}", self._filled(body, tenant))[name])
+
+    def last_change(self, tenant: Tenant) -> Any:
+        """The newest entry of the audit trail."""
+        return self.owner_call(tenant, "GET", "/audit?limit=1")
+
+    def _filled(self, value: Any, tenant: Tenant) -> Any:
+        match value:
+            case dict():
+                return {name: self._filled(each, tenant) for name, each in value.items()}
+            case list():
+                return [self._filled(each, tenant) for each in value]
+            case "{definitions}":
+                return self.owner_call(tenant, "GET", "/definitions")
+            case str():
+                known = {"email": tenant.owner.email, "password": PASSWORD}
+                return value.format_map({**tenant.ids, **known, "unique": f"made {uuid4()}"})
+        return value
+
+
+@contextmanager
+def world(directory: Path) -> Iterator[World]:
+    """A service with two tenants and all callers, until the block ends."""
+    people = _people(directory)
+    log = directory / "log"
+    process, said = start("--store-directory", str(directory / "data"), log=log)
+    try:
+        connection = Connection(said["base_url"])
+        yield _settled(connection, people)
+    finally:
+        stop(process)
+
+
+ROLES = {role.value: role for role in Role}
+_NAMES = (
+    *ROLES,
+    "other Owner",
+    "removed member",
+    "disabled operator",
+    "stranger",
+    "spare",
+    "other spare",
+)
+
+
+def _people(directory: Path) -> dict[str, Person]:
+    """Everybody, in a store that the service then opens."""
+    data = directory / "data"
+    data.mkdir(mode=0o700)
+    url = f"sqlite:///{data / 'tidegate.db'}"
+    migrate(url)
+    store = SqliteStore(url)
+    tokens = Tokens(load_keys(data / "keys").signing, "tidegate")
+    kept = hash_password(PASSWORD)
+    now = time.time_ns()
+    people = {}
+    for name in _NAMES:
+        person = Person(new_id(), f"{name.lower().replace(' ', '.')}@example.test", tokens)
+        operator = operators.Operator(
+            operator_id=person.operator_id,
+            name=name,
+            email=person.email,
+            password_hash=kept,
+            disabled=name == "disabled operator",
+            created_at_ns=now,
+            updated_at_ns=now,
+        )
+        store.write(partial(operators.create, operator=operator)).result()
+        people[name] = person
+    store.close()
+    return people
+
+
+def new_tenant(connection: Connection, owner: Person) -> Any:
+    """A tenant that somebody makes."""
+    answer = connection.send(
+        "POST", "/api/v1/tenants", owner.bearer(), {"name": f"Tenant {uuid4()}"}
+    )
+    assert answer.status == 201, answer.content
+    return answer.json()
+
+
+def _settled(connection: Connection, people: dict[str, Person]) -> World:
+    own = _tenant(connection, people["Owner"])
+    other = _tenant(connection, people["other Owner"])
+    made = World(connection, own, other, people)
+    for tenant in (own, other):
+        for name in ("user_id", *OBJECTS):
+            tenant.ids[name] = made.made(tenant, name)
+    for name in ("Viewer", "Analyst", "Admin", "removed member", "disabled operator"):
+        role = name if name in ROLES else "Owner"
+        member = {"user_id": str(people[name].operator_id), "role": role}
+        made.owner_call(own, "POST", "/memberships", member)
+    removed = people["removed member"].operator_id
+    made.owner_call(own, "DELETE", f"/memberships/{removed}")
+    return attrs.evolve(made, callers=_callers(made))
+
+
+def _tenant(connection: Connection, owner: Person) -> Tenant:
+    tenant_id = new_tenant(connection, owner)["tenant_id"]
+    tenant = Tenant(owner, "", {"tenant_id": tenant_id})
+    return attrs.evolve(tenant, key=_key(connection, tenant)["key"])
+
+
+def _key(connection: Connection, tenant: Tenant) -> Any:
+    path = f"/api/v1/tenants/{tenant.ids['tenant_id']}/api-keys"
+    body = {"name": f"key {uuid4()}", "rate_limit_per_minute": 10_000_000}
+    return connection.send("POST", path, tenant.owner.bearer(), body).json()
+
+
+def _callers(made: World) -> tuple[Caller, ...]:
+    people, own, other = made.people, made.own, made.other
+    revoked_key = _key(made.connection, own)
+    made.owner_call(own, "DELETE", f"/api-keys/{revoked_key['api_key_id']}")
+    revoked_token = bearer(own.owner.token())
+    assert made.connection.send("DELETE", "/api/v1/auth/token", revoked_token).status == 204
+    nobody = Person(uuid4(), "", own.owner.tokens)
+    good = own.owner.token()
+    return (
+        Caller("nobody", {}),
+        Caller("malformed", {**bearer("x.y.z"), API_KEY_HEADER: "tg_nonsense"}),
+        Caller("cut short", {**bearer(good[:-2]), API_KEY_HEADER: own.key[:-2]}),
+        Caller("own API key", {API_KEY_HEADER: own.key}, key_of=own),
+        Caller("own API key as a token", bearer(own.key)),
+        Caller("other API key", {API_KEY_HEADER: other.key}, key_of=other),
+        Caller("revoked API key", {API_KEY_HEADER: revoked_key["key"]}),
+        Caller("token as an API key", {API_KEY_HEADER: good}),
+        Caller("expired token", bearer(own.owner.token(age=100, lifetime=60))),
+        Caller("revoked token", revoked_token),
+        Caller("token of nobody", nobody.bearer()),
+        Caller("token of a disabled operator", people["disabled operator"].bearer()),
+        *(Caller(name, people[name].bearer(), role, people[name]) for name, role in ROLES.items()),
+        *(
+            Caller(name, people[name].bearer(), None, people[name])
+            for name in ("other Owner", "removed member", "stranger")
+        ),
+    )
