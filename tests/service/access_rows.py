@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 EVENT: dict[str, Any] = {"request": {"method": "GET", "path": "/"}}
+BLOCKED: dict[str, Any] = {"request": {"path": "/blocked", "client_ip": "{address}"}}
+"""An event after which its address is under a mitigation."""
 ACTION: dict[str, Any] = {"name": "{unique}", "expression": "request.method == 'GET'"}
 ENTITY: dict[str, Any] = {"name": "{unique}", "key_fields": ["request.client_ip"]}
 MITIGATION: dict[str, Any] = {"name": "{unique}", "mode": "Block", "block": {"status_code": 429}}
@@ -68,12 +70,46 @@ BODIES: dict[str, Any] = {
     "check-expression": {"expression": "true"},
     "read-definitions": None,
     "replace-definitions": "{definitions}",
+    "list-decisions": None,
+    "read-decision": None,
+    "explain-decision": None,
+    "list-policy-results": None,
+    "read-policy-results": None,
+    "read-timeline": None,
+    "list-fields": None,
+    "read-entity-state": None,
+    "list-active-mitigations": None,
+    "lift-mitigation": None,
+    "simulate-policy": {"event": EVENT},
     "list-audit": None,
+    "read-health": None,
+    "read-readiness": None,
+    "read-metrics": None,
     "read-openapi": None,
     "read-docs": None,
     "read-docs-style": None,
 }
 """By name of the route.  Texts in braces are filled in: names of ids, and what ``World`` makes."""
+
+BLOCKING: tuple[tuple[str, Any], ...] = (
+    ("entity-definitions", {**ENTITY, "name": "Blocked", "priority": 1}),
+    ("mitigations", {**MITIGATION, "name": "Blocked"}),
+    (
+        "policies",
+        {
+            "name": "Blocked",
+            "expression": "request.path == '/blocked'",
+            "clauses": [
+                {
+                    "name": "all",
+                    "entity_definition_id": "{entity_definition_id}",
+                    "mitigation_id": "{mitigation_id}",
+                }
+            ],
+        },
+    ),
+)
+"""What every tenant has so that ``BLOCKED`` is blocked."""
 
 OBJECTS: dict[str, tuple[str, Any]] = {
     "action_id": ("actions", ACTION),
@@ -84,3 +120,9 @@ OBJECTS: dict[str, tuple[str, Any]] = {
     "api_key_id": ("api-keys", API_KEY),
 }
 """What is made with a POST below the tenant, by the name of its id in paths."""
+
+DECIDED: dict[str, tuple[str, str]] = {
+    "decision_id": ("runtime/mitigation", "decision_id"),
+    "entity_id": ("beacon/event", "lookup_entity_id"),
+}
+"""What is made by sending ``BLOCKED``: where to, and the member of the answer with the id."""

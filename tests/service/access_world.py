@@ -8,13 +8,14 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from ipaddress import IPv6Address
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 import attrs
-from access_rows import BODIES, OBJECTS
+from access_rows import BLOCKED, BLOCKING, BODIES, DECIDED, OBJECTS
 from service_process import start, stop
 
 from tidegate.operators.keys import load_keys
@@ -155,8 +156,19 @@ class World:
             spare = self.people["spare" if tenant is self.own else "other spare"]
             member = {"user_id": str(spare.operator_id), "role": "Viewer"}
             return str(self.owner_call(tenant, "POST", "/memberships", member)[name])
+        if name in DECIDED:
+            path, member = DECIDED[name]
+            event = self._filled(BLOCKED, tenant)
+            key = {API_KEY_HEADER: tenant.key}
+            return str(self.connection.send("POST", f"/api/v1/{path}", key, event).json()[member])
         path, body = OBJECTS[name]
         return str(self.owner_call(tenant, "POST", f"/{path}", self._filled(body, tenant))[name])
+
+    def make_blocking(self, tenant: Tenant) -> None:
+        """Have a tenant block what ``BLOCKED`` is."""
+        for path, body in BLOCKING:
+            made = self.owner_call(tenant, "POST", f"/{path}", self._filled(body, tenant))
+            tenant.ids.update({name: each for name, each in made.items() if name in OBJECTS})
 
     def last_change(self, tenant: Tenant) -> Any:
         """The newest entry of the audit trail."""
@@ -172,7 +184,8 @@ class World:
                 return self.owner_call(tenant, "GET", "/definitions")
             case str():
                 known = {"email": tenant.owner.email, "password": PASSWORD}
-                return value.format_map({**tenant.ids, **known, "unique": f"made {uuid4()}"})
+                known |= {"unique": f"made {uuid4()}", "address": str(IPv6Address(uuid4().int))}
+                return value.format_map({**tenant.ids, **known})
         return value
 
 
@@ -243,7 +256,8 @@ def _settled(connection: Connection, people: dict[str, Person]) -> World:
     other = _tenant(connection, people["other Owner"])
     made = World(connection, own, other, people)
     for tenant in (own, other):
-        for name in ("user_id", *OBJECTS):
+        made.make_blocking(tenant)
+        for name in ("user_id", *OBJECTS, *DECIDED):
             tenant.ids[name] = made.made(tenant, name)
     for name in ("Viewer", "Analyst", "Admin", "removed member", "disabled operator"):
         role = name if name in ROLES else "Owner"

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import attrs
 import pytest
-from access_rows import BODIES, OBJECTS
+from access_rows import BODIES, DECIDED, OBJECTS
 from access_world import Caller, Reply, Tenant, World, bearer, world
 
 from tidegate.operators.permissions import PERMISSIONS
@@ -141,7 +141,7 @@ def test_every_operation_has_a_row(service: World) -> None:
     assert set(OPERATIONS) == set(DECLARED)
     assert {route.name for route in ROUTES} == set(BODIES)
     named = {name for route in ROUTES for name in route.parameters}
-    assert named <= OBJECTS.keys() | {"tenant_id", "user_id"}
+    assert named <= OBJECTS.keys() | DECIDED.keys() | {"tenant_id", "user_id"}
 
 
 @pytest.mark.parametrize("key", OPERATIONS, ids=name_of)
