@@ -110,6 +110,11 @@ class Settings:
         """The data directory."""
         return Path(self.store.directory).expanduser()
 
+    @property
+    def database_url(self) -> str:
+        """The database in the data directory."""
+        return f"sqlite:///{self.directory / 'tidegate.db'}"
+
 
 @ts.settings
 class RemoteSettings:

@@ -24,6 +24,7 @@ COMMANDS = {
     "serve": "tidegate.cli.serve:serve",
     "config": "tidegate.cli.config:config",
     "healthcheck": "tidegate.cli.healthcheck:healthcheck",
+    "migrate": "tidegate.cli.migrate:migrate",
     "operator": "tidegate.cli.operator:operator",
     "apply": "tidegate.cli.apply:apply",
     "export": "tidegate.cli.export:export",

@@ -7,7 +7,6 @@ import shutil
 import sys
 import tempfile
 import threading
-from pathlib import Path
 
 import attrs
 import click
@@ -47,12 +46,10 @@ def serve(settings: Settings, demo: bool, as_json: bool) -> None:
 
 
 def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
-    directory = Path(settings.store.directory).expanduser()
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    keys = load_keys(directory / "keys")
-    url = f"sqlite:///{directory / 'tidegate.db'}"
-    migrate(url)
-    store = SqliteStore(url)
+    settings.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    keys = load_keys(settings.directory / "keys")
+    migrate(settings.database_url)
+    store = SqliteStore(settings.database_url)
     token = make_owner(store, keys) if is_demo else ""
 
     def started(address: str) -> None:
