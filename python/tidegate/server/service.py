@@ -21,6 +21,7 @@ from tidegate.server.metrics import HotMetrics
 from tidegate.server.problems import Problem
 from tidegate.server.rate_limit import RateLimits
 from tidegate.server.recorder import Recorder
+from tidegate.server.retention import Retention
 from tidegate.server.runtime import Runtimes
 from tidegate.stores import api_keys, idempotency, snapshots
 from tidegate.stores import log as decision_log
@@ -91,7 +92,8 @@ class Service:
         )
         self._snapshot_seq = await asyncio.to_thread(self._oldest_snapshot)
         self.store.changed()
-        for work in (self._follow_changes, self._fill_filter, self._keep_house):
+        retention = Retention(self.store, self.save_states)
+        for work in (self._follow_changes, self._fill_filter, self._keep_house, retention.run):
             self.watch(work())
         self.live.recorder, self.live.loop = self.recorder, self._loop
         self.live.is_ready = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from sqlalchemy import delete, select, tuple_
+from sqlalchemy import delete, func, select, tuple_
 
 from tidegate.stores.counters import INDEXED_SEQ, counter
 from tidegate.stores.decisions import oldest_id
@@ -17,7 +17,9 @@ from tidegate.stores.tables import (
     decision_log,
     decisions,
     field_catalog,
+    replay_jobs,
     result_counts,
+    snapshots,
     tenants,
 )
 
@@ -29,14 +31,21 @@ MAX_STEP = 2_000
 END_OF_TIME_NS = 2**63 - 1
 
 
-def prune(connection: Connection, tenant_id: UUID, before_ns: int, limit: int = MAX_STEP) -> int:
-    """Delete a tenant's decisions and counts received before a time; how many rows.
+def prune(
+    connection: Connection,
+    tenant_id: UUID,
+    before_ns: int,
+    limit: int = MAX_STEP,
+    up_to_seq: int = END_OF_TIME_NS,
+) -> int:
+    """Delete what is kept of a tenant's decisions received before a time; how many rows.
 
     Args:
         connection: the connection of a write.
         tenant_id: whose.
         before_ns: what was received before it goes; a log row goes with its newest decision.
         limit: rows deleted from each table at most.
+        up_to_seq: decisions after this one stay; see :func:`safe_seq`.
     """
     deleted = 0
     old = (
@@ -44,6 +53,7 @@ def prune(connection: Connection, tenant_id: UUID, before_ns: int, limit: int = 
         .where(
             decisions.c.tenant_id == tenant_id,
             decisions.c.decision_id < oldest_id(before_ns),
+            decisions.c.seq <= up_to_seq,
         )
         .order_by(decisions.c.decision_id)
         .limit(limit)
@@ -55,7 +65,7 @@ def prune(connection: Connection, tenant_id: UUID, before_ns: int, limit: int = 
     ).rowcount
     # Rows of a tenant lie in order of arrival: the first that is young enough ends the search.
     rows = connection.execute(
-        select(decision_log.c.first_seq, decision_log.c.received_at_ns)
+        select(decision_log.c.first_seq, decision_log.c.count, decision_log.c.received_at_ns)
         .where(
             decision_log.c.tenant_id == tenant_id,
             decision_log.c.first_seq <= counter(connection, INDEXED_SEQ),
@@ -63,7 +73,11 @@ def prune(connection: Connection, tenant_id: UUID, before_ns: int, limit: int = 
         .order_by(decision_log.c.first_seq)
         .limit(max(1, limit // 16))
     ).all()
-    seqs = [row.first_seq for row in rows if row.received_at_ns < before_ns]
+    seqs = [
+        row.first_seq
+        for row in rows
+        if row.received_at_ns < before_ns and row.first_seq + row.count - 1 <= up_to_seq
+    ]
     if seqs:
         deleted += connection.execute(
             delete(decision_log).where(decision_log.c.first_seq.in_(seqs))
@@ -79,7 +93,39 @@ def prune(connection: Connection, tenant_id: UUID, before_ns: int, limit: int = 
             result_counts.c.tenant_id == tenant_id, tuple_(*place).in_(counts)
         )
     ).rowcount
+    deleted += connection.execute(
+        delete(field_catalog).where(
+            field_catalog.c.tenant_id == tenant_id,
+            field_catalog.c.name != "",
+            field_catalog.c.last_seen_at_ns < before_ns,
+        )
+    ).rowcount
+    jobs = (
+        select(replay_jobs.c.job_id)
+        .where(replay_jobs.c.tenant_id == tenant_id, replay_jobs.c.finished_at_ns < before_ns)
+        .limit(1)
+    )
+    deleted += connection.execute(
+        delete(replay_jobs).where(replay_jobs.c.job_id.in_(jobs))
+    ).rowcount
     return deleted
+
+
+def newest_seq(connection: Connection, tenant_id: UUID, before_ns: int) -> int:
+    """Number of the newest of a tenant's decisions received before a time; 0 without any."""
+    newest = (
+        select(decisions.c.seq)
+        .where(decisions.c.tenant_id == tenant_id, decisions.c.decision_id < oldest_id(before_ns))
+        .order_by(decisions.c.decision_id.desc())
+        .limit(1)
+    )
+    return connection.execute(newest).scalar() or 0
+
+
+def safe_seq(connection: Connection, tenant_id: UUID) -> int:
+    """Up to which decision a start needs nothing of the log, whichever snapshot it takes."""
+    oldest = select(func.min(snapshots.c.seq)).where(snapshots.c.tenant_id == tenant_id)
+    return connection.execute(oldest).scalar() or 0
 
 
 def orphans(connection: Connection) -> list[UUID]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from uuid import UUID
 
 import pytest
@@ -16,8 +17,10 @@ from tidegate.stores import (
     idempotency,
     log,
     migrate,
+    replay_jobs,
     results,
     retention,
+    snapshots,
     tables,
     tenants,
 )
@@ -409,6 +412,55 @@ class RetentionContract(StorePlaces):
             assert len(page.decisions) == 5
             assert results.of_policy(connection, TENANT, POLICY).total == 0
             assert results.of_policy(connection, TENANT).total == 5
+
+    def test_what_a_start_needs_stays(self, shop: Store) -> None:
+        """Nothing after the oldest snapshot goes, however old it is."""
+        rows = [[entry(10 * row + number) for number in range(3)] for row in range(4)]
+        for row in rows:
+            done(shop.append(row))
+        shop.index_now()
+        later = START_NS + 24 * HOUR_NS
+        with shop.read() as connection:
+            assert retention.newest_seq(connection, TENANT, later) == 12
+            assert retention.newest_seq(connection, TENANT, START_NS) == 0
+            assert retention.safe_seq(connection, TENANT) == 0
+        for seq in (7, 12):
+            snapshot = snapshots.Snapshot(
+                tenant_id=TENANT, seq=seq, revision=1, body=b"{}", created_at_ns=START_NS
+            )
+            done(shop.write(partial(snapshots.save, snapshot=snapshot)))
+        with shop.read() as connection:
+            safe = retention.safe_seq(connection, TENANT)
+        assert safe == 7
+        while done(shop.write(lambda c: retention.prune(c, TENANT, later, up_to_seq=safe))):
+            pass
+        with shop.read() as connection:
+            assert [each.seq for each in log.scan(connection)] == [7, 8, 9, 10, 11, 12]
+            page = decisions.search(connection, TENANT, DecisionQuery(), 50)
+            assert [each.seq for each in page.decisions] == [12, 11, 10, 9, 8]
+
+    def test_examples_and_replays_go_with_the_decisions(self, shop: Store) -> None:
+        """Values of old events are nowhere."""
+        done(shop.append([entry(1, event={"fields": {"name": "ann"}})]))
+        shop.index_now()
+        job = replay_jobs.ReplayJob(
+            job_id=decision_id(1),
+            tenant_id=TENANT,
+            request={},
+            actor="ann",
+            finished_at_ns=START_NS,
+            created_at_ns=START_NS,
+            updated_at_ns=START_NS,
+        )
+        done(shop.write(lambda connection: replay_jobs.create(connection, job)))
+        done(shop.write(lambda c: retention.prune(c, TENANT, START_NS)))
+        with shop.read() as connection:
+            assert len(catalog.fields(connection, TENANT)) == 1
+            assert len(replay_jobs.page(connection, TENANT, 9)) == 1
+        done(shop.write(lambda c: retention.prune(c, TENANT, START_NS + HOUR_NS)))
+        with shop.read() as connection:
+            assert catalog.fields(connection, TENANT) == []
+            assert replay_jobs.page(connection, TENANT, 9) == []
 
     def test_numbers_are_not_given_again(self, url: str, open_store: OpenStore) -> None:
         """A log that was emptied goes on where it ended."""

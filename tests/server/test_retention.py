@@ -1,0 +1,146 @@
+"""The deletion of what is too old, beside the traffic."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tidegate.server.retention import DAY_NS, STEP_ROWS, Retention
+from tidegate.server.runtime import keep_definitions
+from tidegate.stores import (
+    NotFoundError,
+    SqliteStore,
+    definition_sets,
+    log,
+    migrate,
+    retention,
+    snapshots,
+    tenants,
+)
+from tidegate.testing.store_examples import (
+    OTHER_TENANT,
+    START_NS,
+    TENANT,
+    done,
+    entry,
+    tenant,
+)
+
+NOW = START_NS + 31 * DAY_NS
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    """A store with a tenant that keeps decisions for 30 days."""
+    url = f"sqlite:///{tmp_path / 'data' / 'tidegate.db'}"
+    migrate(url)
+    made = SqliteStore(url)
+    done(made.write(lambda connection: tenants.create(connection, tenant())))
+    yield made
+    made.close()
+
+
+class States:
+    """Takes snapshots as the service does."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self.saved = 0
+
+    async def save(self) -> None:
+        self.saved += 1
+        snapshot = snapshots.Snapshot(
+            tenant_id=TENANT,
+            seq=self._store.statistics().committed_seq + self.saved - 1,
+            revision=1,
+            body=b"{}",
+            created_at_ns=NOW,
+        )
+        done(self._store.write(lambda connection: snapshots.save(connection, snapshot)))
+
+
+def passes(store: SqliteStore, states: States, count: int = 1) -> None:
+    """Look for what is too old, so many times."""
+
+    async def scene() -> None:
+        kept = Retention(store, states.save, lambda: NOW)
+        for _ in range(count):
+            await kept.one_pass()
+
+    asyncio.run(scene())
+
+
+def seqs(store: SqliteStore) -> list[int]:
+    with store.read() as connection:
+        return [each.seq for each in log.scan(connection)]
+
+
+def test_old_decisions_go_behind_a_snapshot(store: SqliteStore) -> None:
+    """A snapshot is taken where there is none that holds what goes; young decisions stay."""
+    done(store.append([entry(number) for number in range(3)]))
+    done(store.append([entry(9, received_at_ns=NOW)]))
+    store.index_now()
+    states = States(store)
+    passes(store, states)
+    assert (states.saved, seqs(store)) == (1, [4])
+    passes(store, states, 3)
+    assert (states.saved, seqs(store)) == (1, [4])
+
+
+def test_nothing_is_deleted_that_a_start_could_need(store: SqliteStore) -> None:
+    """While no snapshot can be taken, everything stays."""
+
+    async def fails() -> None:
+        raise NotImplementedError
+
+    done(store.append([entry(number) for number in range(3)]))
+    store.index_now()
+    with pytest.raises(NotImplementedError):
+        asyncio.run(Retention(store, fails, lambda: NOW).one_pass())
+    assert seqs(store) == [1, 2, 3]
+
+
+def test_many_decisions_go_in_small_steps(store: SqliteStore) -> None:
+    """Other writes have their turn between the steps."""
+    count = 3 * STEP_ROWS
+    for start in range(0, count, 500):
+        done(store.append([entry(number) for number in range(start, start + 500)]))
+    store.index_now()
+    before = store.statistics().committed_writes
+    passes(store, States(store))
+    assert seqs(store) == []
+    assert store.statistics().committed_writes - before > 3
+
+
+def test_definitions_go_that_no_decision_was_made_by(store: SqliteStore) -> None:
+    """Those of the oldest decision that is kept, and later ones, stay."""
+    for revision in (1, 2, 3):
+        keep_definitions(store, TENANT, {"revision": revision, "salt": secrets.token_hex(500)})
+    old = entry(1)
+    young = entry(2, received_at_ns=NOW)
+    line = young.line.replace(b'"revision":1', b'"revision":2')
+    done(store.append([old]))
+    done(store.append([log.LogEntry(TENANT, NOW, line, young.index)]))
+    store.index_now()
+    passes(store, States(store))
+    with store.read() as connection:
+        assert definition_sets.load(connection, TENANT, 2)
+        assert definition_sets.load(connection, TENANT, 3)
+        with pytest.raises(NotFoundError):
+            definition_sets.load(connection, TENANT, 1)
+
+
+def test_a_deleted_tenant_is_forgotten(store: SqliteStore) -> None:
+    """Its decisions go whatever their age."""
+    done(store.append([entry(1, OTHER_TENANT, received_at_ns=NOW)]))
+    store.index_now()
+    with store.read() as connection:
+        assert retention.orphans(connection) == [OTHER_TENANT]
+    passes(store, States(store))
+    assert seqs(store) == []
+    with store.read() as connection:
+        assert retention.orphans(connection) == []
