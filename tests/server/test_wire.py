@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import attrs
@@ -12,6 +13,7 @@ import pytest
 from tidegate.policy import model, shapes
 from tidegate.server import wire
 from tidegate.server.wire import given, time_text
+from tidegate.server.wire.period import nanoseconds
 
 PAIRS = [
     (wire.TenantSettings, model.Settings),
@@ -67,6 +69,12 @@ def test_a_member_has_the_bounds_of_the_model(written: Any, attribute: Any, know
             assert schema["maxProperties"] == high
     if attribute.name not in MADE_FROM_THE_NAME and attribute.name != "redact":
         assert attribute.default == known.default
+
+
+def test_times_far_away_are_the_nearest_the_store_can_hold() -> None:
+    """A search from the year 1 or until the year 9999 is a search."""
+    assert nanoseconds(datetime(9999, 1, 1, tzinfo=UTC)) == 2**63 - 1
+    assert nanoseconds(datetime(1, 1, 2, tzinfo=UTC)) == -(2**63)
 
 
 def test_a_change_tells_left_out_from_null() -> None:

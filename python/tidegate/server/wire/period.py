@@ -12,8 +12,9 @@ Moment: TypeAlias = Annotated[datetime, Meta(tz=True, description="RFC 3339")]
 
 
 def nanoseconds(moment: datetime) -> int:
-    """A time in nanoseconds since 1970."""
-    return round(moment.timestamp() * 1_000_000) * 1_000
+    """A time in nanoseconds since 1970; the nearest the store can hold, for one far away."""
+    found = round(moment.timestamp() * 1_000_000) * 1_000
+    return min(max(found, -(2**63)), 2**63 - 1)
 
 
 @attrs.frozen(kw_only=True, slots=False)
