@@ -3,12 +3,15 @@
 Every published hostile pattern that the checker accepts runs on its attack string and
 on a run of one letter, both as long as an event may hold; every expression bomb that it
 accepts runs on the largest legal event. The dearest are printed with the time of their
-first native evaluation. The last group is not published: patterns written to have
-hundreds of states alive at once.
+first native evaluation. Two groups are not published: the published firewall rules of most
+work on text drawn from their own letters, and families of patterns written to keep as
+many states alive as they may (``tidegate.testing.hostile.CROWDED``) with generated ones, for
+``matches`` and for ``regex.extract``.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import time
@@ -19,12 +22,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import tidegate
-from tidegate.testing.hostile import SHAPES, SIZES, quoted
+from tidegate.language.regex import RegexError, parse
+from tidegate.testing.hostile import CROWDED, SHAPES, SIZES, crowd, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-DATA = Path(__file__).parents[2] / "shared" / "data" / "adversarial"
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+DATA, TRAFFIC = SHARED / "adversarial", SHARED / "traffic"
 FILES = ("redos/regexlib_redos", "redos/regexlib_sample", "regex_semantics/rust_regex")
 LONGEST = 16 * 1024
 SUBJECT = tidegate.Schema.empty().with_variables({"subject": "string"})
@@ -57,12 +62,59 @@ def _subjects(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"subject": text.encode(errors="ignore")[:LONGEST].decode(errors="ignore")}
 
 
-def crowded() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Patterns that keep as many states alive as their counts allow, on text that does it."""
+def crowded(generated: int) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Patterns that keep as many states alive as they may, on text that does it."""
     dice = random.Random(1)
-    subject = {"subject": "".join(dice.choice("ab") for _ in range(LONGEST))}
-    for pattern in ("a[ab]{30}c", "a[ab]{100}c", "a[ab]{300}c", "[ab]*a[ab]{900}c"):
-        yield pattern, f"subject.matches({quoted(pattern)})", subject
+    for pattern in (*CROWDED, *(crowd(dice) for _ in range(generated))):
+        for letters in ("ab", "abc ", "aab\u00e9"):
+            text = "".join(
+                dice.choice(letters)
+                for _ in range(LONGEST // 2 if "\u00e9" in letters else LONGEST)
+            )
+            yield from _both(pattern, {"subject": text})
+
+
+def firewall() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The published patterns of most work, on text of their own letters."""
+    dice = random.Random(1)
+    for pattern in heaviest(published_patterns(), 40):
+        letters = [letter for letter in pattern if letter.isprintable()]
+        for alphabet in (letters, [letter.lower() for letter in letters if letter.isalnum()]):
+            text = "".join(dice.choice(alphabet) for _ in range(LONGEST)).encode()[:LONGEST]
+            yield from _both(pattern, {"subject": text.decode(errors="ignore")})
+
+
+def _both(pattern: str, context: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    yield pattern, f"subject.matches({quoted(pattern)})", context
+    yield f"extract {pattern}", f"regex.extract(subject, {quoted(pattern)})", context
+
+
+def published_patterns() -> Iterator[str]:
+    """The patterns of the published rules, in the order of the largest set."""
+    path = TRAFFIC / "rules-100k.jsonl.gz"
+    if not path.exists():
+        return
+    with gzip.open(path, "rt") as lines:
+        for line in lines:
+            yield from _patterns_in(json.loads(line)["ast"])
+
+
+def _patterns_in(node: Any) -> Iterator[str]:
+    match node:
+        case ["matches", _, str(pattern)] | ["any", _, "matches", str(pattern)]:
+            yield pattern
+        case list():
+            for each in node:
+                yield from _patterns_in(each)
+
+
+def heaviest(patterns: Iterable[str], count: int) -> list[str]:
+    """So many patterns of most work among those that are accepted."""
+    work: dict[str, int] = {}
+    for pattern in dict.fromkeys(patterns):
+        with suppress(RegexError):
+            work[pattern] = parse(pattern).work
+    return sorted(work, key=lambda pattern: -work[pattern])[:count]
 
 
 def bombs() -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -83,13 +135,15 @@ def seconds(program: tidegate.Program, context: dict[str, Any]) -> float:
 
 @click.command()
 @click.option("--show", default=10, show_default=True, help="How many of the slowest to print.")
-def main(show: int) -> None:
+@click.option("--generated", default=500, show_default=True, help="How many patterns to generate.")
+def main(show: int, generated: int) -> None:
     """Time what is hostile and yet accepted."""
     found: list[tuple[float, str]] = []
     refused = 0
     for schema, cases in (
         (SUBJECT, patterns()),
-        (SUBJECT, crowded()),
+        (SUBJECT, firewall()),
+        (SUBJECT, crowded(generated)),
         (tidegate.Schema.default(), bombs()),
     ):
         for name, text, context in cases:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
 
 import tidegate
 from shared_data import shared_lines
-from tidegate.testing.hostile import quoted
+from tidegate.functions.automaton import Automaton
+from tidegate.language.regex import RegexError, parse
+from tidegate.testing.hostile import CROWDED, crowd, quoted
 
 SCHEMA = tidegate.Schema.empty().with_variables({"subject": "string"})
 FILES = ["redos/regexlib_redos", "redos/regexlib_sample", "regex_semantics/rust_regex"]
@@ -52,3 +55,42 @@ def test_patterns_that_ruin_backtracking_engines_answer(pattern: str) -> None:
     """The classics of catastrophic backtracking are ordinary patterns here."""
     program = tidegate.compile(f"subject.matches({quoted(pattern)})", schema=SCHEMA)
     assert program.evaluate({"subject": "a" * 16_000 + "!"}) in (True, False)
+
+
+def evaluators_agree(pattern: str, subject: str) -> None:
+    for text in (
+        f"subject.matches({quoted(pattern)})",
+        f"regex.extract(subject, {quoted(pattern)})",
+    ):
+        try:
+            native = tidegate.compile(text, schema=SCHEMA)
+        except tidegate.ExpressionError:
+            continue
+        reference = tidegate.compile(text, schema=SCHEMA, evaluator="reference")
+        context = {"subject": subject}
+        assert native.evaluate(context) == reference.evaluate(context), (text, subject)
+
+
+@pytest.mark.parametrize("pattern", CROWDED)
+def test_patterns_with_many_live_states_answer_as_the_reference(pattern: str) -> None:
+    """Text that makes a new state of every character leaves no difference."""
+    dice = Random(1)
+    for letters, length in (("ab", 60), ("abc ", 120), ("ab", 1_100)):
+        subject = "".join(dice.choice(letters) for _ in range(length))
+        evaluators_agree(pattern, subject)
+        evaluators_agree(pattern, subject + "cdz")
+
+
+def test_generated_patterns_answer_as_the_reference() -> None:
+    """Nested counts, alternations and words of any shape are refused or agree."""
+    dice, accepted = Random(1), 0
+    for _ in range(200):
+        pattern = crowd(dice)
+        try:
+            if len(Automaton(parse(pattern))._program) > 2_000:
+                continue
+        except RegexError:
+            continue
+        accepted += 1
+        evaluators_agree(pattern, "".join(dice.choice("abc \u00e9") for _ in range(80)) + "!")
+    assert accepted > 80

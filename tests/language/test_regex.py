@@ -227,6 +227,39 @@ def test_compiled_size_is_bounded() -> None:
 
 
 @pytest.mark.parametrize(
+    ("pattern", "work"),
+    [
+        ("", 80),
+        ("a", 82),
+        ("abc", 86),
+        ("a[ab]{300}c", 80 + 5 * 2 + 9 * 4),
+        ("(?:ab|cd){3}", 80 + 2 + 3 * 4),
+        ("(?:a|b|c|d|e)(?:a|b|c|d|e)", 80 + 2 + 8 + 2 * 3),
+        (r"a(?:\b|^)b", 80 + 2 + 2 * 4),
+        ("(?:a?b?){2}", 80 + 2 + 3 * 4),
+    ],
+)
+def test_work_counts_what_a_step_does(pattern: str, work: int) -> None:
+    """Words, distances that copies share, and products of sets."""
+    assert parse(pattern).work == work
+
+
+def test_work_is_bounded() -> None:
+    """Counts of one class are cheap, optional parts in a row and many counted words are not."""
+    assert parse("[ab]*a[ab]{900}c").work < DEFAULT.regex_work // 5
+    assert "too much work" in refusal("a?" * 200).message
+    assert "too much work" in refusal("[a-z]{1000}" * 25).message
+    assert refusal("a?" * 200).hint
+
+
+def test_finding_takes_twice_the_work_and_the_way_of_the_thread() -> None:
+    """What may be passed between two characters counts where groups are asked for."""
+    plain, optional = parse("(a)b"), parse("(?:(?:a?){50}[bc])*")
+    assert 2 * plain.work < regex.find_work(plain.root, plain.work) < 3 * plain.work + 100
+    assert regex.find_work(optional.root, optional.work) > DEFAULT.regex_work > optional.work
+
+
+@pytest.mark.parametrize(
     ("pattern", "expected"),
     [
         ("abc", ("contains", "abc", False, False)),

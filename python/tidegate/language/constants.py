@@ -22,7 +22,7 @@ from tidegate.language import checked
 from tidegate.language.ast import Span
 from tidegate.language.diagnostics import Diagnostic, nearest, quote
 from tidegate.language.literals import INT_MAX, INT_MIN, source_offsets
-from tidegate.language.regex import Regex, RegexError, parse, translate
+from tidegate.language.regex import Regex, RegexError, find_work, parse, translate
 from tidegate.language.types import ListType, MapType, Primitive, Type, TypeParam
 from tidegate.values import Timestamp, UInt, kind_of, map_key
 
@@ -252,13 +252,27 @@ class ConstantChecks:
             if not isinstance(value, str):
                 return call
             try:
-                texts.append(translate(parse_pattern(value, self._limits)))
+                regex = parse_pattern(value, self._limits)
             except RegexError as error:
                 span = self._span_within(literal, error.start, error.end)
                 self._report("invalid-regex", error.message, span, error.hint)
+                continue
+            texts.append(translate(regex))
+            if call.function in _REGEX_PROBES:
+                self._bound_search(call.function, regex, literal.span)
         if call.function in _REGEX_PROBES:
             self._probe_groups(call)
         return attrs.evolve(call, regexes=tuple(texts))
+
+    def _bound_search(self, function: str, regex: Regex, span: Span) -> None:
+        work = find_work(regex.root, regex.work)
+        if work > self._limits.regex_work:
+            message = (
+                f"pattern is too much work for each character of `{function}`: {work} units, "
+                f"more than {self._limits.regex_work}"
+            )
+            hint = "lower the repeat counts or use fewer optional parts; `matches` takes half"
+            self._report("invalid-regex", message, span, hint)
 
     def _probe_groups(self, call: checked.Call) -> None:
         """Try a pattern on the empty text: its groups and the replacement must agree."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from random import Random
 
 
 def _nested(opening: str, inside: str, closing: str, depth: int) -> str:
@@ -55,6 +56,57 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "split_then_join_growth": _joining,
     "nested_comprehension_over_headers": _comprehensions,
 }
+
+CROWDED = (
+    "a[ab]{30}c",
+    "a[ab]{300}c",
+    "[ab]*a[ab]{900}c",
+    "(?i)k[k-s]{1000}z",
+    "(?:[ab]{1,1000}c)",
+    "[ab]{1000}" * 20 + "c",
+    "(?:ab|ba|a|b){300}c",
+    "(?:(?:a|bc)?(?:ab|b)?){200}c",
+    "(?:(?:a|b){1,10}c?){100}d",
+    "(?:" + "|".join(f"{number:04b}" for number in range(16)).translate({48: 97, 49: 98}) + "|.)*",
+    "(?:(a)|(b)|[ab])*",
+    "a?" * 20 + "[ab]*c",
+    r"(?:\b\w{1,20}\b\W?){30}z",
+    r"(?:\b|a|b){20}c",
+    r"(?:\Ba|\bb|^c|(?m:$)a|b\b)+z",
+    r"\pL{40}z",
+    r"[^a]{300}z",
+    r"(?i)(?:k|s|\pL){20}z",
+    "(?:(?:(?:(?:a|b)?[ab]){2}){3}[ab]?){50}c",
+    "((((((((((a*)*)*)*)*)*)*)*)*)*)*c",
+    "(?:a|b|ab)*?(a[ab]{300})c",
+    "(.*a){12}",
+)
+"""Patterns that keep as many of their states alive as they may, on text of a and b."""
+
+
+def crowd(dice: Random) -> str:
+    """A pattern of the kind, of any shape: nested counts, alternations, classes, words."""
+    return _crowd(dice, 5) + "[^a-z ]"
+
+
+def _crowd(dice: Random, depth: int) -> str:
+    def inner() -> str:
+        return f"(?:{_crowd(dice, depth - 1)})"
+
+    match dice.randrange(7 if depth else 2):
+        case 0:
+            return dice.choice(["a", "b", "c", ".", "[ab]", "[^c]", r"\w", " ", "ab", "abc"])
+        case 1:
+            return dice.choice(["[ab]", "[a-c]", r"\b", "a", "b", r"\w", r"\pL"])
+        case 2 | 3:
+            return "".join(inner() for _ in range(dice.randrange(2, 6)))
+        case 4:
+            return "(?:" + "|".join(inner() for _ in range(dice.randrange(2, 12))) + ")"
+        case _:
+            count = dice.choice([2, 5, 10, 30, 100, 300])
+            counts = [f"{{{count}}}", f"{{{count},}}", f"{{0,{count}}}", f"{{{count},{2 * count}}}"]
+            return inner() + dice.choice(["*", "+", "?", *counts])
+
 
 SIZES = (1, 20, 64, 65, 1_000, 20_000)
 

@@ -7,7 +7,8 @@
 //!   [`user_agent`] and [`geo`] compute some of them);
 //! - [`decode`] compiles checked trees to [`program`]s, once, when rules are
 //!   loaded ([`ruleset`]s of them); [`evaluate`] runs them over records, with [`ops`] and
-//!   [`functions`] on [`value`]s and [`map`]s, within [`limits`];
+//!   [`functions`] on [`value`]s and [`map`]s, within [`limits`]; `regex` is the engine of
+//!   regular expressions;
 //! - [`index`] finds the few of many rules that can be true of an event;
 //! - [`definitions`] are the tenant's rules, read from a [`bundle`]; [`state`] is
 //!   what is remembered of its traffic, by [`entity`] and [`window`], [`snapshot`] its
@@ -64,6 +65,7 @@ pub mod prepared;
 pub mod program;
 pub mod record;
 pub mod redact;
+mod regex;
 pub mod ruleset;
 mod search;
 pub mod serve;

@@ -26,6 +26,7 @@ pub struct Limits {
     pub regex_nesting: usize,
     pub regex_repeat: usize,
     pub regex_program_bytes: usize,
+    pub regex_work: usize,
     /// A match looks at no more of its subject than this.
     pub regex_subject_bytes: usize,
     pub event_bytes: usize,
@@ -48,6 +49,7 @@ impl Default for Limits {
             regex_nesting: 64,
             regex_repeat: 1_000,
             regex_program_bytes: 2 * 1024 * 1024,
+            regex_work: 1_300,
             regex_subject_bytes: 16 * 1024,
             event_bytes: 64 * 1024,
             event_depth: 32,

@@ -5,8 +5,6 @@
 //! and of the kind, and the budget suffices. Otherwise the nodes it stands for
 //! are run, so that errors, their places and their cost need no second telling.
 
-use regex::Regex;
-
 use crate::address::{Address, NetworkSet};
 use crate::error::Failure;
 use crate::evaluate::Evaluation;
@@ -18,6 +16,7 @@ use crate::meter::units;
 use crate::ops::Operator;
 use crate::program::Expr;
 use crate::record::{KeySlot, LoweredSlot, Record, Slot, TextSlot};
+use crate::regex::Regex;
 use crate::search::{Literal, Part};
 use crate::value::Value;
 

@@ -5,22 +5,14 @@ use std::collections::HashMap;
 use aho_corasick::AhoCorasick;
 use foldhash::fast::RandomState;
 use jiff::tz::TimeZone;
-use regex::{Regex, RegexBuilder};
 
 use crate::address::{Address, Network, NetworkSet};
 use crate::functions::time::find_zone;
 use crate::lists::{ListIndex, Lists};
 use crate::program::{Expr, Node};
+use crate::regex::Regex;
 use crate::search::Part;
 use crate::value::Value;
-
-/// A bound on what one pattern may take when compiled. The checker bounds the
-/// estimate of its size at a tenth of this; a program from elsewhere may not.
-const REGEX_BYTES: usize = 10 * 1024 * 1024;
-
-/// One of the 64 levels of groups that the checker accepts may be four of the
-/// library's: group, alternation, concatenation, repetition.
-const REGEX_NESTING: u32 = 400;
 
 #[derive(Debug)]
 pub(crate) enum Prepared {
@@ -59,11 +51,7 @@ impl Preparer {
         if let Some(pattern) = self.patterns.get(text) {
             return Ok(pattern.clone());
         }
-        let pattern = RegexBuilder::new(text)
-            .size_limit(REGEX_BYTES)
-            .nest_limit(REGEX_NESTING)
-            .build()
-            .map_err(|error| error.to_string())?;
+        let pattern = Regex::new(text).map_err(|error| error.to_string())?;
         self.patterns.insert(text.to_owned(), pattern.clone());
         Ok(pattern)
     }

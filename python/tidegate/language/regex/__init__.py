@@ -9,6 +9,7 @@ text that the native evaluator compiles; the reference evaluator runs the tree o
 from __future__ import annotations
 
 from tidegate.language.regex.errors import RegexError
+from tidegate.language.regex.find_work import find_work
 from tidegate.language.regex.parser import parse
 from tidegate.language.regex.shape import LiteralTest, Shape, shape
 from tidegate.language.regex.translation import translate
@@ -41,6 +42,7 @@ __all__ = [
     "RegexNode",
     "Repetition",
     "Shape",
+    "find_work",
     "parse",
     "shape",
     "translate",

@@ -28,6 +28,7 @@ from tidegate.language.regex.tree import (
     RegexNode,
     Repetition,
 )
+from tidegate.language.regex.work import step_work
 from tidegate.limits import DEFAULT, Limits
 
 _CONTROLS = {"a": "\a", "f": "\f", "t": "\t", "n": "\n", "r": "\r", "v": "\v"}
@@ -130,7 +131,16 @@ class _Parser:
                 "lower the repeat counts or use smaller character classes",
             )
         _check_repeats(root, self._limits.regex_repeat, len(self._text))
-        return Regex(self._text, root, tuple(self._names), size)
+        work = step_work(root)
+        if work > self._limits.regex_work:
+            self._refuse(
+                f"pattern is too much work for each character: {work} units, "
+                f"more than {self._limits.regex_work}",
+                0,
+                len(self._text),
+                "lower the repeat counts, use fewer optional parts or split the pattern",
+            )
+        return Regex(self._text, root, tuple(self._names), size, work)
 
     # Reading
 

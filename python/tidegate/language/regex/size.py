@@ -1,16 +1,9 @@
-"""How large a regex tree becomes when compiled: the one measure of acceptance.
+"""How large a regex tree becomes when compiled: one measure of acceptance.
 
-The estimate follows what the Rust crate counts against ``size_limit`` (regex 1.13,
-the larger of its forward and reverse programs): measured over some 60,000 patterns
-it is at least 0.95 of that count wherever the count passes 64 KiB, so a pattern
-accepted here compiles there with these settings of ``RegexBuilder``:
-
-- ``size_limit``: no less than twice our limit;
-- ``nest_limit``: 400, since each of our 64 levels of groups can be four of the
-  crate's (group, alternation, concatenation, repetition);
-- ``dfa_size_limit``: left at the crate's 2 MiB, which bounds its cache, not acceptance.
-
-The slowest accepted pattern takes about 20 ms to compile there.
+The estimate follows what a byte automaton takes (the Rust crate ``regex`` 1.13 with
+its ``size_limit``, the larger of its forward and reverse programs: measured over some
+60,000 patterns it is at least 0.95 of that wherever it passes 64 KiB). It bounds what
+compiling takes in time and memory; how long a match takes is bounded by ``work.py``.
 """
 
 from __future__ import annotations

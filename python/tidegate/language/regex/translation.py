@@ -1,7 +1,7 @@
 """A regex tree as text for Rust's ``regex`` crate, in its default flags.
 
-The text leaves nothing to the library: no flag, no named class, no dot.  Build
-it with ``RegexBuilder``'s ``nest_limit`` and ``size_limit`` of ``size.py``.
+The text leaves nothing to the library: no flag, no named class, no dot.  The native
+evaluator reads it with ``regex-syntax``, the parser of that crate.
 """
 
 from __future__ import annotations

@@ -84,10 +84,12 @@ class Regex:
     """An accepted pattern.
 
     ``group_names`` has an entry for each capturing group, from the first on;
-    ``size`` is the estimate of ``size.program_size`` in bytes.
+    ``size`` is the estimate of ``size.program_size`` in bytes, ``work`` that of
+    ``work.step_work`` for each character of a subject.
     """
 
     pattern: str
     root: RegexNode
     group_names: tuple[str | None, ...]
     size: int
+    work: int

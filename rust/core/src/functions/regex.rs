@@ -1,13 +1,12 @@
 //! Regular expressions: constant patterns, compiled when the program is.
 
-use regex::Regex;
-
 use super::{Function, function, member, overload};
 use crate::error::ErrorCode;
 use crate::functions::{Call, Overload};
 use crate::meter::units;
 use crate::ops::Applied;
 use crate::prepare::Prepared;
+use crate::regex::Regex;
 use crate::value::{Text, Value};
 
 /// Longer subjects are cut before the character that would cross this.
@@ -75,7 +74,7 @@ fn pattern<'a>(call: &Call<'a, '_>) -> Result<&'a Regex, ErrorCode> {
 /// The pattern of the call, and which group is extracted: 0 for the whole match.
 fn pattern_to_extract<'a>(call: &Call<'a, '_>) -> Result<(&'a Regex, usize), ErrorCode> {
     let pattern = pattern(call)?;
-    match pattern.captures_len().saturating_sub(1) {
+    match pattern.groups() {
         group @ (0 | 1) => Ok((pattern, group)),
         _ => Err(ErrorCode::InvalidArgument),
     }
@@ -83,10 +82,10 @@ fn pattern_to_extract<'a>(call: &Call<'a, '_>) -> Result<(&'a Regex, usize), Err
 
 fn extract<'a>(call: &Call<'a, '_>, subject: &Text<'a>) -> Applied<'a> {
     let (pattern, group) = pattern_to_extract(call)?;
-    let taken = pattern.captures(clip(subject)).and_then(|captures| captures.get(group));
+    let taken = pattern.matches(clip(subject)).next().and_then(|found| found.get(group));
     let taken = taken.filter(|taken| group == 0 || !taken.is_empty());
     Ok(match taken {
-        Some(taken) => Value::some(Value::String(subject.slice(taken.range()))),
+        Some(taken) => Value::some(Value::String(subject.slice(taken))),
         None => Value::Optional(None),
     })
 }
@@ -95,11 +94,11 @@ fn extract_all<'a>(call: &mut Call<'a, '_>, subject: &Text<'a>) -> Applied<'a> {
     let (pattern, group) = pattern_to_extract(call)?;
     let text = clip(subject);
     let mut found = Vec::new();
-    for captures in pattern.captures_iter(text) {
+    for captures in pattern.matches(text) {
         // The search for each match may look at all of the text.
         call.meter.charge(units(text.len()))?;
         let taken = captures.get(group).filter(|taken| group == 0 || !taken.is_empty());
-        found.extend(taken.map(|taken| Value::String(subject.slice(taken.range()))));
+        found.extend(taken.map(|taken| Value::String(subject.slice(taken))));
     }
     Ok(Value::List(found.into()))
 }
@@ -111,23 +110,25 @@ fn replace<'a>(
     count: i64,
 ) -> Applied<'a> {
     let pattern = pattern(call)?;
-    let parts = replacement_parts(replacement, pattern.captures_len())?;
+    let parts = replacement_parts(replacement, pattern.groups())?;
     let limit = usize::try_from(count).unwrap_or(usize::MAX);
     let text = clip(subject);
     let mut built = String::new();
     let mut copied = 0_usize;
-    for captures in pattern.captures_iter(text).take(limit) {
+    for captures in pattern.matches(text).take(limit) {
         call.meter.charge(units(text.len()))?;
-        let whole = captures.get_match();
-        built.push_str(text.get(copied..whole.start()).unwrap_or_default());
+        let Some(whole) = captures.get(0) else { break };
+        built.push_str(text.get(copied..whole.start).unwrap_or_default());
         for part in &parts {
             built.push_str(match part {
                 Part::Text(text) => text,
-                Part::Group(group) => captures.get(*group).map_or("", |taken| taken.as_str()),
+                Part::Group(group) => {
+                    captures.get(*group).and_then(|taken| text.get(taken)).unwrap_or_default()
+                }
             });
             call.meter.allow_bytes(built.len())?;
         }
-        copied = whole.end();
+        copied = whole.end;
     }
     built.push_str(subject.get(copied..).unwrap_or_default());
     call.meter.allow_bytes(built.len())?;
@@ -154,6 +155,6 @@ fn replacement_parts(replacement: &str, groups: usize) -> Result<Vec<Part<'_>>, 
         rest = after.get(1..).unwrap_or_default();
     }
     parts.push(Part::Text(rest));
-    let is_legal = |part: &Part<'_>| !matches!(part, Part::Group(group) if *group >= groups);
+    let is_legal = |part: &Part<'_>| !matches!(part, Part::Group(group) if *group > groups);
     if parts.iter().all(is_legal) { Ok(parts) } else { Err(ErrorCode::InvalidArgument) }
 }

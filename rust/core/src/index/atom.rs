@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use regex::Regex;
 
 use crate::address::Network;
 use crate::field::Field;
@@ -16,6 +15,7 @@ use crate::predicate::Kind;
 use crate::prepare::{LikePattern, Prepared};
 use crate::program::{Call, Comprehension, Expr, Node, Operation};
 use crate::record::{Layout, Slot, Source};
+use crate::regex::Regex;
 use crate::value::Value;
 use crate::variable::VariableType;
 

@@ -2,15 +2,14 @@
 
 use std::collections::HashMap;
 
-use foldhash::fast::RandomState;
-use regex::Regex;
-
 use crate::functions::regex::clip;
 use crate::index::condition::{Pattern, TextTest};
 use crate::index::memory::Recall;
 use crate::index::scratch::Scratch;
 use crate::index::substring::{GramCounts, Part, Place, Scanned, Substrings};
 use crate::lists::{ListIndex, Lists};
+use crate::regex::Regex;
+use foldhash::fast::RandomState;
 
 /// Patterns by their text, as programs have them.
 pub(crate) type CompiledPatterns = HashMap<Box<str>, (Regex, Pattern), RandomState>;

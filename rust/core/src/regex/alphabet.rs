@@ -1,0 +1,116 @@
+//! The classes of characters that a pattern tells apart.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use super::looks::{SIDE_BOUNDS, Side};
+
+/// Inclusive ranges of code points, in order.
+pub(super) type Ranges = Box<[(u32, u32)]>;
+
+const ASCII: usize = 128;
+
+/// Maps each character to a class; all characters of a class are in the same sets.
+#[derive(Debug)]
+pub(super) struct Alphabet {
+    ascii: [u16; ASCII],
+    /// Where each interval of code points starts, and its class.
+    starts: Box<[u32]>,
+    classes: Box<[u16]>,
+    /// What the characters of a class are to an assertion.
+    sides: Box<[Side]>,
+}
+
+/// The sets that each class is in, by their numbers.
+pub(super) type Members = Vec<Vec<u32>>;
+
+impl Alphabet {
+    /// The classes for these sets. Where assertions play no part (`looks`), every
+    /// character is the same to them. None when there are too many.
+    pub(super) fn new(sets: &[Ranges], looks: bool) -> Option<(Self, Members)> {
+        let mut changes: Vec<(u32, Option<u32>)> = vec![(0, None)];
+        if looks {
+            changes.extend(SIDE_BOUNDS.map(|bound| (bound, None)));
+        }
+        for (number, ranges) in (0_u32..).zip(sets) {
+            for (low, high) in ranges {
+                changes.push((*low, Some(number)));
+                changes.push((high.saturating_add(1), Some(number)));
+            }
+        }
+        changes.sort_unstable();
+
+        let mut known: HashMap<(Vec<u64>, Side), u16, RandomState> = HashMap::default();
+        let (mut starts, mut classes, mut sides) = (Vec::new(), Vec::new(), Vec::new());
+        let mut members = Members::new();
+        let mut within = vec![0_u64; sets.len().div_ceil(64)];
+        for changes in changes.chunk_by(|one, other| one.0 == other.0) {
+            let start = changes.first().map_or(0, |change| change.0);
+            for number in changes.iter().filter_map(|change| change.1) {
+                if let Some(word) = within.get_mut(number as usize / 64) {
+                    *word ^= 1 << (number % 64);
+                }
+            }
+            let side = match char::from_u32(start) {
+                Some(character) if looks => Side::of(character),
+                _ => Side::Other,
+            };
+            let next = u16::try_from(members.len()).ok()?;
+            let class = *known.entry((within.clone(), side)).or_insert(next);
+            if class == next {
+                members.push(ones(&within).collect());
+                sides.push(side);
+            }
+            starts.push(start);
+            classes.push(class);
+        }
+        let mut alphabet = Self {
+            ascii: [0; ASCII],
+            starts: starts.into(),
+            classes: classes.into(),
+            sides: sides.into(),
+        };
+        for code_point in 0..ASCII as u32 {
+            let class = alphabet.find(code_point);
+            if let Some(place) = alphabet.ascii.get_mut(code_point as usize) {
+                *place = class;
+            }
+        }
+        Some((alphabet, members))
+    }
+
+    /// How many classes there are.
+    pub(super) const fn len(&self) -> usize {
+        self.sides.len()
+    }
+
+    #[inline]
+    pub(super) fn class(&self, character: char) -> u16 {
+        match self.ascii.get(character as usize) {
+            Some(class) => *class,
+            None => self.find(u32::from(character)),
+        }
+    }
+
+    pub(super) fn side(&self, class: u16) -> Side {
+        self.sides.get(usize::from(class)).copied().unwrap_or(Side::Edge)
+    }
+
+    fn find(&self, code_point: u32) -> u16 {
+        let interval = self.starts.partition_point(|start| *start <= code_point).saturating_sub(1);
+        self.classes.get(interval).copied().unwrap_or(0)
+    }
+}
+
+/// The numbers of the bits that are set.
+pub(super) fn ones(words: &[u64]) -> impl Iterator<Item = u32> {
+    (0_u32..).step_by(64).zip(words).flat_map(|(base, word)| {
+        let mut left = *word;
+        std::iter::from_fn(move || {
+            let bit = left.trailing_zeros();
+            left &= left.wrapping_sub(1);
+            (bit < 64).then(|| base.saturating_add(bit))
+        })
+    })
+}

@@ -1,0 +1,150 @@
+//! Regular expressions: whether and where a pattern matches, in time that the pattern
+//! bounds beforehand.
+//!
+//! A pattern is read by the `regex-syntax` crate; its [`positions`] make a [`machine`] that
+//! advances all of them together in parallel bits, over the classes of an [`alphabet`].
+//! [`lazy`] keeps what the machine finds as a deterministic automaton, as long as that
+//! pays; [`captures`] finds matches and groups with the machine run backwards and the
+//! pattern's [`program`]. No text makes any of this slower than the machine
+//! (docs/decisions/0002-bounds-of-regular-expressions.md).
+
+mod alphabet;
+mod captures;
+mod lazy;
+mod looks;
+mod machine;
+mod positions;
+mod program;
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use regex_automata::util::pool::Pool;
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::Hir;
+
+use alphabet::{Alphabet, Members};
+use captures::Finder;
+pub(crate) use captures::{Captures, Matches};
+use lazy::{Automaton, Lazy};
+use machine::Machine;
+use positions::Positions;
+use program::Program;
+
+/// One of the 64 levels of groups that the checker accepts may be four of the
+/// parser's: group, alternation, concatenation, repetition.
+const NESTING: u32 = 400;
+
+/// Why a pattern is not compiled.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    Syntax(Box<regex_syntax::Error>),
+    Unsupported,
+    TooLarge,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Syntax(error) => error.fmt(out),
+            Self::Unsupported => out.write_str("the pattern is outside the language"),
+            Self::TooLarge => out.write_str("the pattern is too large"),
+        }
+    }
+}
+
+/// A pattern in the form of `language/regex/translation.py`, ready to run; shared freely.
+#[derive(Clone)]
+pub(crate) struct Regex(Arc<Compiled>);
+
+struct Compiled {
+    text: Box<str>,
+    alphabet: Alphabet,
+    machine: Machine,
+    groups: usize,
+    lazies: Pool<Lazy>,
+    /// Made when matches are asked for.
+    finder: OnceLock<Option<Finder>>,
+}
+
+impl Regex {
+    /// Compiles a pattern.
+    ///
+    /// # Errors
+    /// The text is no pattern, or one past all that the checker lets through.
+    pub(crate) fn new(text: &str) -> Result<Self, Refused> {
+        let hir = parse(text)?;
+        let positions = Positions::new(&hir)?;
+        let (alphabet, members) = alphabet(&hir, &positions)?;
+        Ok(Self(Arc::new(Compiled {
+            text: text.into(),
+            machine: Machine::new(&positions, &members),
+            groups: hir.properties().explicit_captures_len(),
+            alphabet,
+            lazies: Pool::new(Lazy::default),
+            finder: OnceLock::new(),
+        })))
+    }
+
+    /// The text of the pattern.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0.text
+    }
+
+    /// How many capturing groups the pattern has.
+    pub(crate) fn groups(&self) -> usize {
+        self.0.groups
+    }
+
+    /// Whether the pattern is found anywhere in a text.
+    pub(crate) fn is_match(&self, text: &str) -> bool {
+        let Compiled { alphabet, machine, lazies, .. } = &*self.0;
+        Automaton { alphabet, machine }.is_match(text, &mut lazies.get())
+    }
+
+    /// Whether the pattern may be found in a text, as far as that is known quickly.
+    fn may_match(&self, text: &str) -> bool {
+        let Compiled { alphabet, machine, lazies, .. } = &*self.0;
+        Automaton { alphabet, machine }.search(text, &mut lazies.get()).unwrap_or(true)
+    }
+
+    /// The matches in a text from left to right, the preferred one at each place.
+    pub(crate) fn matches(&self, text: &str) -> impl Iterator<Item = Captures> {
+        let finder = self.0.finder.get_or_init(|| self.0.finder().ok()).as_ref();
+        let finder = finder.filter(|_| self.may_match(text));
+        finder.into_iter().flat_map(|finder| Matches::new(finder, &self.0.alphabet, text))
+    }
+}
+
+impl Compiled {
+    fn finder(&self) -> Result<Finder, Refused> {
+        let hir = parse(&self.text)?;
+        let positions = Positions::new(&hir)?;
+        let (_, members) = alphabet(&hir, &positions)?;
+        Ok(Finder {
+            program: Program::new(&hir, positions.len())?,
+            backwards: Machine::new(&positions.reversed(), &members),
+            last_position: (positions.len() as u32).wrapping_sub(1),
+            slots: self.groups.saturating_add(1).saturating_mul(2),
+        })
+    }
+}
+
+impl fmt::Debug for Regex {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_tuple("Regex").field(&self.0.text).finish()
+    }
+}
+
+fn parse(text: &str) -> Result<Hir, Refused> {
+    let mut parser = ParserBuilder::new().nest_limit(NESTING).build();
+    parser.parse(text).map_err(|error| Refused::Syntax(Box::new(error)))
+}
+
+fn alphabet(hir: &Hir, positions: &Positions) -> Result<(Alphabet, Members), Refused> {
+    let looks = !hir.properties().look_set().is_empty();
+    Alphabet::new(&positions.sets, looks).ok_or(Refused::TooLarge)
+}
+
+#[cfg(test)]
+mod tests;
