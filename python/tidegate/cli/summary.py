@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tidegate.policy.decision import Decision
 
 OUTCOMES = ("allow", "challenge", "block")
+MODES = ("Monitor", "Challenge", "Block")
+"""From the weakest to the strongest."""
 
 
 @attrs.define
@@ -26,6 +28,9 @@ class Summary:
     """(policy, clause) to the decisions it answered."""
     fired: Counter[tuple[str, str]] = attrs.field(factory=Counter)
     """(policy, clause) to the events at which it fired by itself."""
+    policies: Counter[tuple[str, str]] = attrs.field(factory=Counter)
+    """(policy, mode) to the events at which a clause of it fired, also by an active mitigation;
+    of several modes the strongest counts.  The service's results count the same."""
     errors: Counter[tuple[str, str]] = attrs.field(factory=Counter)
     """(place, code) to events."""
     refused: Counter[str] = attrs.field(factory=Counter)
@@ -39,6 +44,11 @@ class Summary:
         for clause in decision.fired:
             if not clause.active:
                 self.fired[clause.policy, clause.clause] += 1
+        strongest: dict[str, str] = {}
+        for clause in decision.fired:
+            known = strongest.setdefault(clause.policy, clause.mode)
+            strongest[clause.policy] = max(known, clause.mode, key=MODES.index)
+        self.policies.update(strongest.items())
         for place, code in decision.errors.items():
             self.errors[place, code] += 1
 
@@ -60,6 +70,11 @@ class Summary:
                 {"policy": policy, "clause": clause, "fired": self.fired[policy, clause],
                  "answered": self.answered[policy, clause]}
                 for policy, clause in sorted(self.fired.keys() | self.answered.keys())
+            ],
+            "policies": [
+                {"policy": policy}
+                | {mode.lower(): self.policies[policy, mode] for mode in MODES}
+                for policy in sorted({policy for policy, _ in self.policies})
             ],
             "errors": [
                 {"expression": place, "code": code, "events": number}

@@ -1,0 +1,24 @@
+"""The results of the service against the command's summary, on real traffic."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+from benchmarks.counts import ALL, both, differences
+from benchmarks.workload import read_lines
+from tests.shared_data import shared_path
+
+EVENTS = 5_000
+
+
+def test_results_count_what_the_summary_counts(tmp_path: Path) -> None:
+    """The same events by the same definitions: every policy has the same counts in both."""
+    shared_path("data/traffic/policies.json.gz")
+    lines = itertools.islice(read_lines(shared_path("data/traffic/events.jsonl.gz")), EVENTS)
+    events = tmp_path / "events.jsonl"
+    events.write_bytes(b"\n".join(line.strip() for line in lines))
+    served, summarised = both(events)
+    assert sum(served[ALL].values()) > EVENTS / 2
+    assert len(served) > 5
+    assert differences(served, summarised) == []
