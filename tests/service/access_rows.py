@@ -16,6 +16,12 @@ MITIGATION: dict[str, Any] = {"name": "{unique}", "mode": "Block", "block": {"st
 POLICY: dict[str, Any] = {"name": "{unique}", "status": "draft", "clauses": [{"name": "one"}]}
 LIST: dict[str, Any] = {"name": "{unique}", "kind": "ip", "entries": ["192.0.2.0/24"]}
 API_KEY: dict[str, Any] = {"name": "{unique}"}
+REPLAY: dict[str, Any] = {
+    "since": "2026-01-01T00:00:00Z",
+    "until": "2026-01-02T00:00:00Z",
+    "definitions": {"apiVersion": "tidegate/v1"},
+}
+"""Of a time without events, so that the job is over when it is made: a tenant has one at a time."""
 RENAMED: dict[str, Any] = {"description": "{unique}"}
 
 BODIES: dict[str, Any] = {
@@ -81,6 +87,11 @@ BODIES: dict[str, Any] = {
     "list-active-mitigations": None,
     "lift-mitigation": None,
     "simulate-policy": {"event": EVENT},
+    "list-replay-jobs": None,
+    "create-replay-job": REPLAY,
+    "read-replay-job": None,
+    "cancel-replay-job": None,
+    "list-replay-differences": None,
     "list-audit": None,
     "read-health": None,
     "read-readiness": None,
@@ -118,6 +129,7 @@ OBJECTS: dict[str, tuple[str, Any]] = {
     "policy_id": ("policies", POLICY),
     "list_id": ("lists", LIST),
     "api_key_id": ("api-keys", API_KEY),
+    "replay_job_id": ("replay-jobs", REPLAY),
 }
 """What is made with a POST below the tenant, by the name of its id in paths."""
 

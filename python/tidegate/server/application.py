@@ -12,6 +12,7 @@ from tidegate.operators.tokens import LIFETIME_SECONDS, Tokens
 from tidegate.server.live import NoRuntime
 from tidegate.server.login_attempts import LoginAttempts
 from tidegate.server.paging import Cursors
+from tidegate.server.replay import Replays
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -48,9 +49,14 @@ class Application:
     api_keys_changed: Callable[[UUID], None] = _nobody
     runtime: Runtime = attrs.field(factory=NoRuntime)
     clock: Callable[[], int] = time.time_ns
+    replays: Replays = attrs.field(init=False)
     login_attempts: LoginAttempts = attrs.field(factory=LoginAttempts, init=False)
     tokens: Tokens = attrs.field(init=False)
     cursors: Cursors = attrs.field(init=False)
+
+    @replays.default
+    def _make_replays(self) -> Replays:
+        return Replays(self.store)
 
     @tokens.default
     def _make_tokens(self) -> Tokens:

@@ -13,6 +13,7 @@ from tidegate.server import (
     entities,
     explain,
     health,
+    replay_jobs,
     results,
     simulate,
     wire,
@@ -22,10 +23,13 @@ from tidegate.server.route import Credential, Route
 
 _TENANT = "/tenants/{tenant_id}"
 _DECISION = f"{_TENANT}/decisions/{{decision_id}}"
+_JOB = f"{_TENANT}/replay-jobs/{{replay_job_id}}"
 _RECORDS: dict[str, Any] = {"tag": "records", "permission": Permission.READ_RECORDS}
 _RESULTS: dict[str, Any] = {"tag": "results", "permission": Permission.READ_DEFINITIONS}
 _SIMULATION_BYTES = 1024 * 1024
 """Bound of a body with a policy in it."""
+_DRAFT_BYTES = 32 * 1024 * 1024
+"""Bound of a body with a whole definitions document in it."""
 _OPERATION: dict[str, Any] = {
     "method": "GET",
     "tag": "operation",
@@ -156,6 +160,63 @@ RECORD_ROUTES: tuple[Route, ...] = (
         answer=wire.SimulationResult,
         refusals=("invalid-event", "invalid-definitions", "conflict"),
         max_bytes=_SIMULATION_BYTES,
+    ),
+    Route(
+        method="GET",
+        path=f"{_TENANT}/replay-jobs",
+        name="list-replay-jobs",
+        summary="List replay jobs, the newest first",
+        handler=replay_jobs.list_,
+        query=Paging,
+        answer=list[wire.ReplayJob],
+        **_RECORDS,
+    ),
+    Route(
+        method="POST",
+        path=f"{_TENANT}/replay-jobs",
+        name="create-replay-job",
+        summary="Run a draft over recorded events",
+        description=(
+            "The draft is a whole definitions document, or the saved definitions with one policy"
+            " changed. A tenant has one job at a time. Secrets are recorded as hashes: rules that"
+            " read them come out otherwise. Mitigations that operators lifted are not lifted again."
+        ),
+        handler=replay_jobs.create,
+        body=wire.ReplayJobCreate,
+        answer=wire.ReplayJob,
+        status=201,
+        refusals=("conflict", "invalid-definitions", "overloaded"),
+        max_bytes=_DRAFT_BYTES,
+        **_RECORDS,
+    ),
+    Route(
+        method="GET",
+        path=_JOB,
+        name="read-replay-job",
+        summary="How far a replay job is, or what came out",
+        handler=replay_jobs.read,
+        answer=wire.ReplayJob,
+        **_RECORDS,
+    ),
+    Route(
+        method="POST",
+        path=f"{_JOB}/cancel",
+        name="cancel-replay-job",
+        summary="End a replay job that waits or runs",
+        handler=replay_jobs.cancel,
+        answer=wire.ReplayJob,
+        refusals=("overloaded",),
+        **_RECORDS,
+    ),
+    Route(
+        method="GET",
+        path=f"{_JOB}/differences",
+        name="list-replay-differences",
+        summary="List the decisions that came out otherwise, in the order of arrival",
+        handler=replay_jobs.list_differences,
+        query=Paging,
+        answer=list[wire.ReplayDifference],
+        **_RECORDS,
     ),
     Route(
         method="GET",

@@ -23,7 +23,7 @@ from tidegate.server.rate_limit import RateLimits
 from tidegate.server.recorder import Recorder
 from tidegate.server.retention import Retention
 from tidegate.server.runtime import Runtimes
-from tidegate.stores import api_keys, idempotency, snapshots
+from tidegate.stores import api_keys, idempotency, replay_jobs, snapshots
 from tidegate.stores import log as decision_log
 from tidegate.stores.base import NotFoundError, StoreUnavailableError
 
@@ -91,6 +91,7 @@ class Service:
             self._record_gaps if is_relaxed else None,
         )
         self._snapshot_seq = await asyncio.to_thread(self._oldest_snapshot)
+        await asyncio.to_thread(self._end_interrupted_jobs)
         self.store.changed()
         retention = Retention(self.store, self.save_states)
         for work in (self._follow_changes, self._fill_filter, self._keep_house, retention.run):
@@ -118,6 +119,7 @@ class Service:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.live.recorder is not None:  # it did start
+            await asyncio.to_thread(self.application.replays.close)
             await self.recorder.drain()
             with suppress(Problem, StoreUnavailableError):
                 await self.save_states()
@@ -227,6 +229,10 @@ class Service:
     def _read_keys(self) -> list[ApiKey]:
         with self.store.read() as connection:
             return [_api_key(row) for row in api_keys.live(connection, time.time_ns())]
+
+    def _end_interrupted_jobs(self) -> None:
+        now = time.time_ns()
+        self.store.write(lambda c: replay_jobs.fail_interrupted(c, now)).result()
 
     def _last_seq(self) -> int:
         with self.store.read() as connection:

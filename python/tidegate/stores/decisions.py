@@ -147,6 +147,26 @@ def search(
 
 
 @attrs.frozen
+class Span:
+    """Where in the log the decisions of a time are."""
+
+    first_seq: int
+    last_seq: int
+    count: int
+
+
+def span(connection: Connection, tenant_id: UUID, from_ns: int, to_ns: int) -> Span | None:
+    """The decisions, and lifts, of a tenant that were received within a time; None without any."""
+    query = select(func.min(table.c.seq), func.max(table.c.seq), func.count()).where(
+        table.c.tenant_id == tenant_id,
+        table.c.decision_id >= oldest_id(from_ns),
+        table.c.decision_id < oldest_id(to_ns),
+    )
+    first, last, count = connection.execute(query).one()
+    return None if first is None else Span(first, last, count)
+
+
+@attrs.frozen
 class History:
     """What happened to some entities before a decision.
 

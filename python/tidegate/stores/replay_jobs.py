@@ -87,17 +87,25 @@ def page(
     return records.many(connection, query, ReplayJob)
 
 
-def claim(connection: Connection, now_ns: int) -> ReplayJob | None:
-    """The oldest job that waits, now running; None when none does."""
-    query = (
-        select(replay_jobs)
-        .where(replay_jobs.c.status == "queued")
-        .order_by(replay_jobs.c.job_id)
-        .limit(1)
+def is_busy(connection: Connection, tenant_id: UUID) -> bool:
+    """Whether a tenant has a job that waits or runs."""
+    query = select(replay_jobs.c.job_id).where(
+        replay_jobs.c.tenant_id == tenant_id, replay_jobs.c.status.not_in(ENDED)
     )
-    for job in records.many(connection, query, ReplayJob):
-        return _change(connection, job, now_ns, status="running", started_at_ns=now_ns)
-    return None
+    return connection.execute(query.limit(1)).first() is not None
+
+
+def start(connection: Connection, tenant_id: UUID, job_id: UUID, now_ns: int) -> ReplayJob:
+    """Note that a job that waited runs now.
+
+    Raises:
+        ConflictError: the job was cancelled, or runs already.
+        NotFoundError: there is no such job.
+    """
+    job = find(connection, tenant_id, job_id)
+    if job.status != "queued":
+        raise ConflictError(f"the replay job is {job.status}")
+    return _change(connection, job, now_ns, status="running", started_at_ns=now_ns)
 
 
 def advance(
@@ -160,13 +168,13 @@ def cancel(connection: Connection, tenant_id: UUID, job_id: UUID, now_ns: int) -
 
 
 def fail_interrupted(connection: Connection, now_ns: int) -> int:
-    """End jobs that ran when the service stopped; how many."""
+    """End jobs that waited or ran when the service stopped; how many."""
     return connection.execute(
         update(replay_jobs)
-        .where(replay_jobs.c.status == "running")
+        .where(replay_jobs.c.status.not_in(ENDED))
         .values(
             status="failed",
-            error="the service was stopped while the job ran",
+            error="the service was stopped before the job ended",
             finished_at_ns=now_ns,
             updated_at_ns=now_ns,
             revision=replay_jobs.c.revision + 1,

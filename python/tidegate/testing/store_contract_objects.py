@@ -435,8 +435,8 @@ class RecordContract(StorePlaces):
             assert [(each.seq, each.body) for each in found] == [(3, b"d"), (2, b"b")]
             assert list(snapshots.newest(connection, OTHER_TENANT)) == []
 
-    def test_a_replay_job_runs_from_claim_to_end(self, shop: Store) -> None:
-        """One is claimed once; its differences are paged in order."""
+    def test_a_replay_job_runs_from_start_to_end(self, shop: Store) -> None:
+        """It is started once; its differences are paged in order."""
         for number in (1, 2):
             new = ReplayJob(
                 job_id=numbered(number),
@@ -447,9 +447,14 @@ class RecordContract(StorePlaces):
                 updated_at_ns=START_NS,
             )
             done(shop.write(lambda c: replay_jobs.create(c, new)))  # noqa: B023
-        claimed = done(shop.write(lambda c: replay_jobs.claim(c, LATER_NS)))
-        assert (claimed.job_id, claimed.status) == (numbered(1), "running")
         place = (TENANT, numbered(1))
+        started = done(shop.write(lambda c: replay_jobs.start(c, *place, LATER_NS)))
+        assert (started.status, started.started_at_ns) == ("running", LATER_NS)
+        with pytest.raises(ConflictError, match="running"):
+            done(shop.write(lambda c: replay_jobs.start(c, *place, LATER_NS)))
+        with shop.read() as connection:
+            assert replay_jobs.is_busy(connection, TENANT)
+            assert not replay_jobs.is_busy(connection, OTHER_TENANT)
         found = [
             Difference(
                 ordinal=number,
@@ -488,15 +493,16 @@ class RecordContract(StorePlaces):
                 updated_at_ns=START_NS,
             )
             done(shop.write(lambda c: replay_jobs.create(c, new)))  # noqa: B023
-        done(shop.write(lambda c: replay_jobs.claim(c, START_NS)))
-        done(shop.write(lambda c: replay_jobs.claim(c, START_NS)))
+        done(shop.write(lambda c: replay_jobs.start(c, TENANT, numbered(1), START_NS)))
         done(shop.write(lambda c: replay_jobs.cancel(c, TENANT, numbered(3), START_NS)))
-        assert done(shop.write(lambda c: replay_jobs.claim(c, START_NS))) is None
+        with pytest.raises(ConflictError, match="cancelled"):
+            done(shop.write(lambda c: replay_jobs.start(c, TENANT, numbered(3), START_NS)))
         why = "bad draft"
         done(shop.write(lambda c: replay_jobs.fail(c, TENANT, numbered(1), why, LATER_NS)))
         assert done(shop.write(lambda c: replay_jobs.fail_interrupted(c, LATER_NS))) == 1
         with shop.read() as connection:
             found = [replay_jobs.find(connection, TENANT, numbered(n)) for n in (1, 2, 3)]
+            assert not replay_jobs.is_busy(connection, TENANT)
         assert [each.status for each in found] == ["failed", "failed", "cancelled"]
         assert found[0].error == why
 

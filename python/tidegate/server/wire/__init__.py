@@ -124,6 +124,7 @@ from tidegate.server.wire.period import (
 from tidegate.server.wire.replay import (
     JobStatus,
     OutcomeCounts,
+    PolicyOutcomes,
     ReplayDifference,
     ReplayedDecision,
     ReplayJob,
@@ -230,6 +231,7 @@ __all__ = [
     "Policy",
     "PolicyChange",
     "PolicyCreate",
+    "PolicyOutcomes",
     "PolicyResult",
     "PolicyResults",
     "PolicyVersion",

@@ -40,6 +40,15 @@ class OutcomeCounts:
 
 
 @attrs.frozen(kw_only=True)
+class PolicyOutcomes:
+    """Decisions in which a clause of a policy fired, Monitor clauses too."""
+
+    policy: str
+    recorded: int
+    replayed: int
+
+
+@attrs.frozen(kw_only=True)
 class ReplayResult:
     """What came out.  ``skipped`` are events that the draft refuses."""
 
@@ -49,12 +58,17 @@ class ReplayResult:
     differences_listed: Annotated[int, Meta(description="of those that differ, the first")]
     recorded: OutcomeCounts
     replayed: OutcomeCounts
+    policies: tuple[PolicyOutcomes, ...]
     evictions: Annotated[int, Meta(description="entities that the draft's state had no room for")]
 
 
 @attrs.frozen(kw_only=True)
 class ReplayJob:
-    """A draft that is run over recorded events, in event time, from an empty state."""
+    """A draft that is run over recorded events, in event time.
+
+    The state begins empty, and is warmed by the events before the period as far back as the
+    windows and mitigations of the draft reach, a day at most.
+    """
 
     replay_job_id: UUID
     tenant_id: UUID

@@ -1,0 +1,218 @@
+"""A draft of definitions run over recorded events, beside the traffic.
+
+One thread, one job at a time, half of the time at rest: decisions go first.  The draft's engine
+begins empty and is warmed by the events before the period, as far back as its windows look (a
+day at most); events count at the time they were observed.  Reading is done in short
+transactions, so that a long job does not hold back the database's housekeeping.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+import orjson
+
+from tidegate.engine import Engine
+from tidegate.errors import EventError, TidegateError
+from tidegate.server.logging import log
+from tidegate.server.outcomes import Outcomes
+from tidegate.stores import decisions, replay_jobs
+from tidegate.stores import log as decision_log
+from tidegate.stores.base import (
+    ConflictError,
+    NotFoundError,
+    StoreError,
+    StoreUnavailableError,
+)
+
+if TYPE_CHECKING:
+    from tidegate.policy.model import Definitions
+    from tidegate.stores.base import Store
+    from tidegate.stores.log import LogLine
+    from tidegate.stores.replay_jobs import ReplayJob
+
+MAX_WAITING = 16
+"""Drafts that wait, of all tenants: each is held in memory."""
+MAX_KEYS = 250_000
+"""Entities that a replay remembers; what is more is evicted, and the result says so."""
+MAX_DIFFERENCES = 10_000
+"""Decisions that differ and are listed; the others are only counted."""
+BATCH = 500
+"""Events between two looks at the job, some 20 ms."""
+SECOND_NS = 1_000_000_000
+LONGEST_WARM_UP_NS = 86_400 * SECOND_NS
+
+
+@attrs.frozen(kw_only=True)
+class Draft:
+    """What a job runs."""
+
+    tenant_id: UUID
+    document: Mapping[str, Any]
+    """A definitions document that was checked."""
+    from_ns: int
+    to_ns: int
+
+
+class Replays:
+    """The jobs of this process.
+
+    Args:
+        store: where events and jobs are.
+        clock: nanoseconds since 1970.
+        monotonic: seconds of a clock that never jumps.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], int] = time.time_ns,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._monotonic = monotonic
+        self._changed = threading.Condition()
+        self._waiting: deque[tuple[UUID, Draft]] = deque()
+        self._thread: threading.Thread | None = None
+        self._is_closing = threading.Event()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another job may wait."""
+        return len(self._waiting) < MAX_WAITING
+
+    def submit(self, job_id: UUID, draft: Draft) -> None:
+        """Run a job that is in the store, behind those that wait."""
+        with self._changed:
+            self._waiting.append((job_id, draft))
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._work, name="tidegate-replay", daemon=True
+                )
+                self._thread.start()
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Stop; a job that runs is left as it is, and the next start says that it was stopped."""
+        self._is_closing.set()
+        with self._changed:
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _work(self) -> None:
+        while (taken := self._take()) is not None:
+            self._run(*taken)
+
+    def _take(self) -> tuple[UUID, Draft] | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._is_closing.is_set())
+            return None if self._is_closing.is_set() else self._waiting.popleft()
+
+    def _run(self, job_id: UUID, draft: Draft) -> None:
+        try:
+            self._note(replay_jobs.start, job_id, draft)
+            result = self._replay(job_id, draft)
+            if result is not None:
+                self._note(replay_jobs.finish, job_id, draft, result=result)
+        except (ConflictError, NotFoundError):
+            return  # It was cancelled, or its tenant was deleted.
+        except StoreUnavailableError as error:
+            # It ends with the next start of the service, as one that was interrupted.
+            log.warning("a replay job cannot go on", job=str(job_id), error=str(error))
+        except Exception as error:
+            log.exception("a replay job failed", job=str(job_id))
+            reason = str(error) if isinstance(error, TidegateError) else "the service failed"
+            with suppress(StoreError):
+                self._note(replay_jobs.fail, job_id, draft, error=reason)
+
+    def _note(
+        self, change: Callable[..., ReplayJob], job_id: UUID, draft: Draft, **values: Any
+    ) -> None:
+        work = partial(
+            change, tenant_id=draft.tenant_id, job_id=job_id, now_ns=self._clock(), **values
+        )
+        self._store.write(work).result()
+
+    def _replay(self, job_id: UUID, draft: Draft) -> Mapping[str, Any] | None:
+        """The result; None when the service stops."""
+        engine = Engine(bounded(draft.document))
+        outcomes = Outcomes(draft.from_ns, MAX_DIFFERENCES)
+        begin_ns = max(0, draft.from_ns - warm_up_ns(engine.definitions))
+        for batch in self._batches(draft, begin_ns):
+            started = self._monotonic()
+            for line in batch:
+                if line.is_decision:
+                    decide(engine, line, outcomes)
+            self._note(
+                replay_jobs.advance,
+                job_id,
+                draft,
+                progress=outcomes.events,
+                differences=outcomes.take_differences(),
+            )
+            if self._is_closing.wait(self._monotonic() - started):
+                return None
+        return outcomes.result(engine.stats()["evictions_total"])
+
+    def _batches(self, draft: Draft, begin_ns: int) -> Iterator[Sequence[LogLine]]:
+        with self._store.read() as connection:
+            span = decisions.span(connection, draft.tenant_id, begin_ns, draft.to_ns)
+        if span is None:
+            return
+        after, last = span.first_seq - 1, span.last_seq
+        while True:
+            with self._store.read() as connection:
+                lines = decision_log.scan(
+                    connection, after=after, until=last, tenant_id=draft.tenant_id
+                )
+                batch = list(islice(lines, BATCH))
+            if not batch:
+                return
+            after = batch[-1].seq
+            yield batch
+
+
+def decide(engine: Engine, line: LogLine, outcomes: Outcomes) -> None:
+    """Decide on a recorded event again, and compare."""
+    logged = line.decision()
+    try:
+        served = engine.serve(logged.event, logged.received_at_ns, str(logged.decision_id))
+    except EventError:
+        outcomes.skip(logged.received_at_ns)
+    else:
+        outcomes.add(
+            logged.decision_id,
+            logged.received_at_ns,
+            orjson.loads(logged.record),
+            orjson.loads(served.record),
+        )
+
+
+def bounded(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The document with a bound on the entities that are remembered."""
+    settings = document.get("settings", {})
+    keys = min(settings.get("max_keys", MAX_KEYS), MAX_KEYS)
+    return {**document, "settings": {**settings, "max_keys": keys}}
+
+
+def warm_up_ns(definitions: Definitions) -> int:
+    """How long before a period events still matter, a day at most."""
+    spans = [
+        each.window.duration_seconds
+        for policy in definitions.policies
+        for each in policy.clauses
+        if each.window is not None
+    ]
+    spans += [each.ttl_seconds for each in definitions.mitigations]
+    return min(round(max(spans, default=0) * SECOND_NS), LONGEST_WARM_UP_NS)
