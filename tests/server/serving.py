@@ -14,7 +14,6 @@ from uuid import UUID
 import attrs
 import httpx2
 import uvicorn
-from tests.server.engines import Engines
 
 from tidegate.operators.keys import load_keys
 from tidegate.operators.passwords import hash_password
@@ -60,7 +59,6 @@ class Served:
     """The server and what it stands on."""
 
     application: Application
-    engines: Engines
     base_url: str
     http: httpx2.Client
     changed: list[UUID]
@@ -108,11 +106,9 @@ def serving(directory: Path) -> Iterator[Served]:
     store = SqliteStore(url)
     changed: list[UUID] = []
     keys_changed: list[UUID] = []
-    engines = Engines(store)
     application = Application(
         store=store,
         keys=load_keys(directory / "keys"),
-        runtime=engines,
         definitions_changed=changed.append,
         api_keys_changed=keys_changed.append,
     )
@@ -131,7 +127,7 @@ def serving(directory: Path) -> Iterator[Served]:
     base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     try:
         with httpx2.Client(base_url=base_url, timeout=30) as http:
-            yield Served(application, engines, base_url, http, changed, keys_changed)
+            yield Served(application, base_url, http, changed, keys_changed)
     finally:
         server.should_exit = True
         thread.join(timeout=10)
