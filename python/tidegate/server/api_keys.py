@@ -44,6 +44,12 @@ class ApiKey:
     secret_hashes: tuple[tuple[bytes, int | None], ...] = attrs.field(repr=False)
     """The hash of each secret that counts, and when it ends to; two while a key is rotated."""
     expires_at: int | None = None
+    id_text: str = attrs.field(init=False)
+    """The id as it stands in records: writing it out costs more than the look-up of the key."""
+
+    @id_text.default
+    def _write_id(self) -> str:
+        return str(self.api_key_id)
 
 
 def make_key(random: bytes, pepper: bytes) -> NewKey:

@@ -45,11 +45,10 @@ def log_entry(
         body: the event as received; it is redacted here.
         idempotency: hash of the key and fingerprint of the body.
     """
-    key_id = str(key.api_key_id)
     line = encode_line(
         decision_id,
         received_at,
-        key_id,
+        key.id_text,
         b"null" if source is None else orjson.dumps(source),
         endpoint,
         idempotency,
@@ -62,10 +61,10 @@ def log_entry(
     )
     ids = tenant.policy_ids
     index = encode_index(
-        str(tenant.tenant_id),
+        tenant.id_text,
         decision_id,
         received_at,
-        key_id,
+        key.id_text,
         idempotency,
         served.observed_at,
         served.action,

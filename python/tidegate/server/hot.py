@@ -158,8 +158,8 @@ class HotPath:
             Problem: ``rate-limited``.
         """
         now = self.monotonic()
-        if not self.limits.allow(key.api_key_id, key.rate_limit_per_minute, now):
-            verdict = self.limits.verdict(key.api_key_id, key.rate_limit_per_minute, now, False)
+        if not self.limits.allow(key.id_text, key.rate_limit_per_minute, now):
+            verdict = self.limits.verdict(key.id_text, key.rate_limit_per_minute, now, False)
             detail = f"the key has {verdict.limit} a minute; come back in {verdict.retry_after} s"
             raise Problem("rate-limited", detail, headers=verdict.headers())
 
@@ -236,7 +236,7 @@ class HotPath:
             found = envelope(body)
         except EventError as error:
             raise refused_event(error) from None
-        if found.tenant_id is not None and found.tenant_id.lower() != str(tenant.tenant_id):
+        if found.tenant_id is not None and found.tenant_id.lower() != tenant.id_text:
             raise Problem("not-found", "there is no such tenant")
         if found.empty and endpoint.needs_content:
             raise Problem("empty-payload", "`request` or `fields` must hold something")
@@ -270,6 +270,8 @@ def refused_event(error: EventError) -> Problem:
 
 def is_json(content_type: bytes) -> bool:
     """Whether a content type is JSON, in UTF-8 if it names a character set."""
+    if content_type == b"application/json":
+        return True
     kind, _, parameters = content_type.lower().partition(b";")
     charset = parameters.replace(b" ", b"").replace(b'"', b"")
     return kind.strip() == b"application/json" and charset in (b"", b"charset=utf-8")

@@ -40,6 +40,7 @@ class Protocol(HttpToolsProtocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.receiving_since: float | None = None
+        self.idle_since: float | None = None
         self._header_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -47,21 +48,30 @@ class Protocol(HttpToolsProtocol):
         self.receiving_since = self.loop.time()
 
     def on_message_begin(self) -> None:
-        super().on_message_begin()
+        # What ASGI needs is made in `on_headers_complete`, for the requests that go its way.
+        self.url = b""
+        self.headers = []
+        self.expect_100_continue = False
         self._header_bytes = 0
         self.receiving_since = self.loop.time()
+        self.idle_since = None
 
     def on_url(self, url: bytes) -> None:
-        super().on_url(url)
+        self.url += url
         self._bound(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        super().on_header(name, value)
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
         self._bound(len(name) + len(value))
-        if len(self.headers) > MAX_HEADERS:
-            self._refuse(431)
 
     def on_headers_complete(self) -> None:
+        if len(self.headers) > MAX_HEADERS:
+            self._refuse(431)
+        if self.transport.is_closing():
+            return
         endpoint = _PATHS.get(self.url)
         if (
             endpoint is None
@@ -69,10 +79,12 @@ class Protocol(HttpToolsProtocol):
             or self.expect_100_continue
             or self.parser.get_method() != b"POST"
             or (self.cycle is not None and not self.cycle.response_complete)
-            or self.transport.is_closing()
         ):
-            if not self.transport.is_closing():
-                super().on_headers_complete()
+            url, headers, expects = self.url, self.headers, self.expect_100_continue
+            super().on_message_begin()
+            self.url, self.expect_100_continue = url, expects
+            self.headers += headers
+            super().on_headers_complete()
             return
         keep_alive = self.parser.get_http_version() != "1.0" and self.parser.should_keep_alive()
         self.cycle = HotCycle(self, self.hot, endpoint, keep_alive)  # type: ignore[assignment]
@@ -89,6 +101,24 @@ class Protocol(HttpToolsProtocol):
             self.cycle.start()
         elif not self.transport.is_closing():
             super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        if self.pipeline or not isinstance(self.cycle, HotCycle):
+            super().on_response_complete()
+            return
+        self.server_state.total_requests += 1
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
+            # Instead of a timer a request: `close_late_connections` looks each second.
+            self.idle_since = self.loop.time()
+
+    def close_if_late(self, now: float) -> None:
+        """Close when the present request, or the next, has been waited for long enough."""
+        if self.receiving_since is not None:
+            if now - self.receiving_since > RECEIVE_SECONDS:
+                self._refuse(408)
+        elif self.idle_since is not None and now - self.idle_since > self.timeout_keep_alive:
+            self.transport.close()
 
     def _bound(self, size: int) -> None:
         self._header_bytes += size
@@ -198,13 +228,12 @@ class _Nothing:
 _NOTHING = _Nothing()
 
 
-async def close_slow_connections(connections: set[Any]) -> None:
-    """Close, each second, the connections whose request has not arrived in time."""
+async def close_late_connections(connections: set[Any]) -> None:
+    """Close, each second, the connections whose request is late."""
     loop = asyncio.get_running_loop()
     while True:
         await asyncio.sleep(_SWEEP_SECONDS)
-        latest = loop.time() - RECEIVE_SECONDS
+        now = loop.time()
         for connection in list(connections):
-            since = getattr(connection, "receiving_since", None)
-            if since is not None and since < latest:
-                connection._refuse(408)
+            if isinstance(connection, Protocol):
+                connection.close_if_late(now)

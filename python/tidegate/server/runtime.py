@@ -44,6 +44,11 @@ class Tenant:
     redactor: Redactor
     policy_ids: Mapping[str, str]
     """From slug to id, of every policy."""
+    id_text: str = attrs.field(init=False)
+
+    @id_text.default
+    def _write_id(self) -> str:
+        return str(self.tenant_id)
 
 
 class Runtimes:
