@@ -65,9 +65,9 @@ class StoreSettings:
         "the log cannot be written, and record the gap.",
     )
     snapshot_every: int = ts.option(
-        default=200_000,
+        default=50_000,
         validator=validators.ge(1_000),
-        help="Decisions after which the state is saved again.",
+        help="Decisions after which the state is saved again; a start repeats those since.",
     )
 
 

@@ -319,6 +319,43 @@ def test_a_damaged_snapshot_is_passed_over(store: SqliteStore) -> None:
         assert [each.seq for each in snapshots.newest(connection, TENANT)] == [1]
 
 
+def test_a_snapshot_may_be_larger_than_a_row_of_the_log(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state of a million keys is; passed over, all of the log would have to be repeated."""
+    monkeypatch.setattr(log, "MAX_ROW_BYTES", 1_000)
+    size = 1_001
+    done(store.write(lambda connection: tenants.create(connection, tenant())))
+    taken = snapshots.Snapshot(
+        tenant_id=TENANT, seq=1, revision=1, body=bytes(size), created_at_ns=START_NS
+    )
+    done(store.write(snapshots.prepare(taken)))
+    with store.read() as connection:
+        assert [len(each.body) for each in snapshots.newest(connection, TENANT)] == [size]
+
+
+def test_effects_are_found_whatever_stands_around_them(store: SqliteStore) -> None:
+    """Texts of the sender or of the definitions that look like members of the line are not."""
+    trap = b'{"x":",\\"effects\\":[1],\\"event\\":2","headers":{"a":"b","effects":"[1]"}}'
+    effects = b'[["event","a",[",\\"event\\":{}"]]]'
+    line = log.encode_line(
+        str(TENANT),
+        1,
+        None,
+        b'",\\"effects\\":["',
+        "runtime",
+        None,
+        1,
+        5,
+        trap,
+        trap,
+        effects,
+        trap,
+    )
+    read = log.LogLine(1, TENANT, line)
+    assert read.effects() == effects == read.decision().effects
+
+
 def test_a_store_that_is_idle_indexes_by_itself(store: SqliteStore) -> None:
     """Nobody has to ask: a quiet moment is enough."""
     done(store.append([entry(1)]))

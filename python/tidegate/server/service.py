@@ -42,6 +42,8 @@ TAKE_OVER_SECONDS = 5.0
 """How long the answer to a change waits for it to be at work."""
 RETRY_SECONDS = 2.0
 HOUSEKEEPING_SECONDS = 0.5
+SAVING_SHARE = 0.05
+"""Of the time, at most, goes into saving states: large ones are saved less often."""
 
 
 class Service:
@@ -75,6 +77,7 @@ class Service:
         self._tasks: list[asyncio.Task[None]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._snapshot_seq = 0
+        self._save_after = 0.0
 
     async def start(self) -> HotPath:
         """Bring everything to work from what the store holds."""
@@ -143,15 +146,17 @@ class Service:
         return seq, [(each.tenant_id, each.revision, each.engine.freeze()) for each in tenants]
 
     def _save_state(self, tenant_id: UUID, revision: int, seq: int, state: Frozen) -> None:
-        snapshot = snapshots.Snapshot(
-            tenant_id=tenant_id,
-            seq=seq,
-            revision=revision,
-            body=state.snapshot(),
-            created_at_ns=time.time_ns(),
+        save = snapshots.prepare(
+            snapshots.Snapshot(
+                tenant_id=tenant_id,
+                seq=seq,
+                revision=revision,
+                body=state.snapshot(),
+                created_at_ns=time.time_ns(),
+            )
         )
         with suppress(NotFoundError):  # deleted since
-            self.store.write(lambda connection: snapshots.save(connection, snapshot)).result()
+            self.store.write(save).result()
 
     def _record_gaps(self, found: Mapping[UUID, Gap]) -> Future[None]:
         """Write in the audit how much was answered and not recorded."""
@@ -221,10 +226,15 @@ class Service:
             self.idempotency.forget(self.store.statistics().indexed_seq)
             if self.recorder.seq - self._snapshot_seq < self.settings.store.snapshot_every:
                 continue
+            started = time.monotonic()
+            if started < self._save_after:
+                continue
             try:
                 await self.save_states()
             except Exception:
                 log.exception("the states could not be saved; it is tried again")
+            finished = time.monotonic()
+            self._save_after = finished + (finished - started) / SAVING_SHARE
 
     def _read_keys(self) -> list[ApiKey]:
         with self.store.read() as connection:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import attrs
@@ -15,8 +15,12 @@ from tidegate.stores.tables import snapshots as table
 from tidegate.stores.tables import tenants
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sqlalchemy import Connection
 
+MAX_BYTES = 8 * 1024 * 1024 * 1024
+"""What a snapshot may unpack to: millions of keys with dozens of windows each."""
 KEPT = 2
 """The newest, and the one before it should the newest be damaged."""
 
@@ -39,11 +43,24 @@ def save(connection: Connection, snapshot: Snapshot) -> None:
     Raises:
         NotFoundError: there is no such tenant.
     """
+    prepare(snapshot)(connection)
+
+
+def prepare(snapshot: Snapshot) -> Callable[[Connection], None]:
+    """What saves a snapshot, as :func:`save`.
+
+    A large state takes long to compress: it is done here and now, where nobody waits for it, and
+    not on the writing thread.
+    """
+    values = attrs.asdict(snapshot)
+    values["body"] = pack([snapshot.body], b"")
+    return lambda connection: _save(connection, snapshot, values)
+
+
+def _save(connection: Connection, snapshot: Snapshot, values: dict[str, Any]) -> None:
     connection.execute(
         delete(table).where(table.c.tenant_id == snapshot.tenant_id, table.c.seq == snapshot.seq)
     )
-    values = attrs.asdict(snapshot)
-    values["body"] = pack([snapshot.body], b"")
     connection.execute(insert(table).values(values))
     kept = (
         select(table.c.seq)
@@ -75,7 +92,7 @@ def newest(
     rows = connection.execute(query)
     for row in rows.mappings().all():
         try:
-            body = unpack(row["seq"], row["body"])
+            body = unpack(row["seq"], row["body"], MAX_BYTES)
         except DamagedLogError:
             continue
         yield Snapshot(**{**row, "body": body})

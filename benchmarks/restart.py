@@ -1,0 +1,159 @@
+"""``python -m benchmarks.restart``: how long a killed server takes to be back.
+
+A decision log is written as a server writes it, without a snapshot; the server is started on it and
+killed, then stopped (which saves the state), started and killed once more.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+import click
+import orjson
+from uuid_utils import uuid7
+
+from benchmarks.machine import describe
+from benchmarks.policies import read_policies, to_definitions
+from benchmarks.served import Served
+from benchmarks.workload import TRAFFIC, has_traffic, read_lines
+from tidegate.operators.keys import load_keys
+from tidegate.server.api_keys import ApiKey
+from tidegate.server.demo import make_owner
+from tidegate.server.entries import log_entry
+from tidegate.server.runtime import Runtimes
+from tidegate.stores import SqliteStore, migrate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tidegate.server.runtime import Tenant
+    from tidegate.stores import LogEntry
+
+COMMIT = 200
+"""Decisions that share a commit, as under load."""
+ROUNDS = 3
+
+
+@click.command()
+@click.option("--decisions", default=1_000_000, show_default=True)
+def main(decisions: int) -> None:
+    """Write the log, then measure starts."""
+    if not has_traffic():
+        raise click.ClickException(f"the shared traffic data is not at {TRAFFIC}")
+    click.echo(describe())
+    with tempfile.TemporaryDirectory() as place:
+        directory = Path(place) / "data"
+        directory.mkdir(mode=0o700)
+        tenant_id = make_tenant(directory)
+        report("an empty log", directory)
+        started = time.perf_counter()
+        write_log(directory, tenant_id, decisions)
+        size = (directory / "tidegate.db").stat().st_size
+        seconds = time.perf_counter() - started
+        click.echo(f"{decisions:,} decisions, {size / 2**20:,.0f} MiB, written in {seconds:.0f} s")
+        report("all of the log after the snapshot", directory)
+        end(start(directory)[0], signal.SIGTERM)
+        report("a fresh snapshot", directory)
+
+
+def report(name: str, directory: Path) -> None:
+    """Start and kill a few times, and print the quickest start."""
+    seconds = []
+    for _ in range(ROUNDS):
+        process, _, took = start(directory)
+        end(process, signal.SIGKILL)
+        seconds.append(took)
+    click.echo(f"{name:34} ready after {min(seconds):6.2f} s (at most {max(seconds):.2f})")
+
+
+def start(directory: Path) -> tuple[subprocess.Popen[bytes], str, float]:
+    """A server on the directory, its address, and the seconds until it accepted connections."""
+    # A snapshot beside the measurement would make the next one another.
+    settings = {"TIDEGATE_STORE_SNAPSHOT_EVERY": "1000000000", "TIDEGATE_LOG_LEVEL": "error"}
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "tidegate", "serve", "--json", "--server-port", "0"),
+            *("--store-directory", str(directory)),
+        ],
+        stdout=subprocess.PIPE,
+        env={**os.environ, **settings},
+    )
+    assert process.stdout is not None
+    address = json.loads(process.stdout.readline())["base_url"]
+    return process, address, time.perf_counter() - started
+
+
+def end(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """End a server and wait for it."""
+    process.send_signal(number)
+    process.wait(600)
+
+
+def make_tenant(directory: Path) -> UUID:
+    """A database with one tenant that has the definitions of the traffic."""
+    url = f"sqlite:///{directory / 'tidegate.db'}"
+    migrate(url)
+    store = SqliteStore(url)
+    token = make_owner(store, load_keys(directory / "keys"))
+    store.close()
+    process, address, _ = start(directory)
+    name = "Restart"
+    try:
+        tenant_id = call(address, token, "POST", "/tenants", {"name": name})["tenant_id"]
+        document = to_definitions(read_policies())
+        document["tenant"] = {"name": name, "tenant_id": tenant_id}
+        call(address, token, "PUT", f"/tenants/{tenant_id}/definitions", document)
+    finally:
+        end(process, signal.SIGKILL)
+    return UUID(tenant_id)
+
+
+def call(address: str, token: str, method: str, path: str, body: object) -> Any:
+    """A call of the control plane."""
+    return Served(address, "", token, "", 0).call(method, path, body)
+
+
+def write_log(directory: Path, tenant_id: UUID, decisions: int) -> None:
+    """Decide the traffic over and over, and log it."""
+    store = SqliteStore(f"sqlite:///{directory / 'tidegate.db'}")
+    runtimes = Runtimes(store, load_keys(directory / "keys").redaction)
+    runtimes.load()
+    tenant = runtimes.find(tenant_id)
+    assert tenant is not None
+    entries = itertools.islice(decide(tenant), decisions)
+    while part := list(itertools.islice(entries, COMMIT)):
+        store.append(part).result()
+    store.index_now()
+    store.close()
+
+
+def decide(tenant: Tenant) -> Iterator[LogEntry]:
+    """Decisions on the traffic, moved to now, without end."""
+    key = ApiKey(uuid4(), tenant.tenant_id, "", 1, (), None)
+    events = [json.loads(line) for line in read_lines(TRAFFIC / "events.jsonl.gz")]
+    for number in itertools.count():
+        event = events[number % len(events)]
+        event["idempotency_key"] = str(number)
+        event.pop("observed_at", None)
+        body = orjson.dumps(event)
+        at, text = time.time_ns(), str(uuid7())
+        served = tenant.engine.serve(body, at, text)
+        used = number.to_bytes(16), bytes(16)
+        yield log_entry(
+            tenant, key, "beacon", "edge", text, at, 0, served, served.answer, body, used
+        )
+
+
+if __name__ == "__main__":
+    main()
