@@ -40,7 +40,7 @@ def test_a_log_that_cannot_be_written_is_not_ready(tmp_path: Path) -> None:
 
     @attrs.define
     class Log:
-        is_available: bool = True
+        is_deciding: bool = True
 
     url = f"sqlite:///{tmp_path / 'data' / 'tidegate.db'}"
     migrate(url)
@@ -52,7 +52,7 @@ def test_a_log_that_cannot_be_written_is_not_ready(tmp_path: Path) -> None:
     log = Log()
     live.recorder, live.is_ready = log, True  # type: ignore[assignment]
     assert live.why_not_ready() is None
-    log.is_available = False
+    log.is_deciding = False
     assert live.why_not_ready() == "the decision log cannot be written"
     store.close()
 

@@ -221,13 +221,13 @@ def test_relaxed_durability_answers_and_records_the_gap_first(store: SqliteStore
         failing = Failing(store)
         recorder = Recorder(failing, 0, refuse, record)  # type: ignore[arg-type]
         await asyncio.gather(*(recorder.append(entry(number)) for number in range(10, 20)))
-        assert not recorder.is_available
+        assert (recorder.is_available, recorder.is_deciding) == (False, True)
         recorder.check()
         await recorder.append(entry(30))
         failing.fails = False
         await available(recorder)
         await recorder.append(entry(31))
-        assert recorder.seq == 1
+        assert (recorder.seq, recorder.unrecorded) == (1, 11)
         await recorder.close()
 
     async def refuse() -> None:

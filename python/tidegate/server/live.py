@@ -108,7 +108,7 @@ class LiveRuntime:
         """See :class:`Runtime`."""
         if not self.is_ready or self.recorder is None:
             return "the service is starting or stopping"
-        if not self.recorder.is_available:
+        if not self.recorder.is_deciding:
             return "the decision log cannot be written"
         return None
 
@@ -171,6 +171,7 @@ class LiveRuntime:
 
     def _gauges(self) -> list[Gauge]:
         waiting = 0 if self.recorder is None else self.recorder.waiting
+        unrecorded = 0 if self.recorder is None else self.recorder.unrecorded
         tenants = self._runtimes.all()
         with self._store.read() as connection:
             oldest = snapshots.oldest_newest_ns(connection)
@@ -178,6 +179,11 @@ class LiveRuntime:
         return [
             ("tidegate_ready", "1 when decisions can be made.", float(not self.why_not_ready())),
             ("tidegate_waiting_decisions", "Decisions made and not yet durable.", waiting),
+            (
+                "tidegate_unrecorded_decisions",
+                "Decisions answered since the start that are not in the log (relaxed durability).",
+                unrecorded,
+            ),
             (
                 "tidegate_snapshot_age_seconds",
                 "Age of the oldest of the tenants' newest snapshots; 0 without any.",

@@ -84,6 +84,8 @@ class Recorder:
         self._cuts_under_way: list[Cut[Any]] = []
         self._is_scheduled = False
         self._gaps: dict[UUID, Gap] = {}
+        self.unrecorded = 0
+        """Decisions that were answered and are not in the log, since the start."""
         self._recovery: asyncio.Task[None] | None = None
 
     @property
@@ -101,13 +103,18 @@ class Recorder:
         """Whether decisions can be recorded, as far as is known."""
         return self._recovery is None
 
+    @property
+    def is_deciding(self) -> bool:
+        """Whether decisions are made: with relaxed durability also when they cannot be recorded."""
+        return self.is_available or self._record_gaps is not None
+
     def check(self) -> None:
         """Refuse before a decision is made that could not be recorded.
 
         Raises:
             Problem: ``decision-log-unavailable`` or ``overloaded``.
         """
-        if self._recovery is not None and self._record_gaps is None:
+        if not self.is_deciding:
             raise unavailable()
         if len(self._entries) >= MAX_WAITING:
             raise Problem("overloaded", headers={"retry-after": "1"})
@@ -234,6 +241,7 @@ class Recorder:
     def _count(self, lost: Iterable[LogEntry]) -> None:
         for entry in lost:
             at = entry.received_at_ns
+            self.unrecorded += 1
             self._add_gap(entry.tenant_id, Gap(1, at, at))
 
     def _add_gap(self, tenant_id: UUID, gap: Gap) -> None:
