@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map as JsonObject, Value as Json};
+use serde_json::Value as Json;
 
 use crate::address::{Address, Network};
 use crate::limits::MAX_VALUE_DEPTH;
 use crate::map::{KeyError, Map};
+use crate::tree::{Members, Tree};
 use crate::value::{Duration, Timestamp, Value};
 
 const NANOSECONDS: i128 = 1_000_000_000;
@@ -27,45 +28,45 @@ pub type Refusal = String;
 ///
 /// # Errors
 /// The JSON is no well-formed VALUE, or nests too deep.
-pub fn read_value(json: &Json) -> Result<Value<'static>, Refusal> {
+pub fn read_value(json: &Tree<'_>) -> Result<Value<'static>, Refusal> {
     read(json, 0)
 }
 
-fn read(json: &Json, depth: usize) -> Result<Value<'static>, Refusal> {
+fn read(json: &Tree<'_>, depth: usize) -> Result<Value<'static>, Refusal> {
     if depth > MAX_VALUE_DEPTH {
         return Err("the value nests too deep".into());
     }
     let object = json.as_object().ok_or("a value must be an object")?;
-    let kind = object.get("type").and_then(Json::as_str).ok_or("a value must have a type")?;
-    let content = object.get("value").unwrap_or(&Json::Null);
+    let kind = object.get("type").and_then(Tree::as_str).ok_or("a value must have a type")?;
+    let content = object.get("value").unwrap_or(&Tree::Null);
     let inside = depth.saturating_add(1);
     match (kind, content) {
-        ("null", Json::Null) => Ok(Value::Null),
-        ("optional", Json::Null) => Ok(Value::Optional(None)),
+        ("null", Tree::Null) => Ok(Value::Null),
+        ("optional", Tree::Null) => Ok(Value::Optional(None)),
         ("optional", inner) => Ok(Value::some(read(inner, inside)?)),
-        ("bool", Json::Bool(value)) => Ok(Value::Bool(*value)),
-        ("list", Json::Array(parts)) => {
+        ("bool", Tree::Bool(value)) => Ok(Value::Bool(*value)),
+        ("list", Tree::Array(parts)) => {
             let parts: Result<Vec<_>, _> = parts.iter().map(|part| read(part, inside)).collect();
             Ok(Value::List(parts?.into()))
         }
-        ("map", Json::Array(entries)) => read_map(entries, inside),
-        ("timestamp", Json::Null) => read_nanoseconds(object)
+        ("map", Tree::Array(entries)) => read_map(entries, inside),
+        ("timestamp", Tree::Null) => read_nanoseconds(object)
             .and_then(Timestamp::checked)
             .map(Value::Timestamp)
             .ok_or_else(|| malformed(kind)),
-        ("duration", Json::Null) => read_nanoseconds(object)
+        ("duration", Tree::Null) => read_nanoseconds(object)
             .and_then(Duration::checked)
             .map(Value::Duration)
             .ok_or_else(|| malformed(kind)),
-        (_, Json::String(text)) => read_scalar(kind, text).ok_or_else(|| malformed(kind)),
+        (_, Tree::String(text)) => read_scalar(kind, text).ok_or_else(|| malformed(kind)),
         _ => Err(malformed(kind)),
     }
 }
 
-fn read_map(entries: &[Json], inside: usize) -> Result<Value<'static>, Refusal> {
+fn read_map(entries: &[Tree<'_>], inside: usize) -> Result<Value<'static>, Refusal> {
     let mut map = Map::default();
     for entry in entries {
-        let Some([key, value]) = entry.as_array().map(Vec::as_slice) else {
+        let Some([key, value]) = entry.as_array() else {
             return Err("an entry of a map must be a pair".into());
         };
         map.insert(read(key, inside)?, read(value, inside)?).map_err(|error| match error {
@@ -100,7 +101,7 @@ fn read_double(text: &str) -> Option<f64> {
     }
 }
 
-fn read_nanoseconds(object: &JsonObject<String, Json>) -> Option<i128> {
+fn read_nanoseconds(object: &Members<'_>) -> Option<i128> {
     let seconds: i64 = object.get("seconds")?.as_str()?.parse().ok()?;
     let nanos = i128::from(object.get("nanos")?.as_i64()?);
     if nanos.abs() >= NANOSECONDS {
@@ -228,9 +229,9 @@ mod tests {
     use super::*;
 
     fn round_trip(text: &str) {
-        let json: Json = serde_json::from_str(text).unwrap();
+        let json: Tree<'_> = serde_json::from_str(text).unwrap();
         let written = write_value(&read_value(&json).unwrap()).unwrap();
-        assert_eq!(serde_json::from_str::<Json>(&written).unwrap(), json, "{written}");
+        assert_eq!(serde_json::from_str::<Tree<'_>>(&written).unwrap(), json, "{written}");
     }
 
     #[test]
@@ -271,7 +272,7 @@ mod tests {
             r#"{"type":"timestamp","seconds":"99999999999999","nanos":0}"#,
             r#"{"type":"what","value":"x"}"#,
         ] {
-            let json: Json = serde_json::from_str(text).unwrap();
+            let json: Tree<'_> = serde_json::from_str(text).unwrap();
             assert!(read_value(&json).is_err(), "{text}");
         }
     }

@@ -3,8 +3,6 @@
 //! The JSON may come from anywhere: whatever is not a tree of this version is
 //! refused with a pointer to the place, and the depth is bounded.
 
-use serde_json::{Map as JsonObject, Value as Json};
-
 use crate::constant::read_value;
 use crate::error::{ProgramError, Span};
 use crate::functions;
@@ -18,13 +16,13 @@ use crate::program::{
 };
 use crate::record::Layout;
 use crate::specialise::specialise;
+use crate::tree::{Members, Tree};
 use crate::value::Value;
 
 /// The version of the canonical form that is read.
 pub const VERSION: u64 = 1;
 
 type Result<T> = std::result::Result<T, ProgramError>;
-type Object = JsonObject<String, Json>;
 
 /// Compiles programs for one layout, sharing what they have in common.
 pub struct Compiler<'c> {
@@ -50,9 +48,9 @@ impl<'c> Compiler<'c> {
     ///
     /// # Errors
     /// The JSON is no checked tree of this version.
-    pub fn compile(&mut self, envelope: &Json) -> Result<Program> {
+    pub fn compile(&mut self, envelope: &Tree<'_>) -> Result<Program> {
         let envelope = object(envelope)?;
-        if envelope.get("version").and_then(Json::as_u64) != Some(VERSION) {
+        if envelope.get("version").and_then(Tree::as_u64) != Some(VERSION) {
             return Err(refused("the version is not supported").within("version"));
         }
         let mut decoder = Decoder { compiler: self, scope: Vec::new() };
@@ -68,15 +66,15 @@ struct Decoder<'d, 'c> {
 }
 
 impl Decoder<'_, '_> {
-    fn child(&mut self, parent: &Object, name: &str, depth: usize) -> Result<Expr> {
+    fn child(&mut self, parent: &Members<'_>, name: &str, depth: usize) -> Result<Expr> {
         self.expression(member(parent, name)?, depth).map_err(|error| error.within(name))
     }
 
-    fn children(&mut self, parent: &Object, name: &str, depth: usize) -> Result<Box<[Expr]>> {
+    fn children(&mut self, parent: &Members<'_>, name: &str, depth: usize) -> Result<Box<[Expr]>> {
         each(parent, name, |json| self.expression(json, depth))
     }
 
-    fn expression(&mut self, json: &Json, depth: usize) -> Result<Expr> {
+    fn expression(&mut self, json: &Tree<'_>, depth: usize) -> Result<Expr> {
         let depth = depth.saturating_add(1);
         if depth > MAX_TREE_DEPTH {
             return Err(refused("the tree is too deep"));
@@ -92,7 +90,7 @@ impl Decoder<'_, '_> {
         })
     }
 
-    fn node(&mut self, object: &Object, depth: usize) -> Result<Node> {
+    fn node(&mut self, object: &Members<'_>, depth: usize) -> Result<Node> {
         Ok(match text(object, "kind")? {
             "literal" => {
                 let value = read_value(member(object, "value")?);
@@ -147,7 +145,7 @@ impl Decoder<'_, '_> {
         })
     }
 
-    fn member_of(&mut self, object: &Object, depth: usize) -> Result<Box<Member>> {
+    fn member_of(&mut self, object: &Members<'_>, depth: usize) -> Result<Box<Member>> {
         Ok(Box::new(Member {
             operand: self.child(object, "operand", depth)?,
             field: text(object, "field")?.into(),
@@ -155,7 +153,7 @@ impl Decoder<'_, '_> {
         }))
     }
 
-    fn operands(&mut self, object: &Object, depth: usize) -> Result<Box<[Expr]>> {
+    fn operands(&mut self, object: &Members<'_>, depth: usize) -> Result<Box<[Expr]>> {
         let operands = self.children(object, "args", depth)?;
         if operands.len() < 2 {
             return Err(refused("a chain has two operands or more").within("args"));
@@ -163,7 +161,7 @@ impl Decoder<'_, '_> {
         Ok(operands)
     }
 
-    fn call(&mut self, object: &Object, depth: usize) -> Result<Node> {
+    fn call(&mut self, object: &Members<'_>, depth: usize) -> Result<Node> {
         let name = text(object, "function")?;
         let is_member = flag(object, "member")?;
         let arguments = self.children(object, "args", depth)?;
@@ -184,7 +182,7 @@ impl Decoder<'_, '_> {
         Ok(Node::Call(Box::new(Call { function, arguments, literals, prepared })))
     }
 
-    fn patterns(&mut self, object: &Object) -> Result<Prepared> {
+    fn patterns(&mut self, object: &Members<'_>) -> Result<Prepared> {
         let texts = each(object, "regexes", |json| {
             json.as_str().ok_or_else(|| refused("a pattern must be a string"))
         })?;
@@ -192,13 +190,13 @@ impl Decoder<'_, '_> {
         prepared.map_err(|message| refused(&message).within("regexes"))
     }
 
-    fn element(&mut self, json: &Json, depth: usize) -> Result<Element> {
+    fn element(&mut self, json: &Tree<'_>, depth: usize) -> Result<Element> {
         let object = object(json)?;
         let value = self.child(object, "value", depth)?;
         Ok(Element { value, optional: flag(object, "optional")? })
     }
 
-    fn entry(&mut self, json: &Json, depth: usize) -> Result<Entry> {
+    fn entry(&mut self, json: &Tree<'_>, depth: usize) -> Result<Entry> {
         let object = object(json)?;
         Ok(Entry {
             key: self.child(object, "key", depth)?,
@@ -207,7 +205,7 @@ impl Decoder<'_, '_> {
         })
     }
 
-    fn comprehension(&mut self, object: &Object, depth: usize) -> Result<Comprehension> {
+    fn comprehension(&mut self, object: &Members<'_>, depth: usize) -> Result<Comprehension> {
         let operation = match text(object, "macro")? {
             "all" => Macro::All,
             "exists" => Macro::Exists,
@@ -229,7 +227,7 @@ impl Decoder<'_, '_> {
         let depth_of_locals = self.scope.len();
         self.scope.extend(variables.iter().map(|name| (*name).to_owned()));
         let condition = match object.get("condition") {
-            None | Some(Json::Null) => None,
+            None | Some(Tree::Null) => None,
             Some(_) => Some(self.child(object, "condition", depth)?),
         };
         let body = self.child(object, "body", depth)?;
@@ -244,7 +242,7 @@ impl Decoder<'_, '_> {
         })
     }
 
-    fn body(&mut self, object: &Object, variables: &[&str], depth: usize) -> Result<Expr> {
+    fn body(&mut self, object: &Members<'_>, variables: &[&str], depth: usize) -> Result<Expr> {
         let bound = self.scope.len();
         self.scope.extend(variables.iter().map(|name| (*name).to_owned()));
         let body = self.child(object, "body", depth)?;
@@ -254,7 +252,7 @@ impl Decoder<'_, '_> {
 
     /// A literal key of a map of the event becomes one node, so that the map
     /// itself need not be built for it.
-    fn with_key_slot(&mut self, object: &Object, expression: Expr) -> Expr {
+    fn with_key_slot(&mut self, object: &Members<'_>, expression: Expr) -> Expr {
         let Some((map, key, entered)) = section_key(object, &expression) else {
             return expression;
         };
@@ -265,7 +263,10 @@ impl Decoder<'_, '_> {
 }
 
 /// The map, the key, and the spans of the nodes entered, of `map[key]` and `map.key`.
-fn section_key<'j>(object: &'j Object, expression: &Expr) -> Option<(&'j str, String, Vec<Span>)> {
+fn section_key<'j>(
+    object: &'j Members<'j>,
+    expression: &Expr,
+) -> Option<(&'j str, String, Vec<Span>)> {
     let operand = object.get("operand")?.as_object()?;
     let map = operand.get("name")?.as_str()?;
     let span = expression.span;
@@ -306,31 +307,31 @@ pub(crate) fn refused(message: &str) -> ProgramError {
     ProgramError { message: message.to_owned(), pointer: String::new() }
 }
 
-pub(crate) fn object(json: &Json) -> Result<&Object> {
+pub(crate) fn object<'j>(json: &'j Tree<'j>) -> Result<&'j Members<'j>> {
     json.as_object().ok_or_else(|| refused("an object is needed"))
 }
 
-pub(crate) fn member<'j>(object: &'j Object, name: &str) -> Result<&'j Json> {
+pub(crate) fn member<'j>(object: &'j Members<'j>, name: &str) -> Result<&'j Tree<'j>> {
     object.get(name).ok_or_else(|| refused("the member is missing").within(name))
 }
 
-pub(crate) fn text<'j>(object: &'j Object, name: &str) -> Result<&'j str> {
+pub(crate) fn text<'j>(object: &'j Members<'j>, name: &str) -> Result<&'j str> {
     let text = member(object, name)?.as_str();
     text.ok_or_else(|| refused("a string is needed").within(name))
 }
 
-fn flag(object: &Object, name: &str) -> Result<bool> {
+fn flag(object: &Members<'_>, name: &str) -> Result<bool> {
     match object.get(name) {
-        None | Some(Json::Null) => Ok(false),
+        None | Some(Tree::Null) => Ok(false),
         Some(json) => json.as_bool().ok_or_else(|| refused("a bool is needed").within(name)),
     }
 }
 
 /// Decodes each part of an array.
 pub(crate) fn each<'j, T>(
-    object: &'j Object,
+    object: &'j Members<'j>,
     name: &str,
-    mut decode: impl FnMut(&'j Json) -> Result<T>,
+    mut decode: impl FnMut(&'j Tree<'j>) -> Result<T>,
 ) -> Result<Box<[T]>> {
     let parts = member(object, name)?.as_array();
     let parts = parts.ok_or_else(|| refused("an array is needed").within(name))?;
@@ -341,9 +342,9 @@ pub(crate) fn each<'j, T>(
     decoded.collect()
 }
 
-fn span(object: &Object) -> Result<Span> {
-    let bound = |json: &Json| json.as_u64().and_then(|bound| u32::try_from(bound).ok());
-    match member(object, "span")?.as_array().map(Vec::as_slice) {
+fn span(object: &Members<'_>) -> Result<Span> {
+    let bound = |json: &Tree<'_>| json.as_u64().and_then(|bound| u32::try_from(bound).ok());
+    match member(object, "span")?.as_array() {
         Some([start, end]) => bound(start).zip(bound(end)),
         _ => None,
     }
@@ -354,13 +355,16 @@ fn span(object: &Object) -> Result<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::ruleset::read_tree;
+    use serde_json::{Value as Json, json};
 
     /// What is wrong with a tree, and where.
     fn refusal(root: &Json) -> (String, String) {
         let mut layout = Layout::new([("x", "int")]).unwrap();
         let lists = Lists::default();
         let envelope = json!({"version": 1, "root": root});
+        let text = envelope.to_string();
+        let envelope = read_tree(text.as_bytes()).unwrap();
         let error = Compiler::new(&mut layout, &lists).compile(&envelope).unwrap_err();
         (error.message, error.pointer)
     }
@@ -409,7 +413,8 @@ mod tests {
         let mut layout = Layout::default();
         let lists = Lists::default();
         let mut compiler = Compiler::new(&mut layout, &lists);
-        assert_eq!(compiler.compile(&json!({"version": 2})).unwrap_err().pointer, "/version");
+        let envelope = read_tree(br#"{"version": 2}"#).unwrap();
+        assert_eq!(compiler.compile(&envelope).unwrap_err().pointer, "/version");
     }
 
     #[test]

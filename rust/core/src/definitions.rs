@@ -21,7 +21,7 @@ use crate::names::Names;
 use crate::plan::{Plan, Planned, Step};
 use crate::program::Program;
 use crate::record::{Layout, Slot};
-use crate::ruleset::parse_json;
+use crate::ruleset::{read_json, read_tree};
 use crate::window::Rule;
 use crate::wire;
 
@@ -169,7 +169,7 @@ impl Definitions {
     /// # Errors
     /// The bundle is not one that the compiler of this version writes.
     pub fn from_json(bytes: &[u8]) -> Result<Self, ProgramError> {
-        let bundle = Bundle::deserialize(parse_json(bytes)?)
+        let bundle = Bundle::deserialize(read_json::<Json>(bytes)?)
             .map_err(|error| refused(error.to_string(), ""))?;
         if bundle.version != VERSION {
             let message = format!("definitions of version {} are not read here", bundle.version);
@@ -304,7 +304,7 @@ impl<'c> DefinitionsCompiler<'c> {
         if let Some(&id) = self.known.get(&text) {
             return Ok(id);
         }
-        let compiled = self.programs.compile(envelope);
+        let compiled = read_tree(text.as_bytes()).and_then(|tree| self.programs.compile(&tree));
         let program =
             compiled.map_err(|error| refused(error.message, &format!("{at}{}", error.pointer)))?;
         let id = number(self.expressions.programs.len(), at).map(ExpressionId)?;

@@ -5,7 +5,7 @@
 //! - [`event`] and [`json`] read an event, [`encode`] turns it into a
 //!   [`record`] of the fields that programs read ([`path`], [`address`],
 //!   [`user_agent`] and [`geo`] compute some of them);
-//! - [`decode`] compiles checked trees to [`program`]s, once, when rules are
+//! - [`decode`] compiles checked trees, read as [`tree`]s of JSON, to [`program`]s, once, when rules are
 //!   loaded ([`ruleset`]s of them); [`evaluate`] runs them over records, with [`ops`] and
 //!   [`functions`] on [`value`]s and [`map`]s, within [`limits`]; `regex` is the engine of
 //!   regular expressions;
@@ -79,6 +79,7 @@ mod stored_key;
 pub mod succession;
 pub mod survey;
 pub mod time_text;
+pub mod tree;
 pub mod user_agent;
 pub mod value;
 pub mod variable;

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::Value as Json;
 
 use crate::address::{Network, NetworkSet};
 use crate::decode::{Compiler, each, member, object, refused, text};
@@ -18,6 +17,7 @@ use crate::limits::Limits;
 use crate::lists::{ListDefinition, Lists};
 use crate::program::Program;
 use crate::record::{Layout, Record};
+use crate::tree::{Members, Tree};
 use crate::user_agent::UserAgents;
 use crate::value::Value;
 
@@ -63,7 +63,7 @@ impl RuleSet {
     /// # Errors
     /// The text is no bundle of this version, or something in it does not compile.
     pub fn from_json(bundle: &[u8]) -> Result<Self, ProgramError> {
-        Self::decode(&parse_json(bundle)?, true)
+        Self::decode(&read_tree(bundle)?, true)
     }
 
     /// The same without nodes for common shapes, to hold those to account.
@@ -71,10 +71,10 @@ impl RuleSet {
     /// # Errors
     /// As [`RuleSet::from_json`].
     pub fn plain_from_json(bundle: &[u8]) -> Result<Self, ProgramError> {
-        Self::decode(&parse_json(bundle)?, false)
+        Self::decode(&read_tree(bundle)?, false)
     }
 
-    fn decode(bundle: &Json, specialises: bool) -> Result<Self, ProgramError> {
+    fn decode(bundle: &Tree<'_>, specialises: bool) -> Result<Self, ProgramError> {
         let bundle = object(bundle)?;
         let fields: BTreeMap<String, String> = part(bundle, "fields")?;
         let declared = fields.iter().map(|(name, type_text)| (name.as_str(), type_text.as_str()));
@@ -222,7 +222,7 @@ type Rule = (Arc<str>, Program);
 
 /// The programs of a bundle with their ids.
 fn read_programs(
-    bundle: &serde_json::Map<String, Json>,
+    bundle: &Members<'_>,
     mut compiler: Compiler<'_>,
 ) -> Result<Box<[Rule]>, ProgramError> {
     each(bundle, "programs", |envelope| {
@@ -242,26 +242,34 @@ fn proxies(texts: &[String]) -> Result<NetworkSet, ProgramError> {
 
 /// A member of the bundle by its type; its default when it is left out.
 fn part<T: for<'de> Deserialize<'de> + Default>(
-    bundle: &serde_json::Map<String, Json>,
+    bundle: &Members<'_>,
     name: &str,
 ) -> Result<T, ProgramError> {
     match member(bundle, name) {
-        Ok(json) => T::deserialize(json).map_err(|error| refused(&error.to_string()).within(name)),
+        Ok(json) => {
+            T::deserialize(json.to_json()).map_err(|error| refused(&error.to_string()).within(name))
+        }
         Err(_) => Ok(T::default()),
     }
 }
 
-/// Parses JSON of bounded depth, past the depth that the library allows.
+/// Reads JSON of bounded depth, past the depth that the library allows.
 ///
 /// # Errors
 /// The text is no JSON, or nests deeper than any tree.
-pub fn parse_json(text: &[u8]) -> Result<Json, ProgramError> {
+pub fn read_tree(text: &[u8]) -> Result<Tree<'_>, ProgramError> {
+    read_json(text)
+}
+
+/// The same, as any type.
+pub(crate) fn read_json<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, ProgramError> {
     if depth(text) > MAX_JSON_DEPTH {
         return Err(refused("the JSON nests too deep"));
     }
-    let mut reader = serde_json::Deserializer::from_slice(text);
+    let text = simdutf8::basic::from_utf8(text).map_err(|_| refused("not JSON: not UTF-8"))?;
+    let mut reader = serde_json::Deserializer::from_str(text);
     reader.disable_recursion_limit();
-    let json = Json::deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
+    let json = T::deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
     json.map_err(|error| refused(&format!("not JSON: {error}")))
 }
 
@@ -297,10 +305,10 @@ mod tests {
     #[test]
     fn json_that_nests_without_end_is_refused() {
         for text in ["[".repeat(100_000), "[".repeat(100_000) + &"]".repeat(100_000)] {
-            assert_eq!(parse_json(text.as_bytes()).unwrap_err().message, "the JSON nests too deep");
+            assert_eq!(read_tree(text.as_bytes()).unwrap_err().message, "the JSON nests too deep");
         }
         let deep = "[".repeat(MAX_JSON_DEPTH) + &"]".repeat(MAX_JSON_DEPTH);
-        assert!(parse_json(deep.as_bytes()).is_ok());
+        assert!(read_tree(deep.as_bytes()).is_ok());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::thread::{Builder, JoinHandle};
 use foldhash::fast::RandomState;
 
 use super::segment::{Sample, Segment};
-use super::{RuleSet, parse_json, read_programs};
+use super::{RuleSet, read_programs, read_tree};
 use crate::decode::{Compiler, object};
 use crate::error::ProgramError;
 use crate::program::Program;
@@ -268,7 +268,7 @@ impl RuleSet {
     /// # Errors
     /// There is no rule of an id to remove, or a program does not compile.
     pub fn with_changes(&self, bundle: &[u8], removed: &[&str]) -> Result<Self, ChangeError> {
-        let bundle = parse_json(bundle)?;
+        let bundle = read_tree(bundle)?;
         let mut layout = self.layout.clone();
         let compiler = Compiler::new(&mut layout, &self.common.lists);
         let new = read_programs(object(&bundle)?, compiler)?;
