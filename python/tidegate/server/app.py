@@ -13,7 +13,8 @@ from tidegate.server.hot import (
     ENDPOINTS,
     Answer,
     HotPath,
-    answer_request,
+    Outcome,
+    finished,
     given_request_id,
     is_json,
     problem_answer,
@@ -23,8 +24,6 @@ from tidegate.server.problems import Problem, problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
-
-    from tidegate.server.api_keys import ApiKey
 
     Scope = MutableMapping[str, Any]
     Message = MutableMapping[str, Any]
@@ -61,16 +60,13 @@ class HotApplication:
             return
         endpoint = ENDPOINTS[scope["path"]]
         headers = scope["headers"]
-        key: ApiKey | None = None
-        refusal: Problem | None = None
-        body = b""
+        outcome: Outcome
         try:
             key = self._hot.admit(headers)
-            body = await read_body(scope, receive)
-        except Problem as found:
-            refusal = found
-        answer = await answer_request(self._hot, endpoint, headers, key, refusal, body)
-        await respond(send, answer)
+            outcome = await self._hot.decide(endpoint, key, await read_body(scope, receive))
+        except Exception as error:
+            outcome = error
+        await respond(send, finished(self._hot, endpoint, headers, outcome))
 
     async def _batch(self, scope: Scope, receive: Receive) -> Answer:
         try:

@@ -7,6 +7,7 @@ that holds its decision.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Callable
@@ -101,6 +102,11 @@ class Answer:
     content_type: bytes = b"application/json"
 
 
+Outcome: TypeAlias = Answer | Exception
+Done: TypeAlias = Callable[[Outcome], None]
+Send: TypeAlias = Callable[[Answer], None]
+
+
 @attrs.frozen
 class HotPath:
     """Everything a hot call needs, put together once.
@@ -117,6 +123,8 @@ class HotPath:
     base_url: Callable[[], str]
     clock: Callable[[], int] = time.time_ns
     monotonic: Callable[[], int] = time.monotonic_ns
+    looking: set[asyncio.Task[None]] = attrs.field(factory=set, init=False, repr=False)
+    """Look-ups under way: the loop itself keeps no task alive."""
 
     def admit(self, headers: list[Header]) -> ApiKey:
         """The key of a request, once its limit has room: before anything of the body is read.
@@ -175,61 +183,62 @@ class HotPath:
         Raises:
             Problem: with the status and code the caller is to see.
         """
-        started = time.perf_counter_ns()
-        tenant = self.runtimes.find(key.tenant_id)
-        if tenant is None:
-            raise Problem("definitions-unavailable", headers={"retry-after": "1"})
-        found = self._envelope(endpoint, tenant, body)
-        source = found.source
-        if found.idempotency_key is None:
-            return Answer(await self._serve(endpoint, key, tenant, source, body, started, None))
-        identity = self.idempotency.identify(
-            tenant.tenant_id, endpoint.name.encode(), found.idempotency_key
-        )
-        fingerprint = self.idempotency.fingerprint(body)
-        while not self.idempotency.is_new(identity):
-            known = await self.idempotency.find(identity)
-            if known is not None:
-                return replayed(known, fingerprint)
-            if not self.idempotency.is_running(identity):
-                break
-        self.idempotency.begin(identity, fingerprint, self.clock())
-        answer = None
-        try:
-            idempotency = (identity, fingerprint)
-            answer = await self._serve(endpoint, key, tenant, source, body, started, idempotency)
-        finally:
-            self.idempotency.finish(identity, answer, self.recorder.seq)
-        return Answer(answer)
+        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
 
-    async def _serve(
-        self,
-        endpoint: Endpoint,
-        key: ApiKey,
-        tenant: Tenant,
-        source: str | None,
-        body: bytes,
-        started: int,
-        idempotency: tuple[bytes, bytes] | None,
-    ) -> bytes:
-        self.recorder.check()
-        received_at = self.clock()
-        text = str(uuid7())
+        def done(outcome: Outcome) -> None:
+            if answered.done():
+                return
+            if isinstance(outcome, Answer):
+                answered.set_result(outcome)
+            else:
+                answered.set_exception(outcome)
+
+        self.begin(endpoint, key, body, done)
+        return await answered
+
+    def begin(self, endpoint: Endpoint, key: ApiKey, body: bytes, done: Done) -> None:
+        """One event to its answer, which ``done`` is called with when it is durable.
+
+        Nearly every event takes no task and no future: it is decided here and now, and its
+        answer is sent by the commit that holds it.
+        """
         try:
-            served = tenant.engine.serve(body, received_at, text)
-        except EventError as error:
-            raise refused_event(error) from None
-        answer = endpoint.answer(served, text, self.base_url())
-        duration = time.perf_counter_ns() - started
-        entry = log_entry(
-            tenant, key, endpoint.name, source, text, received_at, duration, served, answer, body,
-            idempotency,
-        )  # fmt: skip
-        await self.recorder.append(entry)
-        if not served.record.endswith(NO_ERRORS):
-            self.metrics.rule_errors += 1
-        self.metrics.decided(endpoint.name, served.action, time.perf_counter_ns() - started)
-        return answer
+            started = time.perf_counter_ns()
+            tenant = self.runtimes.find(key.tenant_id)
+            if tenant is None:
+                raise Problem("definitions-unavailable", headers={"retry-after": "1"})
+            found = self._envelope(endpoint, tenant, body)
+            call = Call(self, endpoint, key, tenant, found.source, body, started, done)
+            if found.idempotency_key is not None:
+                call.identity = self.idempotency.identify(
+                    tenant.tenant_id, endpoint.name.encode(), found.idempotency_key
+                )
+                call.fingerprint = self.idempotency.fingerprint(body)
+                if not self.idempotency.is_new(call.identity):
+                    self._look_up(call)
+                    return
+            call.decide()
+        except Exception as error:
+            done(error)
+
+    def _look_up(self, call: Call) -> None:
+        """Answer a call whose key was perhaps seen before."""
+        looking = asyncio.get_running_loop().create_task(self._answer_known(call))
+        self.looking.add(looking)
+        looking.add_done_callback(self.looking.discard)
+
+    async def _answer_known(self, call: Call) -> None:
+        try:
+            while True:
+                known = await self.idempotency.find(call.identity)
+                if known is not None:
+                    call.done(replayed(known, call.fingerprint))
+                    return
+                if not self.idempotency.is_running(call.identity):
+                    break
+            call.decide()
+        except Exception as error:
+            call.done(error)
 
     def _envelope(self, endpoint: Endpoint, tenant: Tenant, body: bytes) -> Envelope:
         try:
@@ -248,6 +257,75 @@ class HotPath:
                 errors=[ErrorDetail(detail="wrong length", pointer="/idempotency_key")],
             )
         return found
+
+
+@attrs.define(eq=False)
+class Call:
+    """One hot call from its decision to its answer; called when the decision is durable."""
+
+    hot: HotPath
+    endpoint: Endpoint
+    key: ApiKey
+    tenant: Tenant
+    source: str | None
+    body: bytes
+    started: int
+    done: Done
+    identity: bytes = b""
+    """Of the idempotency key; empty without one."""
+    fingerprint: bytes = b""
+    answer: bytes = b""
+    action: str = ""
+    has_errors: bool = False
+
+    def decide(self) -> None:
+        """Decide and hand the decision to the log.
+
+        Raises:
+            Problem: nothing was decided.
+        """
+        hot = self.hot
+        hot.recorder.check()
+        received_at = hot.clock()
+        decision_id = str(uuid7())
+        try:
+            served = self.tenant.engine.serve(self.body, received_at, decision_id)
+        except EventError as error:
+            raise refused_event(error) from None
+        if self.identity:
+            hot.idempotency.begin(self.identity, self.fingerprint, received_at)
+        try:
+            self._record(served, decision_id, received_at)
+        except BaseException:
+            if self.identity:
+                hot.idempotency.finish(self.identity, None, hot.recorder.seq)
+            raise
+
+    def _record(self, served: Served, decision_id: str, received_at: int) -> None:
+        hot = self.hot
+        self.answer = self.endpoint.answer(served, decision_id, hot.base_url())
+        self.action = served.action
+        self.has_errors = not served.record.endswith(NO_ERRORS)
+        idempotency = (self.identity, self.fingerprint) if self.identity else None
+        duration = time.perf_counter_ns() - self.started
+        entry = log_entry(
+            self.tenant, self.key, self.endpoint.name, self.source, decision_id, received_at,
+            duration, served, self.answer, self.body, idempotency,
+        )  # fmt: skip
+        hot.recorder.submit(entry, self)
+
+    def __call__(self, problem: Problem | None) -> None:
+        """The decision is durable; or not, and then it counts as not made."""
+        hot = self.hot
+        if self.identity:
+            answer = self.answer if problem is None else None
+            hot.idempotency.finish(self.identity, answer, hot.recorder.seq)
+        if problem is not None:
+            self.done(problem)
+            return
+        hot.metrics.rule_errors += self.has_errors
+        hot.metrics.decided(self.endpoint.name, self.action, time.perf_counter_ns() - self.started)
+        self.done(Answer(self.answer))
 
 
 def replayed(known: Recorded, fingerprint: bytes) -> Answer:
@@ -277,36 +355,35 @@ def is_json(content_type: bytes) -> bool:
     return kind.strip() == b"application/json" and charset in (b"", b"charset=utf-8")
 
 
-async def answer_request(
-    hot: HotPath,
-    endpoint: Endpoint,
-    headers: list[Header],
-    key: ApiKey | None,
-    refusal: Problem | None,
-    body: bytes,
-) -> Answer:
-    """The answer of a hot call, whatever becomes of it.
+def answer_request(
+    hot: HotPath, endpoint: Endpoint, headers: list[Header], body: bytes, key: ApiKey, send: Send
+) -> None:
+    """Answer a hot call, whatever becomes of it.
 
     Args:
         headers: of the request, names in lower case.
-        key: the credential, or None when there is a refusal.
-        refusal: why the call was refused before its body was whole.
-        body: the whole body; of no meaning with a refusal.
+        body: the whole body.
+        key: the credential.
+        send: called with the answer, at once or when the decision is durable.
     """
-    try:
-        if refusal is not None or key is None:
-            raise refusal or Problem("unauthenticated")
-        answer = await hot.decide(endpoint, key, body)
-    except Exception as error:
-        problem = problem_of(error)
-        request_id = given_request_id(headers) or str(uuid7())
-        hot.failed(problem, error, endpoint)
-        return problem_answer(problem, endpoint.path, request_id)
-    request_id_given = given_request_id(headers)
-    if request_id_given is None:
-        return answer
-    echoed = (REQUEST_ID_HEADER, request_id_given.encode())
-    return attrs.evolve(answer, headers=(*answer.headers, echoed))
+
+    def done(outcome: Outcome) -> None:
+        send(finished(hot, endpoint, headers, outcome))
+
+    hot.begin(endpoint, key, body, done)
+
+
+def finished(hot: HotPath, endpoint: Endpoint, headers: list[Header], outcome: Outcome) -> Answer:
+    """What is sent for an outcome, with the caller's request id."""
+    request_id = given_request_id(headers)
+    if not isinstance(outcome, Answer):
+        problem = problem_of(outcome)
+        hot.failed(problem, outcome, endpoint)
+        return problem_answer(problem, endpoint.path, request_id or str(uuid7()))
+    if request_id is None:
+        return outcome
+    echoed = (REQUEST_ID_HEADER, request_id.encode())
+    return attrs.evolve(outcome, headers=(*outcome.headers, echoed))
 
 
 def problem_answer(problem: Problem, path: str, request_id: str) -> Answer:

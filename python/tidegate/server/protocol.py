@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from tidegate.server.hot import ENDPOINTS, Answer, answer_request
+from tidegate.server.hot import ENDPOINTS, Answer, answer_request, finished
 from tidegate.server.limits import (
     MAX_BODY_BYTES,
     MAX_HEADER_BYTES,
@@ -186,33 +186,30 @@ class HotCycle:
         if self.response_complete or not self.more_body:
             return
         self.more_body = False
-        protocol = self._protocol
-        task = protocol.loop.create_task(self._run())
-        protocol.tasks.add(task)
-        task.add_done_callback(protocol.tasks.discard)
-
-    async def _run(self) -> None:
-        answer = await answer_request(
-            self._hot, self._endpoint, self.headers, self._key, self._refusal, self.body
-        )
-        self._send(answer)
+        hot, endpoint, headers = self._hot, self._endpoint, self.headers
+        if self._refusal is not None or self._key is None:
+            self._send(
+                finished(hot, endpoint, headers, self._refusal or Problem("unauthenticated"))
+            )
+            return
+        answer_request(hot, endpoint, headers, self.body, self._key, self._send)
 
     def _send(self, answer: Answer) -> None:
+        if self.response_complete:
+            return
         self.response_complete = True
         if self.disconnected:
             return
-        content = [
+        headers = [*self._protocol.server_state.default_headers, *answer.headers]
+        if not self.keep_alive:
+            headers.append((b"connection", b"close"))
+        head = b"%bcontent-type: %b\r\ncontent-length: %d\r\n%b\r\n" % (
             STATUS_LINE[answer.status],
-            b"content-type: " + answer.content_type + b"\r\n",
-            b"content-length: %d\r\n" % len(answer.body),
-        ]
-        content += [
-            b"%s: %s\r\n" % header for header in self._protocol.server_state.default_headers
-        ]
-        content += [b"%s: %s\r\n" % header for header in answer.headers]
-        content.append(b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n")
-        content.append(answer.body)
-        self._protocol.transport.write(b"".join(content))
+            answer.content_type,
+            len(answer.body),
+            b"".join([b"%b: %b\r\n" % header for header in headers]),
+        )
+        self._protocol.transport.write(head + answer.body)
         if not self.keep_alive:
             self._protocol.transport.close()
         self._protocol.on_response_complete()

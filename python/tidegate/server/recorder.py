@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from tidegate.server.gaps import Gap
 from tidegate.server.logging import log
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from tidegate.stores.log import LogEntry
 
 T = TypeVar("T")
+
+Settled: TypeAlias = "Callable[[Problem | None], None]"
+"""Called when a decision is durable, or with the reason why it is not."""
 
 RETRY_SECONDS = 1.0
 MAX_WAITING = 20_000
@@ -77,16 +80,17 @@ class Recorder:
         self._record_gaps = record_gaps
         self._committed = seq
         self._entries: list[LogEntry] = []
-        self._waiting: list[asyncio.Future[None]] = []
+        self._waiting: list[Settled] = []
         self._cuts: list[Cut[Any]] = []
         self._under_way = 0
-        self._committing: list[asyncio.Future[None]] = []
+        self._committing: list[Settled] = []
         self._cuts_under_way: list[Cut[Any]] = []
         self._is_scheduled = False
         self._gaps: dict[UUID, Gap] = {}
         self.unrecorded = 0
         """Decisions that were answered and are not in the log, since the start."""
         self._recovery: asyncio.Task[None] | None = None
+        self._loop = asyncio.get_running_loop()
 
     @property
     def seq(self) -> int:
@@ -119,21 +123,38 @@ class Recorder:
         if len(self._entries) >= MAX_WAITING:
             raise Problem("overloaded", headers={"retry-after": "1"})
 
+    def submit(self, entry: LogEntry, settled: Settled) -> None:
+        """Take an entry; ``settled`` is called when it is durable, or why it is not.
+
+        With relaxed durability what cannot be written is counted, and settled at once.
+        """
+        if self._recovery is not None and self._record_gaps is not None:
+            self._count([entry])
+            settled(None)
+            return
+        self._entries.append(entry)
+        self._waiting.append(settled)
+        if not self._is_scheduled and not self._under_way:
+            self._is_scheduled = True
+            self._loop.call_soon(self._submit)
+
     async def append(self, entry: LogEntry) -> None:
         """Return when the entry is durable; or counted, with relaxed durability.
 
         Raises:
             Problem: it could not be written, and counts as not decided.
         """
-        if self._recovery is not None and self._record_gaps is not None:
-            self._count([entry])
-            return
-        done = asyncio.get_running_loop().create_future()
-        self._entries.append(entry)
-        self._waiting.append(done)
-        if not self._is_scheduled and not self._under_way:
-            self._is_scheduled = True
-            asyncio.get_running_loop().call_soon(self._submit)
+        done = self._loop.create_future()
+
+        def settled(problem: Problem | None) -> None:
+            if done.done():
+                return
+            if problem is None:
+                done.set_result(None)
+            else:
+                done.set_exception(problem)
+
+        self.submit(entry, settled)
         await done
 
     async def cut(self, take: Callable[[int], T]) -> T:
@@ -166,9 +187,7 @@ class Recorder:
 
     async def drain(self) -> None:
         """Return when nothing waits any more."""
-        while self.waiting and self._waiting:
-            await asyncio.wait([self._waiting[-1]])
-        while self._under_way:
+        while self.waiting:
             await asyncio.sleep(0.001)
 
     async def close(self) -> None:
@@ -186,7 +205,7 @@ class Recorder:
         entries = self._entries
         self._committing, self._waiting, self._entries = self._waiting, [], []
         self._under_way = len(entries)
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         try:
             written = self._store.append(entries)
         except StoreUnavailableError as error:
@@ -215,10 +234,14 @@ class Recorder:
             return
         self._committed += self._under_way
         self._under_way = 0
-        waiting = self._committing + [made.durable for made in self._cuts_under_way]
+        settled, cuts = self._committing, self._cuts_under_way
         self._committing, self._cuts_under_way = [], []
-        _release(waiting)
+        # The next commit is under way before the answers of this one are sent.
         self._submit()
+        for made in cuts:
+            if not made.durable.done():
+                made.durable.set_result(None)
+        settle(settled, None)
 
     def _failed(self, entries: Sequence[LogEntry], error: BaseException) -> None:
         """Nothing of these entries is kept, and what was decided after them rests on them."""
@@ -231,12 +254,14 @@ class Recorder:
         self._cuts, self._cuts_under_way = [], []
         if self._recovery is None:
             self._begin_recovery()
-        _refuse(cuts)
+        for durable in cuts:
+            if not durable.done():
+                durable.set_exception(unavailable())
         if self._record_gaps is None:
-            _refuse(waiting)
+            settle(waiting, unavailable())
         else:
             self._count(lost)
-            _release(waiting)
+            settle(waiting, None)
 
     def _count(self, lost: Iterable[LogEntry]) -> None:
         for entry in lost:
@@ -293,16 +318,13 @@ class Recorder:
             self._begin_recovery()
 
 
-def _release(waiting: Iterable[asyncio.Future[None]]) -> None:
-    for done in waiting:
-        if not done.done():
-            done.set_result(None)
-
-
-def _refuse(waiting: Iterable[asyncio.Future[None]]) -> None:
-    for done in waiting:
-        if not done.done():
-            done.set_exception(unavailable())
+def settle(waiting: Iterable[Settled], problem: Problem | None) -> None:
+    """Tell all that wait; what one of them does wrong is not for the others to bear."""
+    for settled in waiting:
+        try:
+            settled(problem)
+        except Exception:
+            log.exception("an answer could not be given")
 
 
 def unavailable() -> Problem:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping
 
-BATCH_ENTRIES = 2_000
-"""Decisions indexed at once: some 20 ms, which appends have to wait for."""
+BATCH_ENTRIES = 500
+"""Decisions indexed at once: some 8 ms, which appends have to wait for."""
 SAMPLED_ROWS = 4
 SAMPLED_ENTRIES = 32
 """Decisions of a batch whose events the field catalog learns from, of at most 4 rows: a tenth of
