@@ -157,7 +157,8 @@ def index_batch(connection: Connection, until: int) -> int:
 
 def _sample(connection: Connection, rows: Sequence[RowMapping]) -> Iterator[LogLine]:
     """A few decisions of some log rows, from all over them."""
-    every = -(-len(rows) // SAMPLED_ROWS)
+    is_small = sum(row["count"] for row in rows) <= SAMPLED_ENTRIES
+    every = 1 if is_small else -(-len(rows) // SAMPLED_ROWS)
     seqs = [row["first_seq"] for row in rows[::every]]
     bodies = select(decision_log.c.first_seq, decision_log.c.tenant_id, decision_log.c.body).where(
         decision_log.c.first_seq.in_(seqs)
