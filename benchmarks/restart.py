@@ -141,9 +141,9 @@ def write_log(directory: Path, tenant_id: UUID, decisions: int) -> None:
 def decide(tenant: Tenant) -> Iterator[LogEntry]:
     """Decisions on the traffic, moved to now, without end."""
     key = ApiKey(uuid4(), tenant.tenant_id, "", 1, (), None)
-    events = [json.loads(line) for line in read_lines(TRAFFIC / "events.jsonl.gz")]
+    lines = list(read_lines(TRAFFIC / "events.jsonl.gz"))
     for number in itertools.count():
-        event = events[number % len(events)]
+        event = orjson.loads(lines[number % len(lines)])
         event["idempotency_key"] = str(number)
         event.pop("observed_at", None)
         body = orjson.dumps(event)
