@@ -32,6 +32,7 @@ SHARED = Path(__file__).parents[2] / "shared" / "data"
 DATA, TRAFFIC = SHARED / "adversarial", SHARED / "traffic"
 FILES = ("redos/regexlib_redos", "redos/regexlib_sample", "regex_semantics/rust_regex")
 LONGEST = 16 * 1024
+WORTH_A_SECOND_LOOK, LOOKS = 0.002, 7
 SUBJECT = tidegate.Schema.empty().with_variables({"subject": "string"})
 LARGEST_EVENT = {
     "request": {
@@ -124,13 +125,21 @@ def bombs() -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield f"{shape} {size}", write(size), LARGEST_EVENT
 
 
-def seconds(program: tidegate.Program, context: dict[str, Any]) -> float:
-    """The time of the first evaluation, which also warms what the engine keeps."""
-    prepared = program.prepare(context)
-    started = time.perf_counter()
-    with suppress(tidegate.EvaluationError):
-        program.evaluate(prepared)
-    return time.perf_counter() - started
+def seconds(text: str, schema: tidegate.Schema, context: dict[str, Any]) -> float:
+    """The time of the first evaluation, which also warms what the engine keeps.
+
+    Where it is long, the least of several, each of a program compiled anew: what else the
+    machine does is in all of them.
+    """
+    taken: list[float] = []
+    while not taken or (min(taken) > WORTH_A_SECOND_LOOK and len(taken) < LOOKS):
+        program = tidegate.compile(text, schema=schema)
+        prepared = program.prepare(context)
+        started = time.perf_counter()
+        with suppress(tidegate.EvaluationError):
+            program.evaluate(prepared)
+        taken.append(time.perf_counter() - started)
+    return min(taken)
 
 
 @click.command()
@@ -148,11 +157,9 @@ def main(show: int, generated: int) -> None:
     ):
         for name, text, context in cases:
             try:
-                program = tidegate.compile(text, schema=schema)
+                found.append((seconds(text, schema, context), name))
             except tidegate.ExpressionError:
                 refused += 1
-                continue
-            found.append((seconds(program, context), name))
     found.sort(reverse=True)
     click.echo(f"{len(found)} accepted and run, {refused} refused")
     for taken, name in found[:show]:

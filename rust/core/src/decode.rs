@@ -176,17 +176,17 @@ impl Decoder<'_, '_> {
         let function = functions::find(name, is_member).unwrap_or(&functions::UNKNOWN);
         let prepared = match object.get("regexes") {
             None => prepare(name, &arguments, self.compiler.lists),
-            Some(_) => self.patterns(object)?,
+            Some(_) => self.patterns(object, !name.starts_with("matches"))?,
         };
         let literals = arguments.iter().map(|argument| literal(argument).is_some()).collect();
         Ok(Node::Call(Box::new(Call { function, arguments, literals, prepared })))
     }
 
-    fn patterns(&mut self, object: &Members<'_>) -> Result<Prepared> {
+    fn patterns(&mut self, object: &Members<'_>, finds: bool) -> Result<Prepared> {
         let texts = each(object, "regexes", |json| {
             json.as_str().ok_or_else(|| refused("a pattern must be a string"))
         })?;
-        let prepared = self.compiler.preparer.patterns(&texts);
+        let prepared = self.compiler.preparer.patterns(&texts, finds);
         prepared.map_err(|message| refused(&message).within("regexes"))
     }
 

@@ -37,22 +37,29 @@ pub(crate) struct Preparer {
 }
 
 impl Preparer {
-    /// Compiles the translated patterns of a call.
+    /// Compiles the translated patterns of a call; `finds` is asked for where the
+    /// function wants to know where they match.
     ///
     /// # Errors
     /// What the pattern library says of a pattern that it refuses.
-    pub(crate) fn patterns(&mut self, texts: &[&str]) -> Result<Prepared, String> {
+    pub(crate) fn patterns(&mut self, texts: &[&str], finds: bool) -> Result<Prepared, String> {
         let patterns: Result<Box<[Regex]>, String> =
-            texts.iter().map(|text| self.pattern(text)).collect();
+            texts.iter().map(|text| self.pattern(text, finds)).collect();
         patterns.map(Prepared::Patterns)
     }
 
-    fn pattern(&mut self, text: &str) -> Result<Regex, String> {
-        if let Some(pattern) = self.patterns.get(text) {
-            return Ok(pattern.clone());
+    fn pattern(&mut self, text: &str, finds: bool) -> Result<Regex, String> {
+        let pattern = match self.patterns.get(text) {
+            Some(pattern) => pattern.clone(),
+            None => {
+                let pattern = Regex::new(text).map_err(|error| error.to_string())?;
+                self.patterns.insert(text.to_owned(), pattern.clone());
+                pattern
+            }
+        };
+        if finds {
+            pattern.prepare_to_find().map_err(|error| error.to_string())?;
         }
-        let pattern = Regex::new(text).map_err(|error| error.to_string())?;
-        self.patterns.insert(text.to_owned(), pattern.clone());
         Ok(pattern)
     }
 }
@@ -182,6 +189,6 @@ mod tests {
 
     #[test]
     fn a_pattern_too_large_to_compile_is_refused() {
-        assert!(Preparer::default().patterns(&["(?:(?:(?:a{1000}){1000}){1000})"]).is_err());
+        assert!(Preparer::default().patterns(&["(?:(?:(?:a{1000}){1000}){1000})"], false).is_err());
     }
 }

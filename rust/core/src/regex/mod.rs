@@ -63,8 +63,8 @@ struct Compiled {
     machine: Machine,
     groups: usize,
     lazies: Pool<Lazy>,
-    /// Made when matches are asked for.
-    finder: OnceLock<Option<Finder>>,
+    /// Made where matches are asked for.
+    finder: OnceLock<Finder>,
 }
 
 impl Regex {
@@ -108,10 +108,21 @@ impl Regex {
         Automaton { alphabet, machine }.search(text, &mut lazies.get()).unwrap_or(true)
     }
 
+    /// Makes ready for [`Regex::matches`], which finds nothing before.
+    ///
+    /// # Errors
+    /// As [`Regex::new`].
+    pub(crate) fn prepare_to_find(&self) -> Result<(), Refused> {
+        if self.0.finder.get().is_none() {
+            // Another thread may have been first; what it made is the same.
+            let _ = self.0.finder.set(self.0.finder()?);
+        }
+        Ok(())
+    }
+
     /// The matches in a text from left to right, the preferred one at each place.
     pub(crate) fn matches(&self, text: &str) -> impl Iterator<Item = Captures> {
-        let finder = self.0.finder.get_or_init(|| self.0.finder().ok()).as_ref();
-        let finder = finder.filter(|_| self.may_match(text));
+        let finder = self.0.finder.get().filter(|_| self.may_match(text));
         finder.into_iter().flat_map(|finder| Matches::new(finder, &self.0.alphabet, text))
     }
 }

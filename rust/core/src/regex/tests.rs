@@ -109,6 +109,7 @@ fn spans_of_crate(regex: &regex::Regex, text: &str) -> Spans {
 
 fn compare(pattern: &str, texts: &[String]) {
     let ours = Regex::new(pattern).unwrap();
+    ours.prepare_to_find().unwrap();
     let theirs = regex::Regex::new(pattern).unwrap();
     assert_eq!(ours.groups(), theirs.captures_len() - 1);
     for text in texts {
