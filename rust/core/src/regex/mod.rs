@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 
 use regex_automata::util::pool::Pool;
 use regex_syntax::ParserBuilder;
-use regex_syntax::hir::Hir;
+use regex_syntax::hir::{Hir, HirKind};
 
 use alphabet::{Alphabet, Members};
 use captures::Finder;
@@ -31,9 +31,14 @@ use machine::Machine;
 use positions::Positions;
 use program::Program;
 
+use crate::search::Part;
+
 /// One of the 64 levels of groups that the checker accepts may be four of the
 /// parser's: group, alternation, concatenation, repetition.
 const NESTING: u32 = 400;
+
+/// Shorter texts are in too many others to be worth a search of their own.
+const MIN_PART: usize = 2;
 
 /// Why a pattern is not compiled.
 #[derive(Debug)]
@@ -59,6 +64,8 @@ pub(crate) struct Regex(Arc<Compiled>);
 
 struct Compiled {
     text: Box<str>,
+    /// A text that every match has; None where the start of a subject tells as soon.
+    part: Option<Part>,
     alphabet: Alphabet,
     machine: Machine,
     groups: usize,
@@ -76,9 +83,14 @@ impl Regex {
         let hir = parse(text)?;
         let positions = Positions::new(&hir)?;
         let (alphabet, members) = alphabet(&hir, &positions)?;
+        let machine = Machine::new(&positions, &members);
+        let part = fixed_text(&hir)
+            .filter(|part| machine.begins_anywhere() && part.len() >= MIN_PART)
+            .map(Part::new);
         Ok(Self(Arc::new(Compiled {
             text: text.into(),
-            machine: Machine::new(&positions, &members),
+            part,
+            machine,
             groups: hir.properties().explicit_captures_len(),
             alphabet,
             lazies: Pool::new(Lazy::default),
@@ -98,14 +110,16 @@ impl Regex {
 
     /// Whether the pattern is found anywhere in a text.
     pub(crate) fn is_match(&self, text: &str) -> bool {
-        let Compiled { alphabet, machine, lazies, .. } = &*self.0;
-        Automaton { alphabet, machine }.is_match(text, &mut lazies.get())
+        let Compiled { part, alphabet, machine, lazies, .. } = &*self.0;
+        part.as_ref().is_none_or(|part| part.is_in(text))
+            && Automaton { alphabet, machine }.is_match(text, &mut lazies.get())
     }
 
     /// Whether the pattern may be found in a text, as far as that is known quickly.
     fn may_match(&self, text: &str) -> bool {
-        let Compiled { alphabet, machine, lazies, .. } = &*self.0;
-        Automaton { alphabet, machine }.search(text, &mut lazies.get()).unwrap_or(true)
+        let Compiled { part, alphabet, machine, lazies, .. } = &*self.0;
+        part.as_ref().is_none_or(|part| part.is_in(text))
+            && Automaton { alphabet, machine }.search(text, &mut lazies.get()).unwrap_or(true)
     }
 
     /// Makes ready for [`Regex::matches`], which finds nothing before.
@@ -150,6 +164,17 @@ impl fmt::Debug for Regex {
 fn parse(text: &str) -> Result<Hir, Refused> {
     let mut parser = ParserBuilder::new().nest_limit(NESTING).build();
     parser.parse(text).map_err(|error| Refused::Syntax(Box::new(error)))
+}
+
+/// The longest text that is written in a pattern for every match.
+fn fixed_text(hir: &Hir) -> Option<&str> {
+    match hir.kind() {
+        HirKind::Literal(literal) => std::str::from_utf8(&literal.0).ok(),
+        HirKind::Capture(capture) => fixed_text(&capture.sub),
+        HirKind::Repetition(repetition) if repetition.min > 0 => fixed_text(&repetition.sub),
+        HirKind::Concat(parts) => parts.iter().filter_map(fixed_text).max_by_key(|text| text.len()),
+        _ => None,
+    }
 }
 
 fn alphabet(hir: &Hir, positions: &Positions) -> Result<(Alphabet, Members), Refused> {
