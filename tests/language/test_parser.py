@@ -126,6 +126,7 @@ REFUSED = [
     ("if", "reserved-word", 0, 2, "`if` is a reserved word"),
     ("while(1)", "reserved-word", 0, 5, "reserved word"),
     ("18446744073709551616u", "invalid-number", 0, 21, "out of range"),
+    ("1" * 5_000, "invalid-number", 0, 5_000, "out of range"),
     ("1e999", "invalid-number", 0, 5, "out of range"),
     ("12ab", "invalid-number", 0, 4, "malformed number `12ab`"),
     ("1.2.3.4", "syntax-error", 3, 5, "unexpected `.3`"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -100,6 +101,7 @@ def test_a_body_of_many_mistakes_is_answered_with_some() -> None:
 
 @attrs.frozen(kw_only=True)
 class Query:
+    since: Annotated[datetime, Meta(tz=True)] | None = None
     limit: Annotated[int, Meta(ge=1, le=500)] = 50
     flag: bool = False
 
@@ -109,7 +111,15 @@ def test_parameters_are_read_from_text() -> None:
     assert convert_parameters({"limit": "7", "flag": "true"}, Query) == Query(limit=7, flag=True)
 
 
-@pytest.mark.parametrize("values", [{"limit": "0"}, {"limit": "x"}, {"limt": "1"}, {"flag": "2"}])
+@pytest.mark.parametrize(
+    "values",
+    [
+        *({"limit": text} for text in ("0", "x", "7.0", "1e1", "+7", "07", "null", "1" * 5_000)),
+        {"limt": "1"},
+        *({"flag": text} for text in ("2", "1", "True", "null", "")),
+        *({"since": text} for text in ("null", "1700000000", "2026-01-01", "")),
+    ],
+)
 def test_wrong_parameters_are_named(values: dict[str, str]) -> None:
     """The finding says which parameter it is about."""
     with pytest.raises(Problem) as raised:

@@ -52,4 +52,5 @@ def test_a_caller_that_has_it_already_is_told_so() -> None:
     assert is_unchanged("*", '"3"')
     assert not is_unchanged('"4"', '"3"')
     assert not is_unchanged(None, '"3"')
-    assert not is_unchanged("3", '"3"')
+    with pytest.raises(Problem):
+        is_unchanged("3", '"3"')

@@ -57,6 +57,12 @@ def test_a_policy_saved_as_a_draft_is_tried_as_if_it_decided(shop: Deciding) -> 
     assert made(simulate(shop, "sketch", {"event": {}}))["fired"]
 
 
+def test_a_number_of_more_than_64_bits_is_one(shop: Deciding) -> None:
+    """As in an event that is sent."""
+    event = {"fields": {"a": 2**80}, "more": -(2**70)}
+    assert made(simulate(shop, "stuffing", {"event": event}))["trace"]["policies"]
+
+
 @pytest.mark.parametrize(
     ("body", "code", "pointer"),
     [

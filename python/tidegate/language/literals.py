@@ -77,9 +77,15 @@ def source_offsets(text: str) -> list[int]:
     return offsets
 
 
+_ENOUGH_DIGITS = 40
+
+
 def int_value(text: str) -> int:
     """The value of an int or uint literal without its ``u``."""
-    return int(text, 16) if text.startswith("0x") else int(text)
+    if text.startswith("0x"):
+        return int(text, 16)
+    # Cut where it is out of range whatever follows: Python refuses to read thousands of digits.
+    return int(text.lstrip("0")[:_ENOUGH_DIGITS] or "0")
 
 
 def _body(text: str) -> tuple[str, int, bool]:

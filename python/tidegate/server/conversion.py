@@ -7,6 +7,7 @@ lists are walked so that all mistakes are found.
 
 from __future__ import annotations
 
+import re
 import types
 from functools import cache
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -20,6 +21,7 @@ from tidegate.policy.findings import MAX_FINDINGS, pointer_to
 from tidegate.server.problems import ErrorDetail, Problem
 
 _T = TypeVar("_T")
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _LONGEST_NAME = 100
 """No member has a name as long as this."""
 
@@ -30,7 +32,7 @@ def convert_body(value: Any, shape: type[_T]) -> _T:
     Raises:
         Problem: ``invalid-request``, with a JSON pointer for each finding.
     """
-    walk = _Walk(strict=True)
+    walk = _Walk(is_text=False)
     made: _T = walk.value(value, shape, "")
     if walk.findings:
         errors = [
@@ -47,7 +49,7 @@ def convert_parameters(values: dict[str, str], shape: type[_T]) -> _T:
     Raises:
         Problem: ``invalid-request``, with the parameter of each finding.
     """
-    walk = _Walk(strict=False)
+    walk = _Walk(is_text=True)
     made: _T = walk.value(values, shape, "")
     if walk.findings:
         errors = [
@@ -76,9 +78,9 @@ class _Finding:
 
 
 class _Walk:
-    def __init__(self, *, strict: bool) -> None:
+    def __init__(self, *, is_text: bool) -> None:
         self.findings: list[_Finding] = []
-        self._strict = strict
+        self._is_text = is_text
 
     def value(self, value: Any, shape: Any, pointer: str) -> Any:
         """A value of a type; None, with a finding, when it is not one."""
@@ -116,7 +118,7 @@ class _Walk:
         item = get_args(inner)[0]
         if not attrs.has(_inner(item)):
             try:
-                return msgspec.convert(value, shape, strict=self._strict)
+                return msgspec.convert(value, shape)
             except msgspec.ValidationError:
                 pass  # look at each item, to say which ones
         bounds = _length_bounds(shape)
@@ -129,7 +131,7 @@ class _Walk:
 
     def _map(self, value: dict[str, Any], shape: Any, inner: Any, pointer: str) -> Any:
         try:
-            return msgspec.convert(value, shape, strict=self._strict)
+            return msgspec.convert(value, shape)
         except msgspec.ValidationError as error:
             found = len(self.findings)
             for name, each in value.items():
@@ -139,11 +141,13 @@ class _Walk:
             return None
 
     def _leaf(self, value: Any, shape: Any, pointer: str) -> Any:
+        if self._is_text:
+            value = _from_text(value, _inner(shape))
         if isinstance(value, float) and value.is_integer() and _inner(shape) is int:
             # In JSON 1.0 is the same number as 1.
             value = int(value)
         try:
-            return msgspec.convert(value, shape, strict=self._strict)
+            return msgspec.convert(value, shape)
         except msgspec.ValidationError as error:
             self._report("invalid-value", _message(error), pointer)
             return None
@@ -151,6 +155,15 @@ class _Walk:
     def _report(self, code: str, detail: str, place: str, hint: str | UnsetType = UNSET) -> None:
         if len(self.findings) < MAX_FINDINGS:
             self.findings.append(_Finding(code, detail, place, hint))
+
+
+def _from_text(text: str, kind: Any) -> Any:
+    """The number or bool that a parameter is; there is one way to write each, and no null."""
+    if kind is bool:
+        return {"true": True, "false": False}.get(text, text)
+    if kind is int and _WHOLE.fullmatch(text):
+        return int(text)
+    return text
 
 
 def _message(error: msgspec.ValidationError) -> str:

@@ -194,7 +194,7 @@ def _respond(route: Route, call: Call, request: Request, answer: Answer | Respon
     if answer.revision is not None:
         headers["etag"] = entity_tag(answer.revision)
         if route.method == "GET" and is_unchanged(
-            request.headers.get("if-none-match"), headers["etag"]
+            only_header(request.headers, "if-none-match"), headers["etag"]
         ):
             return Response(status_code=304, headers=headers)
     if answer.location is not None:

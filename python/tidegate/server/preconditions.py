@@ -53,9 +53,12 @@ def read_tags(header: str, text: str | None) -> Precondition | None:
 
 
 def is_unchanged(header: str | None, tag: str) -> bool:
-    """Whether ``If-None-Match`` names the tag; compared weakly, as RFC 9110 asks."""
-    if header is None or len(header) > MAX_LENGTH:
+    """Whether ``If-None-Match`` names the tag; compared weakly, as RFC 9110 asks.
+
+    Raises:
+        Problem: ``malformed-request``, when it is no list of entity tags.
+    """
+    known = read_tags("if-none-match", header)
+    if known is None:
         return False
-    return header.strip() == "*" or tag in {
-        each.removeprefix("W/") for each in _TAG.findall(header)
-    }
+    return known.tags is None or tag in {each.removeprefix("W/") for each in known.tags}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import orjson
+import json
 
 from tidegate.engine import Engine
 from tidegate.errors import EventError
@@ -27,7 +27,7 @@ def simulate(call: Call) -> Answer:
         present = load_set(connection, call.tenant_id)
     document = with_policy(present, call.ids["policy_id"], body.policy)
     with in_member("event"):
-        explanation = _explained(call, document, orjson.dumps(body.event))
+        explanation = _explained(call, document, json.dumps(body.event).encode())
     saved = present.find(POLICY, call.ids["policy_id"])
     return Answer(
         body=wire.SimulationResult(

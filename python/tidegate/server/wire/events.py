@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 from uuid import UUID
 
 import attrs
@@ -13,8 +13,9 @@ from tidegate.server.wire.common import (
     Time,
 )
 
+Value: TypeAlias = str | int | float | bool | None
 Texts: TypeAlias = Annotated[
-    dict[str, Any],
+    dict[str, Value | list[Value]],
     Meta(max_length=256, description="texts, numbers, bools, or lists of them, by name"),
 ]
 
