@@ -27,6 +27,8 @@ from tidegate.server.route import Route
 from tidegate.stores import SqliteStore, migrate, operators
 
 PASSWORD = "a password of eight words that nobody else has"
+IDLE_SECONDS = 5.0
+"""The server may have closed a connection that was idle for longer."""
 API_KEY_HEADER = "x-service-api-key"
 
 
@@ -51,8 +53,10 @@ class Connection:
     """A connection that stays open: thousands of requests go over it."""
 
     def __init__(self, base_url: str) -> None:
+        self.base_url = base_url
         parts = urlsplit(base_url)
         self._connection = http.client.HTTPConnection(str(parts.hostname), parts.port, timeout=30)
+        self._used_at = 0.0
 
     def send(self, method: str, path: str, headers: Mapping[str, str], body: Any = None) -> Reply:
         given = dict(headers)
@@ -60,10 +64,17 @@ class Connection:
         if body is not None:
             content = json.dumps(body)
             given["content-type"] = "application/json"
-        self._connection.request(method, path, content, given)
-        answer = self._connection.getresponse()
-        names = {name.lower(): value for name, value in answer.getheaders()}
-        return Reply(answer.status, answer.status, names, answer.read())
+        if time.monotonic() - self._used_at > IDLE_SECONDS:
+            self._connection.close()
+        self._used_at = time.monotonic()
+        try:
+            self._connection.request(method, path, content, given)
+            answer = self._connection.getresponse()
+            names = {name.lower(): value for name, value in answer.getheaders()}
+            return Reply(answer.status, answer.status, names, answer.read())
+        except BaseException:
+            self._connection.close()
+            raise
 
 
 @attrs.frozen
@@ -123,6 +134,8 @@ class World:
     own: Tenant
     other: Tenant
     people: dict[str, Person]
+    process_id: int
+    log: Path
     callers: tuple[Caller, ...] = ()
 
     def call(
@@ -190,14 +203,17 @@ class World:
 
 
 @contextmanager
-def world(directory: Path) -> Iterator[World]:
+def world(directory: Path, **environment: str) -> Iterator[World]:
     """A service with two tenants and all callers, until the block ends."""
     people = _people(directory)
     log = directory / "log"
-    process, said = start("--store-directory", str(directory / "data"), log=log)
+    data = str(directory / "data")
+    process, said = start("--store-directory", data, log=log, environment=environment)
     try:
         connection = Connection(said["base_url"])
-        yield _settled(connection, people)
+        own = _tenant(connection, people["Owner"])
+        other = _tenant(connection, people["other Owner"])
+        yield _settled(World(connection, own, other, people, process.pid, log))
     finally:
         stop(process)
 
@@ -251,11 +267,9 @@ def new_tenant(connection: Connection, owner: Person) -> Any:
     return answer.json()
 
 
-def _settled(connection: Connection, people: dict[str, Person]) -> World:
-    own = _tenant(connection, people["Owner"])
-    other = _tenant(connection, people["other Owner"])
-    made = World(connection, own, other, people)
-    for tenant in (own, other):
+def _settled(made: World) -> World:
+    own, people = made.own, made.people
+    for tenant in (own, made.other):
         made.make_blocking(tenant)
         for name in ("user_id", *OBJECTS, *DECIDED):
             tenant.ids[name] = made.made(tenant, name)

@@ -61,6 +61,7 @@ KINDS: Mapping[str, Kind] = {
     "empty-payload": Kind(422, "The payload is empty"),
     "idempotency-key-reused": Kind(422, "The idempotency key belongs to another body"),
     "rate-limited": Kind(429, "The rate limit is exceeded"),
+    "headers-too-large": Kind(431, "The address and headers are too large"),
     "internal-error": Kind(500, "The service failed"),
     "decision-log-unavailable": Kind(503, "The decision log cannot be written"),
     "definitions-unavailable": Kind(503, "The definitions of the tenant cannot be used"),

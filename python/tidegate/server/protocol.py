@@ -11,9 +11,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from uuid_utils import uuid7
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from tidegate.server.hot import ENDPOINTS, Answer, answer_request, finished
+from tidegate.server.hot import ENDPOINTS, Answer, answer_request, finished, problem_answer
 from tidegate.server.limits import (
     MAX_BODY_BYTES,
     MAX_HEADER_BYTES,
@@ -64,12 +65,15 @@ class Protocol(HttpToolsProtocol):
         name = name.lower()
         if name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True
+        elif name == b"content-length" and value[:1] == b"0" and value != b"0":
+            # Others in front of us could read the length as octal, or not at all.
+            self._refuse("malformed-request")
         self.headers.append((name, value))
         self._bound(len(name) + len(value))
 
     def on_headers_complete(self) -> None:
         if len(self.headers) > MAX_HEADERS:
-            self._refuse(431)
+            self._refuse("headers-too-large")
         if self.transport.is_closing():
             return
         endpoint = _PATHS.get(self.url)
@@ -116,20 +120,40 @@ class Protocol(HttpToolsProtocol):
         """Close when the present request, or the next, has been waited for long enough."""
         if self.receiving_since is not None:
             if now - self.receiving_since > RECEIVE_SECONDS:
-                self._refuse(408)
+                self._refuse("request-timeout")
         elif self.idle_since is not None and now - self.idle_since > self.timeout_keep_alive:
             self.transport.close()
 
     def _bound(self, size: int) -> None:
         self._header_bytes += size
         if self._header_bytes > MAX_HEADER_BYTES:
-            self._refuse(431)
+            self._refuse("headers-too-large")
 
-    def _refuse(self, status: int) -> None:
-        if not self.transport.is_closing():
-            head = STATUS_LINE[status] + b"content-length: 0\r\nconnection: close\r\n\r\n"
-            self.transport.write(head)
+    def send_400_response(self, msg: str) -> None:
+        """What uvicorn says of that which is no HTTP."""
+        del msg
+        self._refuse("malformed-request")
+
+    def send(self, answer: Answer, *, keep_alive: bool) -> None:
+        """Write an answer, and close the connection unless it is kept."""
+        headers = [*self.server_state.default_headers, *answer.headers]
+        if not keep_alive:
+            headers.append((b"connection", b"close"))
+        head = b"%bcontent-type: %b\r\ncontent-length: %d\r\n%b\r\n" % (
+            STATUS_LINE[answer.status],
+            answer.content_type,
+            len(answer.body),
+            b"".join([b"%b: %b\r\n" % header for header in headers]),
+        )
+        self.transport.write(head + answer.body)
+        if not keep_alive:
             self.transport.close()
+
+    def _refuse(self, code: str) -> None:
+        """Answer a request that will not be read to its end."""
+        if not self.transport.is_closing():
+            answer = problem_answer(Problem(code), "/", str(uuid7()))
+            self.send(answer, keep_alive=False)
 
 
 class HotCycle:
@@ -200,18 +224,7 @@ class HotCycle:
         self.response_complete = True
         if self.disconnected:
             return
-        headers = [*self._protocol.server_state.default_headers, *answer.headers]
-        if not self.keep_alive:
-            headers.append((b"connection", b"close"))
-        head = b"%bcontent-type: %b\r\ncontent-length: %d\r\n%b\r\n" % (
-            STATUS_LINE[answer.status],
-            answer.content_type,
-            len(answer.body),
-            b"".join([b"%b: %b\r\n" % header for header in headers]),
-        )
-        self._protocol.transport.write(head + answer.body)
-        if not self.keep_alive:
-            self._protocol.transport.close()
+        self._protocol.send(answer, keep_alive=self.keep_alive)
         self._protocol.on_response_complete()
 
 

@@ -92,6 +92,7 @@ class Route:
     def codes(self) -> tuple[str, ...]:
         """Every problem this route can answer with, those of the layer included."""
         codes = [*self.refusals, "malformed-request", "internal-error", "store-unavailable"]
+        codes += ["headers-too-large", "request-timeout"]
         if self.handler is not None:
             # A query parameter that the route does not know is refused everywhere.
             codes.append("invalid-request")
@@ -102,7 +103,7 @@ class Route:
         if self.parameters:
             codes.append("not-found")
         if self.body is not None:
-            codes += ["invalid-json", "request-timeout", "body-too-large"]
+            codes += ["invalid-json", "body-too-large"]
             codes.append("unsupported-media-type")
         if self.conditional and self.method != "GET":
             codes.append("stale-revision")
