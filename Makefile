@@ -7,7 +7,7 @@ export CARGO_NET_RETRY ?= 5
 # What the extension is built from; a change to any of these builds it anew.
 RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: run test kill-test check agree bench conformance docs clean
+.PHONY: run test kill-test fuzz-api check agree bench conformance docs clean
 
 run: .venv/built           ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
 	$(BIN)/tidegate serve --demo
@@ -18,6 +18,9 @@ test: .venv/built          ## every test, Rust and Python
 
 kill-test: .venv/built     ## 200 kills of a server under load; nothing acknowledged may be lost
 	$(BIN)/python -m tests.faults.kill --cycles 200
+
+fuzz-api: .venv/built      ## schemathesis, 500 examples of every operation of the interface
+	$(BIN)/python tests/service/api_fuzzing.py --examples 500
 
 check: .venv/built         ## formatting, lint, types
 	cargo fmt --all --check
