@@ -113,6 +113,8 @@ def test_a_full_disk_refuses_decisions_and_recovers(
     target = start()
     checker = Checker(UUID(target.tenant_id), target.document)
     acknowledged = load(target, calls(1))
+    # A search shows what was indexed while there was room for it.
+    eventually(lambda: target.control("GET", f"{target.tenant}/decisions?limit=1").json())
     disk.fill()
     outcome = asyncio.run(send(target.base_url, target.api_key, calls(2)))
     acknowledged += outcome.acknowledged

@@ -81,3 +81,11 @@ def test_comments_anywhere_survive_formatting(tree: ast.Node) -> None:
     assert parse(formatted) == tree
     assert formatted.count("//") >= len(pieces)
     assert format(formatted) == formatted
+
+
+def test_a_comment_before_an_index_finds_its_place_at_once() -> None:
+    """Formatting what was formatted changes nothing, wherever a line break moved a comment."""
+    pieces = ["null", "[", "null", ".", "A", "?", "null", ":", "null", "]"]
+    formatted = format("".join(f"{piece} // {number}\n" for number, piece in enumerate(pieces)))
+    assert format(formatted) == formatted
+    assert formatted.count("//") == len(pieces)

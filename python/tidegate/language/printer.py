@@ -33,6 +33,10 @@ _BINARY = {
 _PLAIN_NAME = re.compile(r"(?!(?:in|true|false|null)\Z)[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
+_SETTLING = 8
+"""Times a text with comments is laid out at most; two are mostly enough."""
+
+
 def format(text: str, limits: Limits = DEFAULT) -> str:
     """The expression in its canonical layout, comments kept.
 
@@ -40,7 +44,19 @@ def format(text: str, limits: Limits = DEFAULT) -> str:
         ExpressionError: the text does not parse.
     """
     tree = parse(text, limits)
-    return _Printer(comments_of(text, tree)).print(tree)
+    comments = comments_of(text, tree)
+    found = _Printer(comments).print(tree)
+    if comments == Comments():
+        return found
+    # A comment between two tokens belongs to the node that begins after it, which can be
+    # another one once lines are broken elsewhere: it has its place when nothing moves any more.
+    for _ in range(_SETTLING):
+        again = parse(found, limits)
+        settled = _Printer(comments_of(found, again)).print(again)
+        if settled == found:
+            break
+        found = settled
+    return found
 
 
 def to_text(tree: ast.Node) -> str:
