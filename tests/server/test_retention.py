@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
 import pytest
 
 from tidegate.server.retention import DAY_NS, STEP_ROWS, Retention
@@ -122,9 +123,9 @@ def test_definitions_go_that_no_decision_was_made_by(store: SqliteStore) -> None
         keep_definitions(store, TENANT, {"revision": revision, "salt": secrets.token_hex(500)})
     old = entry(1)
     young = entry(2, received_at_ns=NOW)
-    line = young.line.replace(b'"revision":1', b'"revision":2')
+    line = young.lines.replace(b'"revision":1', b'"revision":2')
     done(store.append([old]))
-    done(store.append([log.LogEntry(TENANT, NOW, line, young.index)]))
+    done(store.append([attrs.evolve(young, lines=line)]))
     store.index_now()
     passes(store, States(store))
     with store.read() as connection:

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
 import pytest
 from pysqlite3 import dbapi2
 from sqlalchemy import Connection
@@ -75,7 +76,7 @@ def limit_pages(connection: Connection, pages: int) -> None:
     connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
 
 
-def fill(number: int) -> log.LogEntry:
+def fill(number: int) -> log.LogBlock:
     """A decision that needs many pages."""
     return entry(number, event={"fields": {"noise": os.urandom(400_000).hex()}})
 
@@ -389,3 +390,13 @@ def test_a_store_is_its_port(store: SqliteStore) -> None:
     """The class has everything the protocol asks for, by the type checker's judgement."""
     port: Store = store
     assert port.statistics().commits == 0
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [([1, 1, 1], [3]), ([64] * 5, [256, 64]), ([255, 2, 256, 1], [255, 2, 256, 1]), ([256], [256])],
+)
+def test_blocks_are_joined_to_rows(counts: list[int], expected: list[int]) -> None:
+    """A row takes whole blocks, as many as fit."""
+    blocks = [attrs.evolve(entry(number), count=count) for number, count in enumerate(counts)]
+    assert [sum(block.count for block in row) for row in sqlite.rows(blocks)] == expected

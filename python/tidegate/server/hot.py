@@ -308,11 +308,11 @@ class Call:
         self.has_errors = not served.record.endswith(NO_ERRORS)
         idempotency = (self.identity, self.fingerprint) if self.identity else None
         duration = time.perf_counter_ns() - self.started
-        entry = log_entry(
+        block = log_entry(
             self.tenant, self.key, self.endpoint.name, self.source, decision_id, received_at,
             duration, served, self.answer, self.body, idempotency,
         )  # fmt: skip
-        hot.recorder.submit(entry, self)
+        hot.recorder.submit(block, self)
 
     def __call__(self, problem: Problem | None) -> None:
         """The decision is durable; or not, and then it counts as not made."""

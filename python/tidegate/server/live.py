@@ -152,7 +152,7 @@ class LiveRuntime:
         lifted = {each: effect for each, effect in effects.items() if effect is not None}
         if not lifted:
             return False
-        entry = lifts.entry(
+        block = lifts.entry(
             lifts.Lift(
                 lift_id=new_id(),
                 tenant_id=tenant_id,
@@ -166,7 +166,7 @@ class LiveRuntime:
             )
         )
         # No await between the engine and the log: the log has the order of the engine.
-        await self.recorder.append(entry)
+        await self.recorder.append(block)
         return True
 
     def _gauges(self) -> list[Gauge]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from tidegate.stores.log import LogEntry
+    from tidegate.stores.log import LogBlock
 
 T = TypeVar("T")
 
@@ -155,7 +155,7 @@ class Store(Protocol):
             StoreUnavailableError: no connection became free in time.
         """
 
-    def append(self, entries: Sequence[LogEntry]) -> Future[None]:
+    def append(self, blocks: Sequence[LogBlock]) -> Future[None]:
         """Append decisions to the log, in order; durable when the future is done.
 
         Raises:

@@ -21,7 +21,7 @@ from tidegate.stores.base import StoreBusyError, StoreError, StoreUnavailableErr
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from tidegate.stores.log import LogEntry
+    from tidegate.stores.log import LogBlock
 
 MAX_WAITING_ENTRIES = 20_000
 """Beyond this a store is about a second behind: refusing now is kinder than answering late."""
@@ -37,12 +37,14 @@ RETRY_SECONDS = 1.0
 
 @attrs.define(eq=False)
 class Append:
-    """Log entries that are committed together or not at all."""
+    """Blocks of log entries that are committed together or not at all."""
 
-    entries: Sequence[LogEntry]
+    blocks: Sequence[LogBlock]
     future: Future[None]
     submitted: float
+    entries: int
     size: int
+    """Bytes of the lines."""
 
 
 @attrs.define(eq=False)
@@ -112,26 +114,27 @@ class GroupCommit:
         self._thread = threading.Thread(target=self._run, name="tidegate-store", daemon=True)
         self._thread.start()
 
-    def append(self, entries: Sequence[LogEntry]) -> Future[None]:
+    def append(self, blocks: Sequence[LogBlock]) -> Future[None]:
         """Queue log entries.
 
         Raises:
             StoreUnavailableError: a commit failed, or the store is closed.
             StoreBusyError: too much waits.
         """
-        size = sum(len(entry.line) for entry in entries)
+        size = sum(len(block.lines) for block in blocks)
+        entries = sum(block.count for block in blocks)
         future: Future[None] = Future()
         # What was decided has to be recorded: it can no longer be called off.
         future.set_running_or_notify_cancel()
         with self._changed:
             self._check()
-            is_full = self.waiting_entries + len(entries) > MAX_WAITING_ENTRIES
+            is_full = self.waiting_entries + entries > MAX_WAITING_ENTRIES
             if self.waiting_entries and (is_full or self.waiting_bytes + size > MAX_WAITING_BYTES):
                 raise StoreBusyError(
                     f"{self.waiting_entries} decisions wait to be written; try again"
                 )
-            self._waiting.append(Append(entries, future, self._monotonic(), size))
-            self.waiting_entries += len(entries)
+            self._waiting.append(Append(blocks, future, self._monotonic(), entries, size))
+            self.waiting_entries += entries
             self.waiting_bytes += size
             self._changed.notify()
         return future
@@ -225,8 +228,8 @@ class GroupCommit:
                 break
             self._waiting.popleft()
             if isinstance(work, Append):
-                entries += len(work.entries)
-                self.waiting_entries -= len(work.entries)
+                entries += work.entries
+                self.waiting_entries -= work.entries
                 self.waiting_bytes -= work.size
                 group.append(work)
             else:
@@ -248,7 +251,7 @@ class GroupCommit:
         self.commits += 1
         for work in group:
             if isinstance(work, Append):
-                self.committed_entries += len(work.entries)
+                self.committed_entries += work.entries
                 work.future.set_result(None)
             else:
                 self.committed_writes += 1

@@ -14,7 +14,7 @@ from uuid import UUID
 import attrs
 import orjson
 
-from tidegate.stores.log import LIFT, LogEntry, encode_index, encode_line
+from tidegate.stores.log import LIFT, LogBlock, encode_index, encode_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +41,7 @@ class Lift:
     """What repeats it on the state, as JSON."""
 
 
-def entry(lift: Lift) -> LogEntry:
+def entry(lift: Lift) -> LogBlock:
     """The lift on its way into the log."""
     lift_id, before = str(lift.lift_id), list(lift.mitigations)
     line = encode_line(
@@ -74,7 +74,8 @@ def entry(lift: Lift) -> LogEntry:
         [],
     )
     audit = [lift.actor, AUDIT_KIND, str(lift.entity_id), before, lift.request_id]
-    return LogEntry(lift.tenant_id, lift.at_ns, line, b"%b,%b]" % (index[:-1], orjson.dumps(audit)))
+    index = b"%b,%b]" % (index[:-1], orjson.dumps(audit))
+    return LogBlock.of_one(lift.tenant_id, lift.lift_id, lift.at_ns, line, index)
 
 
 def join_effects(effects: Sequence[bytes]) -> bytes:

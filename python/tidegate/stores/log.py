@@ -37,20 +37,35 @@ MAX_ROW_BYTES = 256 * 1024 * 1024
 
 
 @attrs.frozen
-class LogEntry:
-    """One decision on its way into the log.
+class LogBlock:
+    """Decisions of one tenant on their way into the log, in order.
 
     Args:
-        tenant_id: whose decision it is.
-        received_at_ns: when its event arrived.
-        line: the decision as one line of JSON, as :func:`encode_line` makes it.
-        index: what it is found by, as :func:`encode_index` makes it.
+        tenant_id: whose decisions they are.
+        count: how many, 1 to :data:`MAX_ROW_ENTRIES`.
+        received_at_ns: when the newest of their events arrived.
+        first_id: 16 bytes, the least of their ids: that of the first, as a rule.
+        last_id: 16 bytes, the greatest of their ids: that of the last, as a rule.
+        lines: the decisions as lines of JSON, as :func:`encode_line` makes them, with a line
+            feed between two.
+        index: what they are found by, as :func:`encode_index` makes it, with a comma between two.
     """
 
     tenant_id: UUID
+    count: int
     received_at_ns: int
-    line: bytes
+    first_id: bytes
+    last_id: bytes
+    lines: bytes
     index: bytes
+
+    @classmethod
+    def of_one(
+        cls, tenant_id: UUID, decision_id: UUID, received_at_ns: int, line: bytes, index: bytes
+    ) -> LogBlock:
+        """A single decision."""
+        name = decision_id.bytes
+        return cls(tenant_id, 1, received_at_ns, name, name, line, index)
 
 
 def encode_line(

@@ -37,7 +37,7 @@ from tidegate.stores.connections import (
 from tidegate.stores.counters import CHANGES, INDEXED_SEQ, RECOVERIES, count, counter
 from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
 from tidegate.stores.indexing import BATCH_ENTRIES, index_batch
-from tidegate.stores.log import MAX_ROW_ENTRIES, LogEntry, last_seq, pack
+from tidegate.stores.log import MAX_ROW_ENTRIES, LogBlock, last_seq, pack
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -96,9 +96,9 @@ class SqliteStore:
         """See :meth:`Store.write <tidegate.stores.base.Store.write>`."""
         return self._queue.write(work)
 
-    def append(self, entries: Sequence[LogEntry]) -> Future[None]:
+    def append(self, blocks: Sequence[LogBlock]) -> Future[None]:
         """See :meth:`Store.append <tidegate.stores.base.Store.append>`."""
-        return self._queue.append(entries)
+        return self._queue.append(blocks)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -241,22 +241,22 @@ class SqliteStore:
     @staticmethod
     def _append(writer: Connection, appends: list[Append], seq: int) -> int:
         """Append to the log after ``seq``; the number of the last decision then."""
-        by_tenant: dict[UUID, list[LogEntry]] = {}
+        by_tenant: dict[UUID, list[LogBlock]] = {}
         for work in appends:
-            for entry in work.entries:
-                by_tenant.setdefault(entry.tenant_id, []).append(entry)
+            for block in work.blocks:
+                by_tenant.setdefault(block.tenant_id, []).append(block)
         values: list[Any] = []
-        for tenant_id, entries in by_tenant.items():
-            for start in range(0, len(entries), MAX_ROW_ENTRIES):
-                part = entries[start : start + MAX_ROW_ENTRIES]
-                newest = max(entry.received_at_ns for entry in part)
-                index = pack([entry.index for entry in part], b",")
-                body = pack([entry.line for entry in part], b"\n")
-                values += (seq + 1, tenant_id.bytes, len(part), newest, index, body)
-                seq += len(part)
+        for tenant_id, blocks in by_tenant.items():
+            for part in rows(blocks):
+                count = sum(block.count for block in part)
+                newest = max(block.received_at_ns for block in part)
+                index = pack([block.index for block in part], b",")
+                body = pack([block.lines for block in part], b"\n")
+                values += (seq + 1, tenant_id.bytes, count, newest, index, body)
+                seq += count
         if values:
-            rows = ",".join(["(?,?,?,?,?,?)"] * (len(values) // 6))
-            driver_connection(writer).execute(INSERT_LOG + rows, values)
+            places = ",".join(["(?,?,?,?,?,?)"] * (len(values) // 6))
+            driver_connection(writer).execute(INSERT_LOG + places, values)
         return seq
 
     def _undo(self) -> None:
@@ -314,6 +314,19 @@ class SqliteStore:
         if writer is not None:
             with suppress(Exception):
                 writer.close()
+
+
+def rows(blocks: Sequence[LogBlock]) -> Iterator[list[LogBlock]]:
+    """Blocks of one tenant, parted into rows of the log."""
+    row: list[LogBlock] = []
+    count = 0
+    for block in blocks:
+        if count + block.count > MAX_ROW_ENTRIES:
+            yield row
+            row, count = [], 0
+        row.append(block)
+        count += block.count
+    yield row
 
 
 def run_in_savepoint(writer: Connection, work: Write) -> None:
