@@ -22,6 +22,8 @@ from tidegate.server.limits import MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_HEADERS
 from tidegate.server.problems import Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
     from tidegate.server.hot import Header, HotPath
@@ -172,21 +174,14 @@ class Protocol(HttpToolsProtocol):
     def send(self, answer: Answer, *, keep_alive: bool) -> None:
         """Write an answer, and close the connection unless it is kept."""
         body = answer.body
-        if (
-            keep_alive
-            and answer.status == 200
-            and not answer.headers
-            and answer.content_type == _JSON
-        ):
-            self.transport.write(b"%b%d\r\n\r\n%b" % (self._success_head(), len(body), body))
-            return
-        headers = [*self.server_state.default_headers, *answer.headers]
+        if answer.status == 200 and answer.content_type == _JSON:
+            head = self._success_head()
+        else:
+            head = begun(answer.status, answer.content_type, self.server_state.default_headers)
+        more = lines(answer.headers) if answer.headers else b""
         if not keep_alive:
-            headers.append((b"connection", b"close"))
-        self.transport.write(
-            b"%bcontent-length: %d\r\n\r\n%b"
-            % (head(answer.status, answer.content_type, headers), len(body), body)
-        )
+            more += b"connection: close\r\n"
+        self.transport.write(b"%b%d\r\n%b\r\n%b" % (head, len(body), more, body))
         if not keep_alive:
             self.transport.close()
 
@@ -194,7 +189,7 @@ class Protocol(HttpToolsProtocol):
         usual = self.server_state.default_headers
         headers, text = Protocol._success
         if headers is not usual:
-            text = head(200, _JSON, usual) + b"content-length: "
+            text = begun(200, _JSON, usual)
             Protocol._success = (usual, text)
         return text
 
@@ -205,10 +200,15 @@ class Protocol(HttpToolsProtocol):
             self.send(answer, keep_alive=False)
 
 
-def head(status: int, content_type: bytes, headers: list[Header]) -> bytes:
-    """An answer's head, up to the length of its body."""
-    lines = b"".join([b"%b: %b\r\n" % header for header in headers])
-    return b"%bcontent-type: %b\r\n%b" % (STATUS_LINE[status], content_type, lines)
+def begun(status: int, content_type: bytes, usual: list[Header]) -> bytes:
+    """The head of an answer, up to the length of its body."""
+    what = b"%bcontent-type: %b\r\n" % (STATUS_LINE[status], content_type)
+    return what + lines(usual) + b"content-length: "
+
+
+def lines(headers: Iterable[Header]) -> bytes:
+    """Headers as they are sent."""
+    return b"".join([b"%b: %b\r\n" % header for header in headers])
 
 
 async def close_late_connections(connections: set[Any]) -> None:
