@@ -10,7 +10,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from tidegate.server.retention import DAY_NS, STEP_ROWS, Retention
+from tidegate.server.retention import DAY_NS, STEP_DECISIONS, Retention
 from tidegate.server.runtime import keep_definitions
 from tidegate.stores import (
     NotFoundError,
@@ -107,7 +107,7 @@ def test_nothing_is_deleted_that_a_start_could_need(store: SqliteStore) -> None:
 
 def test_many_decisions_go_in_small_steps(store: SqliteStore) -> None:
     """Other writes have their turn between the steps."""
-    count = 3 * STEP_ROWS
+    count = 3 * STEP_DECISIONS
     for start in range(0, count, 500):
         done(store.append([entry(number) for number in range(start, start + 500)]))
     store.index_now()

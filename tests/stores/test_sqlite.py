@@ -211,24 +211,6 @@ def test_two_processes_index_a_decision_once(store: SqliteStore, url: Url) -> No
         second.close()
 
 
-def test_the_index_keeps_up_without_a_quiet_moment(url: Url) -> None:
-    """A trickle that never stops is indexed all the same, about each second."""
-    migrate(url)
-    now = [0.0]
-    store = SqliteStore(url, monotonic=lambda: now[0])
-    try:
-        for number in range(4):
-            with Held(store):
-                waiting = store.append([entry(number)])
-                now[0] += sqlite.INDEX_SECONDS
-            done(waiting)
-        # The step after a commit is over when the next is done.
-        done(store.append([entry(4)]))
-        assert store.statistics().indexed_seq >= 3
-    finally:
-        store.close()
-
-
 def alter(store: SqliteStore, statement: str) -> None:
     """Change the file behind the store's back."""
     other = dbapi2.connect(store.path)
@@ -383,7 +365,7 @@ def test_the_writer_is_durable(store: SqliteStore) -> None:
         read = ("journal_mode", "synchronous", "foreign_keys", "wal_autocheckpoint")
         return [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in read]
 
-    assert done(store.write(settings)) == ["wal", 2, 1, connections.CHECKPOINT_PAGES]
+    assert done(store.write(settings)) == ["wal", 2, 1, connections.MAX_WAL_PAGES]
 
 
 def test_a_store_is_its_port(store: SqliteStore) -> None:

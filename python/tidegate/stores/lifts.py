@@ -1,8 +1,8 @@
 """Mitigations that operators ended: entries of the log that decide nothing.
 
-A lift is in the log for its effects, so that whoever repeats the log repeats it.  It is indexed
-beside the decisions, for the history of its entity, and its audit entry is made by the index
-step: both or neither are there.
+A lift is in the log for its effects, so that whoever repeats the log repeats it, and beside the
+decisions in the history of its entity.  Its audit entry is written with it: both or neither are
+there.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from uuid import UUID
 import attrs
 import orjson
 
+from tidegate.stores.audit import AuditEntry
 from tidegate.stores.log import LIFT, LogBlock, encode_index, encode_line
 
 if TYPE_CHECKING:
@@ -73,9 +74,18 @@ def entry(lift: Lift) -> LogBlock:
         [],
         [],
     )
-    audit = [lift.actor, AUDIT_KIND, str(lift.entity_id), before, lift.request_id]
-    index = b"%b,%b]" % (index[:-1], orjson.dumps(audit))
-    return LogBlock.of_one(lift.tenant_id, lift.lift_id, lift.at_ns, line, index)
+    audit = AuditEntry(
+        audit_id=lift.lift_id,
+        tenant_id=lift.tenant_id,
+        at_ns=lift.at_ns,
+        actor=lift.actor,
+        action=LIFT,
+        kind=AUDIT_KIND,
+        object_id=str(lift.entity_id),
+        before=before,
+        request_id=lift.request_id,
+    )
+    return LogBlock.of_one(lift.tenant_id, lift.lift_id, lift.at_ns, line, index, audit)
 
 
 def join_effects(effects: Sequence[bytes]) -> bytes:
