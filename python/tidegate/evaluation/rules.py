@@ -172,4 +172,5 @@ class ReferenceRules:
             "indexed": 0,
             "always": dict.fromkeys(self._ids, "the reference evaluates every rule"),
             "index_bytes": 0,
+            "rule_bytes": 0,
         }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from tidegate.server.identifiers import new_id
 from tidegate.server.metrics import Gauges, page
 from tidegate.server.recorder import unavailable
 from tidegate.stores import lifts, snapshots
+from tidegate.stores.base import StoreUnavailableError
 
 if TYPE_CHECKING:
     from tidegate.engine import Engine
@@ -126,7 +128,12 @@ class LiveRuntime:
         if self.loop is None:
             return False
         lifting = self._lift(tenant_id, wanted, actor, request_id)
-        return asyncio.run_coroutine_threadsafe(lifting, self.loop).result(LIFT_SECONDS)
+        is_lifted = asyncio.run_coroutine_threadsafe(lifting, self.loop).result(LIFT_SECONDS)
+        if is_lifted:
+            # The audit entry comes with the index; it is only late where that cannot be written.
+            with suppress(StoreUnavailableError):
+                self._store.index_now()
+        return is_lifted
 
     async def _lift(
         self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str
@@ -145,7 +152,7 @@ class LiveRuntime:
         lifted = {each: effect for each, effect in effects.items() if effect is not None}
         if not lifted:
             return False
-        block = lifts.entry(
+        entry = lifts.entry(
             lifts.Lift(
                 lift_id=new_id(),
                 tenant_id=tenant_id,
@@ -159,7 +166,7 @@ class LiveRuntime:
             )
         )
         # No await between the engine and the log: the log has the order of the engine.
-        await self.recorder.append(block)
+        await self.recorder.append(entry)
         return True
 
     def _gauges(self) -> list[Gauge]:

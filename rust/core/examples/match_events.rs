@@ -203,6 +203,7 @@ impl Set {
             "matched": matched,
             "looked_at": looked_at,
             "reported_index_bytes": report.bytes,
+            "reported_program_bytes": self.rules.rule_bytes(),
             "index_bytes": self.index_bytes,
             "program_bytes": self.program_bytes,
             "compile_seconds": self.compile_seconds,

@@ -15,7 +15,7 @@ use crate::program::{
     Operation, OptionalMap, Program, SectionKey,
 };
 use crate::record::Layout;
-use crate::specialise::specialise;
+use crate::specialise::{Predicates, specialise};
 use crate::tree::{Members, Tree};
 use crate::value::Value;
 
@@ -29,13 +29,15 @@ pub struct Compiler<'c> {
     layout: &'c mut Layout,
     lists: &'c Lists,
     preparer: Preparer,
+    predicates: Predicates,
     /// Whether common shapes get nodes of their own; tests compare both ways.
     specialises: bool,
 }
 
 impl<'c> Compiler<'c> {
     pub fn new(layout: &'c mut Layout, lists: &'c Lists) -> Self {
-        Self { layout, lists, preparer: Preparer::default(), specialises: true }
+        let (preparer, predicates) = (Preparer::default(), Predicates::default());
+        Self { layout, lists, preparer, predicates, specialises: true }
     }
 
     /// The same without nodes for common shapes.
@@ -84,7 +86,8 @@ impl Decoder<'_, '_> {
         let node = self.node(object, depth)?;
         let expression = self.with_key_slot(object, Expr { span, node });
         Ok(if self.compiler.specialises {
-            specialise(expression, self.compiler.layout)
+            let Compiler { layout, predicates, .. } = &mut *self.compiler;
+            specialise(expression, layout, predicates)
         } else {
             expression
         })

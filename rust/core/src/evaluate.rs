@@ -35,6 +35,16 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         Self { record, lists, meter, locals: SmallVec::new() }
     }
 
+    /// The same evaluation, for nodes that do not last as long.
+    pub(crate) fn again(&mut self) -> Evaluation<'_, '_> {
+        Evaluation {
+            record: self.record,
+            lists: self.lists,
+            meter: self.meter,
+            locals: self.locals.iter().cloned().collect(),
+        }
+    }
+
     /// Spends units on account of a node.
     #[inline]
     pub(crate) fn charge(&mut self, units: u64, span: Span) -> Result<(), Failure> {
@@ -46,7 +56,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         let span = expression.span;
         match &expression.node {
             Node::Predicate(predicate) => {
-                return predicate.test(self).map(Value::Bool);
+                return predicate.test(span.start, self).map(Value::Bool);
             }
             Node::SectionKey(section_key) => return self.section_key(section_key),
             _ => self.charge(1, span)?,
@@ -82,7 +92,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
     #[inline]
     pub(crate) fn test(&mut self, expression: &'a Expr) -> Result<bool, Failure> {
         match &expression.node {
-            Node::Predicate(predicate) => predicate.test(self),
+            Node::Predicate(predicate) => predicate.test(expression.span.start, self),
             Node::And(operands) => {
                 self.charge(1, expression.span)?;
                 self.and(operands)

@@ -104,10 +104,17 @@ fn read_networks(name: &str, entries: &[String]) -> Result<NetworkSet, ProgramEr
 #[derive(Debug, Default)]
 pub(crate) struct LiteralSet {
     strings: HashSet<Box<str>, RandomState>,
+    /// Apart, since most sets are of strings alone.
+    others: Option<Box<OtherLiterals>>,
+}
+
+/// Members that are no strings.
+#[derive(Debug, Default)]
+struct OtherLiterals {
     integers: HashSet<i128, RandomState>,
     /// Doubles that are no integer, by their bits; NaN equals nothing.
     fractions: HashSet<u64, RandomState>,
-    others: Vec<Value<'static>>,
+    values: Vec<Value<'static>>,
 }
 
 impl LiteralSet {
@@ -118,18 +125,10 @@ impl LiteralSet {
                 Value::String(text) => {
                     set.strings.insert(Box::from(&**text));
                 }
-                Value::Int(_) | Value::Uint(_) | Value::Double(_) => match number(value) {
-                    Number::Integer(integer) => {
-                        set.integers.insert(integer);
-                    }
-                    Number::Fraction(bits) => {
-                        set.fractions.insert(bits);
-                    }
-                    Number::Nothing => {}
-                },
-                other => set.others.push(other.clone()),
+                other => set.others.get_or_insert_default().insert(other),
             }
         }
+        set.strings.shrink_to_fit();
         set
     }
 
@@ -137,15 +136,61 @@ impl LiteralSet {
         self.strings.contains(text)
     }
 
+    /// Bytes of the set, itself included.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let texts = self.strings.iter().map(|text| text.len()).sum::<usize>();
+        let others = self.others.as_ref().map_or(0, |others| others.memory_bytes());
+        size_of::<Self>()
+            .saturating_add(table_bytes(&self.strings))
+            .saturating_add(texts)
+            .saturating_add(others)
+    }
+
     pub(crate) fn contains(&self, value: &Value<'_>) -> bool {
         match value {
             Value::String(text) => self.has_text(text),
+            other => self.others.as_ref().is_some_and(|others| others.contains(other)),
+        }
+    }
+}
+
+/// Bytes of the places of a set, of which an eighth is left free.
+fn table_bytes<T>(set: &HashSet<T, RandomState>) -> usize {
+    let places = set.capacity().saturating_mul(8).div_ceil(7).next_power_of_two();
+    if set.capacity() == 0 { 0 } else { places.saturating_mul(size_of::<T>().saturating_add(1)) }
+}
+
+impl OtherLiterals {
+    fn memory_bytes(&self) -> usize {
+        size_of::<Self>()
+            .saturating_add(table_bytes(&self.integers))
+            .saturating_add(table_bytes(&self.fractions))
+            .saturating_add(std::mem::size_of_val(&*self.values))
+    }
+
+    fn insert(&mut self, value: &Value<'static>) {
+        match value {
+            Value::Int(_) | Value::Uint(_) | Value::Double(_) => match number(value) {
+                Number::Integer(integer) => {
+                    self.integers.insert(integer);
+                }
+                Number::Fraction(bits) => {
+                    self.fractions.insert(bits);
+                }
+                Number::Nothing => {}
+            },
+            other => self.values.push(other.clone()),
+        }
+    }
+
+    fn contains(&self, value: &Value<'_>) -> bool {
+        match value {
             Value::Int(_) | Value::Uint(_) | Value::Double(_) => match number(value) {
                 Number::Integer(integer) => self.integers.contains(&integer),
                 Number::Fraction(bits) => self.fractions.contains(&bits),
                 Number::Nothing => false,
             },
-            other => self.others.iter().any(|member| ops::is_equal(member, other)),
+            other => self.values.iter().any(|member| ops::is_equal(member, other)),
         }
     }
 }

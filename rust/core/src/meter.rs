@@ -65,6 +65,11 @@ impl Meter {
         self.limit.saturating_sub(self.spent)
     }
 
+    /// Whether a string or bytes value of this length may be built.
+    pub(crate) const fn allows(&self, length: usize) -> bool {
+        length <= self.string_bytes
+    }
+
     /// Ends the evaluation: all is spent, and one unit more.
     #[cold]
     pub(crate) fn exceed(&mut self) -> ErrorCode {
@@ -77,7 +82,7 @@ impl Meter {
     /// # Errors
     /// `cost_exceeded` when it is longer than a value may be.
     pub fn allow_bytes(&mut self, length: usize) -> Result<(), ErrorCode> {
-        if length > self.string_bytes { Err(self.exceed()) } else { Ok(()) }
+        if self.allows(length) { Ok(()) } else { Err(self.exceed()) }
     }
 }
 

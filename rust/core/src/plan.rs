@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use crate::definitions::{Action, Clause, EntityDefinition, ExpressionId, Expressions, Policy};
 use crate::index::certainty::{Requirement, requirements};
 use crate::index::worst_cost::{Cost, cost};
-use crate::index::{Analysed, Atoms, ExactRule, Formula, Index, Report, Rules, analyse};
+use crate::index::{Analysed, Atoms, ExactRule, Formula, Index, Report, Rules, Truth, analyse};
 use crate::limits::Limits;
 use crate::lists::Lists;
 use crate::record::{Layout, Record};
@@ -196,7 +196,8 @@ impl<'d> Builder<'d> {
             match self.requirements(scope.expression) {
                 Some(requirements) if cost.is_some() => {
                     let never = Formula::Any(Vec::new());
-                    let analysed = Analysed { formula: never, conjuncts: Vec::new() };
+                    let analysed =
+                        Analysed { formula: never, truth: Truth::Open, conjuncts: Vec::new() };
                     self.add(target, analysed, cost, requirements);
                 }
                 _ => self.add(target, analysed, cost, Vec::new()),
@@ -228,7 +229,7 @@ impl<'d> Builder<'d> {
                 total = total.max(cost);
             }
         }
-        let analysed = Analysed { formula: Formula::All(parts), conjuncts };
+        let analysed = Analysed { formula: Formula::All(parts), truth: Truth::Open, conjuncts };
         self.add(Target::Clause(step), analysed, Some(total), Vec::new());
     }
 
@@ -242,11 +243,9 @@ impl<'d> Builder<'d> {
         let rule = match cost {
             Some(cost) => ExactRule { analysed, cost, requirements },
             // Looked at on every event.
-            None => ExactRule {
-                analysed: Analysed { formula: Formula::All(Vec::new()), conjuncts: Vec::new() },
-                cost: Cost::default(),
-                requirements,
-            },
+            None => {
+                ExactRule { analysed: Analysed::of_nothing(), cost: Cost::default(), requirements }
+            }
         };
         self.rules.push(rule);
         self.targets.push(target);
@@ -260,7 +259,7 @@ impl<'d> Builder<'d> {
                 let analysed = analyse(number, &program.root, &mut self.atoms);
                 (analysed, cost(&program.root, self.planned.layout))
             }
-            None => (Analysed { formula: Formula::All(Vec::new()), conjuncts: Vec::new() }, None),
+            None => (Analysed::of_nothing(), None),
         }
     }
 

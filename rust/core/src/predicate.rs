@@ -5,15 +5,18 @@
 //! and of the kind, and the budget suffices. Otherwise the nodes it stands for
 //! are run, so that errors, their places and their cost need no second telling.
 
+use smallvec::SmallVec;
+
 use crate::address::{Address, NetworkSet};
-use crate::error::Failure;
+use crate::error::{ErrorCode, Failure};
 use crate::evaluate::Evaluation;
 use crate::first_network::FirstNetwork;
 use crate::functions::conversions::read_double;
 use crate::functions::regex::clip;
 use crate::lists::LiteralSet;
-use crate::meter::units;
+use crate::meter::{Meter, units};
 use crate::ops::Operator;
+use crate::packed::{FirstField, Packed};
 use crate::program::Expr;
 use crate::record::{KeySlot, LoweredSlot, Record, Slot, TextSlot};
 use crate::regex::Regex;
@@ -25,8 +28,8 @@ pub(crate) struct Predicate {
     pub(crate) kind: Kind,
     /// The cost of the nodes.
     pub(crate) units: u64,
-    /// What it stands for; apart, since it is seldom needed.
-    pub(crate) generic: Box<Expr>,
+    /// The nodes; see [`Predicate::nodes`].
+    pub(crate) packed: Packed,
 }
 
 #[derive(Debug)]
@@ -68,11 +71,17 @@ impl Subject {
         }
     }
 
-    /// What making the text charges: the text going in and coming out.
+    /// What making the text charges.
     #[inline]
     fn units(self, length: usize) -> u64 {
-        if self.lowered.is_some() { units(length).saturating_mul(2) } else { 0 }
+        if self.lowered.is_some() { lowering_units(length) } else { 0 }
     }
+}
+
+/// What a text in lower case charges: going in and coming out.
+#[inline]
+const fn lowering_units(length: usize) -> u64 {
+    units(length).saturating_mul(2)
 }
 
 #[derive(Debug)]
@@ -118,6 +127,8 @@ impl TextTest {
 pub(crate) struct EntryTest {
     pub(crate) map: Slot,
     pub(crate) test: TextTest,
+    /// Whether the test is of the text in ASCII lower case.
+    pub(crate) is_lowered: bool,
     /// The cost of the nodes for each entry.
     pub(crate) units: u64,
 }
@@ -125,20 +136,32 @@ pub(crate) struct EntryTest {
 impl EntryTest {
     /// Whether the test holds for an entry, and the units up to there; None
     /// when there are not so many left.
-    fn answer(&self, record: &Record<'_>, left: u64) -> Option<(bool, u64)> {
+    fn answer(&self, record: &Record<'_>, meter: &Meter) -> Option<(bool, u64)> {
         let Value::TotalMap(entries) = record.get(self.map)? else { return None };
         let mut spent = 0_u64;
         for (_, text) in (0..entries.len()).filter_map(|position| entries.pair(position)) {
-            let units = self.units.saturating_add(self.test.units(text.len()));
-            spent = spent.saturating_add(units);
-            if spent > left {
+            let mut test = self.test.units(text.len());
+            if self.is_lowered {
+                test = test.saturating_add(lowering_units(text.len()));
+            }
+            spent = spent.saturating_add(self.units).saturating_add(test);
+            if spent > meter.left() || (self.is_lowered && !meter.allows(text.len())) {
                 return None;
             }
-            if self.test.holds(text) {
+            if self.holds(text) {
                 return Some((true, spent));
             }
         }
         Some((false, spent))
+    }
+
+    fn holds(&self, text: &str) -> bool {
+        if !self.is_lowered {
+            return self.test.holds(text);
+        }
+        let mut lowered: SmallVec<[u8; 256]> = text.as_bytes().into();
+        lowered.make_ascii_lowercase();
+        std::str::from_utf8(&lowered).is_ok_and(|text| self.test.holds(text))
     }
 }
 
@@ -180,9 +203,30 @@ pub(crate) struct FirstNetworkTest {
 }
 
 impl Predicate {
-    /// Whether the predicate holds, from its own test or from the nodes it stands for.
+    /// The nodes that a predicate at a place of its text stands for.
+    pub(crate) fn nodes(&self, start: u32) -> Expr {
+        self.packed.unpack(start, self.pattern())
+    }
+
+    /// The pattern of the test, if it has one.
+    pub(crate) fn pattern(&self) -> Option<&Regex> {
+        match &self.kind {
+            Kind::Text { test: TextTest::Matches { pattern, .. }, .. }
+            | Kind::AnyEntry(EntryTest { test: TextTest::Matches { pattern, .. }, .. }) => {
+                Some(pattern)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the predicate holds, from its own test or from the nodes it stands for;
+    /// `start` is where it stands in its text.
     #[inline]
-    pub(crate) fn test<'a>(&'a self, evaluation: &mut Evaluation<'a, '_>) -> Result<bool, Failure> {
+    pub(crate) fn test<'a>(
+        &'a self,
+        start: u32,
+        evaluation: &mut Evaluation<'a, '_>,
+    ) -> Result<bool, Failure> {
         let record = evaluation.record;
         if let Kind::Text { subject, test } = &self.kind {
             // By far the most frequent: apart, so that nothing is handed around.
@@ -192,19 +236,32 @@ impl Predicate {
                     return Ok(test.holds(text));
                 }
             }
-        } else if let Some((holds, units)) = self.answer(record, evaluation.meter.left())
+        } else if let Some((holds, units)) = self.answer(record, evaluation.meter)
             && evaluation.meter.try_charge(self.units.saturating_add(units))
         {
             return Ok(holds);
         }
-        evaluation.test(&self.generic)
+        self.test_nodes(start, evaluation)
+    }
+
+    #[cold]
+    fn test_nodes(&self, start: u32, evaluation: &mut Evaluation<'_, '_>) -> Result<bool, Failure> {
+        if let Some(FirstField { slot, span, entered }) = self.packed.first_field(start)
+            && evaluation.record.get(slot).is_none()
+            && evaluation.meter.try_charge(entered)
+        {
+            return Err(Failure { code: ErrorCode::NoSuchField, span });
+        }
+        let nodes = self.nodes(start);
+        let mut evaluation = evaluation.again();
+        evaluation.test(&nodes)
     }
 
     /// The answer and what it costs beside the nodes.
-    fn answer(&self, record: &Record<'_>, left: u64) -> Option<(bool, u64)> {
+    fn answer(&self, record: &Record<'_>, meter: &Meter) -> Option<(bool, u64)> {
         match &self.kind {
             Kind::Text { .. } => None,
-            Kind::AnyEntry(test) => test.answer(record, left),
+            Kind::AnyEntry(test) => test.answer(record, meter),
             Kind::Number { text, operator, literal } => {
                 let text = record.key(*text)?;
                 let order = read_double(text).ok()?.partial_cmp(literal);

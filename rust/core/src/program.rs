@@ -78,12 +78,13 @@ pub(crate) struct Expr {
 fn fields(expression: &Expr, take: &mut dyn FnMut(Slot)) {
     match &expression.node {
         Node::Field(slot) | Node::HasField(slot) => take(*slot),
+        Node::Predicate(predicate) => fields(&predicate.nodes(expression.span.start), take),
         _ => expression.each_child(&mut |child| fields(child, take)),
     }
 }
 
 impl Expr {
-    /// Hands over the expressions that this one is made of.
+    /// Hands over the expressions that this one is made of; a predicate is not taken apart.
     pub(crate) fn each_child<'e>(&'e self, take: &mut dyn FnMut(&'e Expr)) {
         match &self.node {
             Node::Literal(_)
@@ -91,7 +92,8 @@ impl Expr {
             | Node::HasField(_)
             | Node::Undeclared
             | Node::Local(_)
-            | Node::SectionKey(_) => {}
+            | Node::SectionKey(_)
+            | Node::Predicate(_) => {}
             Node::Select(member) | Node::Has(member) => take(&member.operand),
             Node::Index(index) => {
                 take(&index.operand);
@@ -125,7 +127,6 @@ impl Expr {
                 take(&mapped.operand);
                 take(&mapped.body);
             }
-            Node::Predicate(predicate) => take(&predicate.generic),
         }
     }
 }
@@ -156,7 +157,8 @@ pub(crate) enum Node {
     OptionalMap(Box<OptionalMap>),
     /// `request.headers["host"]` and its like.
     SectionKey(Box<SectionKey>),
-    Predicate(Box<Predicate>),
+    /// Shared by all rules of a set that say the same.
+    Predicate(Arc<Predicate>),
 }
 
 #[derive(Debug)]

@@ -26,6 +26,26 @@ pub struct Slot(u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeySlot(u32);
 
+impl Slot {
+    pub(crate) const fn number(self) -> u32 {
+        self.0
+    }
+
+    pub(crate) const fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+}
+
+impl KeySlot {
+    pub(crate) const fn number(self) -> u32 {
+        self.0
+    }
+
+    pub(crate) const fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+}
+
 /// A text of the event that programs read: a field's, or that under a literal key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TextSlot {

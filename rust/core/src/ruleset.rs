@@ -12,6 +12,7 @@ use crate::address::{Network, NetworkSet};
 use crate::decode::{Compiler, each, member, object, refused, text};
 use crate::error::{Failure, ProgramError};
 use crate::evaluate::{Evaluation, Meter};
+use crate::footprint::Footprint;
 use crate::index::Report;
 use crate::limits::Limits;
 use crate::lists::{ListDefinition, Lists};
@@ -104,8 +105,9 @@ impl RuleSet {
     /// events are passed over. Answers stay what they are.
     #[must_use]
     pub fn trained(self, events: &[&[u8]], user_agents: Option<&'static UserAgents>) -> Self {
+        let sample = Sample::of(events, user_agents);
         let set = Self {
-            sample: Arc::new(Sample::of(events, user_agents)),
+            sample: Arc::new(sample.thinned()),
             base: Arc::new(Segment::new(
                 self.rules().map(|(id, program)| (Arc::clone(id), program.clone())),
             )),
@@ -113,7 +115,7 @@ impl RuleSet {
             merging: Arc::default(),
             ..self
         };
-        set.base.index(&set.layout, &set.common, &set.sample);
+        set.base.index(&set.layout, &set.common, &sample);
         set
     }
 
@@ -157,6 +159,16 @@ impl RuleSet {
             Some(changes) => changes.whole(&self.base),
         };
         segment.index(&self.layout, &self.common, &self.sample).report()
+    }
+
+    /// Bytes of the compiled rules and their ids; those of the index are in its report.
+    pub fn rule_bytes(&self) -> usize {
+        let mut footprint = Footprint::default();
+        self.base.measure(&mut footprint);
+        if let Some(changes) = &self.changes {
+            changes.overlay.measure(&mut footprint);
+        }
+        footprint.bytes()
     }
 
     /// The outcome of one program, None when there is none of this number.

@@ -40,6 +40,11 @@ impl Part {
         self.text.len()
     }
 
+    /// What it has on the heap.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        if self.text.spilled() { self.text.capacity() } else { 0 }
+    }
+
     /// Whether a text has this one somewhere.
     #[inline]
     pub(crate) fn is_in(&self, text: &str) -> bool {

@@ -1,11 +1,17 @@
 //! Which nodes have the shape of a [`Predicate`].
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+
 use crate::address::Network;
 use crate::field::Field;
 use crate::first_network::FirstNetwork;
 use crate::lists::LiteralSet;
 use crate::meter::units;
 use crate::ops::Operator;
+use crate::packed::Packed;
 use crate::predicate::{
     AddressField, AddressTest, EntryTest, FirstNetworkTest, Kind, Predicate, Subject, TextTest,
 };
@@ -18,8 +24,31 @@ use crate::value::Value;
 /// A kind of predicate with the cost of the nodes that it stands for.
 type Found = Option<(Kind, u64)>;
 
+/// The predicates of a set, each once.
+#[derive(Debug, Default)]
+pub(crate) struct Predicates(HashMap<Packed, Arc<Predicate>, RandomState>);
+
+impl Predicates {
+    /// A predicate that others may be equal to.
+    fn share(&mut self, predicate: Predicate) -> Arc<Predicate> {
+        let text = |predicate: &Predicate| predicate.pattern().map(|pattern| pattern.address());
+        match self.0.get(&predicate.packed) {
+            Some(known) if text(known) == text(&predicate) => Arc::clone(known),
+            _ => {
+                let shared = Arc::new(predicate);
+                self.0.insert(shared.packed.clone(), Arc::clone(&shared));
+                shared
+            }
+        }
+    }
+}
+
 /// The node as a predicate, where it has the shape of one.
-pub(crate) fn specialise(expression: Expr, layout: &mut Layout) -> Expr {
+pub(crate) fn specialise(
+    expression: Expr,
+    layout: &mut Layout,
+    predicates: &mut Predicates,
+) -> Expr {
     let found = match &expression.node {
         Node::Operator(operation) => of_operation(operation, layout),
         Node::Call(call) => of_text_call(call, layout).or_else(|| of_address_call(call, layout)),
@@ -27,11 +56,11 @@ pub(crate) fn specialise(expression: Expr, layout: &mut Layout) -> Expr {
         Node::Has(member) => of_has(member, layout),
         _ => None,
     };
-    match found {
-        Some((kind, units)) => {
-            let span = expression.span;
-            let predicate = Predicate { kind, units, generic: Box::new(expression) };
-            Expr { span, node: Node::Predicate(Box::new(predicate)) }
+    let packed = found.and_then(|found| Some((found, Packed::new(&expression)?)));
+    match packed {
+        Some(((kind, units), packed)) => {
+            let predicate = predicates.share(Predicate { kind, units, packed });
+            Expr { node: Node::Predicate(predicate), ..expression }
         }
         None => expression,
     }
@@ -187,12 +216,20 @@ fn of_comprehension(comprehension: &Comprehension, layout: &Layout) -> Found {
 /// `map.exists(k, map[k].contains("..."))`.
 fn of_any_entry(map: Slot, body: &Call, depth: usize) -> Found {
     let (on, test) = text_test(body)?;
-    let Node::Index(index) = &on.node else { return None };
+    let lowered = match &on.node {
+        Node::Call(call) if matches!(call.function.name, "lowerAscii" | "lower") => {
+            call.arguments.first()
+        }
+        _ => None,
+    };
+    let Node::Index(index) = &lowered.unwrap_or(on).node else { return None };
     let is_entry = matches!(index.operand.node, Node::Field(slot) if slot == map)
         && is_local(&index.index, depth)
         && !index.optional;
+    let is_lowered = lowered.is_some();
     // The entry, the call, the index, the map, the key and the constant.
-    is_entry.then_some((Kind::AnyEntry(EntryTest { map, test, units: 6 }), 2))
+    let units = if is_lowered { 7 } else { 6 };
+    is_entry.then_some((Kind::AnyEntry(EntryTest { map, test, is_lowered, units }), 2))
 }
 
 /// `["...", ...].exists(c, cidr(c).containsIP(field))`.

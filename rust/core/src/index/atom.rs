@@ -114,7 +114,7 @@ impl<'l> Atoms<'l> {
         match &expression.node {
             Node::Predicate(predicate) => match predicate.kind {
                 Kind::HasKey(key) => value.then_some((Condition::Present(key), true)),
-                _ => self.find(&predicate.generic, value),
+                _ => self.find(&predicate.nodes(expression.span.start), value),
             },
             Node::Field(slot) if value && !self.is_late(*slot) => {
                 Some((Condition::True(*slot), true))
@@ -287,8 +287,12 @@ impl<'l> Atoms<'l> {
     /// `[...].exists(c, cidr(c).containsIP(text))` as one condition, however long the list.
     pub(crate) fn network_search(&mut self, comprehension: &Comprehension) -> Option<u32> {
         let Value::List(members) = self.constant(&comprehension.range)? else { return None };
+        let nodes;
         let body = match &comprehension.body.node {
-            Node::Predicate(predicate) => &predicate.generic.node,
+            Node::Predicate(predicate) => {
+                nodes = predicate.nodes(comprehension.body.span.start);
+                &nodes.node
+            }
             other => other,
         };
         let Node::Call(contains) = body else { return None };

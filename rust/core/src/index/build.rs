@@ -14,12 +14,15 @@ use crate::index::guards::Guards;
 use crate::index::postings::{Posting, Postings, Shared};
 use crate::index::searches::{Samples, Searches, each_text};
 use crate::index::substring::count_grams;
-use crate::index::worst_cost::Cost;
+use crate::index::worst_cost::{Cost, Size, cost};
 use crate::index::{Index, NUMBERS, Rules, Scratch};
+use crate::limits::Limits;
 use crate::record::{Layout, Record};
 
 /// Shared conjuncts that a posting has bits for.
 const SHARED: usize = 64;
+/// Events up to this size are common.
+const COMMON_SIZE: Size = Size { bytes: 4096, entries: 64 };
 /// How much what is believed of a condition counts, in sample events.
 const BELIEF: f64 = 4.0;
 
@@ -74,7 +77,11 @@ impl Index {
         let weights = weights(&atoms.conditions, &frequencies, analysed.len(), samples.len());
         let access = |rule: &Analysed| rule.formula.access(&weights, Skipped::NotTrue);
         let accesses: Vec<Result<Access, Reason>> = analysed.iter().map(access).collect();
-        Self::build(&atoms, &analysed, &accesses, &frequencies, (&weights, samples))
+        let costs = rules.programs.iter().map(|program| {
+            cost(&program.root, layout).filter(|cost| is_small(*cost, rules.limits))
+        });
+        let costs: Vec<Option<Cost>> = costs.collect();
+        Self::build(&atoms, &analysed, &accesses, &costs, &frequencies, (&weights, samples))
     }
 
     /// An index that passes over a rule only when it is certainly false and no error.
@@ -88,7 +95,7 @@ impl Index {
         for (number, (rule, access)) in (0_u32..).zip(rules.iter().zip(&accesses)) {
             guards.add(number, rule, access.as_ref().ok());
         }
-        let index = Self::build(atoms, &analysed, &accesses, &frequencies, (&weights, &[]));
+        let index = Self::build(atoms, &analysed, &accesses, &[], &frequencies, (&weights, &[]));
         Self { guards: Some(guards), ..index }
     }
 
@@ -96,6 +103,7 @@ impl Index {
         atoms: &Atoms<'_>,
         analysed: &[A],
         accesses: &[Result<Access, Reason>],
+        costs: &[Option<Cost>],
         frequencies: &[Frequency],
         (weights, samples): (&[f64], &[Record<'_>]),
     ) -> Self {
@@ -106,11 +114,25 @@ impl Index {
         let mut searched: Vec<&Condition> = Vec::new();
         let mut by_condition: Vec<Vec<Posting>> = Vec::new();
         let (mut always, mut unindexed) = (Vec::new(), Vec::new());
+        let mut certain_cost = Cost::default();
         for (rule, (analysed, access)) in (0_u32..).zip(analysed.iter().zip(accesses)) {
-            let posting = Posting { rule, need: shared.need(analysed.borrow()) };
+            let need = shared.need(analysed.borrow());
+            let cost = costs.get(rule as usize).copied().flatten();
+            let mut posting = |condition: Option<u32>| {
+                let is_known = |number, is_positive| {
+                    let bit = shared.bits.get(&(number, is_positive));
+                    bit.is_some_and(|bit| need & (1 << bit) != 0)
+                        || is_positive && condition == Some(number)
+                };
+                let is_sufficient = analysed.borrow().truth.holds(&is_known) && cost.is_some();
+                if let Some(cost) = cost.filter(|_| is_sufficient) {
+                    certain_cost = certain_cost.max(cost);
+                }
+                Posting { rule, need, is_sufficient }
+            };
             match access {
                 Err(reason) => {
-                    always.push(posting);
+                    always.push(posting(None));
                     unindexed.push(Unindexed { rule, reason: *reason });
                 }
                 Ok(access) => {
@@ -122,7 +144,7 @@ impl Index {
                             searched.extend(atoms.conditions.get(*condition as usize));
                         }
                         if let Some(postings) = by_condition.get_mut(number as usize) {
-                            postings.push(posting);
+                            postings.push(posting(Some(*condition)));
                         }
                     }
                 }
@@ -139,7 +161,11 @@ impl Index {
             shared: shared_conditions,
             searched: conditions,
             unindexed,
-            bytes: searches.memory_bytes().saturating_add(postings.memory_bytes()),
+            bytes: searches
+                .memory_bytes()
+                .saturating_add(postings.memory_bytes())
+                .saturating_add(std::mem::size_of_val(&*always))
+                .saturating_add(size_of::<Self>()),
         };
         Self {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
@@ -150,9 +176,17 @@ impl Index {
             conditions,
             rules: analysed.len(),
             guards: None,
+            certain_cost,
             report,
         }
     }
+}
+
+/// Whether the largest of many such costs is still within the limit for an event of
+/// common size.
+fn is_small(cost: Cost, limits: &Limits) -> bool {
+    let limits = Limits { cost: limits.cost / 4, ..limits.clone() };
+    cost.is_within(&limits, COMMON_SIZE)
 }
 
 fn frequencies<A: Borrow<Analysed>>(

@@ -61,12 +61,55 @@ pub(crate) struct Watch {
     pub(crate) certain: Option<Vec<Requirement>>,
 }
 
+/// Sufficient for an expression to be true.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Truth {
+    /// Nothing is known to be sufficient.
+    Open,
+    /// The condition, or its opposite where not `is_positive`.
+    One {
+        condition: u32,
+        is_positive: bool,
+    },
+    All(Box<[Self]>),
+    Any(Box<[Self]>),
+}
+
+impl Truth {
+    /// Whether the expression is true when that is known of these conditions.
+    pub(crate) fn holds(&self, is_known: &impl Fn(u32, bool) -> bool) -> bool {
+        match self {
+            Self::Open => false,
+            Self::One { condition, is_positive } => is_known(*condition, *is_positive),
+            Self::All(parts) => parts.iter().all(|part| part.holds(is_known)),
+            Self::Any(parts) => parts.iter().any(|part| part.holds(is_known)),
+        }
+    }
+
+    /// Whether one condition alone is sufficient, whichever it is.
+    fn is_one_of(&self) -> bool {
+        match self {
+            Self::Open | Self::All(_) => false,
+            Self::One { is_positive, .. } => *is_positive,
+            Self::Any(parts) => parts.iter().all(Self::is_one_of),
+        }
+    }
+}
+
 /// What is found out about a rule.
 #[derive(Debug)]
 pub(crate) struct Analysed {
     pub(crate) formula: Formula,
+    pub(crate) truth: Truth,
     /// Conjuncts that are one condition or its opposite.
     pub(crate) conjuncts: Vec<Conjunct>,
+}
+
+impl Analysed {
+    /// What is known of a rule that asks for nothing.
+    pub(crate) const fn of_nothing() -> Self {
+        Self { formula: Formula::All(Vec::new()), truth: Truth::Open, conjuncts: Vec::new() }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +127,58 @@ pub(crate) fn analyse(program: u32, root: &Expr, atoms: &mut Atoms<'_>) -> Analy
     let formula = formula(root, true, atoms);
     let mut conjuncts = Vec::new();
     collect_conjuncts(program, root, &mut Vec::new(), atoms, &mut conjuncts);
-    Analysed { formula, conjuncts }
+    let truth = truth(root, true, atoms);
+    Analysed { formula, truth, conjuncts }
+}
+
+/// What is sufficient for an expression to be true, or false where not `positive`.
+fn truth(expression: &Expr, positive: bool, atoms: &mut Atoms<'_>) -> Truth {
+    match &expression.node {
+        Node::And(operands) if positive => Truth::All(truths(operands, true, atoms)),
+        Node::Or(operands) if !positive => Truth::All(truths(operands, false, atoms)),
+        Node::And(operands) | Node::Or(operands) => Truth::Any(truths(operands, positive, atoms)),
+        Node::Comprehension(comprehension) if positive => truth_of_search(comprehension, atoms),
+        Node::Predicate(predicate) if matches!(predicate.kind, Kind::AnyEntry(_)) => {
+            truth(&predicate.nodes(expression.span.start), positive, atoms)
+        }
+        _ => match negated(expression) {
+            Some(operand) => truth(operand, !positive, atoms),
+            None => match literal(expression, atoms) {
+                Some((condition, value)) => {
+                    Truth::One { condition, is_positive: value == positive }
+                }
+                None => Truth::Open,
+            },
+        },
+    }
+}
+
+fn truths(operands: &[Expr], positive: bool, atoms: &mut Atoms<'_>) -> Box<[Truth]> {
+    operands.iter().map(|operand| truth(operand, positive, atoms)).collect()
+}
+
+/// `exists` over a field is true if its body is for some element. Conditions are about
+/// any element, so that two of them may be true of two elements.
+fn truth_of_search(comprehension: &Comprehension, atoms: &mut Atoms<'_>) -> Truth {
+    let is_search = comprehension.operation == Macro::Exists
+        && matches!(comprehension.range.node, Node::Field(_))
+        && comprehension.depth == atoms.locals.len();
+    if !is_search {
+        return Truth::Open;
+    }
+    let locals = atoms.elements(&comprehension.range, comprehension.has_two_variables);
+    let body = within(locals, atoms, |atoms| truth(&comprehension.body, true, atoms));
+    if body.is_one_of() { body } else { Truth::Open }
+}
+
+/// The condition that an expression is, or the opposite of.
+fn literal(expression: &Expr, atoms: &mut Atoms<'_>) -> Option<(u32, bool)> {
+    let atom =
+        [true, false].into_iter().find_map(|value| Some((atoms.atom(expression, value)?, value)));
+    match atom {
+        Some((Atom { condition, is_exact: true }, value)) => Some((condition, value)),
+        _ => None,
+    }
 }
 
 /// The conjunct at the end of a path.
@@ -114,8 +208,7 @@ fn collect_conjuncts(
         Some(inner) => (inner, true),
         None => (expression, false),
     };
-    let atom = [true, false].into_iter().find_map(|value| Some((atoms.atom(inner, value)?, value)));
-    if let Some((Atom { condition, is_exact: true }, value)) = atom {
+    if let Some((condition, value)) = literal(inner, atoms) {
         let path = path.as_slice().into();
         conjuncts.push(Conjunct { condition, is_positive: value != is_negated, program, path });
     }
@@ -125,7 +218,8 @@ fn collect_conjuncts(
 fn formula(expression: &Expr, positive: bool, atoms: &mut Atoms<'_>) -> Formula {
     match &expression.node {
         Node::Predicate(predicate) if !matches!(predicate.kind, Kind::HasKey(_)) => {
-            formula(&predicate.generic, positive, atoms).with(certainty(expression, atoms))
+            let nodes = predicate.nodes(expression.span.start);
+            formula(&nodes, positive, atoms).with(certainty(expression, atoms))
         }
         Node::And(operands) => chain(operands, positive, positive, atoms),
         Node::Or(operands) => chain(operands, !positive, positive, atoms),
@@ -239,11 +333,20 @@ fn body(
     positive: bool,
     atoms: &mut Atoms<'_>,
 ) -> Formula {
+    within(locals, atoms, |atoms| formula(&comprehension.body, positive, atoms))
+}
+
+/// What is found out where some more variables are known.
+fn within<T>(
+    locals: Vec<Local>,
+    atoms: &mut Atoms<'_>,
+    find: impl FnOnce(&mut Atoms<'_>) -> T,
+) -> T {
     let depth = atoms.locals.len();
     atoms.locals.extend(locals);
-    let formula = formula(&comprehension.body, positive, atoms);
+    let found = find(atoms);
     atoms.locals.truncate(depth);
-    formula
+    found
 }
 
 /// The cheapest conditions of which one must be true.

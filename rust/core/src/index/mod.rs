@@ -40,12 +40,13 @@ use crate::limits::Limits;
 use crate::lists::Lists;
 use crate::program::Program;
 use crate::record::Record;
+use worst_cost::{Cost, Size};
 
 pub(crate) use atom::Atoms;
 pub(crate) use build::ExactRule;
 pub use build::{Report, Unindexed};
 pub use formula::Reason;
-pub(crate) use formula::{Analysed, Formula, analyse};
+pub(crate) use formula::{Analysed, Formula, Truth, analyse};
 pub use scratch::Scratch;
 
 use guards::Guards;
@@ -58,6 +59,14 @@ pub(crate) struct Rules<'a> {
     pub(crate) programs: &'a [Program],
     pub(crate) lists: &'a Lists,
     pub(crate) limits: &'a Limits,
+}
+
+/// A rule that may be true of a record.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    rule: u32,
+    /// Whether it is, if it does not cost too much.
+    is_certain: bool,
 }
 
 /// Tells indexes of one process apart.
@@ -77,6 +86,8 @@ pub(crate) struct Index {
     rules: usize,
     /// For an index that passes over no error.
     guards: Option<Guards>,
+    /// What the rules cost at most that need not be evaluated where they are certain.
+    certain_cost: Cost,
     report: Report,
 }
 
@@ -96,9 +107,14 @@ impl Index {
             let program = rules.programs.get(rule as usize);
             program.is_some_and(|program| program.test(record, rules.lists, &mut meter) == Ok(true))
         };
+        let mut is_cheap = None;
+        let mut is_within = || {
+            *is_cheap
+                .get_or_insert_with(|| self.certain_cost.is_within(rules.limits, Size::of(record)))
+        };
         local::with_scratch(self.number, |scratch| {
-            self.candidates(rules, record, scratch, |rule| {
-                if passes(rule) && holds(rule) {
+            self.candidates(rules, record, scratch, |Candidate { rule, is_certain }| {
+                if passes(rule) && (is_certain && is_within() || holds(rule)) {
                     take(rule);
                 }
             });
@@ -118,9 +134,11 @@ impl Index {
         &'a self,
         rules: Rules<'a>,
         record: &Record<'a>,
-        take: impl FnMut(u32),
+        mut take: impl FnMut(u32),
     ) {
-        local::with_scratch(self.number, |scratch| self.candidates(rules, record, scratch, take));
+        local::with_scratch(self.number, |scratch| {
+            self.candidates(rules, record, scratch, |candidate| take(candidate.rule));
+        });
     }
 
     /// The same with scratch memory at hand.
@@ -129,7 +147,7 @@ impl Index {
         rules: Rules<'a>,
         record: &Record<'a>,
         scratch: &mut Scratch,
-        mut take: impl FnMut(u32),
+        mut take: impl FnMut(Candidate),
     ) {
         scratch.begin(&self.searches, self.conditions, self.rules);
         self.searches.run(record, rules.lists, scratch);
@@ -138,22 +156,20 @@ impl Index {
             needs = needs.keeping_errors();
             guards.each_unmet(record, rules.limits, |rule| {
                 if scratch.rules.mark(rule) {
-                    take(rule);
+                    take(Candidate { rule, is_certain: false });
                 }
             });
         }
-        for posting in &self.always {
-            if !needs.lacks(posting.need) && scratch.rules.mark(posting.rule) {
-                take(posting.rule);
+        let Scratch { found, rules: seen, found_too_much, .. } = scratch;
+        let mut consider = |posting: Posting| {
+            if !needs.lacks(posting.need) && seen.mark(posting.rule) {
+                let is_certain = posting.is_sufficient && !*found_too_much && !needs.are_open();
+                take(Candidate { rule: posting.rule, is_certain });
             }
-        }
-        let Scratch { found, rules: seen, .. } = scratch;
+        };
+        self.always.iter().for_each(|posting| consider(*posting));
         for condition in found {
-            for posting in self.postings.of(*condition) {
-                if !needs.lacks(posting.need) && seen.mark(posting.rule) {
-                    take(posting.rule);
-                }
-            }
+            self.postings.of(*condition).for_each(&mut consider);
         }
     }
 

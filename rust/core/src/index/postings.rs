@@ -1,7 +1,8 @@
 //! From true conditions to the rules that may be true.
 //!
 //! Beside each rule stands what it needs of the 64 conjuncts that rules share
-//! most: one that is not true drops the rule before it is looked at.
+//! most: one that is not true drops the rule before it is looked at. Where the condition
+//! and what is needed are all that the rule asks for, it need not be looked at to be true.
 
 use crate::error::ErrorCode;
 use crate::evaluate::Meter;
@@ -24,7 +25,12 @@ pub(crate) struct Posting {
     pub(crate) rule: u32,
     /// The shared conjuncts that it needs.
     pub(crate) need: u64,
+    /// Whether the rule is true where the condition is and it has what it needs.
+    pub(crate) is_sufficient: bool,
 }
+
+/// Set in the number of a rule whose posting is sufficient.
+const SUFFICIENT: u32 = 1 << 31;
 
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
@@ -39,7 +45,9 @@ impl Postings {
         let mut starts = vec![0_u32];
         let (mut rules, mut needs) = (Vec::new(), Vec::new());
         for posting in by_condition {
-            rules.extend(posting.iter().map(|posting| posting.rule));
+            rules.extend(posting.iter().map(|posting| {
+                if posting.is_sufficient { posting.rule | SUFFICIENT } else { posting.rule }
+            }));
             needs.extend(posting.iter().map(|posting| posting.need));
             starts.push(u32::try_from(rules.len()).unwrap_or(u32::MAX));
         }
@@ -53,7 +61,11 @@ impl Postings {
         let range = bound(condition as usize)..bound((condition as usize).wrapping_add(1));
         let rules = self.rules.get(range.clone()).unwrap_or_default();
         let needs = self.needs.get(range).unwrap_or_default();
-        rules.iter().zip(needs).map(|(rule, need)| Posting { rule: *rule, need: *need })
+        rules.iter().zip(needs).map(|(rule, need)| Posting {
+            rule: rule & !SUFFICIENT,
+            need: *need,
+            is_sufficient: rule & SUFFICIENT != 0,
+        })
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
@@ -74,6 +86,8 @@ pub(crate) struct Needs<'a, 'e> {
     drops_errors: bool,
     known: u64,
     missing: u64,
+    /// Whether something that counts as there is not known to be true.
+    is_open: bool,
 }
 
 impl<'a, 'e> Needs<'a, 'e> {
@@ -85,7 +99,17 @@ impl<'a, 'e> Needs<'a, 'e> {
         limits: &Limits,
     ) -> Self {
         let meter = Meter::new(limits);
-        Self { shared, programs, record, lists, meter, drops_errors: true, known: 0, missing: 0 }
+        Self {
+            shared,
+            programs,
+            record,
+            lists,
+            meter,
+            drops_errors: true,
+            known: 0,
+            missing: 0,
+            is_open: false,
+        }
     }
 
     /// The same, where a rule that is an error may not be dropped.
@@ -112,16 +136,26 @@ impl<'a, 'e> Needs<'a, 'e> {
         false
     }
 
+    /// Whether what is not missing is not all known to be true either.
+    pub(crate) const fn are_open(&self) -> bool {
+        self.is_open
+    }
+
     fn is_missing(&mut self, number: usize) -> bool {
         let Some(expression) = self.shared.get(number).and_then(|shared| self.expression(shared))
         else {
+            self.is_open = true;
             return false;
         };
         self.meter.reset();
         match Program::test_part(expression, self.record, self.lists, &mut self.meter) {
             Ok(holds) => !holds,
             // Where the same is said in other words, it may cost less.
-            Err(failure) => self.drops_errors && failure.code != ErrorCode::CostExceeded,
+            Err(failure) if self.drops_errors && failure.code != ErrorCode::CostExceeded => true,
+            Err(_) => {
+                self.is_open = true;
+                false
+            }
         }
     }
 

@@ -44,6 +44,8 @@ pub struct Scratch {
     /// That text in lower case.
     pub(crate) folded: String,
     pub(crate) conditions: Marks,
+    /// Whether some of those found may not be true.
+    pub(crate) found_too_much: bool,
     pub(crate) rules: Marks,
     /// By the number of the text search.
     pub(crate) memories: Vec<Memory>,
@@ -52,6 +54,7 @@ pub struct Scratch {
 impl Scratch {
     pub(crate) fn begin(&mut self, searches: &Searches, conditions: usize, rules: usize) {
         self.found.clear();
+        self.found_too_much = false;
         self.conditions.begin(conditions);
         self.rules.begin(rules);
         if self.memories.len() != searches.texts.len() {

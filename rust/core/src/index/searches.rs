@@ -72,7 +72,7 @@ impl Searches {
             search.run(record, |condition| scratch.report(condition));
         }
         for search in &self.numbers {
-            search.run(record, |condition| scratch.report(condition));
+            search.run(record, scratch);
         }
         for (key, condition) in &self.present {
             if record.key(*key).is_some() {
@@ -149,10 +149,13 @@ impl NetworkSearch {
 }
 
 impl NumberSearch {
-    fn run(&self, record: &Record<'_>, mut report: impl FnMut(u32)) {
+    fn run(&self, record: &Record<'_>, scratch: &mut Scratch) {
         each_number(self.source, record, |number| match number {
-            Some(number) => self.report(number, &mut report),
-            None => self.report_all(&mut report),
+            Some(number) => self.report(number, &mut |condition| scratch.report(condition)),
+            None => {
+                scratch.found_too_much = true;
+                self.report_all(&mut |condition| scratch.report(condition));
+            }
         });
     }
 

@@ -14,6 +14,9 @@ use foldhash::fast::RandomState;
 /// Patterns by their text, as programs have them.
 pub(crate) type CompiledPatterns = HashMap<Box<str>, (Regex, Pattern), RandomState>;
 
+/// Found where the search for parts was given up, so that it found too much; no condition
+/// has the number.
+const GIVEN_UP: u32 = u32::MAX;
 /// What the search for parts finds from this number on is patterns to run.
 const FIRST_PATTERN: u32 = 1 << 31;
 
@@ -90,6 +93,7 @@ impl TextSearch {
         }
         let missed = match scratch.memories.get_mut(number).map(|memory| memory.recall(text)) {
             Some(Recall::Known(conditions)) => {
+                scratch.found_too_much |= conditions.last() == Some(&GIVEN_UP);
                 for condition in conditions {
                     if scratch.conditions.mark(*condition) {
                         scratch.found.push(*condition);
@@ -113,7 +117,7 @@ impl TextSearch {
 
     /// Leaves the conditions that are true of a text in `scratch.local`.
     fn search(&self, text: &str, lists: &Lists, scratch: &mut Scratch) {
-        let Scratch { local, folded, .. } = scratch;
+        let Scratch { local, folded, found_too_much, .. } = scratch;
         local.clear();
         local.extend(self.whole.find(text));
         if self.folds {
@@ -131,6 +135,10 @@ impl TextSearch {
                 local.extend(substrings.conditions());
             }
             self.run_patterns(scanned, text, folded, start, local);
+            if scanned == Scanned::GivenUp {
+                local.push(GIVEN_UP);
+                *found_too_much = true;
+            }
         }
         let matching = self.others.iter().filter(|pattern| pattern.matches(text, folded));
         local.extend(matching.map(|pattern| pattern.condition));
@@ -312,7 +320,7 @@ mod tests {
         let texts: Vec<String> = (4..100).map(|length| "a".repeat(length) + "[0-9]").collect();
         let patterns: Vec<&str> = texts.iter().map(String::as_str).collect();
         let search = search(&[&patterns, &["aaab[0-9]"]]);
-        assert_eq!(found(&search, &"a".repeat(8000)), [0, 1]);
+        assert_eq!(found(&search, &"a".repeat(8000)), [0, 1, GIVEN_UP]);
         assert!(found(&search, &"a".repeat(8)).is_empty());
     }
 }

@@ -26,9 +26,9 @@ pub(crate) struct Cost {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     /// Of all texts together.
-    bytes: usize,
+    pub(crate) bytes: usize,
     /// Of the largest map.
-    entries: usize,
+    pub(crate) entries: usize,
 }
 
 impl Size {
@@ -119,7 +119,8 @@ pub(crate) fn cost(expression: &Expr, layout: &Layout) -> Option<Cost> {
         Node::Predicate(predicate) => match &predicate.kind {
             Kind::AnyEntry(test) => {
                 let each = test.units.saturating_add(test_units(&test.test)).saturating_add(1);
-                Some(Cost { fixed: predicate.units, scans: 1, entries: each })
+                let scans = if test.is_lowered { 3 } else { 1 };
+                Some(Cost { fixed: predicate.units, scans, entries: each })
             }
             Kind::FirstNetwork(test) => {
                 let walk = test.walks.last().copied().unwrap_or_default();
@@ -127,7 +128,7 @@ pub(crate) fn cost(expression: &Expr, layout: &Layout) -> Option<Cost> {
                 Some(Cost { fixed: predicate.units.saturating_add(walk), scans, entries: 0 })
             }
             Kind::HasKey(_) => Some(Cost::units(predicate.units)),
-            _ => cost(&predicate.generic, layout),
+            _ => cost(&predicate.nodes(expression.span.start), layout),
         },
         _ => None,
     }

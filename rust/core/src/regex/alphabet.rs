@@ -10,11 +10,14 @@ use super::looks::{SIDE_BOUNDS, Side};
 pub(super) type Ranges = Box<[(u32, u32)]>;
 
 const ASCII: usize = 128;
+/// Stands for the classes that no byte has room for.
+const FAR: u8 = u8::MAX;
 
 /// Maps each character to a class; all characters of a class are in the same sets.
 #[derive(Debug)]
 pub(super) struct Alphabet {
-    ascii: [u16; ASCII],
+    /// The class of each, or [`FAR`].
+    ascii: [u8; ASCII],
     /// Where each interval of code points starts, and its class.
     starts: Box<[u32]>,
     classes: Box<[u16]>,
@@ -74,7 +77,7 @@ impl Alphabet {
         for code_point in 0..ASCII as u32 {
             let class = alphabet.find(code_point);
             if let Some(place) = alphabet.ascii.get_mut(code_point as usize) {
-                *place = class;
+                *place = u8::try_from(class).unwrap_or(FAR);
             }
         }
         Some((alphabet, members))
@@ -85,11 +88,17 @@ impl Alphabet {
         self.sides.len()
     }
 
+    pub(super) fn memory_bytes(&self) -> usize {
+        std::mem::size_of_val(&*self.starts)
+            .saturating_add(std::mem::size_of_val(&*self.classes))
+            .saturating_add(std::mem::size_of_val(&*self.sides))
+    }
+
     #[inline]
     pub(super) fn class(&self, character: char) -> u16 {
         match self.ascii.get(character as usize) {
-            Some(class) => *class,
-            None => self.find(u32::from(character)),
+            Some(&class) if class != FAR => u16::from(class),
+            _ => self.find(u32::from(character)),
         }
     }
 

@@ -3,6 +3,7 @@
 //! Pattern Matching in Strings", 2002, and Hyperscan's LimEx).
 
 use std::collections::BTreeMap;
+use std::mem::size_of_val;
 
 use super::alphabet::{Members, ones};
 use super::looks::Looks;
@@ -109,13 +110,27 @@ impl Machine {
             first: runs(&positions.first, words),
             last: runs(&positions.last, words),
             empty: positions.empty.clone().into(),
-            follow: follow.into_iter().collect(),
+            follow: follow.into_iter().map(|(needs, follow)| (needs, follow.shrunk())).collect(),
         }
     }
 
     /// Words of a set.
     pub(super) const fn words(&self) -> usize {
         self.words
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        let runs = |runs: &[(Looks, Run)]| {
+            let words = runs.iter().map(|(_, run)| size_of_val(&*run.words)).sum::<usize>();
+            size_of_val(runs).saturating_add(words)
+        };
+        let follow = self.follow.iter().map(|(_, follow)| follow.memory_bytes()).sum::<usize>();
+        size_of_val(&*self.masks)
+            .saturating_add(runs(&self.first))
+            .saturating_add(runs(&self.last))
+            .saturating_add(size_of_val(&*self.empty))
+            .saturating_add(size_of_val(&*self.follow))
+            .saturating_add(follow)
     }
 
     /// Whether a match ends at a place: behind one of `state`, or because it is empty.
@@ -174,6 +189,33 @@ impl Follow {
                 None => self.pieces.push((to, vec![piece])),
             }
         }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        let shifts = self.shifts.iter().map(|shift| size_of_val(&*shift.to.words)).sum::<usize>();
+        let pieces = self.pieces.iter().map(|(_, pieces)| size_of_val(&**pieces)).sum::<usize>();
+        let each = |products: &Products| {
+            size_of_val(&*products.from).saturating_add(size_of_val(&*products.to))
+        };
+        size_of_val(&*self.shifts)
+            .saturating_add(shifts)
+            .saturating_add(size_of_val(&*self.pieces))
+            .saturating_add(pieces)
+            .saturating_add(size_of_val(&*self.products))
+            .saturating_add(self.products.iter().map(each).sum())
+    }
+
+    /// The same with no room for more.
+    fn shrunk(mut self) -> Self {
+        self.shifts.shrink_to_fit();
+        self.pieces.shrink_to_fit();
+        self.pieces.iter_mut().for_each(|(_, pieces)| pieces.shrink_to_fit());
+        self.products.shrink_to_fit();
+        for products in &mut self.products {
+            products.from.shrink_to_fit();
+            products.to.shrink_to_fit();
+        }
+        self
     }
 
     fn add_product(&mut self, product: &Product) {

@@ -69,9 +69,10 @@ struct Compiled {
     alphabet: Alphabet,
     machine: Machine,
     groups: usize,
-    lazies: Pool<Lazy>,
+    /// Made when the pattern is first run.
+    lazies: OnceLock<Pool<Lazy>>,
     /// Made where matches are asked for.
-    finder: OnceLock<Finder>,
+    finder: OnceLock<Box<Finder>>,
 }
 
 impl Regex {
@@ -93,7 +94,7 @@ impl Regex {
             machine,
             groups: hir.properties().explicit_captures_len(),
             alphabet,
-            lazies: Pool::new(Lazy::default),
+            lazies: OnceLock::new(),
             finder: OnceLock::new(),
         })))
     }
@@ -101,6 +102,21 @@ impl Regex {
     /// The text of the pattern.
     pub(crate) fn as_str(&self) -> &str {
         &self.0.text
+    }
+
+    /// Where the compiled pattern lies, which is the same for those compiled once.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
+    /// What the compiled pattern occupies, apart from what its runs find out.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let Compiled { text, part, alphabet, machine, .. } = &*self.0;
+        size_of::<Compiled>()
+            .saturating_add(text.len())
+            .saturating_add(part.as_ref().map_or(0, Part::memory_bytes))
+            .saturating_add(alphabet.memory_bytes())
+            .saturating_add(machine.memory_bytes())
     }
 
     /// How many capturing groups the pattern has.
@@ -112,14 +128,14 @@ impl Regex {
     pub(crate) fn is_match(&self, text: &str) -> bool {
         let Compiled { part, alphabet, machine, lazies, .. } = &*self.0;
         part.as_ref().is_none_or(|part| part.is_in(text))
-            && Automaton { alphabet, machine }.is_match(text, &mut lazies.get())
+            && Automaton { alphabet, machine }.is_match(text, &mut pool(lazies).get())
     }
 
     /// Whether the pattern may be found in a text, as far as that is known quickly.
     fn may_match(&self, text: &str) -> bool {
         let Compiled { part, alphabet, machine, lazies, .. } = &*self.0;
         part.as_ref().is_none_or(|part| part.is_in(text))
-            && Automaton { alphabet, machine }.search(text, &mut lazies.get()).unwrap_or(true)
+            && Automaton { alphabet, machine }.search(text, &mut pool(lazies).get()).unwrap_or(true)
     }
 
     /// Makes ready for [`Regex::matches`], which finds nothing before.
@@ -129,7 +145,7 @@ impl Regex {
     pub(crate) fn prepare_to_find(&self) -> Result<(), Refused> {
         if self.0.finder.get().is_none() {
             // Another thread may have been first; what it made is the same.
-            let _ = self.0.finder.set(self.0.finder()?);
+            let _ = self.0.finder.set(Box::new(self.0.finder()?));
         }
         Ok(())
     }
@@ -159,6 +175,11 @@ impl fmt::Debug for Regex {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_tuple("Regex").field(&self.0.text).finish()
     }
+}
+
+#[inline]
+fn pool(lazies: &OnceLock<Pool<Lazy>>) -> &Pool<Lazy> {
+    lazies.get_or_init(|| Pool::new(Lazy::default))
 }
 
 fn parse(text: &str) -> Result<Hir, Refused> {

@@ -10,6 +10,7 @@ use hashbrown::HashTable;
 use super::Common;
 use crate::encode::{Settings, encode};
 use crate::event;
+use crate::footprint::Footprint;
 use crate::index::{Index, Rules};
 use crate::program::Program;
 use crate::record::{Layout, Record};
@@ -17,6 +18,8 @@ use crate::user_agent::UserAgents;
 
 /// Events that an index is trained on, at most.
 const EVENTS: usize = 1024;
+/// Of those, so many are kept for the indexes that follow.
+const KEPT: usize = 256;
 
 /// Events like those to come; they change no answer.
 #[derive(Debug, Default)]
@@ -31,6 +34,13 @@ impl Sample {
         let step = events.len().div_ceil(EVENTS).max(1);
         let events = events.iter().step_by(step).map(|event| Box::from(*event)).collect();
         Self { events, user_agents }
+    }
+
+    /// Part of the sample, which says nearly the same.
+    pub(super) fn thinned(&self) -> Self {
+        let step = self.events.len().div_ceil(KEPT).max(1);
+        let events = self.events.iter().step_by(step).cloned().collect();
+        Self { events, user_agents: self.user_agents }
     }
 
     /// The records of those that are events.
@@ -105,6 +115,14 @@ impl Segment {
 
     fn id(&self, number: u32) -> &str {
         self.ids.get(number as usize).map_or("", |id| id)
+    }
+
+    /// Adds what the rules occupy, the index apart.
+    pub(super) fn measure(&self, footprint: &mut Footprint) {
+        footprint.add(std::mem::size_of_val(&*self.ids));
+        footprint.add(std::mem::size_of_val(&*self.programs));
+        self.ids.iter().for_each(|id| footprint.add_name(id));
+        self.programs.iter().for_each(|program| footprint.add_program(program));
     }
 
     /// The index; `layout` has all slots of the programs.

@@ -1,0 +1,107 @@
+//! What a set says of its memory is what it takes from the allocator.
+
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicIsize, Ordering};
+
+use serde_json::{Value as Json, json};
+use tidegate_core::RuleSet;
+
+/// Counts the bytes that are allocated and not given back.
+struct Counting;
+
+static ALLOCATED: AtomicIsize = AtomicIsize::new(0);
+
+#[allow(unsafe_code, reason = "an allocator is unsafe to write; this one hands everything on")]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATED.fetch_add(layout.size().cast_signed(), Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        ALLOCATED.fetch_sub(layout.size().cast_signed(), Ordering::Relaxed);
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn node(kind: &str, parts: Json) -> Json {
+    let mut node = json!({"kind": kind, "span": [0, 9]});
+    node.as_object_mut().unwrap().extend(parts.as_object().unwrap().clone());
+    node
+}
+
+fn field(name: &str) -> Json {
+    node("field", json!({"name": name}))
+}
+
+fn text(text: &str) -> Json {
+    node("literal", json!({"value": {"type": "string", "value": text}}))
+}
+
+fn call(function: &str, arguments: &[Json]) -> Json {
+    let is_member = !matches!(function, "==" | "in" | "cidr");
+    node("call", json!({"function": function, "member": is_member, "args": arguments}))
+}
+
+/// Rules of the kinds that sets are made of.
+fn root(number: u32) -> Json {
+    let agent = || field("request.user_agent");
+    let own = format!("agent-{number}");
+    let header =
+        node("index", json!({"operand": field("request.headers"), "index": text("accept")}));
+    let own_test = match number % 6 {
+        0 => call("contains", &[agent(), text(&own)]),
+        1 => call("==", &[header, text(&own)]),
+        2 => call("==", &[call("lowerAscii", &[agent()]), text(&own.repeat(4))]),
+        3 => {
+            let pattern = format!("bot{number}[a-z]+");
+            let parts = json!({"function": "matches", "member": true, "regexes": [pattern],
+                "args": [agent(), text(&pattern)]});
+            node("call", parts)
+        }
+        4 => {
+            let texts: Vec<Json> =
+                (0..8).map(|n| json!({"type": "string", "value": format!("{own}/{n}")})).collect();
+            let list = node("literal", json!({"value": {"type": "list", "value": texts}}));
+            call("in", &[agent(), list])
+        }
+        _ => {
+            let network = format!("10.{}.{}.0/24", number / 256, number % 256);
+            let network = call("cidr", &[text(&network)]);
+            call("containsIP", &[network, field("request.client_ip")])
+        }
+    };
+    let shared = call("==", &[field("request.method"), text("POST")]);
+    if number.is_multiple_of(2) {
+        node("and", json!({"args": [own_test, shared]}))
+    } else {
+        own_test
+    }
+}
+
+#[test]
+fn a_set_knows_what_it_occupies() {
+    let programs: Vec<Json> = (0..3000)
+        .map(|number| json!({"id": format!("rule-{number}"), "version": 1, "text": "", "root": root(number)}))
+        .collect();
+    let fields = json!({"request.user_agent": "string", "request.method": "string",
+        "request.client_ip": "string", "request.headers": "map(string, string)"});
+    let bundle = json!({"version": 1, "fields": fields, "programs": programs}).to_string();
+    let before = ALLOCATED.load(Ordering::Relaxed);
+    let rules = RuleSet::from_json(bundle.as_bytes()).unwrap();
+    let compiled = ALLOCATED.load(Ordering::Relaxed);
+    let index_bytes = rules.report().bytes;
+    let indexed = ALLOCATED.load(Ordering::Relaxed);
+    for (what, said, taken) in [
+        ("rules", rules.rule_bytes(), compiled - before),
+        ("index", index_bytes, indexed - compiled),
+    ] {
+        let taken = taken.unsigned_abs();
+        assert!(said.abs_diff(taken) * 10 <= taken, "{what}: said {said}, taken {taken}");
+    }
+}
