@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tidegate.server.runtime import Tenant
-    from tidegate.stores import LogEntry
+    from tidegate.stores import LogBlock
 
 COMMIT = 200
 """Decisions that share a commit, as under load."""
@@ -138,7 +138,7 @@ def write_log(directory: Path, tenant_id: UUID, decisions: int) -> None:
     store.close()
 
 
-def decide(tenant: Tenant) -> Iterator[LogEntry]:
+def decide(tenant: Tenant) -> Iterator[LogBlock]:
     """Decisions on the traffic, moved to now, without end."""
     key = ApiKey(uuid4(), tenant.tenant_id, "", 1, (), None)
     lines = list(read_lines(TRAFFIC / "events.jsonl.gz"))

@@ -1,7 +1,7 @@
 """The native extension.  Only ``tidegate.evaluation.native`` and ``tidegate.engine`` import it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, final
+from typing import Any, Generic, TypeVar, final
 
 from tidegate.errors import EventError
 from tidegate.evaluation.rules import Context
@@ -12,6 +12,7 @@ __all__ = [
     "Engine",
     "Envelope",
     "Frozen",
+    "PlainForm",
     "Prepared",
     "Redactor",
     "RuleSet",
@@ -19,6 +20,8 @@ __all__ = [
     "encode",
     "envelope",
 ]
+
+T = TypeVar("T")
 
 @final
 class Prepared:
@@ -248,6 +251,32 @@ def envelope(body: bytes) -> Envelope:
     Raises:
         EventError: the event is refused, as a decision would refuse it.
     """
+
+@final
+class PlainForm(Generic[T]):
+    """Recognises requests in the plain form, the one that nearly every client writes.
+
+    A plain request is a POST over HTTP/1.1 to one of the targets, in printable ASCII, with at most
+    32 headers; ``host``, ``x-service-api-key``, ``content-type: application/json`` and
+    ``content-length``, in decimal, are there once each and ``x-request-id`` at most once; nothing
+    else says how it is framed, encoded or answered.  What is recognised, every parser of HTTP reads
+    alike.
+
+    Args:
+        targets: paths, and what stands for each in the result.
+        max_head: bytes that the request line and the headers have together.
+        max_body: bytes that a body has.
+    """
+
+    def __new__(
+        cls, targets: Sequence[tuple[str, T]], max_head: int, max_body: int
+    ) -> PlainForm[T]: ...
+    def read(self, data: bytes) -> tuple[T, bytes, bytes | None, bytes] | None:
+        """The target, the API key, the request id and the body of one whole plain request.
+
+        Returns:
+            None when the data is anything else, be it more or less than one request.
+        """
 
 @final
 class Redactor:

@@ -8,19 +8,21 @@ from concurrent.futures import Future
 from pathlib import Path
 from uuid import UUID
 
+import attrs
 import pytest
 
 from tidegate.server.gaps import Gap
 from tidegate.server.problems import Problem
 from tidegate.server.recorder import Recorder
-from tidegate.stores import LogEntry, SqliteStore, StoreUnavailableError, migrate
+from tidegate.stores import LogBlock, SqliteStore, StoreUnavailableError, migrate
 from tidegate.stores.log import encode_index, encode_line, last_seq, scan
 
 TENANT = UUID(int=1)
 
 
-def entry(number: int, tenant: UUID = TENANT) -> LogEntry:
-    decision = str(UUID(int=number))
+def entry(number: int, tenant: UUID = TENANT) -> LogBlock:
+    decision_id = UUID(int=number)
+    decision = str(decision_id)
     line = encode_line(
         decision, number, None, b"null", "runtime", None, 1, 5, b"{}", b"{}", b"[]", b"{}"
     )
@@ -39,7 +41,7 @@ def entry(number: int, tenant: UUID = TENANT) -> LogEntry:
         [],
         [],
     )
-    return LogEntry(tenant, number, line, index)
+    return LogBlock.of_one(tenant, decision_id, number, line, index)
 
 
 @pytest.fixture
@@ -93,7 +95,7 @@ class Failing:
     def is_accepting(self) -> bool:
         return not self.fails
 
-    def append(self, entries: list[LogEntry]) -> Future[None]:
+    def append(self, entries: list[LogBlock]) -> Future[None]:
         if self.fails:
             failed: Future[None] = Future()
             failed.set_exception(StoreUnavailableError("database or disk is full"))
@@ -293,5 +295,25 @@ def test_drain_waits_for_what_is_under_way(store: SqliteStore) -> None:
         await recorder.drain()
         assert recorder.waiting == 0
         await asyncio.gather(*tasks)
+
+    asyncio.run(scene())
+
+
+def test_a_block_counts_as_its_decisions_and_is_settled_once(store: SqliteStore) -> None:
+    """The number of the last decision goes by decisions, however many a block holds."""
+    one = entry(1)
+    lines, index = b"\n".join([one.lines] * 3), b",".join([one.index] * 3)
+    block = attrs.evolve(one, count=3, lines=lines, index=index)
+
+    async def scene() -> None:
+        recorder = Recorder(store, 0, nothing)
+        settled: list[object] = []
+        recorder.submit(block, settled.append)
+        recorder.submit(entry(2), settled.append)
+        assert (recorder.seq, recorder.waiting) == (4, 4)
+        await recorder.drain()
+        assert (recorder.seq, settled) == (4, [None, None])
+        with store.read() as connection:
+            assert [line.seq for line in scan(connection)] == [1, 2, 3, 4]
 
     asyncio.run(scene())

@@ -17,7 +17,7 @@ from tidegate.engine import Engine
 from tidegate.server.identifiers import new_id
 from tidegate.server.outcomes import Outcomes
 from tidegate.server.replay import Draft, Replays, bounded, warm_up_ns
-from tidegate.stores import LogEntry, SqliteStore, log, migrate, replay_jobs, tenants
+from tidegate.stores import LogBlock, SqliteStore, log, migrate, replay_jobs, tenants
 from tidegate.testing.store_examples import TENANT, done, tenant
 
 WAIT_SECONDS = 30
@@ -230,7 +230,7 @@ def record(store: SqliteStore, *events: tuple[int, bytes]) -> list[str]:
             str(TENANT), decision_id, at, None, None, at, served.action, served.reason,
             None, None, served.entity_ids, [], [],
         )  # fmt: skip
-        entries.append(LogEntry(TENANT, at, line, index))
+        entries.append(LogBlock.of_one(TENANT, UUID(decision_id), at, line, index))
         ids.append(decision_id)
     done(store.append(entries))
     store.index_now()
@@ -277,12 +277,13 @@ def test_events_that_a_draft_refuses_are_skipped(store: SqliteStore) -> None:
         ids[0].encode(), str(new_id()).encode()
     )
     at = START_NS + 2 * SECOND_NS
+    moved = UUID(int=(at // 1_000_000) << 80 | 7 << 76 | 2 << 62)
     index = log.encode_index(
-        str(TENANT), str(UUID(int=(at // 1_000_000) << 80 | 7 << 76 | 2 << 62)), at, None, None, at,
+        str(TENANT), str(moved), at, None, None, at,
         "allow", "no-match", None, None, [], [], [],
     )  # fmt: skip
     line = line.replace(b'"received_at":%d' % START_NS, b'"received_at":%d' % at)
-    done(store.append([LogEntry(TENANT, at, line, index)]))
+    done(store.append([LogBlock.of_one(TENANT, moved, at, line, index)]))
     store.index_now()
     job = run(store, (0, 60))
     assert job.result is not None

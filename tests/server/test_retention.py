@@ -7,9 +7,10 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
 import pytest
 
-from tidegate.server.retention import DAY_NS, STEP_ROWS, Retention
+from tidegate.server.retention import DAY_NS, STEP_DECISIONS, Retention
 from tidegate.server.runtime import keep_definitions
 from tidegate.stores import (
     NotFoundError,
@@ -106,7 +107,7 @@ def test_nothing_is_deleted_that_a_start_could_need(store: SqliteStore) -> None:
 
 def test_many_decisions_go_in_small_steps(store: SqliteStore) -> None:
     """Other writes have their turn between the steps."""
-    count = 3 * STEP_ROWS
+    count = 3 * STEP_DECISIONS
     for start in range(0, count, 500):
         done(store.append([entry(number) for number in range(start, start + 500)]))
     store.index_now()
@@ -122,9 +123,9 @@ def test_definitions_go_that_no_decision_was_made_by(store: SqliteStore) -> None
         keep_definitions(store, TENANT, {"revision": revision, "salt": secrets.token_hex(500)})
     old = entry(1)
     young = entry(2, received_at_ns=NOW)
-    line = young.line.replace(b'"revision":1', b'"revision":2')
+    line = young.lines.replace(b'"revision":1', b'"revision":2')
     done(store.append([old]))
-    done(store.append([log.LogEntry(TENANT, NOW, line, young.index)]))
+    done(store.append([attrs.evolve(young, lines=line)]))
     store.index_now()
     passes(store, States(store))
     with store.read() as connection:

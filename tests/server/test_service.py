@@ -16,7 +16,7 @@ from tidegate.server.service import Service
 from tidegate.stores import (
     SqliteStore,
     StoreUnavailableError,
-    group_commit,
+    deriving,
     migrate,
     snapshots,
     tenants,
@@ -27,7 +27,7 @@ from tidegate.testing.store_examples import START_NS, TENANT, done, entry, tenan
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
     """A store that indexes nothing by itself."""
-    monkeypatch.setattr(group_commit, "IDLE_SECONDS", 3_600.0)
+    monkeypatch.setattr(deriving, "PAUSE_SECONDS", 3_600.0)
     url = f"sqlite:///{tmp_path / 'data' / 'tidegate.db'}"
     migrate(url)
     made = SqliteStore(url)

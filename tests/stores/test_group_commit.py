@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tidegate.stores import StoreError, StoreUnavailableError
+from tidegate.stores import StoreUnavailableError
 from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
 from tidegate.testing.store_examples import WAIT_SECONDS, entry
 
@@ -21,8 +21,6 @@ class Recorder:
         self.go_on.set()
         self.busy = threading.Event()
         self.failure: Exception | None = None
-        self.kept_house = threading.Semaphore(0)
-        self.housework = iter(())
         self.finished = False
 
     def commit(self, group: list[Work]) -> None:
@@ -34,10 +32,6 @@ class Recorder:
         for work in group:
             if isinstance(work, Write):
                 work.outcome = lambda: "done"
-
-    def keep_house(self) -> bool:
-        self.kept_house.release()
-        return next(self.housework, False)
 
     def finish(self) -> None:
         self.finished = True
@@ -52,7 +46,7 @@ def recorder() -> Recorder:
 @pytest.fixture
 def queue(recorder: Recorder) -> Iterator[GroupCommit]:
     """A queue in front of it."""
-    queue = GroupCommit(recorder.commit, recorder.keep_house, lambda: False, recorder.finish)
+    queue = GroupCommit(recorder.commit, recorder.finish)
     yield queue
     recorder.go_on.set()
     queue.close()
@@ -125,34 +119,9 @@ def test_commands_wait_their_turn(queue: GroupCommit, recorder: Recorder) -> Non
     assert seen == [2]
 
 
-def test_housekeeping_goes_on_while_there_is_more(queue: GroupCommit, recorder: Recorder) -> None:
-    """It is called when nothing waits, until it says that it is done."""
-    recorder.housework = iter([True, True, False])
-    queue.append([entry(1)]).result(WAIT_SECONDS)
-    for _ in range(3):
-        assert recorder.kept_house.acquire(timeout=WAIT_SECONDS)
-
-
-def test_housekeeping_that_fails_does_not_stop_commits(recorder: Recorder) -> None:
-    """It is derived work: decisions go on being recorded without it."""
-
-    def fail() -> bool:
-        recorder.kept_house.release()
-        raise StoreError("no")
-
-    queue = GroupCommit(recorder.commit, fail, lambda: True, recorder.finish)
-    for number in range(3):
-        queue.append([entry(number)]).result(WAIT_SECONDS)
-    assert recorder.kept_house.acquire(timeout=WAIT_SECONDS)
-    queue.append([entry(4)]).result(WAIT_SECONDS)
-    queue.close()
-    with pytest.raises(StoreUnavailableError, match="closed"):
-        queue.command(lambda: None)
-
-
 def test_what_was_accepted_is_finished_before_the_end(recorder: Recorder) -> None:
     """Closing waits for the queue."""
-    queue = GroupCommit(recorder.commit, recorder.keep_house, lambda: False, recorder.finish)
+    queue = GroupCommit(recorder.commit, recorder.finish)
     release = held(queue, recorder)
     futures = [queue.append([entry(number)]) for number in range(10)]
     closing = threading.Thread(target=queue.close)

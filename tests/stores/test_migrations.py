@@ -7,6 +7,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import attrs
+import orjson
 import pytest
 from alembic import command
 from alembic.config import Config
@@ -15,8 +17,35 @@ from pysqlite3 import dbapi2
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import Engine
 
-from tidegate.stores import SchemaError, SqliteStore, connections, migrate, migrations
+from tidegate.stores import (
+    SchemaError,
+    SqliteStore,
+    audit,
+    catalog,
+    connections,
+    decisions,
+    idempotency,
+    lifts,
+    log,
+    migrate,
+    migrations,
+    results,
+)
 from tidegate.stores.tables import metadata
+from tidegate.testing.store_examples import START_NS, TENANT, decision_id, entity_id, entry
+
+KEY = bytes(range(16)), bytes(16)
+LIFT = lifts.Lift(
+    lift_id=decision_id(4),
+    tenant_id=TENANT,
+    entity_id=entity_id(1),
+    at_ns=START_NS + 4,
+    actor="ann",
+    request_id="r-1",
+    revision=1,
+    mitigations=[{"policy": "p"}],
+    effects=b"[]",
+)
 
 
 @pytest.fixture
@@ -164,3 +193,87 @@ def test_a_newer_database_is_not_migrated(path: Path) -> None:
     connection.close()
     with pytest.raises(SchemaError, match="newer"):
         migrate(url)
+
+
+def test_what_was_derived_within_the_database_is_carried_over(path: Path) -> None:
+    """Counts, names, keys and the audit of a lift come along; decisions are found in the log."""
+    connections.make_file(path)
+    engine = connections.writing_engine(path)
+    with engine.connect() as connection:
+        config = configuration()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0002")
+        driver = connections.driver_connection(connection)
+        lifted = lifts.entry(LIFT)
+        audit_of_lift = orjson.dumps(
+            ["ann", lifts.AUDIT_KIND, str(entity_id(1)), [{"policy": "p"}], "r-1"]
+        )
+        before = attrs.evolve(lifted, index=b"%b,%b]" % (lifted.index[:-1], audit_of_lift))
+        rows = [[entry(1, idempotency=KEY), entry(2)], [entry(3)], [before]]
+        seq = 1
+        for row in rows:
+            index = log.pack([each.index for each in row], b",")
+            body = log.pack([each.lines for each in row], b"\n")
+            values = (seq, TENANT.bytes, len(row), row[-1].received_at_ns, index, body)
+            driver.execute("INSERT INTO decision_log VALUES (?, ?, ?, ?, ?, ?)", values)
+            seq += len(row)
+        hour = START_NS // idempotency.HOUR_NS
+        driver.execute("INSERT INTO idempotency VALUES (?, ?, ?, 1)", (hour, *KEY))
+        driver.execute(
+            "INSERT INTO result_counts VALUES (?, zeroblob(16), ?, 7, 0, 0, 0, 0, ?, ?)",
+            (TENANT.bytes, START_NS // results.MINUTE_NS, START_NS, START_NS),
+        )
+        driver.execute(
+            "INSERT INTO field_catalog VALUES (?, 'fields.old', 'string', 'x', 1, zeroblob(64), ?)",
+            (TENANT.bytes, START_NS),
+        )
+        driver.execute("UPDATE store_meta SET value = 2 WHERE name = 'indexed_seq'")
+    engine.dispose()
+
+    url = f"sqlite:///{path}"
+    migrate(url)
+    store = SqliteStore(url)
+    try:
+        assert store.statistics().indexed_seq == 2
+        store.index_now()
+        with store.read() as connection:
+            assert log.last_seq(connection) == 4
+            assert results.of_policy(connection, TENANT).total == 8  # 7 before, and decision 3
+            assert "fields.old" in {each.name for each in catalog.fields(connection, TENANT)}
+            found = idempotency.find(connection, KEY[0], START_NS)
+            assert found == idempotency.UsedKey(KEY[1], 1)
+            page = decisions.search(connection, TENANT, decisions.DecisionQuery(), 9)
+            assert [each.seq for each in page.decisions] == [3, 2, 1]
+            assert decisions.find(connection, TENANT, decision_id(2, START_NS + 2)).seq == 2
+            assert [line.is_decision for line in log.scan(connection)] == [True, True, True, False]
+            (audited,) = audit.page(connection, TENANT, 9)
+        assert audited == lifted.audit
+    finally:
+        store.close()
+
+
+def test_a_migration_that_was_killed_while_carrying_over_is_run_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tables are dropped only when their copy is on stable storage."""
+    connections.make_file(path)
+    engine = connections.writing_engine(path)
+    with engine.connect() as connection:
+        config = configuration()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0002")
+        driver = connections.driver_connection(connection)
+        driver.execute(
+            "INSERT INTO result_counts VALUES (?, zeroblob(16), 1, 7, 0, 0, 0, 0, 1, 1)",
+            (TENANT.bytes,),
+        )
+    engine.dispose()
+    url = f"sqlite:///{path}"
+    statement = 0
+    while kill_at(url, statement):
+        statement += 1
+    assert statement > 20
+    store = SqliteStore(url)
+    with store.read() as connection:
+        assert results.of_policy(connection, TENANT).total == 7
+    store.close()

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
 import pytest
 from pysqlite3 import dbapi2
 from sqlalchemy import Connection
@@ -75,7 +76,7 @@ def limit_pages(connection: Connection, pages: int) -> None:
     connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
 
 
-def fill(number: int) -> log.LogEntry:
+def fill(number: int) -> log.LogBlock:
     """A decision that needs many pages."""
     return entry(number, event={"fields": {"noise": os.urandom(400_000).hex()}})
 
@@ -208,24 +209,6 @@ def test_two_processes_index_a_decision_once(store: SqliteStore, url: Url) -> No
             assert results.of_policy(connection, TENANT).total == 10
     finally:
         second.close()
-
-
-def test_the_index_keeps_up_without_a_quiet_moment(url: Url) -> None:
-    """A trickle that never stops is indexed all the same, about each second."""
-    migrate(url)
-    now = [0.0]
-    store = SqliteStore(url, monotonic=lambda: now[0])
-    try:
-        for number in range(4):
-            with Held(store):
-                waiting = store.append([entry(number)])
-                now[0] += sqlite.INDEX_SECONDS
-            done(waiting)
-        # The step after a commit is over when the next is done.
-        done(store.append([entry(4)]))
-        assert store.statistics().indexed_seq >= 3
-    finally:
-        store.close()
 
 
 def alter(store: SqliteStore, statement: str) -> None:
@@ -382,10 +365,20 @@ def test_the_writer_is_durable(store: SqliteStore) -> None:
         read = ("journal_mode", "synchronous", "foreign_keys", "wal_autocheckpoint")
         return [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in read]
 
-    assert done(store.write(settings)) == ["wal", 2, 1, connections.CHECKPOINT_PAGES]
+    assert done(store.write(settings)) == ["wal", 2, 1, connections.MAX_WAL_PAGES]
 
 
 def test_a_store_is_its_port(store: SqliteStore) -> None:
     """The class has everything the protocol asks for, by the type checker's judgement."""
     port: Store = store
     assert port.statistics().commits == 0
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [([1, 1, 1], [3]), ([64] * 5, [256, 64]), ([255, 2, 256, 1], [255, 2, 256, 1]), ([256], [256])],
+)
+def test_blocks_are_joined_to_rows(counts: list[int], expected: list[int]) -> None:
+    """A row takes whole blocks, as many as fit."""
+    blocks = [attrs.evolve(entry(number), count=count) for number, count in enumerate(counts)]
+    assert [sum(block.count for block in row) for row in sqlite.rows(blocks)] == expected

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PREFIX_BYTES = 10
 SECRET_BYTES = 32
+_PREFIX = slice(3, 19)
 MAX_TEXT_BYTES = 128
 """Longer header values are no keys of ours and are not hashed."""
 
@@ -69,14 +70,22 @@ def make_key(random: bytes, pepper: bytes) -> NewKey:
 
 def hash_key(text: bytes, pepper: bytes) -> bytes:
     """The hash a key is kept as: 32 bytes."""
-    return hashlib.blake2b(text, digest_size=32, key=pepper).digest()
+    hashing = keyed_hash(pepper)
+    hashing.update(text)
+    return hashing.digest()
+
+
+def keyed_hash(pepper: bytes) -> hashlib.blake2b:
+    """The hash of nothing so far."""
+    return hashlib.blake2b(digest_size=32, key=pepper)
 
 
 class KeyRing:
     """Every key that is not revoked, by its prefix; swapped whole when one changes."""
 
     def __init__(self, pepper: bytes) -> None:
-        self._pepper = pepper
+        # Copied for each hash, it spares the block that the pepper takes.
+        self._hash = keyed_hash(pepper)
         self._keys: dict[bytes, ApiKey] = {}
 
     def replace(self, keys: Iterable[ApiKey]) -> None:
@@ -92,11 +101,13 @@ class KeyRing:
         """
         if len(text) > MAX_TEXT_BYTES:
             return None
-        parts = text.split(b"_", 2)
-        key = self._keys.get(parts[1]) if len(parts) == 3 else None
+        # Where a prefix stands in our keys; the hash is of the whole text.
+        key = self._keys.get(text[_PREFIX])
         if key is None or (key.expires_at is not None and key.expires_at <= now):
             return None
-        digest = hash_key(text, self._pepper)
+        hashing = self._hash.copy()
+        hashing.update(text)
+        digest = hashing.digest()
         for known, until in key.secret_hashes:
             if hmac.compare_digest(known, digest) and (until is None or now < until):
                 return key

@@ -11,7 +11,6 @@ from tidegate.server import wire
 from tidegate.server.call import Answer, Call
 from tidegate.server.pages import page_after
 from tidegate.server.past import Names, names_of
-from tidegate.server.reading import indexed
 from tidegate.stores import decisions, log
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def search(call: Call) -> Answer:
         api_key_id=query.api_key_id,
     )
     before = UUID(str(after[0])) if after else None
-    with indexed(call.app.store) as connection:
+    with call.app.store.read() as connection:
         page = decisions.search(connection, call.tenant_id, wanted, query.limit, before)
     following = None if page.next_before is None else [str(page.next_before)]
     return Answer(body=[summary(each) for each in page.decisions], next=following)
@@ -47,7 +46,7 @@ def search(call: Call) -> Answer:
 
 def read(call: Call) -> Answer:
     """One decision with its event."""
-    with indexed(call.app.store) as connection:
+    with call.app.store.read() as connection:
         found, logged = find(connection, call.tenant_id, call.ids["decision_id"])
         names = names_of(connection, call.tenant_id, logged.revision)
     return Answer(body=_answer(found, logged, names))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 import orjson
 
-from tidegate.stores.log import LogEntry, encode_index, encode_line
+from tidegate.stores.log import LogBlock, encode_index, encode_line
 
 if TYPE_CHECKING:
     from tidegate.policy.served import Served
@@ -29,8 +30,8 @@ def log_entry(
     answer: bytes,
     body: bytes,
     idempotency: tuple[bytes, bytes] | None,
-) -> LogEntry:
-    """The entry of a decision.
+) -> LogBlock:
+    """The entry of a decision, a block of one.
 
     Args:
         tenant: whose decision it is.
@@ -75,7 +76,7 @@ def log_entry(
         [(ids[slug], mode) for slug, mode in served.fired],
         [] if served.record.endswith(NO_ERRORS) else failed_policies(tenant, served.record),
     )
-    return LogEntry(tenant.tenant_id, received_at, line, index)
+    return LogBlock.of_one(tenant.tenant_id, UUID(decision_id), received_at, line, index)
 
 
 def failed_policies(tenant: Tenant, record: bytes) -> list[str]:

@@ -15,7 +15,6 @@ from tidegate.server.call import Answer, Call
 from tidegate.server.decisions import find
 from tidegate.server.logging import log
 from tidegate.server.past import MAX_FOLDED, Past, before
-from tidegate.server.reading import indexed
 from tidegate.stores import tenants
 from tidegate.stores.base import NotFoundError
 
@@ -33,7 +32,7 @@ _HASH = "hmac:"
 
 def explain(call: Call) -> Answer:
     """A decision made again under observation, or why it cannot be."""
-    with indexed(call.app.store) as connection:
+    with call.app.store.read() as connection:
         found, logged = find(connection, call.tenant_id, call.ids["decision_id"])
         tenant = tenants.find(connection, call.tenant_id)
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -104,7 +104,6 @@ class Answer:
 
 Outcome: TypeAlias = Answer | Exception
 Done: TypeAlias = Callable[[Outcome], None]
-Send: TypeAlias = Callable[[Answer], None]
 
 
 @attrs.frozen
@@ -154,10 +153,23 @@ class HotPath:
                 content_type = value
             elif name == b"content-encoding" and value.lower() != b"identity":
                 raise Problem("unsupported-media-type", "send the body without content-encoding")
+        return self._key(text), content_type
+
+    def admit_key(self, text: bytes) -> ApiKey:
+        """The key of a request of which all else is as it should be, once its limit has room.
+
+        Raises:
+            Problem: 401 or 429.
+        """
+        key = self._key(text)
+        self.count(key)
+        return key
+
+    def _key(self, text: bytes | None) -> ApiKey:
         key = None if text is None else self.keys.find(text, self.clock())
         if key is None:
             raise Problem("unauthenticated", "send a valid API key in `x-service-api-key`")
-        return key, content_type
+        return key
 
     def count(self, key: ApiKey) -> None:
         """Count one event against the limit of its key.
@@ -308,11 +320,11 @@ class Call:
         self.has_errors = not served.record.endswith(NO_ERRORS)
         idempotency = (self.identity, self.fingerprint) if self.identity else None
         duration = time.perf_counter_ns() - self.started
-        entry = log_entry(
+        block = log_entry(
             self.tenant, self.key, self.endpoint.name, self.source, decision_id, received_at,
             duration, served, self.answer, self.body, idempotency,
         )  # fmt: skip
-        hot.recorder.submit(entry, self)
+        hot.recorder.submit(block, self)
 
     def __call__(self, problem: Problem | None) -> None:
         """The decision is durable; or not, and then it counts as not made."""
@@ -355,26 +367,14 @@ def is_json(content_type: bytes) -> bool:
     return kind.strip() == b"application/json" and charset in (b"", b"charset=utf-8")
 
 
-def answer_request(
-    hot: HotPath, endpoint: Endpoint, headers: list[Header], body: bytes, key: ApiKey, send: Send
-) -> None:
-    """Answer a hot call, whatever becomes of it.
+def finished(
+    hot: HotPath, endpoint: Endpoint, headers: Iterable[Header], outcome: Outcome
+) -> Answer:
+    """What is sent for an outcome, with the caller's request id.
 
     Args:
         headers: of the request, names in lower case.
-        body: the whole body.
-        key: the credential.
-        send: called with the answer, at once or when the decision is durable.
     """
-
-    def done(outcome: Outcome) -> None:
-        send(finished(hot, endpoint, headers, outcome))
-
-    hot.begin(endpoint, key, body, done)
-
-
-def finished(hot: HotPath, endpoint: Endpoint, headers: list[Header], outcome: Outcome) -> Answer:
-    """What is sent for an outcome, with the caller's request id."""
     request_id = given_request_id(headers)
     if not isinstance(outcome, Answer):
         problem = problem_of(outcome)
@@ -383,7 +383,8 @@ def finished(hot: HotPath, endpoint: Endpoint, headers: list[Header], outcome: O
     if request_id is None:
         return outcome
     echoed = (REQUEST_ID_HEADER, request_id.encode())
-    return attrs.evolve(outcome, headers=(*outcome.headers, echoed))
+    headers = (*outcome.headers, echoed)
+    return Answer(outcome.body, outcome.status, headers, outcome.content_type)
 
 
 def problem_answer(problem: Problem, path: str, request_id: str) -> Answer:
@@ -397,7 +398,7 @@ def problem_answer(problem: Problem, path: str, request_id: str) -> Answer:
     )
 
 
-def given_request_id(headers: list[Header]) -> str | None:
+def given_request_id(headers: Iterable[Header]) -> str | None:
     """The request id that the caller sent, when it is one that can be sent back."""
     for name, value in headers:
         if name == REQUEST_ID_HEADER and _REQUEST_ID.fullmatch(value):

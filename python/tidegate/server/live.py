@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
@@ -19,7 +18,6 @@ from tidegate.server.identifiers import new_id
 from tidegate.server.metrics import Gauges, page
 from tidegate.server.recorder import unavailable
 from tidegate.stores import lifts, snapshots
-from tidegate.stores.base import StoreUnavailableError
 
 if TYPE_CHECKING:
     from tidegate.engine import Engine
@@ -128,12 +126,7 @@ class LiveRuntime:
         if self.loop is None:
             return False
         lifting = self._lift(tenant_id, wanted, actor, request_id)
-        is_lifted = asyncio.run_coroutine_threadsafe(lifting, self.loop).result(LIFT_SECONDS)
-        if is_lifted:
-            # The audit entry comes with the index; it is only late where that cannot be written.
-            with suppress(StoreUnavailableError):
-                self._store.index_now()
-        return is_lifted
+        return asyncio.run_coroutine_threadsafe(lifting, self.loop).result(LIFT_SECONDS)
 
     async def _lift(
         self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str
@@ -152,7 +145,7 @@ class LiveRuntime:
         lifted = {each: effect for each, effect in effects.items() if effect is not None}
         if not lifted:
             return False
-        entry = lifts.entry(
+        block = lifts.entry(
             lifts.Lift(
                 lift_id=new_id(),
                 tenant_id=tenant_id,
@@ -166,7 +159,7 @@ class LiveRuntime:
             )
         )
         # No await between the engine and the log: the log has the order of the engine.
-        await self.recorder.append(entry)
+        await self.recorder.append(block)
         return True
 
     def _gauges(self) -> list[Gauge]:

@@ -7,7 +7,8 @@ is asked for, on a worker thread.  No label names a tenant: their number is not 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
@@ -41,6 +42,30 @@ class HotMetrics:
         self.decisions[at] = self.decisions.get(at, 0) + 1
         self._latency[bisect_left(_BOUNDS, duration)] += 1
         self._latency_sum += duration
+
+    def decided_many(
+        self, decisions: Iterable[tuple[str, str]], started: Sequence[int], now: int
+    ) -> None:
+        """Count decisions that became durable together.
+
+        Args:
+            decisions: endpoint and action of each.
+            started: when each began, in nanoseconds of the clock that ``now`` is of.
+            now: when they became durable.
+        """
+        for at, count in Counter(decisions).items():
+            self.decisions[at] = self.decisions.get(at, 0) + count
+        # Nearly always in order already: then sorting is one look at each.
+        ordered = sorted(started)
+        slower = len(ordered)
+        for bucket, bound in enumerate(_BOUNDS):
+            if not slower:
+                break
+            still_slower = bisect_left(ordered, now - bound)
+            self._latency[bucket] += slower - still_slower
+            slower = still_slower
+        self._latency[-1] += slower
+        self._latency_sum += len(ordered) * now - sum(ordered)
 
     def refused(self, code: str) -> None:
         """Count one refusal."""

@@ -1,9 +1,10 @@
-"""HTTP/1.1 as the server speaks it: uvicorn's protocol with deadlines, bounds and a short way in.
+"""HTTP/1.1 as the server speaks it: uvicorn's protocol with deadlines, bounds and short ways in.
 
-The hot calls are answered here, without the ASGI messages between: about half of the cost of a
-request is saved.  Everything else, and a hot call in an unusual form (pipelined, waiting for
-``100 Continue``), takes uvicorn's way to the same application.  ``Protocol.hot`` set to None
-turns the short way off.
+A request takes the first way that knows its form.  A hot call that arrives as one chunk in the
+plain form (``PlainForm``) is read in one step.  Every other hot call is read by uvicorn's parser
+and answered here, without the ASGI messages between.  Everything else, and a hot call in an unusual
+form (pipelined, waiting for ``100 Continue``), takes uvicorn's way to the same application.
+``Protocol.hot`` set to None turns the short ways off.
 """
 
 from __future__ import annotations
@@ -14,39 +15,61 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from uuid_utils import uuid7
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from tidegate.server.hot import ENDPOINTS, Answer, answer_request, finished, problem_answer
-from tidegate.server.limits import (
-    MAX_BODY_BYTES,
-    MAX_HEADER_BYTES,
-    MAX_HEADERS,
-    RECEIVE_SECONDS,
-    too_large,
-)
+from tidegate.evaluation.native import PlainForm
+from tidegate.server.hot import ENDPOINTS, Answer, problem_answer
+from tidegate.server.hot_cycle import HotCycle
+from tidegate.server.limits import MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_HEADERS, RECEIVE_SECONDS
 from tidegate.server.problems import Problem
 
 if TYPE_CHECKING:
-    from tidegate.server.api_keys import ApiKey
-    from tidegate.server.hot import Endpoint, HotPath
+    from collections.abc import Iterable
 
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
+    from tidegate.server.hot import Header, HotPath
+
+PLAIN = PlainForm(list(ENDPOINTS.items()), MAX_HEADER_BYTES, MAX_BODY_BYTES)
+"""The form of a hot call that is read in one step."""
 _PATHS = {path.encode(): endpoint for path, endpoint in ENDPOINTS.items()}
+_JSON = b"application/json"
 _SWEEP_SECONDS = 1.0
 
 
 class Protocol(HttpToolsProtocol):
     """One connection."""
 
+    cycle: RequestResponseCycle | HotCycle | None  # type: ignore[assignment]
     hot: ClassVar[HotPath | None] = None
     """Set before the server starts."""
+    _success: ClassVar[tuple[list[Header], bytes]] = ([], b"")
+    """The usual headers, which uvicorn makes anew each second, and a success that begins so."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.receiving_since: float | None = None
         self.idle_since: float | None = None
         self._header_bytes = 0
+        self._is_between = True
+        """Whether the parser has read nothing of a request, or all of it."""
+        self._call = HotCycle(self)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.receiving_since = self.loop.time()
+
+    def data_received(self, data: bytes) -> None:
+        hot, cycle = self.hot, self.cycle
+        if self._is_between and hot is not None and (cycle is None or cycle.response_complete):
+            call = PLAIN.read(data)
+            if call is not None and not self.transport.is_closing():
+                if self.timeout_keep_alive_task is not None:
+                    self._unset_keepalive_if_required()
+                self.receiving_since = self.idle_since = None
+                self.cycle = self._call
+                self._call.answer_plain(hot, *call)
+                return
+        self._is_between = False
+        super().data_received(data)
 
     def on_message_begin(self) -> None:
         # What ASGI needs is made in `on_headers_complete`, for the requests that go its way.
@@ -54,6 +77,7 @@ class Protocol(HttpToolsProtocol):
         self.headers = []
         self.expect_100_continue = False
         self._header_bytes = 0
+        self._is_between = False
         self.receiving_since = self.loop.time()
         self.idle_since = None
 
@@ -91,30 +115,43 @@ class Protocol(HttpToolsProtocol):
             super().on_headers_complete()
             return
         keep_alive = self.parser.get_http_version() != "1.0" and self.parser.should_keep_alive()
-        self.cycle = HotCycle(self, self.hot, endpoint, keep_alive)  # type: ignore[assignment]
+        self.cycle = self._call
+        self._call.admit(self.hot, endpoint, self.headers, keep_alive)
 
     def on_body(self, body: bytes) -> None:
-        if isinstance(self.cycle, HotCycle):
-            self.cycle.add(body)
+        if self.cycle is self._call:
+            self._call.add(body)
         elif not self.transport.is_closing():
             super().on_body(body)
 
     def on_message_complete(self) -> None:
         self.receiving_since = None
-        if isinstance(self.cycle, HotCycle):
-            self.cycle.start()
+        self._is_between = True
+        if self.cycle is self._call:
+            self._call.start()
         elif not self.transport.is_closing():
             super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        if self.pipeline or not isinstance(self.cycle, HotCycle):
+        if self.pipeline or self.cycle is not self._call:
             super().on_response_complete()
             return
         self.server_state.total_requests += 1
         if not self.transport.is_closing():
-            self.flow.resume_reading()
+            if self.flow.read_paused and not self.flow.write_paused:
+                self.flow.resume_reading()
             # Instead of a timer a request: `close_late_connections` looks each second.
             self.idle_since = self.loop.time()
+
+    def pause_writing(self) -> None:
+        """The caller does not read its answers: take no more calls from it, either."""
+        super().pause_writing()
+        self.flow.pause_reading()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if not self.pipeline and not self.transport.is_closing():
+            self.flow.resume_reading()
 
     def close_if_late(self, now: float) -> None:
         """Close when the present request, or the next, has been waited for long enough."""
@@ -136,18 +173,25 @@ class Protocol(HttpToolsProtocol):
 
     def send(self, answer: Answer, *, keep_alive: bool) -> None:
         """Write an answer, and close the connection unless it is kept."""
-        headers = [*self.server_state.default_headers, *answer.headers]
+        body = answer.body
+        if answer.status == 200 and answer.content_type == _JSON:
+            head = self._success_head()
+        else:
+            head = begun(answer.status, answer.content_type, self.server_state.default_headers)
+        more = lines(answer.headers) if answer.headers else b""
         if not keep_alive:
-            headers.append((b"connection", b"close"))
-        head = b"%bcontent-type: %b\r\ncontent-length: %d\r\n%b\r\n" % (
-            STATUS_LINE[answer.status],
-            answer.content_type,
-            len(answer.body),
-            b"".join([b"%b: %b\r\n" % header for header in headers]),
-        )
-        self.transport.write(head + answer.body)
+            more += b"connection: close\r\n"
+        self.transport.write(b"%b%d\r\n%b\r\n%b" % (head, len(body), more, body))
         if not keep_alive:
             self.transport.close()
+
+    def _success_head(self) -> bytes:
+        usual = self.server_state.default_headers
+        headers, text = Protocol._success
+        if headers is not usual:
+            text = begun(200, _JSON, usual)
+            Protocol._success = (usual, text)
+        return text
 
     def _refuse(self, code: str) -> None:
         """Answer a request that will not be read to its end."""
@@ -156,86 +200,15 @@ class Protocol(HttpToolsProtocol):
             self.send(answer, keep_alive=False)
 
 
-class HotCycle:
-    """One hot call on a connection: what uvicorn's protocol expects of a cycle, and no more."""
-
-    __slots__ = (
-        "_endpoint",
-        "_hot",
-        "_key",
-        "_protocol",
-        "_refusal",
-        "body",
-        "disconnected",
-        "headers",
-        "keep_alive",
-        "message_event",
-        "more_body",
-        "response_complete",
-    )
-
-    def __init__(
-        self, protocol: Protocol, hot: HotPath, endpoint: Endpoint, keep_alive: bool
-    ) -> None:
-        self._protocol = protocol
-        self._hot = hot
-        self._endpoint = endpoint
-        self._key: ApiKey | None = None
-        self._refusal: Problem | None = None
-        self.headers = protocol.headers
-        self.body = b""
-        self.keep_alive = keep_alive
-        self.more_body = True
-        self.disconnected = False
-        self.response_complete = False
-        self.message_event = _NOTHING
-        try:
-            self._key = hot.admit(self.headers)
-        except Problem as problem:
-            self._refusal = problem
-
-    def add(self, body: bytes) -> None:
-        """More of the body; what is refused already is not kept."""
-        if self._refusal is not None:
-            return
-        if len(self.body) + len(body) > MAX_BODY_BYTES:
-            self._refusal = too_large(MAX_BODY_BYTES)
-            self.keep_alive = False
-            self.start()
-            return
-        self.body = self.body + body if self.body else body
-
-    def start(self) -> None:
-        """The body is whole, or will not be waited for."""
-        if self.response_complete or not self.more_body:
-            return
-        self.more_body = False
-        hot, endpoint, headers = self._hot, self._endpoint, self.headers
-        if self._refusal is not None or self._key is None:
-            self._send(
-                finished(hot, endpoint, headers, self._refusal or Problem("unauthenticated"))
-            )
-            return
-        answer_request(hot, endpoint, headers, self.body, self._key, self._send)
-
-    def _send(self, answer: Answer) -> None:
-        if self.response_complete:
-            return
-        self.response_complete = True
-        if self.disconnected:
-            return
-        self._protocol.send(answer, keep_alive=self.keep_alive)
-        self._protocol.on_response_complete()
+def begun(status: int, content_type: bytes, usual: list[Header]) -> bytes:
+    """The head of an answer, up to the length of its body."""
+    what = b"%bcontent-type: %b\r\n" % (STATUS_LINE[status], content_type)
+    return what + lines(usual) + b"content-length: "
 
 
-class _Nothing:
-    """Stands where uvicorn's cycles have an event that wakes their reader."""
-
-    def set(self) -> None:
-        """Nobody waits."""
-
-
-_NOTHING = _Nothing()
+def lines(headers: Iterable[Header]) -> bytes:
+    """Headers as they are sent."""
+    return b"".join([b"%b: %b\r\n" % header for header in headers])
 
 
 async def close_late_connections(connections: set[Any]) -> None:

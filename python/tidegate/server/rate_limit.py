@@ -57,13 +57,15 @@ class RateLimits:
             now: nanoseconds of a clock that does not go back.
         """
         step = MINUTE // limit_per_minute
-        arrival = self._arrivals.get(key, 0)
-        if arrival < now:
+        arrival = self._arrivals.get(key)
+        if arrival is None:
             arrival = now
-        if arrival - now > step * max(limit_per_minute // BURST_SHARE, 1) - step:
+            if len(self._arrivals) >= MAX_KEYS:
+                self._forget_resting(now)
+        elif arrival < now:
+            arrival = now
+        elif arrival - now > step * max(limit_per_minute // BURST_SHARE, 1) - step:
             return False
-        if key not in self._arrivals and len(self._arrivals) >= MAX_KEYS:
-            self._forget_resting(now)
         self._arrivals[key] = arrival + step
         return True
 

@@ -1,4 +1,4 @@
-"""How the records are read: with everything that was answered before, where that can be had."""
+"""How what is derived is read: with everything that was answered before, where that can be had."""
 
 from __future__ import annotations
 

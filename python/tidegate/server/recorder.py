@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from tidegate.stores.base import Store
-    from tidegate.stores.log import LogEntry
+    from tidegate.stores.log import LogBlock
 
 T = TypeVar("T")
 
 Settled: TypeAlias = "Callable[[Problem | None], None]"
-"""Called when a decision is durable, or with the reason why it is not."""
+"""Called when the decisions of a block are durable, or with the reason why they are not."""
 
 RETRY_SECONDS = 1.0
 MAX_WAITING = 20_000
@@ -79,7 +79,9 @@ class Recorder:
         self._rebuild = rebuild
         self._record_gaps = record_gaps
         self._committed = seq
-        self._entries: list[LogEntry] = []
+        self._blocks: list[LogBlock] = []
+        self._unsent = 0
+        """Decisions in those blocks."""
         self._waiting: list[Settled] = []
         self._cuts: list[Cut[Any]] = []
         self._under_way = 0
@@ -95,12 +97,12 @@ class Recorder:
     @property
     def seq(self) -> int:
         """Number that the last decision made so far has, or will have when it is committed."""
-        return self._committed + self._under_way + len(self._entries)
+        return self._committed + self._under_way + self._unsent
 
     @property
     def waiting(self) -> int:
         """Decisions that are made and not yet durable."""
-        return self._under_way + len(self._entries)
+        return self._under_way + self._unsent
 
     @property
     def is_available(self) -> bool:
@@ -120,26 +122,27 @@ class Recorder:
         """
         if not self.is_deciding:
             raise unavailable()
-        if len(self._entries) >= MAX_WAITING:
+        if self._unsent >= MAX_WAITING:
             raise Problem("overloaded", headers={"retry-after": "1"})
 
-    def submit(self, entry: LogEntry, settled: Settled) -> None:
-        """Take an entry; ``settled`` is called when it is durable, or why it is not.
+    def submit(self, block: LogBlock, settled: Settled) -> None:
+        """Take a block; ``settled`` is called once, when it is durable, or why it is not.
 
         With relaxed durability what cannot be written is counted, and settled at once.
         """
         if self._recovery is not None and self._record_gaps is not None:
-            self._count([entry])
+            self._count([block])
             settled(None)
             return
-        self._entries.append(entry)
+        self._blocks.append(block)
+        self._unsent += block.count
         self._waiting.append(settled)
         if not self._is_scheduled and not self._under_way:
             self._is_scheduled = True
             self._loop.call_soon(self._submit)
 
-    async def append(self, entry: LogEntry) -> None:
-        """Return when the entry is durable; or counted, with relaxed durability.
+    async def append(self, block: LogBlock) -> None:
+        """Return when the block is durable; or counted, with relaxed durability.
 
         Raises:
             Problem: it could not be written, and counts as not decided.
@@ -154,7 +157,7 @@ class Recorder:
             else:
                 done.set_exception(problem)
 
-        self.submit(entry, settled)
+        self.submit(block, settled)
         await done
 
     async def cut(self, take: Callable[[int], T]) -> T:
@@ -173,7 +176,7 @@ class Recorder:
         if self._recovery is not None:
             raise unavailable()
         made = Cut(take)
-        if self._entries:
+        if self._blocks:
             self._cuts.append(made)
         else:
             self._cut(made)
@@ -200,20 +203,20 @@ class Recorder:
 
     def _submit(self) -> None:
         self._is_scheduled = False
-        if self._under_way or not self._entries:
+        if self._under_way or not self._blocks:
             return
-        entries = self._entries
-        self._committing, self._waiting, self._entries = self._waiting, [], []
-        self._under_way = len(entries)
+        blocks, self._blocks = self._blocks, []
+        self._committing, self._waiting = self._waiting, []
+        self._under_way, self._unsent = self._unsent, 0
         loop = self._loop
         try:
-            written = self._store.append(entries)
+            written = self._store.append(blocks)
         except StoreUnavailableError as error:
-            self._failed(entries, error)
+            self._failed(blocks, error)
             return
 
         def committed(written: Future[None]) -> None:
-            loop.call_soon_threadsafe(self._finished, entries, written)
+            loop.call_soon_threadsafe(self._finished, blocks, written)
 
         written.add_done_callback(committed)
         cuts, self._cuts = self._cuts, []
@@ -227,10 +230,10 @@ class Recorder:
         else:
             made.durable.set_result(None)
 
-    def _finished(self, entries: Sequence[LogEntry], written: Future[None]) -> None:
+    def _finished(self, blocks: Sequence[LogBlock], written: Future[None]) -> None:
         error = written.exception()
         if error is not None:
-            self._failed(entries, error)
+            self._failed(blocks, error)
             return
         self._committed += self._under_way
         self._under_way = 0
@@ -243,14 +246,14 @@ class Recorder:
                 made.durable.set_result(None)
         settle(settled, None)
 
-    def _failed(self, entries: Sequence[LogEntry], error: BaseException) -> None:
-        """Nothing of these entries is kept, and what was decided after them rests on them."""
+    def _failed(self, blocks: Sequence[LogBlock], error: BaseException) -> None:
+        """Nothing of these blocks is kept, and what was decided after them rests on them."""
         log.error("the decision log cannot be written", error=str(error))
-        lost = [*entries, *self._entries]
+        lost = [*blocks, *self._blocks]
         waiting = self._committing + self._waiting
         cuts = [made.durable for made in self._cuts_under_way + self._cuts]
-        self._under_way = 0
-        self._entries, self._waiting, self._committing = [], [], []
+        self._under_way = self._unsent = 0
+        self._blocks, self._waiting, self._committing = [], [], []
         self._cuts, self._cuts_under_way = [], []
         if self._recovery is None:
             self._begin_recovery()
@@ -263,11 +266,11 @@ class Recorder:
             self._count(lost)
             settle(waiting, None)
 
-    def _count(self, lost: Iterable[LogEntry]) -> None:
-        for entry in lost:
-            at = entry.received_at_ns
-            self.unrecorded += 1
-            self._add_gap(entry.tenant_id, Gap(1, at, at))
+    def _count(self, lost: Iterable[LogBlock]) -> None:
+        for block in lost:
+            at = block.received_at_ns
+            self.unrecorded += block.count
+            self._add_gap(block.tenant_id, Gap(block.count, at, at))
 
     def _add_gap(self, tenant_id: UUID, gap: Gap) -> None:
         present = self._gaps.get(tenant_id)

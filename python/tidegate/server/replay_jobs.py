@@ -16,7 +16,6 @@ from tidegate.server.identifiers import new_id
 from tidegate.server.outcomes import Outcomes
 from tidegate.server.pages import page_after, page_by_id, page_of
 from tidegate.server.problems import ErrorDetail, Problem, problem_of
-from tidegate.server.reading import indexed
 from tidegate.server.replay import Draft
 from tidegate.stores import decisions, replay_jobs
 from tidegate.stores.base import ConflictError
@@ -36,7 +35,7 @@ def create(call: Call) -> Answer:
     document = _document(call, body)
     if not call.app.replays.has_room:
         raise Problem("overloaded", "too many replay jobs wait", headers={"retry-after": "60"})
-    with indexed(call.app.store) as connection:
+    with call.app.store.read() as connection:
         span = decisions.span(connection, call.tenant_id, from_ns, to_ns)
     is_empty = span is None
     job = replay_jobs.ReplayJob(

@@ -1,7 +1,7 @@
 """What is too old is deleted beside the traffic: in small steps, with pauses between.
 
-A step holds up commits for some milliseconds.  Of the log nothing is deleted that a start could
-need: where the snapshots do not reach far enough, new ones are taken first.
+A step in the log holds up commits for a few milliseconds.  Of the log nothing is deleted that a
+start could need: where the snapshots do not reach far enough, new ones are taken first.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from tidegate.stores import log as decision_log
 from tidegate.stores.base import StoreUnavailableError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from sqlalchemy import Connection
 
     from tidegate.stores.base import Store
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 PASS_SECONDS = 60.0
 """How often it is looked for what has become too old."""
 PAUSE_SECONDS = 0.05
-STEP_ROWS = 1_000
+STEP_DECISIONS = 1_000
 """With the pause, 20,000 decisions a second: more than arrive."""
 DAY_NS = 86_400_000_000_000
 _PAGE = 500
@@ -62,21 +64,33 @@ class Retention:
     async def one_pass(self) -> None:
         """Delete everything that is too old now."""
         now = self._clock()
-        await self._repeat(lambda connection: idempotency.prune(connection, now, STEP_ROWS))
-        await self._repeat(lambda connection: revoked_tokens.prune(connection, now))
-        for tenant_id in await asyncio.to_thread(self._orphans):
-            await self._repeat(self._forgetting(tenant_id))
+        await self._repeat(self._store.derive, lambda c: idempotency.prune(c, now))
+        await self._repeat(self._store.write, lambda c: revoked_tokens.prune(c, now))
+        orphans = await asyncio.to_thread(self._orphans)
         limits = await asyncio.to_thread(self._limits, now)
         if await asyncio.to_thread(self._need_snapshots, limits):
             await self._save_states()
+        # Of the log nothing goes that is not derived, and on stable storage.
+        flushed = await asyncio.to_thread(self._store.flush_derived)
+        for tenant_id in orphans:
+            await self._repeat(
+                self._store.write,
+                _pruning(tenant_id, retention.END_OF_TIME_NS, flushed, is_deleted=True),
+            )
+            await self._repeat(self._store.derive, _forgetting(tenant_id))
         for tenant_id, before_ns in limits.items():
-            if await self._repeat(self._pruning(tenant_id, before_ns)):
-                await self._repeat(self._pruning_definitions(tenant_id))
+            await self._repeat(self._store.derive, _pruning_derived(tenant_id, before_ns))
+            if await self._repeat(self._store.write, _pruning(tenant_id, before_ns, flushed)):
+                await self._repeat(self._store.write, _pruning_definitions(tenant_id))
 
-    async def _repeat(self, step: Callable[[Connection], int]) -> int:
+    async def _repeat(
+        self,
+        run: Callable[[Callable[[Connection], int]], Future[int]],
+        step: Callable[[Connection], int],
+    ) -> int:
         """Take a step until it deletes nothing; how much all of them deleted."""
         total = 0
-        while deleted := await asyncio.wrap_future(self._store.write(step)):
+        while deleted := await asyncio.wrap_future(run(step)):
             total += deleted
             await asyncio.sleep(PAUSE_SECONDS)
         return total
@@ -102,29 +116,38 @@ class Retention:
                 for tenant_id, before_ns in limits.items()
             )
 
-    @staticmethod
-    def _forgetting(tenant_id: UUID) -> Callable[[Connection], int]:
-        return lambda connection: retention.forget(connection, tenant_id, STEP_ROWS)
 
-    @staticmethod
-    def _pruning(tenant_id: UUID, before_ns: int) -> Callable[[Connection], int]:
-        def step(connection: Connection) -> int:
-            safe = retention.safe_seq(connection, tenant_id)
-            return retention.prune(connection, tenant_id, before_ns, STEP_ROWS, safe)
+def _pruning(
+    tenant_id: UUID, before_ns: int, flushed_seq: int, *, is_deleted: bool = False
+) -> Callable[[Connection], int]:
+    def step(connection: Connection) -> int:
+        # The state of a deleted tenant is nothing that a start needs.
+        safe = flushed_seq if is_deleted else retention.safe_seq(connection, tenant_id)
+        return retention.prune(
+            connection, tenant_id, before_ns, min(flushed_seq, safe), STEP_DECISIONS
+        )
 
-        return step
+    return step
 
-    @staticmethod
-    def _pruning_definitions(tenant_id: UUID) -> Callable[[Connection], int]:
-        """Forget definitions that no decision in the log was made by."""
 
-        def step(connection: Connection) -> int:
-            oldest = next(decision_log.scan(connection, tenant_id=tenant_id), None)
-            if oldest is None:
-                return 0
-            return definition_sets.prune(connection, tenant_id, oldest.decision().revision)
+def _pruning_derived(tenant_id: UUID, before_ns: int) -> Callable[[Connection], int]:
+    return lambda connection: retention.prune_derived(connection, tenant_id, before_ns)
 
-        return step
+
+def _forgetting(tenant_id: UUID) -> Callable[[Connection], int]:
+    return lambda connection: retention.forget_derived(connection, tenant_id)
+
+
+def _pruning_definitions(tenant_id: UUID) -> Callable[[Connection], int]:
+    """Forget definitions that no decision in the log was made by."""
+
+    def step(connection: Connection) -> int:
+        oldest = next(decision_log.scan(connection, tenant_id=tenant_id), None)
+        if oldest is None:
+            return 0
+        return definition_sets.prune(connection, tenant_id, oldest.decision().revision)
+
+    return step
 
 
 def _tenants(connection: Connection) -> Iterator[tenants.Tenant]:

@@ -13,14 +13,14 @@ from tidegate.stores.base import (
     StoreUnavailableError,
     UnsafeDatabaseError,
 )
-from tidegate.stores.log import LogEntry
+from tidegate.stores.log import LogBlock
 from tidegate.stores.migrations import migrate
 from tidegate.stores.sqlite import SqliteStore
 
 __all__ = [
     "ConflictError",
     "DamagedLogError",
-    "LogEntry",
+    "LogBlock",
     "NotFoundError",
     "SchemaError",
     "SqliteStore",

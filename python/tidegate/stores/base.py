@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from tidegate.stores.log import LogEntry
+    from tidegate.stores.log import LogBlock
 
 T = TypeVar("T")
 
@@ -121,7 +121,7 @@ class StoreStatistics:
     committed_seq: int
     """Number of the last decision in the log."""
     indexed_seq: int
-    """Number of the last decision that searches and counts know."""
+    """Number of the last decision that counts, catalog and idempotency know."""
     index_seconds: float
     """Time spent indexing, all together."""
     index_error: str | None
@@ -155,7 +155,7 @@ class Store(Protocol):
             StoreUnavailableError: no connection became free in time.
         """
 
-    def append(self, entries: Sequence[LogEntry]) -> Future[None]:
+    def append(self, blocks: Sequence[LogBlock]) -> Future[None]:
         """Append decisions to the log, in order; durable when the future is done.
 
         Raises:
@@ -177,11 +177,32 @@ class Store(Protocol):
         """Whether work is taken: no commit has failed since the start or the last recovery."""
 
     def index_now(self) -> None:
-        """Return when searches, counts and idempotency know every decision appended before.
+        """Return when counts, catalog and idempotency know every decision appended before.
 
         Raises:
             StoreUnavailableError: the index cannot be written.
             DamagedLogError: the log cannot be read.
+        """
+
+    def derive(self, work: Callable[[Connection], T]) -> Future[T]:
+        """Run ``work`` in a transaction on what is derived from the log, in the tables that have
+        the schema ``derived``; as :meth:`write` otherwise, but commits never wait for it.
+
+        What it raises undoes all of it and is raised by the future.
+
+        Raises:
+            StoreUnavailableError: the store is closed.
+        """
+
+    def flush_derived(self) -> int:
+        """Return when what is derived from the decisions appended before is on stable storage.
+
+        Returns:
+            The number of the last of them: up to it the log may be deleted.
+
+        Raises:
+            StoreUnavailableError: as :meth:`index_now`.
+            DamagedLogError: as :meth:`index_now`.
         """
 
     def changed(self) -> bool:

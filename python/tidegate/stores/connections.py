@@ -30,8 +30,10 @@ NEEDED_VERSION = (3, 51, 0)
 """The first with ``jsonb_each``."""
 BUSY_SECONDS = 5.0
 """How long to wait for another process, such as ``tidegate operator``, to end its write."""
-CHECKPOINT_PAGES = 4_000
-"""16 MiB of WAL between checkpoints: a page that changes often is then copied once."""
+CHECKPOINT_PAGES = 1_000
+"""4 MiB of WAL between checkpoints, little enough to be copied without anyone noticing."""
+MAX_WAL_PAGES = 16_000
+"""62.5 MiB: a WAL beyond it is checkpointed by whoever commits to it."""
 JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024
 CACHE_KIB = 64 * 1024
 """The newest pages of every table; those of older hours are not touched again."""
@@ -100,6 +102,11 @@ def check_private(path: Path) -> None:
         raise UnsafeDatabaseError(f"others may write to `{path.parent}`; run `chmod 700` on it")
 
 
+def derived_path(path: Path) -> Path:
+    """The derived file of a database; see ``derived.py``."""
+    return path.with_name(path.name + "-derived")
+
+
 def make_file(path: Path) -> None:
     """Make an empty database that only its owner may read, in a directory of the same kind.
 
@@ -139,12 +146,19 @@ def writing_engine(path: Path) -> Engine:
     return _engine(path, "BEGIN IMMEDIATE", {"foreign_keys": "ON"}, poolclass=NullPool)
 
 
+def deriving_engine(path: Path) -> Engine:
+    """The engine of the connection that derives: it reads the log and writes beside it."""
+    settings = {"derived.synchronous": "NORMAL", "derived.cache_size": str(-CACHE_KIB)}
+    return _engine(path, "BEGIN", settings, is_derived_attached=True, poolclass=NullPool)
+
+
 def reading_engine(path: Path) -> Engine:
     """The engine of the reading connections."""
     return _engine(
         path,
         "BEGIN",
         {"query_only": "ON"},
+        is_derived_attached=True,
         poolclass=QueuePool,
         pool_size=READERS,
         max_overflow=0,
@@ -152,7 +166,14 @@ def reading_engine(path: Path) -> Engine:
     )
 
 
-def _engine(path: Path, begin: str, settings: dict[str, str], **pool: Any) -> Engine:
+def _engine(
+    path: Path,
+    begin: str,
+    settings: dict[str, str],
+    *,
+    is_derived_attached: bool = False,
+    **pool: Any,
+) -> Engine:
     engine = create_engine(
         f"sqlite+pysqlite:///{path}",
         module=dbapi2,
@@ -168,7 +189,8 @@ def _engine(path: Path, begin: str, settings: dict[str, str], **pool: Any) -> En
     pragmas = {
         "journal_mode": "WAL",
         "synchronous": "FULL",
-        "wal_autocheckpoint": str(CHECKPOINT_PAGES),
+        # The thread that derives does it in time, see `deriving.py`; this is the bound.
+        "wal_autocheckpoint": str(MAX_WAL_PAGES),
         "journal_size_limit": str(JOURNAL_LIMIT_BYTES),
         "cache_size": str(-CACHE_KIB),
         "trusted_schema": "OFF",
@@ -177,6 +199,8 @@ def _engine(path: Path, begin: str, settings: dict[str, str], **pool: Any) -> En
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
+        if is_derived_attached:
+            connection.execute("ATTACH DATABASE ? AS derived", (str(derived_path(path)),))
         for name, value in pragmas.items():
             connection.execute(f"PRAGMA {name}={value}")
 
@@ -203,6 +227,11 @@ def check_durable(connection: Connection) -> None:
         found = driver.execute(f"PRAGMA {name}").fetchone()[0]
         if found != wanted:
             raise UnsafeDatabaseError(f"SQLite keeps `{name}` at `{found}`, `{wanted}` is needed")
+
+
+def is_corrupt(error: BaseException) -> bool:
+    """Whether an error says that a file is not what was written."""
+    return _code(error) in (dbapi2.SQLITE_CORRUPT, dbapi2.SQLITE_NOTADB)
 
 
 def is_fatal(error: BaseException) -> bool:

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 CHANGES = "changes"
 """Commits that changed anything but decisions, by any process."""
-INDEXED_SEQ = "indexed_seq"
-"""The last decision that the derived tables know."""
+PRUNED_SEQ = "pruned_seq"
+"""No decision after this one was deleted from the log."""
+LOG_ID = "log_id"
+"""A random number that tells this log from others, for what is derived from it."""
 RECOVERIES = "recoveries"
 """How often writing failed and was taken up again."""
 

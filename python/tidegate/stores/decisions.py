@@ -1,27 +1,33 @@
 """Decisions, found: by time, action, policy, entity, path and API key.
 
-Derived from the log: call ``index_now`` first to see everything.
+There is no row for each decision: what they are found by lies packed beside the lines of the log,
+and is looked through row by row.  A row knows the least and the greatest id in it, so an id or a
+time leads to the rows that can hold it.  Ids begin with the time and rise, as a rule: a clock that
+was set back makes rows overlap, and nothing here rests on their not doing so.
 """
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import attrs
 import orjson
-from sqlalchemy import Select, false, func, or_, select
-from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy import Select, func, select
 
 from tidegate.stores.base import NotFoundError
-from tidegate.stores.log import LIFT
-from tidegate.stores.tables import decisions as table
+from tidegate.stores.log import LIFT, unpack
+from tidegate.stores.tables import decision_log as table
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, RowMapping
+    from sqlalchemy import Connection, Row
 
 MAX_EXAMINED = 100_000
-"""Decisions looked at for one page, about 0.1 s: a rare one costs several pages, not a stall."""
+"""Decisions looked at for one page, about 0.2 s: a rare one costs several pages, not a stall."""
+MAX_PATH = 1_024
+"""Characters of a path that searches see."""
+MAX_ID = bytes([0xFF]) * 16
 
 
 @attrs.frozen(kw_only=True)
@@ -82,26 +88,76 @@ class DecisionPage:
     next_before: UUID | None
 
 
+@attrs.frozen
+class _Entry:
+    """A decision, or a lift, in the index of a row; see :func:`.log.encode_index`."""
+
+    seq: int
+    values: list[Any]
+
+    @property
+    def decision_id(self) -> UUID:
+        return UUID(self.values[1])
+
+    @property
+    def entity_ids(self) -> set[str]:
+        texts: str = self.values[11]
+        return {texts[start : start + 36] for start in range(0, len(texts), 36)}
+
+    def is_asked_for(self, query: DecisionQuery) -> bool:
+        values = self.values
+        if values[7] == LIFT:
+            return False
+        for position, wanted in ((7, query.action), (8, query.reason), (3, query.api_key_id)):
+            if wanted is not None and values[position] != str(wanted):
+                return False
+        if query.from_ns is not None and values[2] < query.from_ns:
+            return False
+        if query.to_ns is not None and values[2] >= query.to_ns:
+            return False
+        if query.path is not None and not _is_path(values[10], query.path):
+            return False
+        if query.policy_id is not None:
+            policy = str(query.policy_id)
+            if all(fired != policy for fired, _ in values[12]):
+                return False
+        return query.entity_id is None or str(query.entity_id) in self.entity_ids
+
+    def decision(self) -> FoundDecision:
+        values = self.values
+        path: str | None = values[10]
+        texts: str = values[11]
+        return FoundDecision(
+            tenant_id=UUID(values[0]),
+            decision_id=UUID(values[1]),
+            seq=self.seq,
+            received_at_ns=values[2],
+            observed_at_ns=values[6],
+            action=values[7],
+            reason=values[8],
+            policy_id=None if values[9] is None else UUID(values[9]),
+            path=None if path is None else path[:MAX_PATH],
+            api_key_id=None if values[3] is None else UUID(values[3]),
+            entity_ids=tuple(UUID(texts[start : start + 36]) for start in range(0, len(texts), 36)),
+            fired=tuple((UUID(policy), mode) for policy, mode in values[12]),
+        )
+
+
 def find(connection: Connection, tenant_id: UUID, decision_id: UUID) -> FoundDecision:
     """A decision.
 
     Raises:
         NotFoundError: the tenant has none of this id (any more).
+        DamagedLogError: a row that may hold it is damaged.
     """
-    row = (
-        connection.execute(
-            select(table).where(
-                table.c.tenant_id == tenant_id,
-                table.c.decision_id == decision_id,
-                table.c.action != LIFT,
-            )
-        )
-        .mappings()
-        .first()
-    )
-    if row is None:
-        raise NotFoundError("decision")
-    return _found(row)
+    name = decision_id.bytes
+    rows = _rows(tenant_id, name, name).order_by(table.c.last_id, table.c.first_seq)
+    with closing(connection.execute(rows)) as found:
+        for row in found:
+            for entry in _entries(row, [str(decision_id).encode()]):
+                if entry.decision_id == decision_id and entry.values[7] != LIFT:
+                    return entry.decision()
+    raise NotFoundError("decision")
 
 
 def search(
@@ -120,30 +176,46 @@ def search(
         query: which.
         limit: how many at most.
         before: ``next_before`` of the page before.
-        max_examined: how many may be looked at; then the page ends, however short it is.
+        max_examined: when so many were looked at the page ends, with the row they are in.
+
+    Raises:
+        DamagedLogError: a row is damaged.
     """
-    examined = _examined(tenant_id, query, before)
-    candidates = examined.order_by(table.c.decision_id.desc()).limit(max_examined).subquery()
-    rows = (
-        connection.execute(
-            select(candidates)
-            .where(*_filters(candidates.c, query))
-            .order_by(candidates.c.decision_id.desc())
-            .limit(limit)
-        )
-        .mappings()
-        .all()
+    least = b"" if query.from_ns is None else oldest_id(query.from_ns).bytes
+    end = MAX_ID if query.to_ns is None else oldest_id(query.to_ns + 1_000_000).bytes
+    if before is not None:
+        end = min(end, before.bytes)
+    if end <= least:
+        return DecisionPage((), None)
+    greatest = (int.from_bytes(end) - 1).to_bytes(16)
+    needles = _needles(query)
+    page: list[_Entry] = []
+    waiting: list[_Entry] = []
+    examined = 0
+    rows = _rows(tenant_id, least, greatest).order_by(
+        table.c.last_id.desc(), table.c.first_seq.desc()
     )
-    found = tuple(_found(row) for row in rows)
-    if len(found) == limit:
-        return DecisionPage(found, found[-1].decision_id)
-    last_examined = connection.execute(
-        examined.with_only_columns(table.c.decision_id)
-        .order_by(table.c.decision_id.desc())
-        .limit(1)
-        .offset(max_examined - 1)
-    ).scalar()
-    return DecisionPage(found, last_examined)
+    with closing(connection.execute(rows)) as found:
+        for row in found:
+            # Rows are read by their greatest id: what is above this one's will not be surpassed.
+            while waiting and waiting[-1].decision_id.bytes > row.last_id:
+                page.append(waiting.pop())
+            if len(page) >= limit:
+                break
+            if examined >= max_examined and row.last_id < greatest:
+                rest = UUID(int=int.from_bytes(row.last_id) + 1)
+                return DecisionPage(tuple(each.decision() for each in page), rest)
+            examined += row.entries
+            waiting += [
+                entry
+                for entry in _entries(row, needles)
+                if least <= entry.decision_id.bytes <= greatest and entry.is_asked_for(query)
+            ]
+            waiting.sort(key=lambda entry: entry.decision_id)
+        else:
+            page += reversed(waiting)
+    decisions = tuple(each.decision() for each in page[:limit])
+    return DecisionPage(decisions, decisions[-1].decision_id if len(page) >= limit else None)
 
 
 @attrs.frozen
@@ -157,13 +229,25 @@ class Span:
 
 def span(connection: Connection, tenant_id: UUID, from_ns: int, to_ns: int) -> Span | None:
     """The decisions, and lifts, of a tenant that were received within a time; None without any."""
-    query = select(func.min(table.c.seq), func.max(table.c.seq), func.count()).where(
-        table.c.tenant_id == tenant_id,
-        table.c.decision_id >= oldest_id(from_ns),
-        table.c.decision_id < oldest_id(to_ns),
+    least, end = oldest_id(from_ns).bytes, oldest_id(to_ns).bytes
+    if end <= least:
+        return None
+    rows = _rows(tenant_id, least, (int.from_bytes(end) - 1).to_bytes(16))
+    is_inside = (table.c.first_id >= least) & (table.c.last_id < end)
+    inside = rows.where(is_inside).with_only_columns(
+        func.min(table.c.first_seq),
+        func.max(table.c.first_seq + table.c.count - 1),
+        func.coalesce(func.sum(table.c.count), 0),
     )
-    first, last, count = connection.execute(query).one()
-    return None if first is None else Span(first, last, count)
+    first, last, count = connection.execute(inside).one()
+    seqs = [] if first is None else [first, last]
+    with closing(connection.execute(rows.where(~is_inside))) as found:
+        for row in found:
+            for entry in _entries(row):
+                if least <= entry.decision_id.bytes < end:
+                    seqs.append(entry.seq)
+                    count += 1
+    return Span(min(seqs), max(seqs), count) if seqs else None
 
 
 @attrs.frozen
@@ -196,84 +280,68 @@ def history(
         limit: how many at most.
         max_examined: how many of the tenant's decisions may be looked at.
     """
-    examined = (
-        select(table.c.seq, table.c.entity_ids)
-        .where(
-            table.c.tenant_id == before.tenant_id,
-            table.c.decision_id < before.decision_id,
-            table.c.seq > after_seq,
-        )
-        .order_by(table.c.decision_id.desc())
-        .limit(max_examined)
-        .subquery()
+    wanted = {str(each) for each in before.entity_ids}
+    needles = [each.encode() for each in wanted]
+    rows = (
+        select(table.c.first_seq, table.c.count.label("entries"), table.c.index_body)
+        .where(table.c.tenant_id == before.tenant_id, table.c.first_seq < before.seq)
+        .order_by(table.c.first_seq.desc())
     )
-    of_entities = or_(false(), *(_is_of(examined.c, each) for each in before.entity_ids))
-    wanted = select(examined.c.seq).where(of_entities).limit(limit)
-    seqs = sorted(connection.execute(wanted).scalars())
-    count = select(func.count()).select_from(examined)
-    is_whole = len(seqs) < limit and connection.execute(count).scalar_one() < max_examined
-    return History(tuple(seqs), is_whole)
+    seqs: list[int] = []
+    examined = 0
+    with closing(connection.execute(rows)) as found:
+        for row in found:
+            last = min(row.first_seq + row.entries, before.seq) - 1
+            if last <= after_seq:
+                break
+            least = max(row.first_seq, after_seq + 1, last - (max_examined - examined) + 1)
+            for entry in reversed(_entries(row, needles, any_of=True)):
+                if least <= entry.seq <= last and len(seqs) < limit and wanted & entry.entity_ids:
+                    seqs.append(entry.seq)
+            examined += last - least + 1
+            if len(seqs) >= limit or examined >= max_examined:
+                break
+    is_whole = len(seqs) < limit and examined < max_examined
+    return History(tuple(reversed(seqs)), is_whole)
 
 
 def oldest_id(at_ns: int) -> UUID:
     """The least UUID of version 7 of a time: those received from then on are not below it."""
-    milliseconds = max(0, at_ns // 1_000_000)
+    milliseconds = min(max(0, at_ns // 1_000_000), (1 << 48) - 1)
     return UUID(int=milliseconds << 80 | 7 << 76 | 2 << 62)
 
 
-def _examined(tenant_id: UUID, query: DecisionQuery, before: UUID | None) -> Select[Any]:
-    """The tenant's decisions in the time that is asked for, which their ids begin with."""
-    examined = select(table).where(table.c.tenant_id == tenant_id)
-    if query.from_ns is not None:
-        examined = examined.where(
-            table.c.decision_id >= oldest_id(query.from_ns), table.c.received_at_ns >= query.from_ns
-        )
-    if query.to_ns is not None:
-        examined = examined.where(
-            table.c.decision_id < oldest_id(query.to_ns + 1_000_000),
-            table.c.received_at_ns < query.to_ns,
-        )
-    if before is not None:
-        examined = examined.where(table.c.decision_id < before)
-    return examined
+def _rows(tenant_id: UUID, least: bytes, greatest: bytes) -> Select[Any]:
+    """The rows that can hold ids from ``least`` to ``greatest``."""
+    return select(
+        table.c.first_seq, table.c.last_id, table.c.count.label("entries"), table.c.index_body
+    ).where(table.c.tenant_id == tenant_id, table.c.last_id >= least, table.c.first_id <= greatest)
 
 
-def _filters(columns: Any, query: DecisionQuery) -> list[ColumnElement[bool]]:
-    filters: list[ColumnElement[bool]] = [
-        columns.action != LIFT,
-        *(
-            columns[name] == value
-            for name, value in (
-                ("action", query.action),
-                ("reason", query.reason),
-                ("api_key_id", query.api_key_id),
-            )
-            if value is not None
-        ),
+def _entries(
+    row: Row[*tuple[Any, ...]], needles: list[bytes] | None = None, *, any_of: bool = False
+) -> list[_Entry]:
+    """What is in a row; nothing when it lacks one of the texts, or all of them."""
+    index = unpack(row.first_seq, row.index_body)
+    # To find bytes takes a twentieth of reading the JSON around them.
+    if needles and not (any if any_of else all)(needle in index for needle in needles):
+        return []
+    return [
+        _Entry(seq, values)
+        for seq, values in enumerate(orjson.loads(b"[%b]" % index), row.first_seq)
     ]
-    if query.path is not None:
-        if query.path.endswith("*"):
-            prefix = query.path[:-1]
-            filters.append(func.substr(columns.path, 1, len(prefix)) == prefix)
-        else:
-            filters.append(columns.path == query.path)
-    if query.policy_id is not None:
-        filters.append(columns.fired.contains(f'"{query.policy_id}"', autoescape=True))
-    if query.entity_id is not None:
-        filters.append(_is_of(columns, query.entity_id))
-    return filters
 
 
-def _is_of(columns: Any, entity_id: UUID) -> ColumnElement[bool]:
-    return func.instr(columns.entity_ids, entity_id.bytes) > 0
+def _needles(query: DecisionQuery) -> list[bytes]:
+    """Texts that stand in the index of every decision that is asked for."""
+    ids = (query.policy_id, query.entity_id, query.api_key_id)
+    needles = [str(each).encode() for each in ids if each is not None]
+    needles += [orjson.dumps(each) for each in (query.action, query.reason) if each is not None]
+    return needles
 
 
-def _found(row: RowMapping) -> FoundDecision:
-    ids = row["entity_ids"] or b""
-    return FoundDecision(
-        **{name: value for name, value in row.items() if name not in ("entity_ids", "fired")},
-        entity_ids=tuple(
-            UUID(bytes=bytes(ids[start : start + 16])) for start in range(0, len(ids), 16)
-        ),
-        fired=tuple((UUID(policy), mode) for policy, mode in orjson.loads(row["fired"])),
-    )
+def _is_path(path: str | None, wanted: str) -> bool:
+    if path is None:
+        return False
+    seen = path[:MAX_PATH]
+    return seen.startswith(wanted[:-1]) if wanted.endswith("*") else seen == wanted

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from tidegate.stores.base import StoreBusyError, StoreError, StoreUnavailableError
+from tidegate.stores.base import StoreBusyError, StoreUnavailableError
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from tidegate.stores.log import LogEntry
+    from tidegate.stores.log import LogBlock
 
 MAX_WAITING_ENTRIES = 20_000
 """Beyond this a store is about a second behind: refusing now is kinder than answering late."""
@@ -29,20 +29,18 @@ MAX_WAITING_BYTES = 128 * 1024 * 1024
 MAX_WAITING_WRITES = 1_000
 MAX_GROUP_ENTRIES = 4_000
 """Entries in one commit: enough to make the flush cheap, few enough to end soon."""
-IDLE_SECONDS = 0.05
-"""With nothing to do for this long, the thread turns to its housekeeping."""
-RETRY_SECONDS = 1.0
-"""Housekeeping that failed is tried again after this long."""
 
 
 @attrs.define(eq=False)
 class Append:
-    """Log entries that are committed together or not at all."""
+    """Blocks of log entries that are committed together or not at all."""
 
-    entries: Sequence[LogEntry]
+    blocks: Sequence[LogBlock]
     future: Future[None]
     submitted: float
+    entries: int
     size: int
+    """Bytes of the lines."""
 
 
 @attrs.define(eq=False)
@@ -73,9 +71,6 @@ class GroupCommit:
     Args:
         commit: does a group of work in one transaction and sets the outcome of each write;
             raises StoreUnavailableError when nothing of it was kept.
-        housekeeping: called when nothing has waited for a moment, or when it is due; does a
-            little and says whether there is more.
-        is_due: whether housekeeping should not wait for a quiet moment.
         finish: called on the thread as the last thing.
         monotonic: seconds of a clock that never jumps.
     """
@@ -83,23 +78,16 @@ class GroupCommit:
     def __init__(
         self,
         commit: Callable[[list[Work]], None],
-        housekeeping: Callable[[], bool],
-        is_due: Callable[[], bool],
         finish: Callable[[], None],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._commit = commit
-        self._housekeeping = housekeeping
-        self._is_due = is_due
         self._finish = finish
         self._monotonic = monotonic
         self._changed = threading.Condition()
         self._waiting: deque[Work | Command] = deque()
         self._refusal: str | None = None
         self._is_closing = False
-        self._quiet_until = 0.0
-        self._patience: float | None = IDLE_SECONDS
-        """Seconds without work until housekeeping; None: there is none to do."""
         self.waiting_entries = 0
         self.waiting_bytes = 0
         self.waiting_writes = 0
@@ -112,26 +100,27 @@ class GroupCommit:
         self._thread = threading.Thread(target=self._run, name="tidegate-store", daemon=True)
         self._thread.start()
 
-    def append(self, entries: Sequence[LogEntry]) -> Future[None]:
+    def append(self, blocks: Sequence[LogBlock]) -> Future[None]:
         """Queue log entries.
 
         Raises:
             StoreUnavailableError: a commit failed, or the store is closed.
             StoreBusyError: too much waits.
         """
-        size = sum(len(entry.line) for entry in entries)
+        size = sum(len(block.lines) for block in blocks)
+        entries = sum(block.count for block in blocks)
         future: Future[None] = Future()
         # What was decided has to be recorded: it can no longer be called off.
         future.set_running_or_notify_cancel()
         with self._changed:
             self._check()
-            is_full = self.waiting_entries + len(entries) > MAX_WAITING_ENTRIES
+            is_full = self.waiting_entries + entries > MAX_WAITING_ENTRIES
             if self.waiting_entries and (is_full or self.waiting_bytes + size > MAX_WAITING_BYTES):
                 raise StoreBusyError(
                     f"{self.waiting_entries} decisions wait to be written; try again"
                 )
-            self._waiting.append(Append(entries, future, self._monotonic(), size))
-            self.waiting_entries += len(entries)
+            self._waiting.append(Append(blocks, future, self._monotonic(), entries, size))
+            self.waiting_entries += entries
             self.waiting_bytes += size
             self._changed.notify()
         return future
@@ -198,18 +187,15 @@ class GroupCommit:
                 _settle(taken.future, taken.run)
             elif taken:
                 self._commit_group(taken)
-            if not taken or (self._is_due() and self._monotonic() >= self._quiet_until):
-                self._keep_house()
         self._finish()
 
     def _take(self) -> list[Work] | Command | None:
-        """What to do next: a group, a command, nothing for the moment, or the end."""
+        """What to do next: a group, a command, or the end."""
         with self._changed:
-            if not self._waiting and not self._is_closing:
-                self._changed.wait_for(lambda: self._waiting or self._is_closing, self._patience)
-            if not self._waiting:
-                return None if self._is_closing else []
-            self._patience = IDLE_SECONDS
+            while not self._waiting:
+                if self._is_closing:
+                    return None
+                self._changed.wait()
             if isinstance(self._waiting[0], Command):
                 command = self._waiting.popleft()
                 assert isinstance(command, Command)
@@ -225,8 +211,8 @@ class GroupCommit:
                 break
             self._waiting.popleft()
             if isinstance(work, Append):
-                entries += len(work.entries)
-                self.waiting_entries -= len(work.entries)
+                entries += work.entries
+                self.waiting_entries -= work.entries
                 self.waiting_bytes -= work.size
                 group.append(work)
             else:
@@ -248,7 +234,7 @@ class GroupCommit:
         self.commits += 1
         for work in group:
             if isinstance(work, Append):
-                self.committed_entries += len(work.entries)
+                self.committed_entries += work.entries
                 work.future.set_result(None)
             else:
                 self.committed_writes += 1
@@ -268,17 +254,6 @@ class GroupCommit:
                 failure = StoreUnavailableError(reason)
                 failure.__cause__ = error
                 work.future.set_exception(failure)
-
-    def _keep_house(self) -> None:
-        try:
-            has_more = self._housekeeping()
-        except StoreError:
-            # The store keeps the reason for its statistics; the work itself is never lost.
-            self._patience = RETRY_SECONDS
-            self._quiet_until = self._monotonic() + RETRY_SECONDS
-        else:
-            self._patience = 0.0 if has_more else None
-            self._quiet_until = 0.0
 
 
 def _settle(future: Future[Any], outcome: Callable[[], Any]) -> None:

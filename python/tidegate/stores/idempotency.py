@@ -1,6 +1,10 @@
 """Idempotency keys of the last 24 hours, and the decision each stands for.
 
 Derived from the log: what was appended but not yet indexed is not here.
+
+Hashes are random, and each would change a page of its own in one large tree.  The keys of an hour
+are therefore in buckets, one for each 65,536 decisions: what is inserted now falls into a part of
+the tree that stays in memory.  A look-up asks each bucket of the last day.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import attrs
-from sqlalchemy import delete, select, tuple_
+from sqlalchemy import delete, select, text, tuple_
 
 from tidegate.stores.tables import idempotency as table
 
@@ -18,7 +22,26 @@ if TYPE_CHECKING:
 
 HOUR_NS = 3_600_000_000_000
 KEPT_HOURS = 24
+BUCKET_BITS = 16
+"""A bucket is numbered by the hour, and below that by the decision divided by 65,536."""
 _FETCH = 10_000
+
+# A seek for each bucket that there is, and one in each for the key.
+_FIND = text("""
+    WITH RECURSIVE buckets (bucket) AS (
+        SELECT min(bucket) FROM derived.idempotency WHERE bucket >= :first
+        UNION ALL
+        SELECT (SELECT min(later.bucket) FROM derived.idempotency AS later
+                WHERE later.bucket > buckets.bucket AND later.bucket < :end)
+        FROM buckets WHERE buckets.bucket IS NOT NULL
+    )
+    SELECT keys.fingerprint, keys.seq
+    FROM buckets CROSS JOIN derived.idempotency AS keys
+        ON keys.bucket = buckets.bucket AND keys.key_hash = :key_hash
+    WHERE buckets.bucket < :end
+    ORDER BY keys.bucket / 65536 DESC, keys.bucket
+    LIMIT 1
+""")
 
 
 @attrs.frozen
@@ -36,13 +59,8 @@ class UsedKey:
 
 def find(connection: Connection, key_hash: bytes, now_ns: int) -> UsedKey | None:
     """What a key was used for, if it was within 24 hours (25 at most)."""
-    row = connection.execute(
-        select(table.c.fingerprint, table.c.seq)
-        # One look for each hour; the one to come is for clocks that were put back.
-        .where(table.c.hour.in_(_hours(now_ns)), table.c.key_hash == key_hash)
-        .order_by(table.c.hour.desc())
-        .limit(1)
-    ).first()
+    first, end = _buckets(now_ns)
+    row = connection.execute(_FIND, {"first": first, "end": end, "key_hash": key_hash}).first()
     return None if row is None else UsedKey(row.fingerprint, row.seq)
 
 
@@ -51,26 +69,28 @@ def used(connection: Connection, now_ns: int) -> Iterator[tuple[bytes, int]]:
 
     The connection is needed for as long as the iteration goes on.
     """
-    place = (table.c.hour, table.c.key_hash)
-    position = (_hours(now_ns)[0], b"")
+    place = (table.c.bucket, table.c.key_hash)
+    position = (_buckets(now_ns)[0], b"")
     while True:
         rows = connection.execute(
             select(*place).where(tuple_(*place) > position).order_by(*place).limit(_FETCH)
         ).all()
-        for hour, key_hash in rows:
-            yield key_hash, (hour + 1) * HOUR_NS
+        for bucket, key_hash in rows:
+            yield key_hash, ((bucket >> BUCKET_BITS) + 1) * HOUR_NS
         if len(rows) < _FETCH:
             return
-        position = (rows[-1].hour, rows[-1].key_hash)
+        position = (rows[-1].bucket, rows[-1].key_hash)
 
 
-def prune(connection: Connection, now_ns: int, limit: int = 2_000) -> int:
+def prune(connection: Connection, now_ns: int, limit: int = 10_000) -> int:
     """Forget keys older than 24 hours, ``limit`` at most; how many."""
-    place = (table.c.hour, table.c.key_hash)
-    old = select(*place).where(table.c.hour < _hours(now_ns)[0]).order_by(*place).limit(limit)
+    place = (table.c.bucket, table.c.key_hash)
+    old = select(*place).where(table.c.bucket < _buckets(now_ns)[0]).order_by(*place).limit(limit)
     return connection.execute(delete(table).where(tuple_(*place).in_(old))).rowcount
 
 
-def _hours(now_ns: int) -> range:
+def _buckets(now_ns: int) -> tuple[int, int]:
+    """The first bucket that counts, and the first that does not any more."""
     hour = now_ns // HOUR_NS
-    return range(hour - KEPT_HOURS, hour + 2)
+    # The hour to come is for clocks that were put back.
+    return (hour - KEPT_HOURS) << BUCKET_BITS, (hour + 2) << BUCKET_BITS

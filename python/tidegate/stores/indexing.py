@@ -1,107 +1,109 @@
 """The index step: everything that is derived from the log, brought up to it.
 
-A batch of log rows becomes rows of ``decisions``, ``idempotency``, ``result_counts``
-and ``field_catalog``, and ``indexed_seq`` moves with them in one transaction: a crash
-leaves all of it or nothing, and the next step goes on from there.  Each table gets one
-statement a batch, whatever it holds, for two reasons: the interpreter lock is let go
-for as long as the database works, and a row costs a few microseconds.
+A batch of log rows becomes rows of ``idempotency``, ``result_counts`` and ``field_catalog``, and
+``indexed_seq`` moves with them in one transaction: a crash leaves all of it or nothing, and the
+next step goes on from there.  Each table gets one statement a batch, whatever it holds, for two
+reasons: the interpreter lock is let go for as long as the database works, and a row costs a
+microsecond.
 
 These statements are SQLite's; PostgreSQL has ``json_to_recordset``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
 
+import attrs
 import xxhash
 from sqlalchemy import select, text
 
-from tidegate.stores import catalog
+from tidegate.stores import catalog, derived
 from tidegate.stores.base import DamagedLogError
-from tidegate.stores.counters import INDEXED_SEQ, counter, set_counter
+from tidegate.stores.counters import PRUNED_SEQ, counter
+from tidegate.stores.idempotency import BUCKET_BITS, HOUR_NS
 from tidegate.stores.log import LIFT, LogLine, unpack
 from tidegate.stores.tables import decision_log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Connection, RowMapping
+    from sqlalchemy import Connection, Row
 
-BATCH_ENTRIES = 500
-"""Decisions indexed at once: some 8 ms, which appends have to wait for."""
+BATCH_ENTRIES = 4_096
+"""Decisions indexed at once, some 20 ms: the more, the more keys share a page."""
 SAMPLED_ROWS = 4
 SAMPLED_ENTRIES = 32
-"""Decisions of a batch whose events the field catalog learns from, of at most 4 rows: a tenth of
-the work of a full batch, and all there are of a small one."""
-MAX_PATH = 1_024
-"""Characters of a path that searches see."""
-HOUR_NS = 3_600_000_000_000
+"""Decisions of a batch whose events the field catalog learns from, of at most 4 rows: all there
+are of a small batch."""
 MINUTE_NS = 60_000_000_000
 
-# The array that `log.encode_index` makes, and what `lifts.entry` adds to it, is taken apart once;
-# the statements after it read columns, which costs a fifth of reading JSON.
+# The array that `log.encode_index` makes is taken apart once; the statements after it read columns.
 _MAKE_BATCH = text("""
     CREATE TEMP TABLE IF NOT EXISTS batch (
-        position INTEGER PRIMARY KEY, tenant_id, decision_id, received_at_ns, api_key_id, key_hash,
-        fingerprint, observed_at_ns, action, reason, policy_id, path, entity_ids, fired, errors,
-        audit)
+        position INTEGER PRIMARY KEY, tenant_id, received_at_ns, key_hash, fingerprint,
+        observed_at_ns, action, fired, errors)
 """)
-_FILL_BATCH = text(f"""
+_FILL_BATCH = text("""
     INSERT INTO batch
-    SELECT key, unhex(value ->> 0, '-'), unhex(value ->> 1, '-'), value ->> 2,
-           unhex(value ->> 3, '-'), unhex(value ->> 4), unhex(value ->> 5), value ->> 6,
-           value ->> 7, value ->> 8, unhex(value ->> 9, '-'), substr(value ->> 10, 1, {MAX_PATH}),
-           unhex(value ->> 11, '-'), value ->> 12, value ->> 13, value ->> 14
+    SELECT key, value ->> 0, value ->> 2, unhex(value ->> 4), unhex(value ->> 5), value ->> 6,
+           value ->> 7, value ->> 12, value ->> 13
     FROM jsonb_each(:rows)
 """)
 _EMPTY_BATCH = text("DELETE FROM batch")
 
-_DECISIONS = text("""
-    INSERT INTO decisions (tenant_id, decision_id, seq, received_at_ns, observed_at_ns, action,
-                           reason, policy_id, path, api_key_id, entity_ids, fired)
-    SELECT tenant_id, decision_id, :first + position, received_at_ns, observed_at_ns, action,
-           reason, policy_id, path, api_key_id, entity_ids, fired
+_IDEMPOTENCY = text(f"""
+    INSERT INTO derived.idempotency (bucket, key_hash, fingerprint, seq)
+    SELECT (received_at_ns / {HOUR_NS} << {BUCKET_BITS})
+               | ((:first + position) >> {BUCKET_BITS} & {(1 << BUCKET_BITS) - 1}) AS bucket,
+           key_hash, fingerprint, :first + position
     FROM batch
-    WHERE true
+    WHERE key_hash IS NOT NULL
+    ORDER BY bucket, key_hash, position
     ON CONFLICT DO NOTHING
 """)
 
-_IDEMPOTENCY = text(f"""
-    INSERT INTO idempotency (hour, key_hash, fingerprint, seq)
-    SELECT received_at_ns / {HOUR_NS}, key_hash, fingerprint, :first + position
-    FROM batch
-    WHERE key_hash IS NOT NULL
-    ON CONFLICT DO NOTHING
+# Of thousands of decisions a hundred or so differ in what they count as.
+_MAKE_KINDS = text("""
+    CREATE TEMP TABLE IF NOT EXISTS kinds (
+        tenant_id, minute, action, fired, errors, total, last_observed_ns, last_received_ns)
 """)
+_FILL_KINDS = text(f"""
+    INSERT INTO kinds
+    SELECT tenant_id, observed_at_ns / {MINUTE_NS} AS minute, action, fired, errors, count(*),
+           max(observed_at_ns), max(received_at_ns)
+    FROM batch
+    WHERE action <> '{LIFT}'
+    GROUP BY fired, minute, action, errors, tenant_id
+""")
+_EMPTY_KINDS = text("DELETE FROM kinds")
 
 # Three kinds of row: every decision (policy id 0), every policy that fired, every policy
 # that failed.
-_RESULT_COUNTS = text(f"""
-    INSERT INTO result_counts (tenant_id, policy_id, minute, total, monitor, challenge, block,
-                               errors, last_match_ns, last_received_ns)
-    SELECT tenant_id, policy, observed_at_ns / {MINUTE_NS}, sum(matched),
-           sum(matched AND mode = 'Monitor'), sum(matched AND mode = 'Challenge'),
-           sum(matched AND mode = 'Block'), sum(failed),
-           max(iif(matched, observed_at_ns, NULL)), max(received_at_ns)
+_RESULT_COUNTS = text("""
+    INSERT INTO derived.result_counts (tenant_id, policy_id, minute, total, monitor, challenge,
+                                       block, errors, last_match_ns, last_received_ns)
+    SELECT unhex(tenant_id, '-'), iif(policy = '', zeroblob(16), unhex(policy, '-')), minute,
+           sum(total * matched), sum(total * (mode = 'Monitor')), sum(total * (mode = 'Challenge')),
+           sum(total * (mode = 'Block')), sum(total * failed),
+           max(iif(matched, last_observed_ns, NULL)), max(last_received_ns)
     FROM (
-        SELECT tenant_id, zeroblob(16) AS policy, observed_at_ns, received_at_ns, 1 AS matched,
-               errors <> '[]' AS failed,
+        SELECT tenant_id, '' AS policy, minute, total, last_observed_ns, last_received_ns,
+               1 AS matched, errors <> '[]' AS failed,
                CASE action WHEN 'block' THEN 'Block' WHEN 'challenge' THEN 'Challenge'
                     ELSE iif(fired <> '[]', 'Monitor', '') END AS mode
-        FROM batch
-        WHERE action <> '{LIFT}'
+        FROM kinds
         UNION ALL
-        SELECT tenant_id, unhex(each.value ->> 0, '-'), observed_at_ns, received_at_ns, 1, 0,
+        SELECT tenant_id, each.value ->> 0, minute, total, last_observed_ns, last_received_ns, 1, 0,
                each.value ->> 1
-        FROM batch, json_each(batch.fired) AS each
-        WHERE batch.fired <> '[]'
+        FROM kinds, json_each(kinds.fired) AS each
+        WHERE kinds.fired <> '[]'
         UNION ALL
-        SELECT tenant_id, unhex(each.value, '-'), observed_at_ns, received_at_ns, 0, 1, ''
-        FROM batch, json_each(batch.errors) AS each
-        WHERE batch.errors <> '[]' AND each.value <> ''
+        SELECT tenant_id, each.value, minute, total, last_observed_ns, last_received_ns, 0, 1, ''
+        FROM kinds, json_each(kinds.errors) AS each
+        WHERE kinds.errors <> '[]' AND each.value <> ''
     )
-    GROUP BY 1, 2, 3
+    GROUP BY tenant_id, policy, minute
     ON CONFLICT DO UPDATE SET
         total = total + excluded.total, monitor = monitor + excluded.monitor,
         challenge = challenge + excluded.challenge, block = block + excluded.block,
@@ -111,58 +113,98 @@ _RESULT_COUNTS = text(f"""
         last_received_ns = max(last_received_ns, excluded.last_received_ns)
 """)
 
-_LIFTS = text(f"""
-    INSERT INTO audit (audit_id, tenant_id, at_ns, actor, action, kind, object_id, before,
-                       request_id)
-    SELECT decision_id, tenant_id, received_at_ns, audit ->> 0, '{LIFT}', audit ->> 1,
-           audit ->> 2, audit -> 3, audit ->> 4
-    FROM batch
-    WHERE action = '{LIFT}'
-    ON CONFLICT DO NOTHING
-""")
+_COUNT = decision_log.c.count.label("entries")
 
 
-def index_batch(connection: Connection, until: int) -> int:
-    """Index about ``BATCH_ENTRIES`` decisions.
+@attrs.frozen
+class Batch:
+    """A part of the log, read to be indexed.
 
     Args:
-        connection: the writing connection, in a transaction.
-        until: number of the last decision there is.
+        after: number of the last decision before it.
+        first: number of its first decision; more than one on where retention deleted some.
+        last: number of its last decision.
+        index: of its decisions, as JSON arrays joined by commas; empty when all were deleted.
+        sample: decisions that the field catalog learns from.
+    """
 
-    Returns:
-        The number of the last decision that is indexed now.
+    after: int
+    first: int
+    last: int
+    index: bytes
+    sample: Sequence[LogLine]
+
+
+def read_batch(
+    connection: Connection, after: int, until: int, *, is_sampled: bool = True
+) -> Batch | None:
+    """About ``BATCH_ENTRIES`` decisions to be indexed; None when there are none.
+
+    Args:
+        connection: one that reads the log.
+        after: number of the last decision that is indexed.
+        until: number of the last decision there is.
+        is_sampled: whether the field catalog learns from a large batch too.
 
     Raises:
         DamagedLogError: a row is damaged or missing.
     """
-    # Read here, under the lock: another process may have indexed since this one looked.
-    indexed = counter(connection, INDEXED_SEQ)
-    if indexed >= until:
+    if after >= until:
+        return None
+    rows = _next_rows(connection, after)
+    first = rows[0].first_seq if rows else until + 1
+    # Numbers have no gap but for what retention deleted: what else is missing was lost.
+    if first > after + 1 and first - 1 > counter(connection, PRUNED_SEQ):
+        raise DamagedLogError(after + 1, "is missing")
+    if not rows:
+        return Batch(after, first, until, b"", ())
+    count = sum(row.entries for row in rows)
+    return Batch(
+        after,
+        first,
+        first + count - 1,
+        b",".join(unpack(row.first_seq, row.index_body) for row in rows),
+        _sample(connection, rows, count) if is_sampled or count <= SAMPLED_ENTRIES else (),
+    )
+
+
+def index_batch(connection: Connection, batch: Batch) -> int:
+    """Index a batch, unless another process did so since it was read.
+
+    Args:
+        connection: the deriving connection, in a transaction.
+        batch: what :func:`read_batch` gave.
+
+    Returns:
+        The number of the last decision that is indexed now.
+    """
+    indexed = derived.take(connection)
+    if indexed != batch.after:
         return indexed
-    rows = _next_rows(connection, indexed)
-    index = b",".join(unpack(row["first_seq"], row["index_body"]) for row in rows)
-    connection.execute(_MAKE_BATCH)
-    connection.execute(_FILL_BATCH, {"rows": f"[{index.decode()}]"})
-    first = {"first": indexed + 1}
-    connection.execute(_DECISIONS, first)
-    connection.execute(_IDEMPOTENCY, first)
-    connection.execute(_RESULT_COUNTS)
-    connection.execute(_LIFTS)
-    connection.execute(_EMPTY_BATCH)
-    catalog.learn(connection, _sample(connection, rows))
-    last: int = rows[-1]["first_seq"] + rows[-1]["count"] - 1
-    set_counter(connection, INDEXED_SEQ, last)
-    return last
+    if batch.index:
+        connection.execute(_MAKE_BATCH)
+        connection.execute(_FILL_BATCH, {"rows": f"[{batch.index.decode()}]"})
+        connection.execute(_IDEMPOTENCY, {"first": batch.first})
+        connection.execute(_MAKE_KINDS)
+        connection.execute(_FILL_KINDS)
+        connection.execute(_RESULT_COUNTS)
+        connection.execute(_EMPTY_KINDS)
+        connection.execute(_EMPTY_BATCH)
+        catalog.learn(connection, batch.sample)
+    derived.set_indexed_seq(connection, batch.last)
+    return batch.last
 
 
-def _sample(connection: Connection, rows: Sequence[RowMapping]) -> Iterator[LogLine]:
+def _sample(
+    connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]], count: int
+) -> list[LogLine]:
     """A few decisions of some log rows, from all over them."""
-    is_small = sum(row["count"] for row in rows) <= SAMPLED_ENTRIES
-    every = 1 if is_small else -(-len(rows) // SAMPLED_ROWS)
-    seqs = [row["first_seq"] for row in rows[::every]]
+    every = 1 if count <= SAMPLED_ENTRIES else -(-len(rows) // SAMPLED_ROWS)
+    seqs = [row.first_seq for row in rows[::every]]
     bodies = select(decision_log.c.first_seq, decision_log.c.tenant_id, decision_log.c.body).where(
         decision_log.c.first_seq.in_(seqs)
     )
+    sample = []
     for first_seq, tenant_id, body in connection.execute(bodies):
         lines = unpack(first_seq, body).split(b"\n")
         step = -(-len(lines) * len(seqs) // SAMPLED_ENTRIES)
@@ -170,26 +212,26 @@ def _sample(connection: Connection, rows: Sequence[RowMapping]) -> Iterator[LogL
             # Traffic has rhythms: always the same place of each stretch would see one beat only.
             mixed = xxhash.xxh3_64_intdigest(b"%d" % (first_seq + start))
             position = min(start + mixed % step, len(lines) - 1)
-            yield LogLine(first_seq + position, tenant_id, lines[position])
+            sample.append(LogLine(first_seq + position, tenant_id, lines[position]))
+    return sample
 
 
-def _next_rows(connection: Connection, indexed: int) -> Sequence[RowMapping]:
-    """The log rows of a batch.  Numbers have no gap: what is missing was lost."""
-    rows = (
-        connection.execute(
-            select(decision_log.c.first_seq, decision_log.c.count, decision_log.c.index_body)
-            .where(decision_log.c.first_seq.between(indexed + 1, indexed + BATCH_ENTRIES))
-            .order_by(decision_log.c.first_seq)
-        )
-        .mappings()
-        .all()
+def _next_rows(connection: Connection, after: int) -> list[Row[*tuple[Any, ...]]]:
+    """The log rows of a batch, without a gap between them."""
+    query = (
+        select(decision_log.c.first_seq, _COUNT, decision_log.c.index_body)
+        .where(decision_log.c.first_seq > after)
+        .order_by(decision_log.c.first_seq)
     )
-    expected = indexed + 1
-    for row in rows:
-        if row["first_seq"] != expected:
-            break
-        expected += row["count"]
-    else:
-        if rows:
-            return rows
-    raise DamagedLogError(expected, "is missing")
+    rows: list[Row[*tuple[Any, ...]]] = []
+    expected = count = 0
+    with closing(connection.execute(query)) as found:
+        for row in found:
+            if rows and row.first_seq != expected:
+                break
+            rows.append(row)
+            expected = row.first_seq + row.entries
+            count += row.entries
+            if count >= BATCH_ENTRIES:
+                break
+    return rows

@@ -1,8 +1,8 @@
 """Mitigations that operators ended: entries of the log that decide nothing.
 
-A lift is in the log for its effects, so that whoever repeats the log repeats it.  It is indexed
-beside the decisions, for the history of its entity, and its audit entry is made by the index
-step: both or neither are there.
+A lift is in the log for its effects, so that whoever repeats the log repeats it, and beside the
+decisions in the history of its entity.  Its audit entry is written with it: both or neither are
+there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from uuid import UUID
 import attrs
 import orjson
 
-from tidegate.stores.log import LIFT, LogEntry, encode_index, encode_line
+from tidegate.stores.audit import AuditEntry
+from tidegate.stores.log import LIFT, LogBlock, encode_index, encode_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +42,7 @@ class Lift:
     """What repeats it on the state, as JSON."""
 
 
-def entry(lift: Lift) -> LogEntry:
+def entry(lift: Lift) -> LogBlock:
     """The lift on its way into the log."""
     lift_id, before = str(lift.lift_id), list(lift.mitigations)
     line = encode_line(
@@ -73,8 +74,18 @@ def entry(lift: Lift) -> LogEntry:
         [],
         [],
     )
-    audit = [lift.actor, AUDIT_KIND, str(lift.entity_id), before, lift.request_id]
-    return LogEntry(lift.tenant_id, lift.at_ns, line, b"%b,%b]" % (index[:-1], orjson.dumps(audit)))
+    audit = AuditEntry(
+        audit_id=lift.lift_id,
+        tenant_id=lift.tenant_id,
+        at_ns=lift.at_ns,
+        actor=lift.actor,
+        action=LIFT,
+        kind=AUDIT_KIND,
+        object_id=str(lift.entity_id),
+        before=before,
+        request_id=lift.request_id,
+    )
+    return LogBlock.of_one(lift.tenant_id, lift.lift_id, lift.at_ns, line, index, audit)
 
 
 def join_effects(effects: Sequence[bytes]) -> bytes:

@@ -1,4 +1,4 @@
-"""The store on SQLite: one file, one writing thread, a few reading connections.
+"""The store on SQLite: one thread that commits, one that derives, a few reading connections.
 
 Durability rests on WAL with ``synchronous=FULL``: a commit returns when the log file
 has been flushed.  Both are read back, and a library whose WAL can be corrupted by
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysqlite3 import dbapi2
 
-from tidegate.stores import migrations
-from tidegate.stores.base import StoreError, StoreStatistics, StoreUnavailableError
+from tidegate.stores import audit, derived, migrations
+from tidegate.stores.base import StoreStatistics, StoreUnavailableError
 from tidegate.stores.connections import (
     check_durable,
     check_private,
@@ -34,10 +34,11 @@ from tidegate.stores.connections import (
     translated,
     writing_engine,
 )
-from tidegate.stores.counters import CHANGES, INDEXED_SEQ, RECOVERIES, count, counter
+from tidegate.stores.counters import CHANGES, LOG_ID, RECOVERIES, count, counter
+from tidegate.stores.deriving import Deriver
 from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
-from tidegate.stores.indexing import BATCH_ENTRIES, index_batch
-from tidegate.stores.log import MAX_ROW_ENTRIES, LogEntry, last_seq, pack
+from tidegate.stores.log import MAX_ROW_ENTRIES, LogBlock, last_seq, pack
+from tidegate.stores.migrations.carry_over import LAST_REVISION, carry_over
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -46,18 +47,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-INDEX_SECONDS = 1.0
-"""Searches are this far behind at most, also when there is never a quiet moment."""
 NEEDED_BYTES = 1024 * 1024
 """Room on the disk without which writing is not taken up again: that of a full group."""
 INSERT_LOG = """
-    INSERT INTO decision_log (first_seq, tenant_id, count, received_at_ns, index_body, body)
+    INSERT INTO decision_log (first_seq, tenant_id, count, received_at_ns, first_id, last_id,
+                              index_body, body)
     VALUES
 """
 
 
 class SqliteStore:
-    """A :class:`~tidegate.stores.base.Store` in one SQLite file.
+    """A :class:`~tidegate.stores.base.Store` in an SQLite file, with a second for what is derived.
 
     Args:
         url: ``sqlite:///relative.db`` or ``sqlite:////absolute.db``.
@@ -79,26 +79,30 @@ class SqliteStore:
         self._write_engine = writing_engine(self.path)
         self._read_engine = reading_engine(self.path)
         self._writer: Connection | None = None
-        self._committed_seq = self._indexed_seq = 0
-        self._index_seconds = 0.0
-        self._index_error: str | None = None
-        self._indexed_at = monotonic()
+        self._committed_seq = 0
         self._lock: int | None = None
         self._appends = False
         self._seen_changes = 0
         with translated():
             self._open()
-        self._queue = GroupCommit(
-            self._commit, self._keep_house, self._is_index_due, self._finish, monotonic
+            self._prepare_derived()
+        self._queue = GroupCommit(self._commit, self._finish, monotonic)
+        self._deriver = Deriver(
+            self.path,
+            committed=lambda: self._committed_seq,
+            finish_checkpoint=lambda: self._queue.command(self._checkpoint),
+            may_make=lambda: self._lock is not None,
+            made=self._read_engine.dispose,
+            monotonic=monotonic,
         )
 
     def write(self, work: Callable[[Connection], T]) -> Future[T]:
         """See :meth:`Store.write <tidegate.stores.base.Store.write>`."""
         return self._queue.write(work)
 
-    def append(self, entries: Sequence[LogEntry]) -> Future[None]:
+    def append(self, blocks: Sequence[LogBlock]) -> Future[None]:
         """See :meth:`Store.append <tidegate.stores.base.Store.append>`."""
-        return self._queue.append(entries)
+        return self._queue.append(blocks)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -108,7 +112,17 @@ class SqliteStore:
 
     def index_now(self) -> None:
         """See :meth:`Store.index_now <tidegate.stores.base.Store.index_now>`."""
-        self._queue.command(self._index_all).result()
+        # What was appended before is committed then, or never will be.
+        self._queue.command(lambda: None).result()
+        self._deriver.catch_up().result()
+
+    def derive(self, work: Callable[[Connection], T]) -> Future[T]:
+        """See :meth:`Store.derive <tidegate.stores.base.Store.derive>`."""
+        return self._deriver.write(work)
+
+    def flush_derived(self) -> int:
+        """See :meth:`Store.flush_derived <tidegate.stores.base.Store.flush_derived>`."""
+        return self._deriver.flush().result()
 
     def recover(self) -> None:
         """See :meth:`Store.recover <tidegate.stores.base.Store.recover>`."""
@@ -140,13 +154,14 @@ class SqliteStore:
             commit_seconds=queue.commit_seconds,
             last_commit_seconds=queue.last_commit_seconds,
             committed_seq=self._committed_seq,
-            indexed_seq=self._indexed_seq,
-            index_seconds=self._index_seconds,
-            index_error=self._index_error,
+            indexed_seq=self._deriver.indexed_seq,
+            index_seconds=self._deriver.seconds,
+            index_error=self._deriver.error,
         )
 
     def close(self) -> None:
         """See :meth:`Store.close <tidegate.stores.base.Store.close>`."""
+        self._deriver.close()
         self._queue.close()
         self._read_engine.dispose()
 
@@ -160,13 +175,36 @@ class SqliteStore:
             check_durable(writer)
             migrations.check(writer)
             self._committed_seq = last_seq(writer)
-            self._indexed_seq = counter(writer, INDEXED_SEQ)
             self._seen_changes = counter(writer, CHANGES)
             writer.rollback()
         except BaseException:
             writer.close()
             raise
         self._writer = writer
+
+    def _prepare_derived(self) -> None:
+        """Have a derived file that was derived from this log."""
+        if self._is_derived_right():
+            return
+        # Whoever appends has it open, and found it right.
+        lock = claim_log(self.path)
+        try:
+            if not self._is_derived_right():
+                derived.make(self.path, self._origin()[0])
+        finally:
+            os.close(lock)
+
+    def _is_derived_right(self) -> bool:
+        found = derived.inspect(self.path)
+        # The log is read later: it is ahead of what is derived from it.
+        log_id, last = self._origin()
+        return found is not None and found.log_id == log_id and found.indexed_seq <= last
+
+    def _origin(self) -> tuple[int, int]:
+        writer = self._connection()
+        found = counter(writer, LOG_ID), last_seq(writer)
+        writer.rollback()
+        return found
 
     def _reopen(self) -> None:
         """Take work again, if there is room and a new connection can commit."""
@@ -220,7 +258,8 @@ class SqliteStore:
         appends = [work for work in group if isinstance(work, Append)]
         if appends:
             self._claim_log()
-        if len(appends) == len(group):
+        entries = [block.audit for work in appends for block in work.blocks if block.audit]
+        if len(appends) == len(group) and not entries:
             # One statement is its own transaction: the interpreter lock, which a busy server
             # gives back late, is let go once and not three times.
             return self._append(writer, appends, self._committed_seq)
@@ -235,28 +274,33 @@ class SqliteStore:
                 waiting.clear()
                 run_in_savepoint(writer, work)
             seq = self._append(writer, waiting, seq)
-            count(writer, CHANGES)
+            for entry in entries:
+                audit.add(writer, entry)
+            if len(appends) < len(group):
+                count(writer, CHANGES)
         return seq
 
     @staticmethod
     def _append(writer: Connection, appends: list[Append], seq: int) -> int:
         """Append to the log after ``seq``; the number of the last decision then."""
-        by_tenant: dict[UUID, list[LogEntry]] = {}
+        by_tenant: dict[UUID, list[LogBlock]] = {}
         for work in appends:
-            for entry in work.entries:
-                by_tenant.setdefault(entry.tenant_id, []).append(entry)
+            for block in work.blocks:
+                by_tenant.setdefault(block.tenant_id, []).append(block)
         values: list[Any] = []
-        for tenant_id, entries in by_tenant.items():
-            for start in range(0, len(entries), MAX_ROW_ENTRIES):
-                part = entries[start : start + MAX_ROW_ENTRIES]
-                newest = max(entry.received_at_ns for entry in part)
-                index = pack([entry.index for entry in part], b",")
-                body = pack([entry.line for entry in part], b"\n")
-                values += (seq + 1, tenant_id.bytes, len(part), newest, index, body)
-                seq += len(part)
+        for tenant_id, blocks in by_tenant.items():
+            for part in rows(blocks):
+                count = sum(block.count for block in part)
+                newest = max(block.received_at_ns for block in part)
+                least = min(block.first_id for block in part)
+                greatest = max(block.last_id for block in part)
+                index = pack([block.index for block in part], b",")
+                body = pack([block.lines for block in part], b"\n")
+                values += (seq + 1, tenant_id.bytes, count, newest, least, greatest, index, body)
+                seq += count
         if values:
-            rows = ",".join(["(?,?,?,?,?,?)"] * (len(values) // 6))
-            driver_connection(writer).execute(INSERT_LOG + rows, values)
+            places = ",".join(["(?,?,?,?,?,?,?,?)"] * (len(values) // 8))
+            driver_connection(writer).execute(INSERT_LOG + places, values)
         return seq
 
     def _undo(self) -> None:
@@ -269,40 +313,6 @@ class SqliteStore:
         except Exception:
             self._close_writer()
 
-    def _keep_house(self) -> bool:
-        """Index a batch; whether there is more."""
-        if self._writer is None or self._indexed_seq >= self._committed_seq:
-            return False
-        started = self._monotonic()
-        try:
-            with translated():
-                writer = self._connection()
-                with writer.begin():
-                    seq = index_batch(writer, self._committed_seq)
-        except StoreError as error:
-            self._undo()
-            self._index_error = str(error)
-            raise
-        except Exception as error:
-            self._undo()
-            self._index_error = reason(error)
-            raise StoreUnavailableError(f"the index cannot be written: {reason(error)}") from error
-        self._index_error = None
-        self._indexed_seq = seq
-        self._indexed_at = self._monotonic()
-        self._index_seconds += self._monotonic() - started
-        return self._indexed_seq < self._committed_seq
-
-    def _is_index_due(self) -> bool:
-        behind = self._committed_seq - self._indexed_seq
-        is_late = self._monotonic() - self._indexed_at >= INDEX_SECONDS
-        return behind >= BATCH_ENTRIES or (behind > 0 and is_late)
-
-    def _index_all(self) -> None:
-        self._connection()
-        while self._keep_house():
-            pass
-
     def _finish(self) -> None:
         self._close_writer()
         if self._lock is not None:
@@ -314,6 +324,19 @@ class SqliteStore:
         if writer is not None:
             with suppress(Exception):
                 writer.close()
+
+
+def rows(blocks: Sequence[LogBlock]) -> Iterator[list[LogBlock]]:
+    """Blocks of one tenant, parted into rows of the log."""
+    row: list[LogBlock] = []
+    count = 0
+    for block in blocks:
+        if count + block.count > MAX_ROW_ENTRIES:
+            yield row
+            row, count = [], 0
+        row.append(block)
+        count += block.count
+    yield row
 
 
 def run_in_savepoint(writer: Connection, work: Write) -> None:
@@ -351,6 +374,10 @@ def migrate_sqlite(url: str) -> None:
     try:
         with translated(), engine.connect() as connection:
             check_durable(connection)
+            found = migrations.current(connection)
+            connection.rollback()
+            if found is not None and found <= LAST_REVISION:
+                carry_over(path, connection)
             migrations.upgrade(connection)
     finally:
         engine.dispose()

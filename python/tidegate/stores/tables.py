@@ -1,7 +1,8 @@
 """The tables, in one vocabulary for SQLite and PostgreSQL.
 
 Times are integers of nanoseconds since 1970, in columns that end in ``_ns``; ids are
-16 bytes.  What is derived from ``decision_log`` says so: it can be made again from the log.
+16 bytes.  What is derived from ``decision_log`` is in a file of its own, see ``derived.py``: it
+can be made again from the log.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ metadata = MetaData(
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     }
 )
+
+
+derived_metadata = MetaData(naming_convention=metadata.naming_convention, schema="derived")
 
 
 def _tenant() -> Column[object]:
@@ -182,74 +186,13 @@ decision_log = Table(
     Column("tenant_id", Id, nullable=False),
     Column("count", Integer, nullable=False),
     Column("received_at_ns", BigInteger, nullable=False),
+    Column("first_id", LargeBinary(16), nullable=False),
+    Column("last_id", LargeBinary(16), nullable=False),
     Column("index_body", LargeBinary, nullable=False),
     Column("body", LargeBinary, nullable=False),
     Index(None, "tenant_id", "first_seq"),
-    comment="the truth: body is zstd of NDJSON, one line a decision",
-)
-
-decisions = Table(
-    "decisions",
-    metadata,
-    Column("tenant_id", Id, nullable=False),
-    Column("decision_id", Id, nullable=False),
-    Column("seq", BigInteger, nullable=False),
-    Column("received_at_ns", BigInteger, nullable=False),
-    Column("observed_at_ns", BigInteger, nullable=False),
-    Column("action", Text, nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("policy_id", Id),
-    Column("path", Text),
-    Column("api_key_id", Id),
-    Column("entity_ids", LargeBinary),
-    Column("fired", Text, nullable=False),
-    PrimaryKeyConstraint("tenant_id", "decision_id"),
-    sqlite_with_rowid=False,
-    comment="derived from decision_log; entity_ids: 16 bytes each, fired: [[policy id, mode]]",
-)
-
-idempotency = Table(
-    "idempotency",
-    metadata,
-    Column("hour", Integer, nullable=False),
-    Column("key_hash", LargeBinary(16), nullable=False),
-    Column("fingerprint", LargeBinary(16), nullable=False),
-    Column("seq", BigInteger, nullable=False),
-    PrimaryKeyConstraint("hour", "key_hash"),
-    sqlite_with_rowid=False,
-    comment="derived from decision_log; the hour first, so that random hashes fall close together",
-)
-
-result_counts = Table(
-    "result_counts",
-    metadata,
-    Column("tenant_id", Id, nullable=False),
-    Column("policy_id", Id, nullable=False),
-    Column("minute", BigInteger, nullable=False),
-    Column("total", BigInteger, nullable=False),
-    Column("monitor", BigInteger, nullable=False),
-    Column("challenge", BigInteger, nullable=False),
-    Column("block", BigInteger, nullable=False),
-    Column("errors", BigInteger, nullable=False),
-    Column("last_match_ns", BigInteger),
-    Column("last_received_ns", BigInteger, nullable=False),
-    PrimaryKeyConstraint("tenant_id", "policy_id", "minute"),
-    sqlite_with_rowid=False,
-    comment="derived from decision_log; minute of observed_at; policy id 0: all decisions",
-)
-
-field_catalog = Table(
-    "field_catalog",
-    metadata,
-    Column("tenant_id", Id, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("type", Text, nullable=False),
-    Column("example", Text, nullable=False),
-    Column("present", BigInteger, nullable=False),
-    Column("sketch", LargeBinary, nullable=False),
-    Column("last_seen_at_ns", BigInteger, nullable=False),
-    PrimaryKeyConstraint("tenant_id", "name"),
-    comment="derived from decision_log, from a sample; the empty name counts the sampled events",
+    Index(None, "tenant_id", "last_id", "first_id"),
+    comment="the truth: body is zstd of NDJSON, one line a decision; the ids are 16 bytes",
 )
 
 snapshots = Table(
@@ -289,4 +232,56 @@ replay_differences = Table(
     Column("recorded", Json, nullable=False),
     Column("replayed", Json, nullable=False),
     PrimaryKeyConstraint("job_id", "ordinal"),
+)
+
+derived_meta = Table(
+    "derived_meta",
+    derived_metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", BigInteger, nullable=False),
+    comment="how far the log is derived, and which log it is; see derived.py",
+)
+
+idempotency = Table(
+    "idempotency",
+    derived_metadata,
+    Column("bucket", BigInteger, nullable=False),
+    Column("key_hash", LargeBinary(16), nullable=False),
+    Column("fingerprint", LargeBinary(16), nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    PrimaryKeyConstraint("bucket", "key_hash"),
+    sqlite_with_rowid=False,
+    comment="the bucket first, so that random hashes fall close together; see idempotency.py",
+)
+
+result_counts = Table(
+    "result_counts",
+    derived_metadata,
+    Column("tenant_id", Id, nullable=False),
+    Column("policy_id", Id, nullable=False),
+    Column("minute", BigInteger, nullable=False),
+    Column("total", BigInteger, nullable=False),
+    Column("monitor", BigInteger, nullable=False),
+    Column("challenge", BigInteger, nullable=False),
+    Column("block", BigInteger, nullable=False),
+    Column("errors", BigInteger, nullable=False),
+    Column("last_match_ns", BigInteger),
+    Column("last_received_ns", BigInteger, nullable=False),
+    PrimaryKeyConstraint("tenant_id", "policy_id", "minute"),
+    sqlite_with_rowid=False,
+    comment="minute of observed_at; policy id 0: all decisions",
+)
+
+field_catalog = Table(
+    "field_catalog",
+    derived_metadata,
+    Column("tenant_id", Id, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("example", Text, nullable=False),
+    Column("present", BigInteger, nullable=False),
+    Column("sketch", LargeBinary, nullable=False),
+    Column("last_seen_at_ns", BigInteger, nullable=False),
+    PrimaryKeyConstraint("tenant_id", "name"),
+    comment="from a sample; the empty name counts the sampled events",
 )

@@ -233,7 +233,7 @@ class LogContract(StorePlaces):
             lines = list(log.scan(connection))
             assert [line.seq for line in lines] == list(range(1, 1_001))
             for tenant in tenants:
-                expected = [each.line for each in entries if each.tenant_id == tenant]
+                expected = [each.lines for each in entries if each.tenant_id == tenant]
                 found = list(log.scan(connection, tenant_id=tenant))
                 assert [each.line for each in found] == expected
                 assert {each.tenant_id for each in found} == {tenant}

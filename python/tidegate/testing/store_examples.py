@@ -12,7 +12,7 @@ import orjson
 import pytest
 from sqlalchemy import Connection, insert, select
 
-from tidegate.stores import LogEntry, Store, log, migrate, tenants
+from tidegate.stores import LogBlock, Store, log, migrate, tenants
 from tidegate.stores.tables import revoked_tokens
 
 OpenStore: TypeAlias = Callable[[str], Store]
@@ -49,13 +49,15 @@ def entry(
     errors: tuple[str, ...] = (),
     idempotency: tuple[bytes, bytes] | None = None,
     event: dict[str, Any] | None = None,
-) -> LogEntry:
+) -> LogBlock:
     """A decision for the log; ``number`` is in its id, its answer and its default time."""
     received = START_NS + number if received_at_ns is None else received_at_ns
-    name = str(decision_id(number, received))
+    made = decision_id(number, received)
+    name = str(made)
     key = None if api_key_id is None else str(api_key_id)
-    return LogEntry(
+    return LogBlock.of_one(
         tenant_id=tenant_id,
+        decision_id=made,
         received_at_ns=received,
         line=log.encode_line(
             decision_id=name,

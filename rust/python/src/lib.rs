@@ -7,6 +7,7 @@ mod engine;
 mod envelope;
 mod error;
 mod event;
+mod plain;
 mod program;
 mod redact;
 mod serve;
@@ -19,6 +20,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<engine::PyFrozen>()?;
     module.add_class::<serve::PyServed>()?;
     module.add_class::<envelope::PyEnvelope>()?;
+    module.add_class::<plain::PyPlainForm>()?;
     module.add_class::<redact::PyRedactor>()?;
     module.add_class::<program::PyRuleSet>()?;
     module.add_class::<program::PyPrepared>()?;

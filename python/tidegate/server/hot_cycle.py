@@ -1,0 +1,132 @@
+"""A hot call on a connection, from its headers to its answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidegate.server.hot import REQUEST_ID_HEADER, Answer, finished
+from tidegate.server.limits import MAX_BODY_BYTES, too_large
+from tidegate.server.problems import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tidegate.server.api_keys import ApiKey
+    from tidegate.server.hot import Endpoint, Header, HotPath, Outcome
+    from tidegate.server.protocol import Protocol
+
+
+class _Nothing:
+    """Stands where uvicorn's cycles have an event that wakes their reader."""
+
+    def set(self) -> None:
+        """Nobody waits."""
+
+
+_NOTHING = _Nothing()
+
+
+class HotCycle:
+    """The hot call that a connection has under way: what uvicorn expects of a cycle, and no more.
+
+    A connection has one at a time, so it has one of these for all of them.
+    """
+
+    __slots__ = (
+        "_answer",
+        "_body",
+        "_endpoint",
+        "_headers",
+        "_hot",
+        "_is_started",
+        "_key",
+        "_protocol",
+        "_refusal",
+        "disconnected",
+        "keep_alive",
+        "message_event",
+        "response_complete",
+    )
+    _hot: HotPath
+    _endpoint: Endpoint
+    _headers: Sequence[Header]
+
+    def __init__(self, protocol: Protocol) -> None:
+        self._protocol = protocol
+        self._answer = self.answer
+        self._body = b""
+        self._key: ApiKey | None = None
+        self._refusal: Problem | None = None
+        self._is_started = True
+        self.keep_alive = True
+        self.disconnected = False
+        self.response_complete = True
+        self.message_event = _NOTHING
+
+    def answer_plain(
+        self, hot: HotPath, endpoint: Endpoint, key: bytes, request_id: bytes | None, body: bytes
+    ) -> None:
+        """Answer a call that is there as a whole.
+
+        Args:
+            key: the credential as it was sent.
+        """
+        self.response_complete = False
+        self._hot = hot
+        self._endpoint = endpoint
+        self._headers = () if request_id is None else ((REQUEST_ID_HEADER, request_id),)
+        try:
+            admitted = hot.admit_key(key)
+        except Problem as problem:
+            self.answer(problem)
+            return
+        hot.begin(endpoint, admitted, body, self._answer)
+
+    def admit(
+        self, hot: HotPath, endpoint: Endpoint, headers: list[Header], keep_alive: bool
+    ) -> None:
+        """Begin with a call of which the headers are there."""
+        self.response_complete = self._is_started = False
+        self._hot = hot
+        self._endpoint = endpoint
+        self._headers = headers
+        self._body = b""
+        self._key = self._refusal = None
+        self.keep_alive = keep_alive
+        try:
+            self._key = hot.admit(headers)
+        except Problem as problem:
+            self._refusal = problem
+
+    def add(self, body: bytes) -> None:
+        """More of the body; what is refused already is not kept."""
+        if self._refusal is not None:
+            return
+        if len(self._body) + len(body) > MAX_BODY_BYTES:
+            self._refusal = too_large(MAX_BODY_BYTES)
+            self.keep_alive = False
+            self.start()
+            return
+        self._body = self._body + body if self._body else body
+
+    def start(self) -> None:
+        """The body is whole, or will not be waited for."""
+        if self._is_started:
+            return
+        self._is_started = True
+        body, self._body = self._body, b""
+        if self._key is None or self._refusal is not None:
+            self.answer(self._refusal or Problem("unauthenticated"))
+            return
+        self._hot.begin(self._endpoint, self._key, body, self._answer)
+
+    def answer(self, outcome: Outcome) -> None:
+        """Send what became of the call, unless nobody is there any more."""
+        if self._headers or not isinstance(outcome, Answer):
+            outcome = finished(self._hot, self._endpoint, self._headers, outcome)
+        if self.response_complete:
+            return
+        self.response_complete = True
+        if not self.disconnected:
+            self._protocol.send(outcome, keep_alive=self.keep_alive)
+            self._protocol.on_response_complete()

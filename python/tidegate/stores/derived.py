@@ -1,0 +1,149 @@
+"""The derived file: what is counted and learned from the decision log, beside the database.
+
+It lies in a file of its own so that the commits of decisions never wait for it, and is attached
+to every connection that reads under the name ``derived``.  It is flushed only at its checkpoints:
+what a power failure takes of it is derived once more from the log.  A file that is missing,
+damaged, or of another log is made again from the log in the same way.  Only what is older than
+the log, since retention deletes of the log what is durable here, is lost with it: counts of
+decisions that are kept no more, and names in the catalog.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+from pysqlite3 import dbapi2
+from sqlalchemy import insert, select, update
+
+from tidegate.stores.base import StoreUnavailableError
+from tidegate.stores.connections import (
+    BUSY_SECONDS,
+    check_private,
+    derived_path,
+    deriving_engine,
+    driver_connection,
+    is_corrupt,
+    make_file,
+    translated,
+)
+from tidegate.stores.tables import derived_meta, derived_metadata
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement, Connection, Update
+
+VERSION = 1
+"""Of the tables; a file of another version is made again."""
+INDEXED_SEQ = "indexed_seq"
+"""The last decision that the derived tables know."""
+_LOG_ID = "log_id"
+
+
+@attrs.frozen
+class Found:
+    """What a derived file says of itself."""
+
+    log_id: int
+    """Of the log that it is derived from."""
+    indexed_seq: int
+
+
+def inspect(path: Path) -> Found | None:
+    """What the derived file of a database is; None when it is missing, damaged or outdated.
+
+    Args:
+        path: of the database.
+
+    Raises:
+        StoreUnavailableError: it cannot be read for another reason.
+        UnsafeDatabaseError: others may read it.
+    """
+    file = derived_path(path)
+    if not file.exists():
+        return None
+    check_private(file)
+    connection = dbapi2.connect(file, isolation_level=None, timeout=BUSY_SECONDS)
+    try:
+        if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):
+            return None
+        found = dict(connection.execute("SELECT name, value FROM derived_meta"))
+        return Found(found[_LOG_ID], found[INDEXED_SEQ])
+    except (dbapi2.DatabaseError, KeyError) as error:
+        if _is_damage(error):
+            return None
+        raise StoreUnavailableError(f"`{file}` cannot be read: {error}") from error
+    finally:
+        connection.close()
+
+
+def make(path: Path, log_id: int) -> None:
+    """Make the derived file of a database anew, empty, in place of the one that is there.
+
+    Args:
+        path: of the database.  No other process may use the derived file.
+        log_id: of its log.
+    """
+    file = derived_path(path)
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            file.with_name(file.name + suffix).unlink()
+    make_file(file)
+    engine = deriving_engine(path)
+    try:
+        with translated(), engine.connect() as connection:
+            driver = driver_connection(connection)
+            driver.execute("PRAGMA derived.journal_mode=WAL")
+            with connection.begin():
+                derived_metadata.create_all(connection)
+                values = {_LOG_ID: log_id, INDEXED_SEQ: 0}
+                rows = [{"name": name, "value": value} for name, value in values.items()]
+                connection.execute(insert(derived_meta), rows)
+                # Last: a file whose making was interrupted has no version.
+                driver.execute(f"PRAGMA derived.user_version={VERSION}")
+    finally:
+        engine.dispose()
+
+
+def is_whole(path: Path) -> bool:
+    """Whether the derived file of a database can be read to its end; as long as that takes."""
+    connection = dbapi2.connect(derived_path(path), isolation_level=None, timeout=BUSY_SECONDS)
+    try:
+        return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
+    except dbapi2.DatabaseError as error:
+        if is_corrupt(error):
+            return False
+        raise
+    finally:
+        connection.close()
+
+
+def indexed_seq(connection: Connection) -> int:
+    """Number of the last decision that the derived tables know."""
+    value: int = connection.execute(
+        select(derived_meta.c.value).where(derived_meta.c.name == INDEXED_SEQ)
+    ).scalar_one()
+    return value
+
+
+def take(connection: Connection) -> int:
+    """As :func:`indexed_seq`, and from then on nobody else changes the derived file."""
+    # A transaction that begins with a write cannot find later that what it read is outdated.
+    connection.execute(_set(derived_meta.c.value))
+    return indexed_seq(connection)
+
+
+def set_indexed_seq(connection: Connection, seq: int) -> None:
+    """Note how far the derived tables know the log."""
+    connection.execute(_set(seq))
+
+
+def _set(value: int | ColumnElement[int]) -> Update:
+    return update(derived_meta).where(derived_meta.c.name == INDEXED_SEQ).values(value=value)
+
+
+def _is_damage(error: Exception) -> bool:
+    code: int = getattr(error, "sqlite_errorcode", dbapi2.SQLITE_ERROR)
+    # An error of the statement itself: a table is missing.
+    return code & 0xFF in (dbapi2.SQLITE_CORRUPT, dbapi2.SQLITE_NOTADB, dbapi2.SQLITE_ERROR)

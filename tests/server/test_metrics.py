@@ -1,0 +1,25 @@
+"""Counters of the hot path."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.server.metrics import BOUNDS_SECONDS, HotMetrics, page
+
+NOW = 10**12
+DURATIONS = st.integers(0, 4 * 10**9) | st.sampled_from([int(b * 1e9) for b in BOUNDS_SECONDS])
+DECISIONS = st.tuples(st.sampled_from(["runtime", "beacon"]), st.sampled_from(["allow", "block"]))
+
+
+@given(st.lists(st.tuples(DECISIONS, DURATIONS)))
+def test_decisions_counted_together_count_as_each_for_itself(
+    decided: list[tuple[tuple[str, str], int]],
+) -> None:
+    """The page is the same, whichever way, also where a duration is a bound."""
+    one_by_one, together = HotMetrics(), HotMetrics()
+    for (endpoint, action), duration in decided:
+        one_by_one.decided(endpoint, action, duration)
+    started = [NOW - duration for _, duration in decided]
+    together.decided_many([at for at, _ in decided], started, NOW)
+    assert page([together]) == page([one_by_one])

@@ -1,0 +1,336 @@
+"""A connection: the ways in give one answer, in order, and end as they should."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import attrs
+import pytest
+from uvicorn.server import ServerState
+
+from tidegate.config import ServerSettings
+from tidegate.server.api_keys import ApiKey, KeyRing, make_key
+from tidegate.server.hot import RUNTIME, Answer, Done, Endpoint, HotPath
+from tidegate.server.limits import RECEIVE_SECONDS
+from tidegate.server.metrics import HotMetrics
+from tidegate.server.problems import Problem
+from tidegate.server.process import KEEP_ALIVE_SECONDS, configuration
+from tidegate.server.protocol import Protocol
+from tidegate.server.rate_limit import RateLimits
+
+PEPPER = bytes(32)
+KEY = make_key(bytes(42), PEPPER)
+ALLOWED = Answer(b'{"action":{"type":"allow"}}')
+
+
+class Transport(asyncio.Transport):
+    """Keeps what is written, and says what was asked of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = b""
+        self.is_reading_paused = False
+        self.is_closed = False
+
+    def write(self, data: Any) -> None:
+        assert not self.is_closed
+        self.written += data
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def pause_reading(self) -> None:
+        self.is_reading_paused = True
+
+    def resume_reading(self) -> None:
+        self.is_reading_paused = False
+
+
+@attrs.frozen
+class Undecided(HotPath):
+    """A hot path whose decisions the test makes."""
+
+    begun: list[tuple[Endpoint, bytes, Done]] = attrs.field(factory=list)
+
+    def begin(self, endpoint: Endpoint, key: ApiKey, body: bytes, done: Done) -> None:
+        assert key.prefix == KEY.prefix
+        self.begun.append((endpoint, body, done))
+
+    def answer(self, outcome: Answer | Exception = ALLOWED) -> bytes:
+        """Decide the only call under way; its body."""
+        [(endpoint, body, done)] = self.begun
+        assert endpoint is RUNTIME
+        self.begun.clear()
+        done(outcome)
+        return body
+
+
+def keyed(keys: KeyRing, limit: int) -> None:
+    """One key in the ring, with so many events a minute."""
+    hashes = ((KEY.secret_hash, None),)
+    keys.replace([ApiKey(UUID(int=1), UUID(int=2), KEY.prefix, limit, hashes)])
+
+
+@pytest.fixture
+def hot(monkeypatch: pytest.MonkeyPatch) -> Undecided:
+    """The hot path of the connections, with one key."""
+    keys = KeyRing(PEPPER)
+    keyed(keys, 60_000)
+    nothing: Any = None
+    made = Undecided(
+        keys, RateLimits(), nothing, nothing, nothing, HotMetrics(), lambda: "http://t"
+    )
+    monkeypatch.setattr(Protocol, "hot", made)
+    return made
+
+
+@attrs.frozen
+class Connection:
+    """A connection that was just made."""
+
+    protocol: Protocol
+    transport: Transport
+    loop: asyncio.AbstractEventLoop
+
+    def receive(self, *chunks: bytes) -> None:
+        for chunk in chunks:
+            self.protocol.data_received(chunk)
+
+    @property
+    def sent(self) -> tuple[bytes, set[bytes], bytes]:
+        """Status line, headers and body of the one answer there is, which is forgotten."""
+        head, _, body = self.transport.written.partition(b"\r\n\r\n")
+        status, *headers = head.split(b"\r\n")
+        self.transport.written = b""
+        assert b"content-length: %d" % len(body) in headers
+        return status, set(headers), body
+
+
+@pytest.fixture
+def connection(hot: Undecided) -> Iterator[Connection]:
+    """A connection to the hot path and to nothing else."""
+    loop = asyncio.new_event_loop()
+    protocol = Protocol(
+        config=configuration(ServerSettings(), None),
+        server_state=ServerState(),
+        app_state={},
+        _loop=loop,
+    )
+    made = Connection(protocol, Transport(), loop)
+    protocol.connection_made(made.transport)
+    yield made
+    loop.close()
+
+
+def request(body: bytes = b"{}", *headers: bytes, key: str = KEY.text, length: int = 0) -> bytes:
+    """A hot call in the plain form."""
+    lines = (
+        b"POST %b HTTP/1.1" % RUNTIME.path.encode(),
+        b"host: t",
+        b"x-service-api-key: " + key.encode(),
+        b"content-type: application/json",
+        *headers,
+        b"content-length: %d" % (length or len(body)),
+    )
+    return b"\r\n".join((*lines, b"", body))
+
+
+def halves(data: bytes) -> tuple[bytes, bytes]:
+    """The same bytes in two chunks: no plain form any more."""
+    return data[: len(data) // 2], data[len(data) // 2 :]
+
+
+@pytest.mark.parametrize("headers", [(), (b"x-request-id: a-1",)])
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        ALLOWED,
+        Answer(b"{}", headers=((b"idempotency-replayed", b"true"),)),
+        Problem("empty-payload"),
+        Problem("overloaded", headers={"retry-after": "1"}),
+    ],
+)
+def test_both_short_ways_send_the_same(
+    connection: Connection, hot: Undecided, headers: tuple[bytes, ...], outcome: Answer | Problem
+) -> None:
+    """A call in one chunk and one in two have the same answer, of which only fresh ids differ."""
+    data = request(b'{"fields":{}}', *headers)
+    connection.receive(data)
+    assert hot.answer(outcome) == b'{"fields":{}}'
+    plain = connection.sent
+    connection.receive(*halves(data))
+    assert hot.answer(outcome) == b'{"fields":{}}'
+    other = connection.sent
+    if headers or isinstance(outcome, Answer):
+        assert plain == other
+    else:
+        assert plain[0] == other[0]
+    assert (b"x-request-id: a-1" in plain[1]) == bool(headers)
+    assert connection.protocol.server_state.total_requests == 2
+
+
+def test_a_refused_credential_is_no_decision(connection: Connection, hot: Undecided) -> None:
+    """Both ways say 401, count it, and keep the connection."""
+    data = request(key=KEY.text[:-1] + "b")
+    for chunks in ((data,), halves(data)):
+        connection.receive(*chunks)
+        assert connection.sent[0] == b"HTTP/1.1 401 Unauthorized"
+    assert not hot.begun
+    assert hot.metrics.refusals == {"unauthenticated": 2}
+    assert not connection.transport.is_closed
+
+
+def test_a_key_over_its_limit_is_refused(connection: Connection, hot: Undecided) -> None:
+    """The plain form counts against the limit as every other form does."""
+    keyed(hot.keys, 10)
+    connection.receive(request())
+    hot.answer()
+    assert connection.sent[0] == b"HTTP/1.1 200 OK"
+    connection.receive(request())
+    status, headers, _ = connection.sent
+    assert status == b"HTTP/1.1 429 Too Many Requests"
+    assert any(each.startswith(b"retry-after: ") for each in headers)
+
+
+def test_what_looks_like_a_request_in_a_body_is_body(
+    connection: Connection, hot: Undecided
+) -> None:
+    """A chunk in the plain form counts as one only between two requests."""
+    inner = request()
+    connection.receive(request(b"", length=len(inner)), inner)
+    assert hot.answer() == inner
+
+
+def test_a_chunk_after_half_a_head_is_no_request(connection: Connection, hot: Undecided) -> None:
+    """Nor is it one in the middle of the headers: the two together are no HTTP."""
+    connection.receive(b"POST / HTTP/1.1\r\nx", request())
+    assert connection.sent[0] == b"HTTP/1.1 400 Bad Request"
+    assert not hot.begun
+    assert connection.transport.is_closed
+
+
+def test_calls_are_answered_in_the_order_they_came(connection: Connection, hot: Undecided) -> None:
+    """A second call that comes before the answer to the first waits for it."""
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        body = (await receive())["body"]
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": body})
+
+    async def play() -> None:
+        connection.receive(request(b'"first"'), request(b'"second"'))
+        assert connection.transport.is_reading_paused
+        await asyncio.sleep(0)
+        assert connection.transport.written == b""
+        assert hot.answer() == b'"first"'
+        assert not connection.transport.is_reading_paused
+        connection.receive(request(b'"third"'))
+        while b'"third"' not in connection.transport.written:
+            await asyncio.sleep(0)
+
+    connection.protocol.app = application
+    connection.loop.run_until_complete(play())
+    bodies = (ALLOWED.body, b'"second"', b'"third"')
+    places = [connection.transport.written.index(body) for body in bodies]
+    assert places == sorted(places)
+
+
+def test_a_stop_finishes_the_call_under_way(connection: Connection, hot: Undecided) -> None:
+    """It is answered, and says that the connection ends; an idle connection ends at once."""
+    connection.receive(request())
+    connection.protocol.shutdown()
+    assert not connection.transport.is_closed
+    hot.answer()
+    status, headers, body = connection.sent
+    assert (status, body) == (b"HTTP/1.1 200 OK", ALLOWED.body)
+    assert b"connection: close" in headers
+    assert connection.transport.is_closed
+
+
+def test_a_stop_closes_a_connection_between_two_calls(
+    connection: Connection, hot: Undecided
+) -> None:
+    """The answer to the call before was sent."""
+    connection.receive(request())
+    hot.answer()
+    connection.protocol.shutdown()
+    assert connection.transport.is_closed
+
+
+def test_nothing_is_sent_to_a_caller_that_left(connection: Connection, hot: Undecided) -> None:
+    """The decision is made and logged; its answer has nobody to go to."""
+    connection.receive(request())
+    connection.protocol.connection_lost(ConnectionResetError())
+    hot.answer()
+    assert connection.transport.written == b""
+
+
+def test_a_caller_that_reads_no_answers_sends_no_calls(
+    connection: Connection, hot: Undecided
+) -> None:
+    """While answers cannot be written nothing is read, so that they do not fill the memory."""
+    connection.receive(request())
+    connection.protocol.pause_writing()
+    hot.answer()
+    assert connection.transport.is_reading_paused
+    connection.protocol.resume_writing()
+    assert not connection.transport.is_reading_paused
+
+
+def test_an_idle_connection_is_closed(connection: Connection, hot: Undecided) -> None:
+    """Its time counts from the answer; a call under way is never late."""
+    protocol, loop = connection.protocol, connection.loop
+    connection.receive(request())
+    protocol.close_if_late(loop.time() + 2 * RECEIVE_SECONDS)
+    assert not connection.transport.is_closed
+    hot.answer()
+    protocol.close_if_late(loop.time() + KEEP_ALIVE_SECONDS - 1)
+    assert not connection.transport.is_closed
+    protocol.close_if_late(loop.time() + KEEP_ALIVE_SECONDS + 1)
+    assert connection.transport.is_closed
+
+
+def test_a_request_that_does_not_arrive_is_refused(connection: Connection) -> None:
+    """Be it the first of its connection, or one that only begins in the plain form."""
+    connection.receive(request()[:-1])
+    connection.protocol.close_if_late(connection.loop.time() + RECEIVE_SECONDS + 1)
+    assert connection.sent[0] == b"HTTP/1.1 408 Request Timeout"
+    assert connection.transport.is_closed
+
+
+def test_each_answer_has_the_present_usual_headers(connection: Connection, hot: Undecided) -> None:
+    """The date of an answer is of its second."""
+    state = connection.protocol.server_state
+    for date in (b"Sun, 22 Nov 2026 00:00:00 GMT", b"Sun, 22 Nov 2026 00:00:01 GMT"):
+        state.default_headers = [(b"date", date)]
+        connection.receive(request())
+        hot.answer()
+        assert b"date: " + date in connection.sent[1]
+
+
+def test_without_a_hot_path_every_call_goes_to_the_application(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The short ways are turned off, and nothing is lost."""
+    monkeypatch.setattr(Protocol, "hot", None)
+    asked = []
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        asked.append((scope["path"], (await receive())["body"]))
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def play() -> None:
+        connection.receive(request())
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+    connection.protocol.app = application
+    connection.loop.run_until_complete(play())
+    assert asked == [(RUNTIME.path, b"{}")]
