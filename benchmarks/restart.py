@@ -6,7 +6,7 @@ killed, then stopped (which saves the state), started and killed once more.
 
 from __future__ import annotations
 
-import itertools
+import functools
 import json
 import os
 import signal
@@ -27,17 +27,12 @@ from benchmarks.policies import read_policies, to_definitions
 from benchmarks.served import Served
 from benchmarks.workload import TRAFFIC, has_traffic, read_lines
 from tidegate.operators.keys import load_keys
-from tidegate.server.api_keys import ApiKey
 from tidegate.server.demo import make_owner
-from tidegate.server.entries import log_entry
 from tidegate.server.runtime import Runtimes
-from tidegate.stores import SqliteStore, migrate
+from tidegate.stores import LogBlock, SqliteStore, migrate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tidegate.server.runtime import Tenant
-    from tidegate.stores import LogBlock
 
 COMMIT = 200
 """Decisions that share a commit, as under load."""
@@ -131,28 +126,34 @@ def write_log(directory: Path, tenant_id: UUID, decisions: int) -> None:
     runtimes.load()
     tenant = runtimes.find(tenant_id)
     assert tenant is not None
-    entries = itertools.islice(decide(tenant), decisions)
-    while part := list(itertools.islice(entries, COMMIT)):
-        store.append(part).result()
+    for first in range(0, decisions, COMMIT):
+        store.append([decide(tenant, range(first, min(first + COMMIT, decisions)))]).result()
     store.index_now()
     store.close()
 
 
-def decide(tenant: Tenant) -> Iterator[LogBlock]:
-    """Decisions on the traffic, moved to now, without end."""
-    key = ApiKey(uuid4(), tenant.tenant_id, "", 1, (), None)
-    lines = list(read_lines(TRAFFIC / "events.jsonl.gz"))
-    for number in itertools.count():
-        event = orjson.loads(lines[number % len(lines)])
-        event["idempotency_key"] = str(number)
-        event.pop("observed_at", None)
-        body = orjson.dumps(event)
-        at, text = time.time_ns(), str(uuid7())
-        served = tenant.engine.serve(body, at, text)
-        used = number.to_bytes(16), bytes(16)
-        yield log_entry(
-            tenant, key, "beacon", "edge", text, at, 0, served, served.answer, body, used
-        )
+def decide(tenant: Tenant, numbers: range) -> LogBlock:
+    """Decisions on the traffic over and over, moved to now."""
+    traffic = events()
+    bodies = [
+        b'{"idempotency_key":"%d",%b' % (number, traffic[number % len(traffic)][1:])
+        for number in numbers
+    ]
+    calls = tenant.engine.read_calls(bodies, [False] * len(bodies), b"")
+    at, key = time.time_ns(), str(uuid4())
+    names = b"".join([uuid7().bytes for _ in bodies])
+    block = calls.decide(names, [key] * len(bodies), at, "", tenant.redactor)
+    return LogBlock(
+        tenant.tenant_id, block.count, at, block.first_id, block.last_id, block.lines, block.index
+    )
+
+
+@functools.cache
+def events() -> list[bytes]:
+    """The traffic, without the members that are given anew."""
+    given = {"idempotency_key", "observed_at"}
+    read = map(orjson.loads, read_lines(TRAFFIC / "events.jsonl.gz"))
+    return [orjson.dumps({k: v for k, v in event.items() if k not in given}) for event in read]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The native extension.  Only ``tidegate.evaluation.native`` and ``tidegate.engine`` import it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, final
 
 from tidegate.errors import EventError
 from tidegate.evaluation.rules import Context
@@ -9,8 +9,9 @@ from tidegate.policy.decision import ActionType, Reason
 from tidegate.policy.model import Mode
 
 __all__ = [
+    "Block",
+    "Calls",
     "Engine",
-    "Envelope",
     "Frozen",
     "PlainForm",
     "Prepared",
@@ -18,7 +19,6 @@ __all__ = [
     "RuleSet",
     "Served",
     "encode",
-    "envelope",
 ]
 
 T = TypeVar("T")
@@ -134,6 +134,13 @@ class Engine:
             EventError: the event is refused.
         """
 
+    def read_calls(self, bodies: list[bytes], needs_content: list[bool], hash_key: bytes) -> Calls:
+        """Read hot calls; one that needs content is of the runtime endpoint, else of the beacon.
+
+        Raises:
+            ValueError: the key is longer than 64 bytes, or the lists differ in length.
+        """
+
     def apply_effects(self, effects: Iterable[bytes]) -> None:
         """Repeat decisions by what they did.
 
@@ -232,25 +239,80 @@ class Served:
     def fired(self) -> list[tuple[str, Mode]]: ...
 
 @final
-class Envelope:
-    """The members of an event that are about it; None for one that is absent."""
+class Calls:
+    """Hot calls of one tenant, in the order they came, read and not yet decided on."""
 
     @property
-    def idempotency_key(self) -> str | None: ...
-    @property
-    def tenant_id(self) -> str | None: ...
-    @property
-    def source(self) -> str | None: ...
-    @property
-    def empty(self) -> bool:
-        """Whether neither ``request`` nor ``fields`` has a member that is not null."""
+    def refusals(self) -> list[tuple[int, EventError | RefusedCall]]:
+        """The calls that will not be decided on, by their number, and why."""
 
-def envelope(body: bytes) -> Envelope:
-    """Read an event as a decision would, for what is asked of it before.
+    @property
+    def idempotency(self) -> list[tuple[bytes, bytes] | None]:
+        """Of each call: a hash that stands for its key, and one for its body; None without a key.
 
-    Raises:
-        EventError: the event is refused, as a decision would refuse it.
-    """
+        The first is BLAKE2b of 16 bytes, keyed, over the 16 bytes of the tenant's id, the
+        endpoint, a zero byte and the key; the second XXH3 of 128 bits.
+        """
+
+    def decide(
+        self,
+        ids: bytes,
+        api_key_ids: list[str],
+        received_at: int,
+        base_url: str,
+        redactor: Redactor,
+        aside: Sequence[int] = ...,
+    ) -> Block:
+        """Decide on the calls that are not refused, in order, and remember them.
+
+        Args:
+            ids: 16 bytes for each call: what its decision is called.
+            api_key_ids: the key that each came with.
+            received_at: nanoseconds since 1970.
+            base_url: of the service, for the URLs of challenges.
+            redactor: makes what is kept of the events.
+            aside: numbers of calls that are not decided on.
+
+        Raises:
+            ValueError: there are not as many ids or keys as calls.
+        """
+
+RefusedCall: TypeAlias = Literal["other-tenant", "empty", "key-length"]
+"""The event names another tenant; holds nothing; its idempotency key is empty or too long."""
+
+@final
+class Block:
+    """Decisions made together; parts are made when they are asked for."""
+
+    @property
+    def answers(self) -> list[bytes | EventError]:
+        """What each call that was decided on is answered; the error of one that had no decision."""
+
+    @property
+    def count(self) -> int:
+        """Decisions."""
+
+    @property
+    def first_id(self) -> bytes:
+        """Of the first decision, 16 bytes; zeros without any, as the last."""
+
+    @property
+    def last_id(self) -> bytes: ...
+    @property
+    def lines(self) -> bytes:
+        """The decisions as ``tidegate.stores.log.LogBlock`` has them."""
+
+    @property
+    def index(self) -> bytes:
+        """What they are found by, also as it has it."""
+
+    @property
+    def actions(self) -> list[tuple[str, str, int]]:
+        """Endpoint, action, and how many decisions, of those that there were."""
+
+    @property
+    def rule_errors(self) -> int:
+        """Decisions in which an expression ended in an error."""
 
 @final
 class PlainForm(Generic[T]):

@@ -28,6 +28,7 @@ from tidegate.policy.standing import read_active, read_state
 if TYPE_CHECKING:
     from tidegate.definitions import Source
     from tidegate.errors import EventError
+    from tidegate.evaluation.native import Calls
     from tidegate.evaluation.rules import Evaluator
     from tidegate.policy.compiled import CompiledDefinitions
     from tidegate.policy.keys import Part
@@ -131,6 +132,25 @@ class Engine:
             EventError: the event is refused.
         """
         return self._backend.serve(body, self._at(received_at), decision_id)
+
+    def read_calls(self, bodies: list[bytes], needs_content: list[bool], hash_key: bytes) -> Calls:
+        """Read hot calls of the tenant, which can then be decided on together.
+
+        Args:
+            bodies: their events.
+            needs_content: of each, whether it is a call for a decision, whose event may not be
+                empty, or one of the beacon.
+            hash_key: what idempotency keys are hashed with, at most 64 bytes.
+
+        Raises:
+            TidegateError: it is not the native evaluator that decides.
+            ValueError: the hash key is too long.
+        """
+        read = getattr(self._backend, "read_calls", None)
+        if read is None:
+            raise TidegateError("only the native evaluator decides on calls together")
+        calls: Calls = read(bodies, needs_content, hash_key)
+        return calls
 
     def apply_effects(self, effects: Iterable[bytes]) -> None:
         """Repeat decisions that were served, in order, by their effects alone.

@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from uuid import UUID
 
 import pytest
 
 from tidegate.server.idempotency import KEPT, IdempotencyKeys, Recorded
 from tidegate.server.key_filter import KeyFilter
 
-ONE, OTHER = UUID(int=1), UUID(int=2)
-KEY = b"k" * 32
+SECRET = b"s" * 32
+KEY = b"k" * 16
 
 
 def keys(stored: dict[bytes, Recorded] | None = None, *, filled: bool = True) -> IdempotencyKeys:
-    made = IdempotencyKeys(KEY, (stored or {}).get)
+    made = IdempotencyKeys(SECRET, (stored or {}).get)
     if filled:
         made.use(KeyFilter(KEPT), now=0)
     return made
-
-
-def test_a_key_is_of_one_tenant_and_one_endpoint() -> None:
-    """The same text elsewhere is another key, and the hash tells nothing of it."""
-    known = keys()
-    hashes = {
-        known.identify(ONE, b"runtime", "a"),
-        known.identify(ONE, b"beacon", "a"),
-        known.identify(OTHER, b"runtime", "a"),
-        known.identify(ONE, b"runtime", "b"),
-        IdempotencyKeys(b"x" * 32, {}.get).identify(ONE, b"runtime", "a"),
-    }
-    assert len(hashes) == 5
-    assert {len(each) for each in hashes} == {16}
 
 
 def test_the_second_waits_for_the_first_and_gets_its_answer() -> None:
@@ -40,12 +25,11 @@ def test_the_second_waits_for_the_first_and_gets_its_answer() -> None:
 
     async def scene() -> Recorded | None:
         known = keys()
-        key = known.identify(ONE, b"runtime", "a")
-        known.begin(key, b"body", now=0)
-        second = asyncio.create_task(known.find(key))
+        known.begin(KEY, b"body", now=0)
+        second = asyncio.create_task(known.find(KEY))
         await asyncio.sleep(0)
         assert not second.done()
-        known.finish(key, b"answer", seq=1)
+        known.finish(KEY, b"answer", seq=1)
         return await second
 
     assert asyncio.run(scene()) == Recorded(b"body", b"answer")
@@ -56,13 +40,12 @@ def test_a_decision_that_failed_frees_its_key() -> None:
 
     async def scene() -> None:
         known = keys()
-        key = known.identify(ONE, b"runtime", "a")
-        known.begin(key, b"body", now=0)
-        waiting = asyncio.create_task(known.find(key))
+        known.begin(KEY, b"body", now=0)
+        waiting = asyncio.create_task(known.find(KEY))
         await asyncio.sleep(0)
-        known.finish(key, None, seq=0)
+        known.finish(KEY, None, seq=0)
         assert await waiting is None
-        assert not known.is_running(key)
+        assert not known.is_running(KEY)
 
     asyncio.run(scene())
 
@@ -72,7 +55,7 @@ def test_memory_answers_until_the_database_does() -> None:
 
     async def scene() -> None:
         known = keys()
-        first, second = (known.identify(ONE, b"runtime", text) for text in "ab")
+        first, second = KEY, b"other"
         for number, key in enumerate((first, second), 1):
             known.begin(key, b"body", now=0)
             known.finish(key, b"answer", seq=number)
@@ -89,14 +72,13 @@ def test_a_stored_key_is_found(filled: bool) -> None:
 
     async def scene() -> None:
         stored = Recorded(b"body", b"answer")
-        key = IdempotencyKeys(KEY, {}.get).identify(ONE, b"runtime", "a")
-        known = keys({key: stored}, filled=False)
+        known = keys({KEY: stored}, filled=False)
         if filled:
             seen = KeyFilter(KEPT)
-            seen.add(key, 0)
+            seen.add(KEY, 0)
             known.use(seen, 0)
-        assert not known.is_new(key)
-        assert await known.find(key) == stored
+        assert not known.is_new(KEY)
+        assert await known.find(KEY) == stored
 
     asyncio.run(scene())
 
@@ -104,4 +86,4 @@ def test_a_stored_key_is_found(filled: bool) -> None:
 def test_a_new_key_needs_no_look_up() -> None:
     """Once the filter is there, most keys are known to be new without the database."""
     known = keys()
-    assert known.is_new(known.identify(ONE, b"runtime", "never seen"))
+    assert known.is_new(KEY)

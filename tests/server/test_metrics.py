@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +21,8 @@ def test_decisions_counted_together_count_as_each_for_itself(
     """The page is the same, whichever way, also where a duration is a bound."""
     one_by_one, together = HotMetrics(), HotMetrics()
     for (endpoint, action), duration in decided:
-        one_by_one.decided(endpoint, action, duration)
+        one_by_one.decided([(endpoint, action, 1)], [NOW - duration], NOW)
     started = [NOW - duration for _, duration in decided]
-    together.decided_many([at for at, _ in decided], started, NOW)
+    counts = Counter(at for at, _ in decided)
+    together.decided([(*at, count) for at, count in counts.items()], started, NOW)
     assert page([together]) == page([one_by_one])

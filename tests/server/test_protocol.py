@@ -12,8 +12,9 @@ import pytest
 from uvicorn.server import ServerState
 
 from tidegate.config import ServerSettings
+from tidegate.server.answer import Answer, Done
 from tidegate.server.api_keys import ApiKey, KeyRing, make_key
-from tidegate.server.hot import RUNTIME, Answer, Done, Endpoint, HotPath
+from tidegate.server.hot import RUNTIME, Endpoint, HotPath
 from tidegate.server.limits import RECEIVE_SECONDS
 from tidegate.server.metrics import HotMetrics
 from tidegate.server.problems import Problem

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from tidegate._native import Block, Calls, PlainForm, Redactor, RuleSet
 from tidegate._native import Engine as NativeEngine
-from tidegate._native import Envelope, PlainForm, Redactor, RuleSet, envelope
 from tidegate.evaluation.document import Compiled, Document
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.language.ast import Span
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tidegate.evaluation.document import Programs
     from tidegate.evaluation.rules import Context
 
-__all__ = ["Envelope", "NativeEngine", "NativeRules", "PlainForm", "Redactor", "envelope"]
+__all__ = ["Block", "Calls", "NativeEngine", "NativeRules", "PlainForm", "Redactor"]
 
 
 class NativeRules:

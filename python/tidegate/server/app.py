@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 from uuid_utils import uuid7
 
 from tidegate.server import batch
+from tidegate.server.answer import Answer, Outcome
 from tidegate.server.hot import (
     BEACON,
     ENDPOINTS,
-    Answer,
     HotPath,
-    Outcome,
     finished,
     given_request_id,
     is_json,

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from uuid_utils import uuid7
 
-from tidegate.server.hot import BEACON, Answer, HotPath, problem_answer
+from tidegate.server.answer import Answer
+from tidegate.server.hot import BEACON, HotPath, problem_answer
 from tidegate.server.limits import MAX_BATCH_EVENTS, MAX_BODY_BYTES, too_large
 from tidegate.server.problems import Problem, problem_of
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tidegate.server.hot import REQUEST_ID_HEADER, Answer, finished
+from tidegate.server.answer import Answer
+from tidegate.server.hot import REQUEST_ID_HEADER, finished
 from tidegate.server.limits import MAX_BODY_BYTES, too_large
 from tidegate.server.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tidegate.server.answer import Header, Outcome
     from tidegate.server.api_keys import ApiKey
-    from tidegate.server.hot import Endpoint, Header, HotPath, Outcome
+    from tidegate.server.hot import Endpoint, HotPath
     from tidegate.server.protocol import Protocol
 
 

@@ -8,18 +8,12 @@ seen, and only then in the database.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import attrs
-from xxhash import xxh3_128_digest
 
 from tidegate.server.key_filter import KeyFilter
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 KEPT = 24 * 3600 * 1_000_000_000
 """Nanoseconds a key is remembered."""
@@ -34,22 +28,29 @@ class Recorded:
     answer: bytes
 
 
-@attrs.frozen(eq=False)
 class _Running:
-    fingerprint: bytes
-    done: asyncio.Future[bytes | None]
+    """A decision that is under way, or not yet indexed."""
+
+    __slots__ = ("answer", "ended", "fingerprint")
+
+    def __init__(self, fingerprint: bytes) -> None:
+        self.fingerprint = fingerprint
+        self.answer: bytes | None = None
+        self.ended: asyncio.Future[bytes | None] | None = None
+        """There when somebody waits for the end."""
 
 
 class IdempotencyKeys:
     """The keys of all tenants.
 
     Args:
-        hash_key: the key of the hashes, so that stored ones tell nothing of the texts.
+        hash_key: the key of the hashes that stand for idempotency keys, so that stored ones tell
+            nothing of the texts.
         look_up: finds a hash in the database; called on a worker thread.
     """
 
     def __init__(self, hash_key: bytes, look_up: Callable[[bytes], Recorded | None]) -> None:
-        self._hash_key = hash_key
+        self.hash_key = hash_key
         self._look_up = look_up
         self._running: dict[bytes, _Running] = {}
         self._finished: deque[tuple[int, bytes]] = deque()
@@ -60,19 +61,6 @@ class IdempotencyKeys:
         for key in self._running:
             known.add(key, now)
         self._filter = known
-
-    def identify(self, tenant_id: UUID, endpoint: bytes, key: str) -> bytes:
-        """16 bytes that stand for a key of a tenant and an endpoint."""
-        text = tenant_id.bytes + endpoint + b"\0" + key.encode()
-        return hashlib.blake2b(text, digest_size=16, key=self._hash_key).digest()
-
-    @staticmethod
-    def fingerprint(body: bytes) -> bytes:
-        """16 bytes that stand for a body.
-
-        Not a cryptographic hash: whoever made two bodies alike would deceive nobody but itself.
-        """
-        return xxh3_128_digest(body)
 
     def is_new(self, key: bytes) -> bool:
         """Whether a key was certainly never seen; on the event loop, without waiting."""
@@ -87,15 +75,18 @@ class IdempotencyKeys:
     async def find(self, key: bytes) -> Recorded | None:
         """The answer of a key, waited for when its decision is under way."""
         running = self._running.get(key)
-        if running is not None:
-            answer = await asyncio.shield(running.done)
-            return None if answer is None else Recorded(running.fingerprint, answer)
-        return await asyncio.to_thread(self._look_up, key)
+        if running is None:
+            return await asyncio.to_thread(self._look_up, key)
+        answer = running.answer
+        if answer is None:
+            if running.ended is None:
+                running.ended = asyncio.get_running_loop().create_future()
+            answer = await asyncio.shield(running.ended)
+        return None if answer is None else Recorded(running.fingerprint, answer)
 
     def begin(self, key: bytes, fingerprint: bytes, now: int) -> None:
         """A decision under this key is under way."""
-        done = asyncio.get_running_loop().create_future()
-        self._running[key] = _Running(fingerprint, done)
+        self._running[key] = _Running(fingerprint)
         if self._filter is not None:
             self._filter.add(key, now)
 
@@ -111,8 +102,9 @@ class IdempotencyKeys:
         running = self._running.get(key)
         if running is None:
             return
-        if not running.done.done():
-            running.done.set_result(answer)
+        running.answer = answer
+        if running.ended is not None and not running.ended.done():
+            running.ended.set_result(answer)
         if answer is None:
             del self._running[key]
         else:

@@ -7,8 +7,7 @@ is asked for, on a worker thread.  No label names a tenant: their number is not 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
@@ -36,24 +35,18 @@ class HotMetrics:
         self._latency = [0] * (len(_BOUNDS) + 1)
         self._latency_sum = 0
 
-    def decided(self, endpoint: str, action: str, duration: int) -> None:
-        """Count one durable decision that took ``duration`` nanoseconds."""
-        at = (endpoint, action)
-        self.decisions[at] = self.decisions.get(at, 0) + 1
-        self._latency[bisect_left(_BOUNDS, duration)] += 1
-        self._latency_sum += duration
-
-    def decided_many(
-        self, decisions: Iterable[tuple[str, str]], started: Sequence[int], now: int
+    def decided(
+        self, actions: Iterable[tuple[str, str, int]], started: Iterable[int], now: int
     ) -> None:
         """Count decisions that became durable together.
 
         Args:
-            decisions: endpoint and action of each.
+            actions: endpoint, action, and how many.
             started: when each began, in nanoseconds of the clock that ``now`` is of.
             now: when they became durable.
         """
-        for at, count in Counter(decisions).items():
+        for endpoint, action, count in actions:
+            at = (endpoint, action)
             self.decisions[at] = self.decisions.get(at, 0) + count
         # Nearly always in order already: then sorting is one look at each.
         ordered = sorted(started)

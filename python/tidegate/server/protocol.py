@@ -16,7 +16,8 @@ from uuid_utils import uuid7
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from tidegate.evaluation.native import PlainForm
-from tidegate.server.hot import ENDPOINTS, Answer, problem_answer
+from tidegate.server.answer import Answer
+from tidegate.server.hot import ENDPOINTS, problem_answer
 from tidegate.server.hot_cycle import HotCycle
 from tidegate.server.limits import MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_HEADERS, RECEIVE_SECONDS
 from tidegate.server.problems import Problem
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-    from tidegate.server.hot import Header, HotPath
+    from tidegate.server.answer import Header
+    from tidegate.server.hot import HotPath
 
 PLAIN = PlainForm(list(ENDPOINTS.items()), MAX_HEADER_BYTES, MAX_BODY_BYTES)
 """The form of a hot call that is read in one step."""

@@ -118,7 +118,6 @@ pub(crate) struct BlockForm {
 pub(crate) struct PolicyForm {
     pub(crate) slug: String,
     #[serde(default)]
-    #[expect(dead_code, reason = "a member of the form")]
     pub(crate) id: String,
     pub(crate) expression: Option<Json>,
     pub(crate) clauses: Vec<ClauseForm>,

@@ -104,6 +104,7 @@ pub enum Response {
 #[derive(Debug)]
 pub struct Policy {
     pub slug: Box<str>,
+    pub id: Box<str>,
     pub scope: Option<ExpressionId>,
     pub clauses: Box<[Clause]>,
 }
@@ -362,7 +363,7 @@ impl<'c> DefinitionsCompiler<'c> {
             Ok(clause)
         })?;
         self.policies = self.policies.saturating_add(1);
-        Ok(Policy { slug: form.slug.into(), scope, clauses: clauses.into() })
+        Ok(Policy { slug: form.slug.into(), id: form.id.into(), scope, clauses: clauses.into() })
     }
 
     fn clause(

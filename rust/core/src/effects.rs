@@ -35,9 +35,15 @@ impl EffectsError {
 }
 
 /// The effects of a decision.
-pub fn write(definitions: &Definitions, decision: &Decision<'_>) -> String {
+pub fn written(definitions: &Definitions, decision: &Decision<'_>) -> String {
     let mut out = String::with_capacity(192);
-    list(&mut out, decision.entities.iter().enumerate(), |out, (position, entity)| {
+    write(&mut out, definitions, decision);
+    out
+}
+
+/// Appends the effects of a decision.
+pub(crate) fn write(out: &mut String, definitions: &Definitions, decision: &Decision<'_>) {
+    list(out, decision.entities.iter().enumerate(), |out, (position, entity)| {
         let slug = definitions.entity(entity.definition).map_or("", |definition| &definition.slug);
         let (_, parts) = split(&entity.key);
         let changes = || decision.changes_of(position);
@@ -51,7 +57,6 @@ pub fn write(definitions: &Definitions, decision: &Decision<'_>) -> String {
         list(out, mitigations, |out, change| write_change(out, definitions, change));
         out.push(']');
     });
-    out
 }
 
 /// The effects of ending an entity's mitigations by some clauses.

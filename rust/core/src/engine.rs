@@ -66,6 +66,18 @@ impl EventSource for [u8] {
     }
 }
 
+impl EventSource for RawEvent<'_> {
+    type Error = EventError;
+
+    fn read<'a>(&'a self, _: &Layout, _: &'a Bump, _: &Limits) -> Result<RawEvent<'a>, EventError> {
+        Ok(self.clone())
+    }
+
+    fn refused(&self, error: EventError) -> EventError {
+        error
+    }
+}
+
 /// How an engine stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stats {
@@ -303,7 +315,7 @@ impl Engine {
     pub(crate) fn apply<'a>(&self, decided: Decided<'a, '_>) -> (Decision<'a>, Option<&'a str>) {
         let Decided { decision, return_url, mut state, .. } = decided;
         decision.apply(&mut state);
-        self.heirs.tell(|| effects::write(&self.definitions, &decision));
+        self.heirs.tell(|| effects::written(&self.definitions, &decision));
         (decision, return_url)
     }
 

@@ -15,14 +15,17 @@
 //!   form outside;
 //! - [`decide`] is the decision, over [`conditions`]; [`wire`] writes it, [`engine`]
 //!   puts all this together;
-//! - for a service: [`serve`] gives the parts of one decision, [`effects`] repeat it,
-//!   [`envelope`] is what is known of an event before it, [`redact`] what may be kept of it; [`standing`] is how
-//!   entities stand, [`succession`] how definitions are changed under way.
+//! - for a service: a [`call`] is an event before its decision, a [`block`] what is answered and
+//!   recorded of many; [`serve`] gives the parts of one decision, [`effects`] repeat it, [`redact`]
+//!   makes what may be kept of an event; [`standing`] is how entities stand, [`succession`] how
+//!   definitions are changed under way.
 //!
 //! Failures caused by text or data are values of [`error`], never panics.
 
 pub mod address;
+pub mod block;
 pub mod bundle;
+pub mod call;
 mod carry;
 pub mod chunks;
 mod comprehension;
@@ -36,7 +39,6 @@ pub mod effects;
 pub mod encode;
 pub mod engine;
 pub mod entity;
-pub mod envelope;
 pub mod error;
 pub mod evaluate;
 pub mod event;

@@ -44,16 +44,27 @@ impl Redactor {
     /// # Errors
     /// The body is no strict JSON object within the limits of an event.
     pub fn redact(&self, body: &[u8]) -> std::result::Result<String, EventError> {
+        let mut out = String::with_capacity(body.len().saturating_add(128));
+        self.redact_into(body, &mut out)?;
+        Ok(out)
+    }
+
+    /// As [`Self::redact`], appended to a text; what a refusal has appended is of no use.
+    pub(crate) fn redact_into(
+        &self,
+        body: &[u8],
+        out: &mut String,
+    ) -> std::result::Result<(), EventError> {
         check_length(body, &self.limits)?;
         let arena = Bump::with_capacity(1024);
         let mut reader = Reader::new(body, &arena, &self.limits)?;
         if reader.kind()? != Kind::Object {
             return Err(reader.shape_fault("the event must be an object").into());
         }
-        let mut writer = Writer::new(self, &arena, body.len());
+        let mut writer = Writer { redactor: self, arena: &arena, out, has_redacted: false };
         writer.value(&mut reader, Place::Event)?;
         reader.finish()?;
-        Ok(writer.out)
+        Ok(())
     }
 
     /// Appends what stands for a value: the hash of the name, without its case, and
@@ -114,19 +125,14 @@ fn holds_cookies(header: &str) -> bool {
 }
 
 /// The event written anew.
-struct Writer<'r, 'a> {
+struct Writer<'r, 'a, 'o> {
     redactor: &'r Redactor,
     arena: &'a Bump,
-    out: String,
+    out: &'o mut String,
     has_redacted: bool,
 }
 
-impl<'r, 'a> Writer<'r, 'a> {
-    fn new(redactor: &'r Redactor, arena: &'a Bump, len: usize) -> Self {
-        let out = String::with_capacity(len.saturating_add(128));
-        Self { redactor, arena, out, has_redacted: false }
-    }
-
+impl<'a> Writer<'_, 'a, '_> {
     fn value(&mut self, reader: &mut Reader<'a>, place: Place) -> Result<()> {
         match reader.kind()? {
             Kind::String => self.text(reader.string()?, place),
@@ -165,7 +171,7 @@ impl<'r, 'a> Writer<'r, 'a> {
     }
 
     fn member(&mut self, reader: &mut Reader<'a>, name: &str, place: Place) -> Result<()> {
-        write_string(&mut self.out, name);
+        write_string(self.out, name);
         self.out.push(':');
         if let Some(place) = place.of_known(name) {
             return self.value(reader, place);
@@ -197,7 +203,7 @@ impl<'r, 'a> Writer<'r, 'a> {
             }
         };
         self.out.push('"');
-        self.redactor.write_hash(&mut self.out, name, text);
+        self.redactor.write_hash(self.out, name, text);
         self.out.push('"');
         self.has_redacted = true;
         Ok(())
@@ -209,7 +215,7 @@ impl<'r, 'a> Writer<'r, 'a> {
             Place::Body => self.body(text),
             _ => None,
         };
-        write_string(&mut self.out, redacted.as_deref().unwrap_or(text));
+        write_string(self.out, redacted.as_deref().unwrap_or(text));
     }
 
     /// A text that is JSON, or else pairs of names and values; `None` when it has no
@@ -224,11 +230,18 @@ impl<'r, 'a> Writer<'r, 'a> {
         if !matches!(reader.kind().ok()?, Kind::Object | Kind::Array) {
             return None;
         }
-        let mut inner = Writer::new(self.redactor, self.arena, text.len());
+        let mut out = String::with_capacity(text.len());
+        let mut inner = Writer {
+            redactor: self.redactor,
+            arena: self.arena,
+            out: &mut out,
+            has_redacted: false,
+        };
         inner.value(&mut reader, Place::Inner).ok()?;
         reader.finish().ok()?;
-        self.has_redacted |= inner.has_redacted;
-        Some(inner.has_redacted.then_some(inner.out))
+        let has_redacted = inner.has_redacted;
+        self.has_redacted |= has_redacted;
+        Some(has_redacted.then_some(out))
     }
 
     /// A text whose part from `start` is names and values as of a query; `None` when it

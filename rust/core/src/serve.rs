@@ -69,7 +69,7 @@ impl Engine {
             Served {
                 answer,
                 record,
-                effects: effects::write(definitions, &decision),
+                effects: effects::written(definitions, &decision),
                 reason: decision.reason(),
                 time: decision.time,
                 path: path.map(Into::into),
@@ -105,11 +105,11 @@ impl Engine {
 }
 
 /// A path without a query or fragment that came with it.
-fn without_query(path: &str) -> &str {
+pub(crate) fn without_query(path: &str) -> &str {
     path.split(['?', '#']).next().unwrap_or_default()
 }
 
-fn strongest(decision: &Decision<'_>) -> SmallVec<[(u32, Mode); 4]> {
+pub(crate) fn strongest(decision: &Decision<'_>) -> SmallVec<[(u32, Mode); 4]> {
     let mut strongest: SmallVec<[(u32, Mode); 4]> = SmallVec::new();
     let mut last: Option<&Policy> = None;
     for fired in &decision.fired {

@@ -56,7 +56,7 @@ pub(crate) fn served(
 }
 
 /// What of a record follows the answer.
-fn write_record(
+pub(crate) fn write_record(
     out: &mut String,
     definitions: &Definitions,
     decision: &Decision<'_>,
@@ -76,7 +76,10 @@ fn write_record(
     out.push('}');
 }
 
-fn entity_ids(definitions: &Definitions, decision: &Decision<'_>) -> SmallVec<[Uuid; 4]> {
+pub(crate) fn entity_ids(
+    definitions: &Definitions,
+    decision: &Decision<'_>,
+) -> SmallVec<[Uuid; 4]> {
     decision.entities.iter().map(|entity| entity_id(definitions, &entity.key)).collect()
 }
 
@@ -114,7 +117,7 @@ pub(crate) fn challenge_start(challenge: &ChallengeForm) -> String {
 }
 
 /// The object up to and with `reason`, not closed.
-fn write_answer(out: &mut String, decision: &Decision<'_>, return_url: Option<&str>) {
+pub(crate) fn write_answer(out: &mut String, decision: &Decision<'_>, return_url: Option<&str>) {
     out.push_str("{\"action\":");
     let response = decision.answer().and_then(|fired| fired.mitigation);
     match response.map_or(&Response::None, |mitigation| &mitigation.response) {
@@ -204,12 +207,12 @@ fn mitigation_slug<'a>(fired: &FiredClause<'a>) -> Option<&'a str> {
 }
 
 /// Appends a member, which is not the first.
-fn member(out: &mut String, name: &str, text: Option<&str>) {
+pub(crate) fn member(out: &mut String, name: &str, text: Option<&str>) {
     _ = write!(out, ",\"{name}\":");
     optional(out, text);
 }
 
-fn optional(out: &mut String, text: Option<&str>) {
+pub(crate) fn optional(out: &mut String, text: Option<&str>) {
     match text {
         Some(text) => write_string(out, text),
         None => out.push_str("null"),

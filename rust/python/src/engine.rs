@@ -16,6 +16,7 @@ use tidegate_core::limits::Limits;
 use tidegate_core::record::Layout;
 use tidegate_core::state::FrozenState;
 
+use crate::calls::PyCalls;
 use crate::error::{effects_error, event_error, program_error, snapshot_error};
 use crate::event::{read_event, read_return_url, user_agents};
 use crate::serve::PyServed;
@@ -26,7 +27,7 @@ const KEYS_WORTH_A_THREAD: usize = 10_000;
 /// Definitions at work. See `_native.pyi`.
 #[pyclass(frozen, name = "Engine", module = "tidegate._native")]
 pub(crate) struct PyEngine {
-    engine: Engine,
+    pub(crate) engine: Engine,
 }
 
 #[pymethods]
@@ -74,6 +75,15 @@ impl PyEngine {
         let served = py.detach(|| engine.serve(body, received_at.0, decision_id));
         let served = served.map_err(|error| event_error(py, error))?;
         Ok(PyServed::new(served, slf.clone().unbind()))
+    }
+
+    fn read_calls(
+        slf: &Bound<'_, Self>,
+        bodies: Vec<PyBackedBytes>,
+        is_runtime: Vec<bool>,
+        secret: &[u8],
+    ) -> PyResult<PyCalls> {
+        PyCalls::new(slf, bodies, is_runtime, secret)
     }
 
     fn apply_effects(&self, py: Python<'_>, effects: &Bound<'_, PyAny>) -> PyResult<()> {

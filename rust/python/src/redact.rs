@@ -11,6 +11,12 @@ use crate::error::event_error;
 #[pyclass(frozen, name = "Redactor", module = "tidegate._native")]
 pub(crate) struct PyRedactor(Redactor);
 
+impl PyRedactor {
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.0
+    }
+}
+
 #[pymethods]
 impl PyRedactor {
     #[new]

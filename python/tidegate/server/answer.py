@@ -1,0 +1,24 @@
+"""What a hot call is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import attrs
+
+Header: TypeAlias = tuple[bytes, bytes]
+
+
+@attrs.frozen
+class Answer:
+    """What is sent: a status, headers beside the usual ones, and a JSON body."""
+
+    body: bytes
+    status: int = 200
+    headers: tuple[Header, ...] = ()
+    content_type: bytes = b"application/json"
+
+
+Outcome: TypeAlias = Answer | Exception
+Done: TypeAlias = Callable[[Outcome], None]

@@ -1,0 +1,144 @@
+"""What is answered and logged of a hot call: the definition that the native blocks are held to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import attrs
+import orjson
+from xxhash import xxh3_128_digest
+
+from tidegate.evaluation.envelope import envelope
+from tidegate.stores.log import encode_index, encode_line
+
+if TYPE_CHECKING:
+    from tidegate.policy.served import Served
+
+_NO_ERRORS = b'"errors":{}}'
+"""How a record ends in which no expression failed."""
+
+
+@attrs.frozen
+class Surroundings:
+    """What is the same for all calls of a tenant.
+
+    Args:
+        tenant_id: whose they are.
+        revision: of the definitions.
+        policy_ids: from slug to id.
+        redact: makes what is kept of an event.
+        base_url: of the service.
+        hash_key: what idempotency keys are hashed with.
+    """
+
+    tenant_id: UUID
+    revision: int
+    policy_ids: Mapping[str, str]
+    redact: Callable[[bytes], bytes]
+    base_url: str
+    hash_key: bytes
+
+    def identify(self, endpoint: str, key: str) -> bytes:
+        """16 bytes that stand for an idempotency key."""
+        text = b"%b%b\0%b" % (self.tenant_id.bytes, endpoint.encode(), key.encode())
+        return hashlib.blake2b(text, digest_size=16, key=self.hash_key).digest()
+
+
+@attrs.frozen
+class LoggedCall:
+    """A call as it came."""
+
+    endpoint: str
+    body: bytes
+    api_key_id: str
+    decision_id: str
+    received_at: int
+
+
+@attrs.frozen
+class Entry:
+    """What becomes of a decision."""
+
+    answer: bytes
+    line: bytes
+    index: bytes
+
+
+def entry(around: Surroundings, call: LoggedCall, served: Served, duration_us: int) -> Entry:
+    """The answer, the line and the index entry of a decision."""
+    known = envelope(call.body)
+    pair = None
+    if known.idempotency_key is not None:
+        identity = around.identify(call.endpoint, known.idempotency_key)
+        pair = identity, xxh3_128_digest(call.body)
+    answer = answer_of(around, call, served)
+    line = encode_line(
+        call.decision_id,
+        call.received_at,
+        call.api_key_id,
+        orjson.dumps(known.source),
+        call.endpoint,
+        pair,
+        around.revision,
+        duration_us,
+        answer,
+        served.record,
+        served.effects,
+        around.redact(call.body),
+    )
+    ids = around.policy_ids
+    index = encode_index(
+        str(around.tenant_id),
+        call.decision_id,
+        call.received_at,
+        call.api_key_id,
+        pair,
+        served.observed_at,
+        served.action,
+        served.reason,
+        None if served.policy is None else ids[served.policy],
+        served.path,
+        served.entity_ids,
+        [(ids[slug], mode) for slug, mode in served.fired],
+        failed_policies(ids, served.record),
+    )
+    return Entry(answer, line, index)
+
+
+def answer_of(around: Surroundings, call: LoggedCall, served: Served) -> bytes:
+    """The body that is sent: the runtime decision or the beacon event response of the interface
+    specification, the former with ``decision_id`` and ``reason``.
+    """
+    if call.endpoint == "beacon":
+        mode = None if served.mode is None else {"decision": served.mode}
+        return orjson.dumps(
+            {
+                "item_id": call.decision_id,
+                "lookup_entity_id": served.entity_id,
+                "active_mitigation": mode,
+            }
+        )
+    if served.action != "challenge":
+        return served.answer
+    redirect = f"{around.base_url}/api/v1/challenge/{call.decision_id}"
+    return orjson.dumps(
+        {
+            "action": {"type": "challenge", "challenge": {"redirect_url": redirect}},
+            "reason": served.reason,
+            "decision_id": call.decision_id,
+        }
+    )
+
+
+def failed_policies(policy_ids: Mapping[str, str], record: bytes) -> list[str]:
+    """Ids of the policies an expression of which failed; ``""`` for actions and entities."""
+    if record.endswith(_NO_ERRORS):
+        return []
+    failed: dict[str, None] = {}
+    for place in orjson.loads(record)["errors"]:
+        section, slug, *_ = place.split(".", 2)
+        failed[policy_ids[slug] if section == "policies" else ""] = None
+    return list(failed)

@@ -1,0 +1,344 @@
+//! Decisions on hot calls, written as they are answered, and as the log takes them: a line and an
+//! index entry each.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use smallvec::SmallVec;
+use uuid::Uuid;
+
+use crate::bundle::Mode;
+use crate::call::{Call, Endpoint, Idempotency};
+use crate::decide::{Decision, Place};
+use crate::definitions::Definitions;
+use crate::effects;
+use crate::engine::Engine;
+use crate::error::EventError;
+use crate::field::Member;
+use crate::key::write_string;
+use crate::redact::Redactor;
+use crate::serve::{strongest, without_query};
+use crate::wire::{entity_ids, list, member, optional, write_answer, write_record};
+
+/// The path below which a challenge is solved.
+const CHALLENGES: &str = "/api/v1/challenge/";
+
+/// What a decision allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    Allow,
+    Challenge,
+    Block,
+}
+
+impl Action {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Challenge => "challenge",
+            Self::Block => "block",
+        }
+    }
+
+    fn of(mode: Option<Mode>) -> Self {
+        match mode {
+            Some(Mode::Challenge) => Self::Challenge,
+            Some(Mode::Block) => Self::Block,
+            Some(Mode::Monitor) | None => Self::Allow,
+        }
+    }
+}
+
+/// What becomes of the calls of one block alike.
+pub struct Circumstances<'b> {
+    pub received_at: i64,
+    /// Where the service is reached.
+    pub base_url: &'b str,
+    pub redactor: &'b Redactor,
+}
+
+/// What was decided on one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    pub action: Action,
+    /// Whether an expression ended in an error.
+    pub has_errors: bool,
+    /// Where the body of the answer stands in [`Block::lines`].
+    pub answer: Range<usize>,
+}
+
+/// Decisions of one tenant in order.
+#[derive(Debug, Default)]
+pub struct Block {
+    /// One line of JSON a decision, with a line feed between two.
+    pub lines: String,
+    /// One JSON array a decision, with a comma between two.
+    pub index: String,
+    /// The event that is decided on, redacted.
+    event: String,
+}
+
+impl Block {
+    /// A block with room for some calls.
+    pub fn with_capacity(calls: usize) -> Self {
+        // Most lines have 2.5 KB.
+        Self {
+            lines: String::with_capacity(calls.saturating_mul(3072)),
+            index: String::with_capacity(calls.saturating_mul(512)),
+            event: String::new(),
+        }
+    }
+
+    /// Decides on a call, counts it, and adds the decision.
+    ///
+    /// # Errors
+    /// It is no event: nothing was counted or added.
+    pub fn decide(
+        &mut self,
+        engine: &Engine,
+        call: &Call<'_>,
+        sender: Sender<'_>,
+        circumstances: &Circumstances<'_>,
+        duration_us: impl FnOnce() -> u64,
+    ) -> Result<Answered, EventError> {
+        self.event.clear();
+        circumstances.redactor.redact_into(call.body, &mut self.event)?;
+        let text = Text { definitions: engine.definitions(), call, sender, circumstances };
+        engine.decided(&call.event, circumstances.received_at, |decided| {
+            let path = decided.path;
+            let (decision, return_url) = engine.apply(decided);
+            let made = Made::new(text.definitions, &decision, path, return_url);
+            let answer = text.write_line(&mut self.lines, &made, &self.event, duration_us());
+            text.write_index(&mut self.index, &made);
+            Answered { action: made.action, has_errors: !decision.errors.is_empty(), answer }
+        })
+    }
+}
+
+/// Who sent a call, and what the decision is called.
+#[derive(Clone, Copy, Debug)]
+pub struct Sender<'c> {
+    pub decision_id: Uuid,
+    pub api_key_id: &'c str,
+}
+
+/// A decision that is applied.
+struct Made<'d, 'a> {
+    decision: &'d Decision<'a>,
+    action: Action,
+    mode: Option<Mode>,
+    path: Option<&'a str>,
+    return_url: Option<&'a str>,
+    entity_ids: SmallVec<[Uuid; 4]>,
+}
+
+impl<'d, 'a> Made<'d, 'a> {
+    fn new(
+        definitions: &Definitions,
+        decision: &'d Decision<'a>,
+        path: Option<&'a str>,
+        return_url: Option<&'a str>,
+    ) -> Self {
+        let mode = decision.answer().map(|fired| fired.mode());
+        Self {
+            decision,
+            action: Action::of(mode),
+            mode,
+            path: path.filter(|path| !path.is_empty()).map(without_query),
+            return_url,
+            entity_ids: entity_ids(definitions, decision),
+        }
+    }
+}
+
+/// What the texts of one decision are written from.
+struct Text<'c> {
+    definitions: &'c Definitions,
+    call: &'c Call<'c>,
+    sender: Sender<'c>,
+    circumstances: &'c Circumstances<'c>,
+}
+
+impl Text<'_> {
+    /// Appends a line, and tells where the answer stands in it.
+    fn write_line(
+        &self,
+        out: &mut String,
+        made: &Made<'_, '_>,
+        event: &str,
+        duration_us: u64,
+    ) -> Range<usize> {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str("{\"decision_id\":");
+        write_id(out, self.sender.decision_id);
+        _ = write!(out, ",\"received_at\":{}", self.circumstances.received_at);
+        member(out, "api_key_id", Some(self.sender.api_key_id));
+        member(out, "source", self.call.event.member(Member::Source));
+        member(out, "endpoint", Some(self.call.endpoint.as_str()));
+        out.push_str(",\"idempotency\":");
+        match &self.call.idempotency {
+            Some(Idempotency { identity, fingerprint }) => {
+                out.push('[');
+                write_hash(out, identity);
+                out.push(',');
+                write_hash(out, fingerprint);
+                out.push(']');
+            }
+            None => out.push_str("null"),
+        }
+        let revision = self.definitions.revision;
+        _ = write!(out, ",\"revision\":{revision},\"duration_us\":{duration_us},\"answer\":");
+        let start = out.len();
+        let known = self.write_answer(out, made);
+        let answer = start..out.len();
+        out.push_str(",\"record\":");
+        match known {
+            Some(known) => out.extend_from_within(known),
+            None => write_answer(out, made.decision, made.return_url),
+        }
+        write_record(out, self.definitions, made.decision, &made.entity_ids);
+        out.push_str(",\"effects\":");
+        effects::write(out, self.definitions, made.decision);
+        out.push_str(",\"event\":");
+        out.push_str(event);
+        out.push('}');
+        answer
+    }
+
+    /// Appends the body of the answer, and tells where it begins as the record does.
+    fn write_answer(&self, out: &mut String, made: &Made<'_, '_>) -> Option<Range<usize>> {
+        let start = out.len();
+        if self.call.endpoint == Endpoint::Beacon {
+            self.write_beacon(out, made);
+            return None;
+        }
+        if made.action == Action::Challenge {
+            self.write_challenge(out, made);
+            return None;
+        }
+        write_answer(out, made.decision, made.return_url);
+        let known = start..out.len();
+        self.write_decision_id(out);
+        Some(known)
+    }
+
+    fn write_challenge(&self, out: &mut String, made: &Made<'_, '_>) {
+        out.push_str("{\"action\":{\"type\":\"challenge\",\"challenge\":{\"redirect_url\":");
+        let mut buffer = Uuid::encode_buffer();
+        let id: &str = self.sender.decision_id.hyphenated().encode_lower(&mut buffer);
+        write_string(out, &[self.circumstances.base_url, CHALLENGES, id].concat());
+        out.push_str("}}");
+        member(out, "reason", Some(made.decision.reason().as_str()));
+        self.write_decision_id(out);
+    }
+
+    fn write_beacon(&self, out: &mut String, made: &Made<'_, '_>) {
+        out.push_str("{\"item_id\":");
+        write_id(out, self.sender.decision_id);
+        out.push_str(",\"lookup_entity_id\":");
+        match made.entity_ids.first() {
+            Some(id) => write_id(out, *id),
+            None => out.push_str("null"),
+        }
+        out.push_str(",\"active_mitigation\":");
+        match made.mode {
+            Some(mode) => {
+                out.push_str("{\"decision\":");
+                write_string(out, mode.as_str());
+                out.push('}');
+            }
+            None => out.push_str("null"),
+        }
+        out.push('}');
+    }
+
+    fn write_decision_id(&self, out: &mut String) {
+        out.push_str(",\"decision_id\":");
+        write_id(out, self.sender.decision_id);
+        out.push('}');
+    }
+
+    fn write_index(&self, out: &mut String, made: &Made<'_, '_>) {
+        let definitions = self.definitions;
+        if !out.is_empty() {
+            out.push(',');
+        }
+        out.push('[');
+        write_id(out, definitions.tenant);
+        out.push(',');
+        write_id(out, self.sender.decision_id);
+        _ = write!(out, ",{},", self.circumstances.received_at);
+        write_string(out, self.sender.api_key_id);
+        match &self.call.idempotency {
+            Some(Idempotency { identity, fingerprint }) => {
+                out.push(',');
+                write_hash(out, identity);
+                out.push(',');
+                write_hash(out, fingerprint);
+            }
+            None => out.push_str(",null,null"),
+        }
+        _ = write!(out, ",{},", made.decision.time);
+        write_string(out, made.action.as_str());
+        out.push(',');
+        write_string(out, made.decision.reason().as_str());
+        out.push(',');
+        optional(out, made.decision.answer().map(|fired| &*fired.policy.id));
+        out.push(',');
+        optional(out, made.path);
+        out.push_str(",\"");
+        made.entity_ids.iter().for_each(|id| push_id(out, *id));
+        out.push_str("\",");
+        let fired = strongest(made.decision);
+        let fired = fired.iter().filter_map(|&(clause, mode)| {
+            definitions.clause(clause).map(|(policy, _)| (&policy.id, mode))
+        });
+        list(out, fired, |out, (id, mode)| {
+            out.push('[');
+            write_string(out, id);
+            out.push(',');
+            write_string(out, mode.as_str());
+            out.push(']');
+        });
+        out.push(',');
+        list(out, failed(definitions, made.decision).iter(), |out, id| write_string(out, id));
+        out.push(']');
+    }
+}
+
+/// Ids of the policies of which an expression failed, once each; an empty one for actions and
+/// entities.
+fn failed<'d>(definitions: &'d Definitions, decision: &Decision<'_>) -> SmallVec<[&'d str; 4]> {
+    let mut failed: SmallVec<[&str; 4]> = SmallVec::new();
+    for (place, _) in &decision.errors {
+        let id = match place {
+            Place::Scope { policy }
+            | Place::Condition { policy, .. }
+            | Place::WindowField { policy, .. } => definitions.policy_id(policy),
+            Place::Action { .. } | Place::Match { .. } | Place::KeyField { .. } => "",
+        };
+        if !failed.contains(&id) {
+            failed.push(id);
+        }
+    }
+    failed
+}
+
+fn write_id(out: &mut String, id: Uuid) {
+    out.push('"');
+    push_id(out, id);
+    out.push('"');
+}
+
+fn push_id(out: &mut String, id: Uuid) {
+    out.push_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
+}
+
+/// Appends 16 bytes in hexadecimal digits.
+fn write_hash(out: &mut String, hash: &[u8; 16]) {
+    out.push('"');
+    out.push_str(Uuid::from_bytes_ref(hash).simple().encode_lower(&mut Uuid::encode_buffer()));
+    out.push('"');
+}
