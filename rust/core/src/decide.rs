@@ -4,6 +4,10 @@
 //! event; [`Decision::apply`] then makes of it the state after. An explanation is a
 //! decision that is not applied.
 
+use bumpalo::Bump;
+use bumpalo::collections::Vec as ArenaVec;
+use smallvec::SmallVec;
+
 use crate::bundle::Mode;
 use crate::conditions::{Conditions, EntityState};
 use crate::definitions::{Clause, Definitions, Mitigation, Policy};
@@ -17,6 +21,9 @@ use crate::window::{Rule, Window};
 
 /// How far an event may be ahead of the time it was received: clocks differ.
 const TOLERANCE: i64 = 300_000_000_000;
+
+/// Entities of an event without memory on the heap.
+const FEW_ENTITIES: usize = 8;
 
 /// The time of an event, in nanoseconds from 0.
 pub fn event_time(observed_at: Option<Timestamp>, received_at: i64) -> i64 {
@@ -36,6 +43,15 @@ pub struct AppliedEntity {
     /// Its block before the event, if it had one.
     known: Option<u32>,
     state: EntityState,
+    changes: ChangesOfEntity,
+}
+
+/// Where the changes for one entity stand among all: each leads to the next.
+#[derive(Clone, Copy, Debug, Default)]
+struct ChangesOfEntity {
+    len: usize,
+    first: usize,
+    last: usize,
 }
 
 /// A clause that fired.
@@ -96,8 +112,14 @@ pub struct Decision<'a> {
     pub entities: Vec<AppliedEntity>,
     pub fired: Vec<FiredClause<'a>>,
     pub errors: Vec<(Place<'a>, ErrorCode)>,
-    /// By position of the entity.
-    changes: Vec<(usize, PendingChange<'a>)>,
+    changes: ArenaVec<'a, Pending<'a>>,
+}
+
+/// A change, and where the next one for the same entity is.
+#[derive(Debug)]
+struct Pending<'a> {
+    change: PendingChange<'a>,
+    next: usize,
 }
 
 #[derive(Debug)]
@@ -142,10 +164,31 @@ impl<'a> Decision<'a> {
         }
     }
 
-    /// What it changes for the entity at a position.
+    /// What it changes for the entity at a position, in the order of clauses.
     pub(crate) fn changes_of(&self, position: usize) -> impl Iterator<Item = Change<'_>> {
-        let changes = self.changes.iter().filter(move |(entity, _)| *entity == position);
-        changes.map(|(_, change)| change.change())
+        let entity = self.entities.get(position);
+        let ChangesOfEntity { len, first, .. } =
+            entity.map_or_else(Default::default, |entity| entity.changes);
+        let mut next = first;
+        (0..len).map_while(move |_| {
+            let pending = self.changes.get(next)?;
+            next = pending.next;
+            Some(pending.change.change())
+        })
+    }
+
+    fn change(&mut self, position: usize, change: PendingChange<'a>) {
+        let Some(entity) = self.entities.get_mut(position) else { return };
+        let place = self.changes.len();
+        let ChangesOfEntity { len, first, last } = &mut entity.changes;
+        if *len == 0 {
+            *first = place;
+        } else if let Some(before) = self.changes.get_mut(*last) {
+            before.next = place;
+        }
+        *last = place;
+        *len = len.saturating_add(1);
+        self.changes.push(Pending { change, next: place });
     }
 }
 
@@ -156,6 +199,7 @@ pub fn decide<'a>(
     mut survey: Survey<'a>,
     state: &State,
     time: i64,
+    arena: &'a Bump,
 ) -> Decision<'a> {
     let seen = std::mem::take(&mut survey.entities);
     let known = state.find_all(seen.iter().map(|entity| &*entity.key));
@@ -169,9 +213,11 @@ pub fn decide<'a>(
         entities,
         fired: Vec::new(),
         errors: std::mem::take(&mut survey.errors),
-        changes: Vec::new(),
+        changes: ArenaVec::with_capacity_in(survey.steps.len(), arena),
     };
-    let mut walk = Walk { definitions, conditions, survey, state, decision };
+    let blocks = decision.entities.iter().map(|entity| state.get(entity.known?)).collect();
+    let near = SmallVec::from_elem(0, decision.entities.len());
+    let mut walk = Walk { definitions, conditions, survey, state, blocks, near, decision };
     walk.visit_mitigations();
     walk.policies();
     let Walk { survey, mut decision, .. } = walk;
@@ -192,6 +238,7 @@ fn applied(entity: EventEntity, known: Option<u32>, state: &State, time: i64) ->
             first_seen: block.first_seen(),
             last_seen: block.last_seen(),
         }),
+        changes: ChangesOfEntity::default(),
     }
 }
 
@@ -201,6 +248,10 @@ struct Walk<'a, 'c, 'k, 's> {
     conditions: &'c mut Conditions<'a, 'k>,
     survey: Survey<'a>,
     state: &'s State,
+    /// By entity, its block before the event.
+    blocks: SmallVec<[Option<&'s Entity>; FEW_ENTITIES]>,
+    /// By entity, the place of the window that was asked for last.
+    near: SmallVec<[usize; FEW_ENTITIES]>,
     decision: Decision<'a>,
 }
 
@@ -226,7 +277,8 @@ impl<'a, 's> Walk<'a, '_, '_, 's> {
             self.survey.steps.extend(steps);
         }
         if self.survey.steps.len() > known {
-            self.survey.steps.sort_unstable();
+            // Of runs in order, which this sort makes use of.
+            self.survey.steps.sort();
             self.survey.steps.dedup();
         }
     }
@@ -287,7 +339,7 @@ impl<'a, 's> Walk<'a, '_, '_, 's> {
         {
             let expires_at = self.decision.time.saturating_add(mitigation.ttl);
             let change = PendingChange::Mitigate { clause: clause.number, expires_at };
-            self.decision.changes.push((entity, change));
+            self.decision.change(entity, change);
         }
         self.decision.fired.push(FiredClause {
             policy: candidate.policy,
@@ -322,10 +374,9 @@ impl<'a, 's> Walk<'a, '_, '_, 's> {
         };
         let (clause, rule) = (candidate.clause.number, window.rule);
         let Some(field) = window.distinct else {
-            let value = self
-                .window(position, clause)
-                .map_or(1, |window| window.peek(rule, self.decision.time));
-            self.decision.changes.push((position, PendingChange::Count { clause, rule }));
+            let time = self.decision.time;
+            let value = self.window(position, clause).map_or(1, |window| window.peek(rule, time));
+            self.decision.change(position, PendingChange::Count { clause, rule });
             return Counted::Value(value);
         };
         let value = match self.survey.counted(field, self.conditions) {
@@ -340,12 +391,14 @@ impl<'a, 's> Walk<'a, '_, '_, 's> {
             .window(position, clause)
             .map_or(1, |window| window.peek_value(rule, time, &value, hasher));
         let change = PendingChange::CountValue { clause, rule, value };
-        self.decision.changes.push((position, change));
+        self.decision.change(position, change);
         Counted::Value(count)
     }
 
-    fn window(&self, entity: usize, clause: u32) -> Option<&Window> {
-        self.block(entity)?.window(clause)
+    /// The window of a clause, which comes after that of the last call for the entity.
+    fn window(&mut self, entity: usize, clause: u32) -> Option<&'s Window> {
+        let block = self.block(entity)?;
+        block.window_after(self.near.get_mut(entity)?, clause)
     }
 
     fn is_active(&self, clause: &Clause, entity: Option<usize>) -> bool {
@@ -356,7 +409,7 @@ impl<'a, 's> Walk<'a, '_, '_, 's> {
 
     /// The block of an entity before the event.
     fn block(&self, entity: usize) -> Option<&'s Entity> {
-        self.state.get(self.decision.entities.get(entity)?.known?)
+        self.blocks.get(entity).copied().flatten()
     }
 
     /// The position of the event's entity of a definition.

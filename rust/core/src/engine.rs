@@ -306,7 +306,7 @@ impl Engine {
         let mut conditions = Conditions::new(definitions, record, outcomes);
         let survey = Survey::new(definitions, &mut conditions, concerns);
         let state = self.state();
-        let decision = decide(definitions, &mut conditions, survey, &state, time);
+        let decision = decide(definitions, &mut conditions, survey, &state, time, arena);
         let path = event.member(Member::Path);
         Ok(finish(Decided { decision, return_url: event.return_url, path, state }))
     }

@@ -22,49 +22,81 @@ enum Clauses {
     Many(Block),
 }
 
-/// Windows and mitigations, each in the order of clauses.
+/// Windows in the order of clauses, and the rest.
 #[derive(Clone, Debug, Default)]
 struct Block {
     windows: Vec<Window>,
+    rare: Option<Box<Rare>>,
+}
+
+/// What few entities have.
+#[derive(Clone, Debug, Default)]
+struct Rare {
+    /// In the order of clauses.
     mitigations: Vec<ActiveMitigation>,
+    /// Events past those that a block counts in itself.
+    events: u64,
 }
 
 impl Block {
-    fn count(&mut self, clause: u32, make: fn(u32) -> Window, add: impl FnOnce(&mut Window)) {
-        let place = match self.windows.binary_search_by_key(&clause, Window::clause) {
-            Ok(place) => place,
-            Err(place) => {
-                self.windows.insert(place, make(clause));
-                place
-            }
-        };
-        if let Some(window) = self.windows.get_mut(place) {
-            add(window);
-        }
+    /// The window of a clause, made if there is none, and its place. See [`place_of`].
+    fn window(
+        &mut self,
+        near: usize,
+        clause: u32,
+        make: fn(u32) -> Window,
+    ) -> Option<(usize, &mut Window)> {
+        let place = place_of(&self.windows, near, clause).unwrap_or_else(|place| {
+            self.windows.insert(place, make(clause));
+            place
+        });
+        Some((place, self.windows.get_mut(place)?))
     }
 
     fn mitigate(&mut self, clause: u32, expires_at: i64) {
-        match self.mitigations.binary_search_by_key(&clause, |each| each.clause) {
+        let mitigations = &mut self.rare.get_or_insert_default().mitigations;
+        match mitigations.binary_search_by_key(&clause, |each| each.clause) {
             Ok(place) => {
-                if let Some(active) = self.mitigations.get_mut(place) {
+                if let Some(active) = mitigations.get_mut(place) {
                     active.expires_at = active.expires_at.max(expires_at);
                 }
             }
-            Err(place) => self.mitigations.insert(place, ActiveMitigation { clause, expires_at }),
+            Err(place) => mitigations.insert(place, ActiveMitigation { clause, expires_at }),
         }
     }
+}
+
+/// Where the window of a clause is, or would be. `near` is the place of one before it:
+/// who asks for several asks in the order of clauses, and the next is seldom far.
+fn place_of(windows: &[Window], near: usize, clause: u32) -> Result<usize, usize> {
+    let is_before = |window: &Window| window.clause() < clause;
+    let (mut start, mut step) = (near, 1_usize);
+    while windows.get(start.saturating_add(step.wrapping_sub(1))).is_some_and(is_before) {
+        start = start.saturating_add(step);
+        step = step.saturating_mul(2);
+    }
+    let end = start.saturating_add(step).min(windows.len());
+    let rest = windows.get(start..end).unwrap_or_default();
+    let place = start.saturating_add(rest.partition_point(is_before));
+    let is_there = windows.get(place).is_some_and(|window| window.clause() == clause);
+    if is_there { Ok(place) } else { Err(place) }
 }
 
 /// One entity key and its state.
 #[derive(Clone, Debug)]
 pub struct Entity {
     key: StoredKey,
-    touch: u64,
-    event_count: u64,
+    /// The last touch, and in the lowest bits how many events there were; what of those
+    /// does not fit is with what is rare.
+    touch_and_events: u64,
     first_seen: i64,
     last_seen: i64,
     clauses: Clauses,
 }
+
+/// Bits of a block that count events. Those that are left last for years of touches.
+const EVENT_BITS: u32 = 16;
+const EVENT_MASK: u64 = (1 << EVENT_BITS) - 1;
 
 impl Entity {
     /// A block that has seen no event. The key is the number of the entity's
@@ -72,8 +104,7 @@ impl Entity {
     pub fn new(key: &str, time: i64) -> Self {
         Self {
             key: StoredKey::new(key),
-            touch: 0,
-            event_count: 0,
+            touch_and_events: 0,
             first_seen: time,
             last_seen: time,
             clauses: Clauses::None,
@@ -88,9 +119,14 @@ impl Entity {
         windows: Vec<Window>,
         mitigations: Vec<ActiveMitigation>,
     ) -> Self {
-        let clauses = Clauses::Many(Block { windows, mitigations });
-        let key = StoredKey::new(key);
-        let mut entity = Self { key, touch: 0, event_count, first_seen, last_seen, clauses };
+        let rare = Some(Box::new(Rare { mitigations, events: event_count & !EVENT_MASK }));
+        let mut entity = Self {
+            key: StoredKey::new(key),
+            touch_and_events: event_count & EVENT_MASK,
+            first_seen,
+            last_seen,
+            clauses: Clauses::Many(Block { windows, rare }),
+        };
         entity.simplify();
         entity
     }
@@ -105,15 +141,16 @@ impl Entity {
     }
 
     pub fn touch(&self) -> u64 {
-        self.touch
+        self.touch_and_events >> EVENT_BITS
     }
 
     pub fn set_touch(&mut self, touch: u64) {
-        self.touch = touch;
+        self.touch_and_events = (touch << EVENT_BITS) | (self.touch_and_events & EVENT_MASK);
     }
 
     pub fn event_count(&self) -> u64 {
-        self.event_count
+        let more = self.rare().map_or(0, |rare| rare.events);
+        more.saturating_add(self.touch_and_events & EVENT_MASK)
     }
 
     pub fn first_seen(&self) -> i64 {
@@ -133,20 +170,35 @@ impl Entity {
     }
 
     pub fn mitigations(&self) -> &[ActiveMitigation] {
-        match &self.clauses {
-            Clauses::Many(block) => &block.mitigations,
-            _ => &[],
-        }
+        self.rare().map_or(&[], |rare| &rare.mitigations)
     }
 
     pub fn window(&self, clause: u32) -> Option<&Window> {
+        self.window_after(&mut 0, clause)
+    }
+
+    /// The window of a clause that comes after that of the last call with the same
+    /// `near`, which is 0 at first.
+    pub fn window_after(&self, near: &mut usize, clause: u32) -> Option<&Window> {
         let windows = self.windows();
-        windows.get(windows.binary_search_by_key(&clause, Window::clause).ok()?)
+        match place_of(windows, *near, clause) {
+            Ok(place) => {
+                *near = place;
+                windows.get(place)
+            }
+            Err(place) => {
+                *near = place;
+                None
+            }
+        }
     }
 
     /// Whether a clause mitigates the entity at `time`.
     pub fn is_mitigated_by(&self, clause: u32, time: i64) -> bool {
-        self.mitigations().iter().any(|each| each.clause == clause && time < each.expires_at)
+        let mitigations = self.mitigations();
+        let place = mitigations.binary_search_by_key(&clause, |each| each.clause);
+        let active = place.ok().and_then(|place| mitigations.get(place));
+        active.is_some_and(|active| time < active.expires_at)
     }
 
     pub fn is_mitigated_at(&self, time: i64) -> bool {
@@ -158,36 +210,44 @@ impl Entity {
         !self.mitigations().is_empty()
     }
 
-    /// Applies one change of an event at `time`.
-    pub fn change(&mut self, change: Change<'_>, time: i64, hasher: &RandomState) {
-        match change {
-            Change::Count { clause, rule } => {
-                self.count(clause, Window::count, |window| window.add(rule, time));
-            }
-            Change::CountValue { clause, rule, value } => {
-                let add = |window: &mut Window| window.add_value(rule, time, value, hasher);
-                self.count(clause, Window::distinct, add);
-            }
-            Change::Mitigate { clause, expires_at } => {
-                self.edit(|block| block.mitigate(clause, expires_at));
-            }
+    /// Counts an event at `time` with what it changes, best in the order of clauses.
+    pub fn see<'c>(
+        &mut self,
+        changes: impl Iterator<Item = Change<'c>>,
+        time: i64,
+        touch: u64,
+        hasher: &RandomState,
+    ) {
+        let (windows, _) = changes.size_hint();
+        if windows > 1 && matches!(self.clauses, Clauses::None) {
+            self.clauses =
+                Clauses::Many(Block { windows: Vec::with_capacity(windows), rare: None });
         }
-    }
-
-    /// Counts the event itself, after its changes.
-    pub fn see(&mut self, time: i64, touch: u64) {
-        self.event_count = self.event_count.saturating_add(1);
+        let (mut near, mut last) = (0, 0);
+        for change in changes {
+            let (Change::Count { clause, .. }
+            | Change::CountValue { clause, .. }
+            | Change::Mitigate { clause, .. }) = change;
+            if clause < last {
+                near = 0;
+            }
+            last = clause;
+            near = self.change(near, change, time, hasher);
+        }
         self.last_seen = self.last_seen.max(time);
-        self.touch = touch;
+        self.count(touch);
         self.forget(&[], time);
     }
 
     /// Forgets the mitigations of some clauses, and those that have ended at `time`.
     pub fn forget(&mut self, clauses: &[u32], time: i64) {
         if let Clauses::Many(block) = &mut self.clauses {
-            let is_kept =
-                |each: &ActiveMitigation| time < each.expires_at && !clauses.contains(&each.clause);
-            block.mitigations.retain(is_kept);
+            if let Some(rare) = &mut block.rare {
+                let is_kept = |each: &ActiveMitigation| {
+                    time < each.expires_at && !clauses.contains(&each.clause)
+                };
+                rare.mitigations.retain(is_kept);
+            }
             self.simplify();
         }
     }
@@ -196,45 +256,114 @@ impl Entity {
     pub fn heap_bytes(&self) -> usize {
         let windows: usize = self.windows().iter().map(Window::heap_bytes).sum();
         let block = match &self.clauses {
-            Clauses::Many(block) => {
-                let mitigations = block.mitigations.capacity();
-                let windows = block.windows.capacity().saturating_mul(size_of::<Window>());
-                windows.saturating_add(mitigations.saturating_mul(size_of::<ActiveMitigation>()))
-            }
+            Clauses::Many(block) => block.windows.capacity().saturating_mul(size_of::<Window>()),
             _ => 0,
         };
-        self.key.heap_bytes().saturating_add(windows).saturating_add(block)
+        let rare = self.rare().map_or(0, |rare| {
+            let mitigations = rare.mitigations.capacity();
+            size_of::<Rare>()
+                .saturating_add(mitigations.saturating_mul(size_of::<ActiveMitigation>()))
+        });
+        let parts = [windows, block, rare];
+        parts.into_iter().fold(self.key.heap_bytes(), usize::saturating_add)
     }
 
-    fn count(&mut self, clause: u32, make: fn(u32) -> Window, add: impl FnOnce(&mut Window)) {
-        match &mut self.clauses {
-            Clauses::None => {
-                let mut window = make(clause);
-                add(&mut window);
-                self.clauses = Clauses::One(window);
+    /// Makes one change, and gives the place of the window it was made to.
+    fn change(
+        &mut self,
+        near: usize,
+        change: Change<'_>,
+        time: i64,
+        hasher: &RandomState,
+    ) -> usize {
+        match change {
+            Change::Count { clause, rule } => {
+                let Some((place, window)) = self.window_mut(near, clause, Window::count) else {
+                    return near;
+                };
+                window.add(rule, time);
+                place
             }
-            Clauses::One(window) if window.clause() == clause => add(window),
-            _ => self.edit(|block| block.count(clause, make, add)),
+            Change::CountValue { clause, rule, value } => {
+                let Some((place, window)) = self.window_mut(near, clause, Window::distinct) else {
+                    return near;
+                };
+                window.add_value(rule, time, value, hasher);
+                place
+            }
+            Change::Mitigate { clause, expires_at } => {
+                if let Some(block) = self.block_mut() {
+                    block.mitigate(clause, expires_at);
+                }
+                near
+            }
         }
     }
 
-    /// Edits the general form, whatever the form was.
-    fn edit(&mut self, edit: impl FnOnce(&mut Block)) {
-        let mut block = match std::mem::take(&mut self.clauses) {
-            Clauses::None => Block::default(),
-            Clauses::One(window) => Block { windows: vec![window], mitigations: vec![] },
-            Clauses::Many(block) => block,
+    fn window_mut(
+        &mut self,
+        near: usize,
+        clause: u32,
+        make: fn(u32) -> Window,
+    ) -> Option<(usize, &mut Window)> {
+        let is_only = match &self.clauses {
+            Clauses::None => {
+                self.clauses = Clauses::One(make(clause));
+                true
+            }
+            Clauses::One(window) => window.clause() == clause,
+            Clauses::Many(_) => false,
         };
-        edit(&mut block);
-        self.clauses = Clauses::Many(block);
+        if !is_only {
+            return self.block_mut()?.window(near, clause, make);
+        }
+        match &mut self.clauses {
+            Clauses::One(window) => Some((0, window)),
+            _ => None,
+        }
+    }
+
+    /// The general form, whatever the form was.
+    fn block_mut(&mut self) -> Option<&mut Block> {
+        if !matches!(self.clauses, Clauses::Many(_)) {
+            let windows = match std::mem::take(&mut self.clauses) {
+                Clauses::One(window) => vec![window],
+                _ => Vec::new(),
+            };
+            self.clauses = Clauses::Many(Block { windows, rare: None });
+        }
+        match &mut self.clauses {
+            Clauses::Many(block) => Some(block),
+            _ => None,
+        }
+    }
+
+    /// Counts an event that is the newest touch.
+    fn count(&mut self, touch: u64) {
+        let events = self.touch_and_events.wrapping_add(1) & EVENT_MASK;
+        self.touch_and_events = (touch << EVENT_BITS) | events;
+        if events == 0
+            && let Some(block) = self.block_mut()
+        {
+            let rare = block.rare.get_or_insert_default();
+            rare.events = rare.events.saturating_add(EVENT_MASK.wrapping_add(1));
+        }
+    }
+
+    fn rare(&self) -> Option<&Rare> {
+        match &self.clauses {
+            Clauses::Many(block) => block.rare.as_deref(),
+            _ => None,
+        }
     }
 
     /// Goes back to the small forms where they suffice.
     fn simplify(&mut self) {
-        if let Clauses::Many(block) = &mut self.clauses
-            && block.mitigations.is_empty()
-            && block.windows.len() <= 1
-        {
+        let Clauses::Many(block) = &mut self.clauses else { return };
+        if block.rare.as_ref().is_some_and(|rare| rare.mitigations.is_empty() && rare.events == 0) {
+            block.rare = None;
+        }
+        if block.rare.is_none() && block.windows.len() <= 1 {
             self.clauses = block.windows.pop().map_or(Clauses::None, Clauses::One);
         }
     }

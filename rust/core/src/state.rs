@@ -165,10 +165,7 @@ impl State {
         let Some(index) = index else { return };
         let Some(entity) = self.entities.get_mut(index) else { return };
         let was_mitigated = entity.is_mitigated();
-        for change in changes {
-            entity.change(change, time, &self.hasher);
-        }
-        entity.see(time, self.touches);
+        entity.see(changes, time, self.touches, &self.hasher);
         let is_mitigated = entity.is_mitigated();
         self.touched(index, was_mitigated, is_mitigated);
     }
