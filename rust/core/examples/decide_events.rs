@@ -54,13 +54,15 @@ fn count_nine_windows() {
     const BATCH: usize = 64;
     let rule = Rule { duration: 60_000_000_000, threshold: 8 };
     let changes: Vec<Change<'_>> = (0..9).map(|clause| Change::Count { clause, rule }).collect();
-    let mut state = State::new(1_000_000, RandomState::default());
+    let state = State::new(1_000_000, RandomState::default());
     let key = |number: u64| {
         format!("0[\"10.{}.{}.{}\"]", number >> 16, (number >> 8) & 255, number & 255)
     };
+    let mut all = state.all();
     for number in 0..KEYS {
-        state.update(&key(number), None, 0, changes.iter().copied());
+        all.update(&key(number), None, 0, changes.iter().copied());
     }
+    drop(all);
     let mut seed = 7_u64;
     let keys: Vec<String> = (0..4_096 * BATCH)
         .map(|_| {
@@ -72,10 +74,10 @@ fn count_nine_windows() {
         .collect();
     let started = Instant::now();
     for (time, batch) in (1_i64..).zip(keys.chunks(BATCH)) {
-        let known = state.find_all(batch.iter().map(String::as_str));
-        state.read_ahead(&known);
+        let (mut locked, known) = state.look_up(batch.iter().map(String::as_str));
+        locked.read_ahead(&known);
         for (key, known) in batch.iter().zip(known) {
-            state.update(key, known, time, changes.iter().copied());
+            locked.update(key, Some(known), time, changes.iter().copied());
         }
     }
     let nanoseconds = started.elapsed().as_nanos() as f64 / keys.len() as f64;

@@ -5,8 +5,9 @@ use foldhash::fast::RandomState;
 
 use crate::definitions::{Clause, Definitions};
 use crate::entity::{ActiveMitigation, Entity};
+use crate::frozen::FrozenState;
 use crate::key::split;
-use crate::state::{FrozenState, State};
+use crate::state::State;
 use crate::window::{Rule, Window};
 
 /// What of a state the new definitions have a place for.

@@ -6,6 +6,7 @@
 
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
+use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 
 use crate::bundle::Mode;
@@ -13,8 +14,9 @@ use crate::conditions::{Conditions, EntityState};
 use crate::definitions::{Clause, Definitions, Mitigation, Policy};
 use crate::entity::Entity;
 use crate::error::ErrorCode;
+use crate::locked::Locked;
 use crate::plan::Step;
-use crate::state::{Change, State};
+use crate::state::{AllKnown, Change, Known};
 use crate::survey::{EventEntity, Survey};
 use crate::value::{Text, Timestamp};
 use crate::window::{Rule, Window};
@@ -40,8 +42,8 @@ pub struct AppliedEntity {
     /// Position of its definition.
     pub definition: u32,
     pub key: String,
-    /// Its block before the event, if it had one.
-    known: Option<u32>,
+    /// Where its block was before the event, if it had one.
+    known: Known,
     state: EntityState,
     changes: ChangesOfEntity,
 }
@@ -158,9 +160,9 @@ impl<'a> Decision<'a> {
     }
 
     /// Makes of the state before the event the state after it.
-    pub fn apply(&self, state: &mut State) {
+    pub fn apply(&self, state: &mut Locked<'_>) {
         for (position, entity) in self.entities.iter().enumerate() {
-            state.update(&entity.key, entity.known, self.time, self.changes_of(position));
+            state.update(&entity.key, Some(entity.known), self.time, self.changes_of(position));
         }
     }
 
@@ -197,12 +199,11 @@ pub fn decide<'a>(
     definitions: &'a Definitions,
     conditions: &mut Conditions<'a, '_>,
     mut survey: Survey<'a>,
-    state: &State,
+    (state, known): (&Locked<'_>, AllKnown),
     time: i64,
     arena: &'a Bump,
 ) -> Decision<'a> {
     let seen = std::mem::take(&mut survey.entities);
-    let known = state.find_all(seen.iter().map(|entity| &*entity.key));
     state.read_ahead(&known);
     let entities = seen.into_iter().zip(known);
     let entities: Vec<AppliedEntity> =
@@ -215,9 +216,10 @@ pub fn decide<'a>(
         errors: std::mem::take(&mut survey.errors),
         changes: ArenaVec::with_capacity_in(survey.steps.len(), arena),
     };
-    let blocks = decision.entities.iter().map(|entity| state.get(entity.known?)).collect();
+    let blocks = decision.entities.iter().map(|entity| state.get(entity.known)).collect();
     let near = SmallVec::from_elem(0, decision.entities.len());
-    let mut walk = Walk { definitions, conditions, survey, state, blocks, near, decision };
+    let mut walk =
+        Walk { definitions, conditions, survey, hasher: state.hasher(), blocks, near, decision };
     walk.visit_mitigations();
     walk.policies();
     let Walk { survey, mut decision, .. } = walk;
@@ -225,10 +227,10 @@ pub fn decide<'a>(
     decision
 }
 
-fn applied(entity: EventEntity, known: Option<u32>, state: &State, time: i64) -> AppliedEntity {
+fn applied(entity: EventEntity, known: Known, state: &Locked<'_>, time: i64) -> AppliedEntity {
     let EventEntity { definition, key } = entity;
     let unseen = EntityState { event_count: 0, first_seen: time, last_seen: time };
-    let block = known.and_then(|index| state.get(index));
+    let block = state.get(known);
     AppliedEntity {
         definition,
         key,
@@ -247,7 +249,7 @@ struct Walk<'a, 'c, 'k, 's> {
     definitions: &'a Definitions,
     conditions: &'c mut Conditions<'a, 'k>,
     survey: Survey<'a>,
-    state: &'s State,
+    hasher: &'s RandomState,
     /// By entity, its block before the event.
     blocks: SmallVec<[Option<&'s Entity>; FEW_ENTITIES]>,
     /// By entity, the place of the window that was asked for last.
@@ -386,7 +388,7 @@ impl<'a, 's> Walk<'a, '_, '_, 's> {
                 return Counted::NotCounted;
             }
         };
-        let (time, hasher) = (self.decision.time, self.state.hasher());
+        let (time, hasher) = (self.decision.time, self.hasher);
         let count = self
             .window(position, clause)
             .map_or(1, |window| window.peek_value(rule, time, &value, hasher));

@@ -11,8 +11,9 @@ use crate::error::EventError;
 use crate::json::{Fault, Kind, Reader, Result, integer_value};
 use crate::key::{KeyWriter, Part, split, write_string};
 use crate::limits::Limits;
+use crate::locked::Locked;
 use crate::snapshot::write_clause;
-use crate::state::{Change, State};
+use crate::state::Change;
 use crate::value::Value;
 use crate::wire::list;
 
@@ -119,7 +120,7 @@ enum Does<'a> {
 }
 
 impl Effect<'_> {
-    pub(crate) fn apply(&self, state: &mut State) {
+    pub(crate) fn apply(&self, state: &mut Locked<'_>) {
         match &self.does {
             Does::Count(changes) => {
                 state.update(&self.key, None, self.time, changes.iter().copied());

@@ -1,7 +1,7 @@
 //! A definition set at work: events in, decisions out, state kept. Threads share
 //! one engine.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bumpalo::Bump;
 use foldhash::fast::RandomState;
@@ -14,12 +14,14 @@ use crate::encode::{Settings, encode};
 use crate::error::EventError;
 use crate::event::{self, RawEvent};
 use crate::field::Member;
+use crate::frozen::FrozenState;
 use crate::geo::AddressDatabases;
 use crate::limits::Limits;
+use crate::locked::Locked;
 use crate::plan::Concerns;
 use crate::record::Layout;
 use crate::snapshot::{self, SnapshotError};
-use crate::state::{Evictions, FrozenState, State};
+use crate::state::{AllKnown, Evictions, State};
 use crate::succession::{Heirs, Journal};
 use crate::survey::Survey;
 use crate::user_agent::UserAgents;
@@ -94,13 +96,13 @@ struct Scratch {
     concerns: Concerns,
 }
 
-/// A decision that is made and not yet applied; the state waits for it.
+/// A decision that is made and not yet applied; the state of its entities waits for it.
 pub(crate) struct Decided<'a, 's> {
     decision: Decision<'a>,
     return_url: Option<&'a str>,
     /// `request.path` as received.
     pub(crate) path: Option<&'a str>,
-    state: MutexGuard<'s, State>,
+    state: Locked<'s>,
 }
 
 /// Data that fields are computed from beside the event.
@@ -121,7 +123,7 @@ impl ReferenceData {
 pub struct Engine {
     definitions: Definitions,
     reference_data: ReferenceData,
-    state: Mutex<State>,
+    state: State,
     scratches: Mutex<Vec<Scratch>>,
     /// From the engine whose state it took over.
     inherited: Option<Arc<Journal>>,
@@ -135,7 +137,7 @@ impl Engine {
         Self {
             definitions,
             reference_data,
-            state: Mutex::new(state),
+            state,
             scratches: Mutex::default(),
             inherited: None,
             heirs: Heirs::default(),
@@ -150,7 +152,7 @@ impl Engine {
         journal: Arc<Journal>,
     ) -> Self {
         let engine = Self::new(definitions, reference_data);
-        Self { state: Mutex::new(state), inherited: Some(journal), ..engine }
+        Self { state, inherited: Some(journal), ..engine }
     }
 
     pub fn definitions(&self) -> &Definitions {
@@ -216,8 +218,8 @@ impl Engine {
         S: EventSource + ?Sized,
     {
         self.decided(source, received_at, |Decided { decision, state, .. }| {
-            let keys = decision.entities.iter().filter_map(|entity| state.find(&entity.key));
-            let blocks = keys.filter_map(|index| state.get(index));
+            let keys = decision.entities.iter().map(|entity| state.find(&entity.key));
+            let blocks = keys.filter_map(|known| state.get(known));
             snapshot::save_entities(&self.definitions, state.evictions(), blocks)
         })
     }
@@ -232,17 +234,18 @@ impl Engine {
     /// # Errors
     /// It is no snapshot of this version and tenant; the state stays as it was.
     pub fn restore(&self, bytes: &[u8]) -> Result<(), SnapshotError> {
-        let hasher = RandomState::default();
+        let hasher = self.state.hasher().clone();
         let state = snapshot::restore(&self.definitions, bytes, hasher)?;
-        *self.state() = state;
+        let before = self.state().exchange(state);
+        drop(before);
         Ok(())
     }
 
     /// Takes the state out and leaves an empty one: for an end in its own time, a large
     /// state is not let go in an instant.
     pub fn take_state(&self) -> State {
-        let empty = State::new(self.definitions.max_keys, RandomState::default());
-        std::mem::replace(&mut *self.state(), empty)
+        let empty = State::new(self.definitions.max_keys, self.state.hasher().clone());
+        self.state().exchange(empty)
     }
 
     /// A copy of the state as it is now, without walking through it.
@@ -305,8 +308,8 @@ impl Engine {
         let time = event_time(event.observed_at, received_at);
         let mut conditions = Conditions::new(definitions, record, outcomes);
         let survey = Survey::new(definitions, &mut conditions, concerns);
-        let state = self.state();
-        let decision = decide(definitions, &mut conditions, survey, &state, time, arena);
+        let (state, known) = self.look_up(&survey);
+        let decision = decide(definitions, &mut conditions, survey, (&state, known), time, arena);
         let path = event.member(Member::Path);
         Ok(finish(Decided { decision, return_url: event.return_url, path, state }))
     }
@@ -319,10 +322,21 @@ impl Engine {
         (decision, return_url)
     }
 
-    /// The state. A thread that panicked while it held it cannot have left it half
-    /// changed in a way that matters more than the service.
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The state of the entities of an event.
+    fn look_up(&self, survey: &Survey<'_>) -> (Locked<'_>, AllKnown) {
+        loop {
+            let found = self.state.look_up(survey.entities.iter().map(|entity| &*entity.key));
+            if !self.inherited.as_ref().is_some_and(|journal| journal.has_entries()) {
+                return found;
+            }
+            drop(found);
+            drop(self.state());
+        }
+    }
+
+    /// The whole state.
+    pub(crate) fn state(&self) -> Locked<'_> {
+        let mut state = self.state.all();
         if let Some(journal) = &self.inherited {
             journal.drain(&self.definitions, &mut state);
         }

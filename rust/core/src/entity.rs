@@ -218,7 +218,8 @@ impl Entity {
         touch: u64,
         hasher: &RandomState,
     ) {
-        let (windows, _) = changes.size_hint();
+        // One for each change, when there are no mitigations among them.
+        let windows = changes.size_hint().1.unwrap_or(0);
         if windows > 1 && matches!(self.clauses, Clauses::None) {
             self.clauses =
                 Clauses::Many(Block { windows: Vec::with_capacity(windows), rare: None });

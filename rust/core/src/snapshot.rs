@@ -5,7 +5,8 @@ use std::fmt::Write;
 use crate::definitions::Definitions;
 use crate::entity::Entity;
 use crate::key::{split, write_string};
-use crate::state::{Evictions, State};
+use crate::locked::Locked;
+use crate::state::Evictions;
 use crate::window::Window;
 use crate::wire::list;
 
@@ -28,7 +29,7 @@ impl std::fmt::Display for SnapshotError {
 impl std::error::Error for SnapshotError {}
 
 /// Writes the whole state.
-pub fn save(definitions: &Definitions, state: &State) -> String {
+pub fn save(definitions: &Definitions, state: &Locked<'_>) -> String {
     save_entities(definitions, state.evictions(), state.iter())
 }
 

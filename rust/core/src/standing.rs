@@ -70,7 +70,7 @@ impl Engine {
         let definitions = self.definitions();
         let key = effects::read_key(definitions, definition, key)?;
         let mut state = self.state();
-        let entity = state.get(state.find(&key)?)?;
+        let entity = state.get(state.find(&key))?;
         let is_named = |number: u32| {
             definitions.clause(number).is_some_and(|(of, each)| {
                 *of.slug == *policy && clause.is_none_or(|name| *each.name == *name)
@@ -94,7 +94,7 @@ impl Engine {
         let key = effects::read_key(definitions, definition, key)?;
         let entity = {
             let state = self.state();
-            state.get(state.find(&key)?)?.clone()
+            state.get(state.find(&key))?.clone()
         };
         let (_, parts) = split(&key);
         let mut out = String::from("{");

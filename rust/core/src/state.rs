@@ -1,19 +1,27 @@
 //! What is remembered of a tenant's traffic: one block for each entity key, at
 //! most so many of them, everything in constant time (docs/decision.md, "State").
+//!
+//! Blocks are in shards by the hash of their key, each behind a lock of its own. A
+//! decision locks the shards of its entities for as long as it looks at them and changes
+//! them; whoever needs more than that locks all.
 
 use std::hash::BuildHasher;
-use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 
 use crate::entity::Entity;
-use crate::key_table::KeyTable;
-use crate::slab::{FreezableSlab, Queue};
-use crate::window::{Rule, Window};
+use crate::locked::Locked;
+use crate::shard::Shard;
+use crate::window::Rule;
 
 /// Keys that are looked for together without memory on the heap.
-const AT_ONCE: usize = 8;
+pub(crate) const AT_ONCE: usize = 8;
+/// Enough that two threads seldom want the same, few enough to lock them all at once.
+const SHARDS: usize = 64;
+const SHARD_MASK: u64 = SHARDS as u64 - 1;
 
 /// What one event changes in the state of one of its entities.
 #[derive(Clone, Copy, Debug)]
@@ -34,16 +42,33 @@ pub struct Evictions {
     pub mitigated: u64,
 }
 
-/// The blocks, found by key and ordered by last touch.
+/// A key that was looked for: its hash, and the number of its block if it has one.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    pub(crate) hash: u64,
+    pub(crate) index: Option<u32>,
+}
+
+impl Known {
+    /// Whether there is a block.
+    pub fn is_there(self) -> bool {
+        self.index.is_some()
+    }
+}
+
+/// Several of them, in the order of their keys.
+pub type AllKnown = SmallVec<[Known; AT_ONCE]>;
+
+/// The blocks of all keys.
 #[derive(Debug)]
 pub struct State {
-    entities: FreezableSlab<Entity>,
-    by_key: KeyTable,
-    /// Without and with mitigations after the last touch.
-    plain: Queue,
-    mitigated: Queue,
-    touches: u64,
-    evictions: Evictions,
+    shards: Box<[Mutex<Shard>]>,
+    /// Blocks, and those there is room for that a decision may still make.
+    len: AtomicUsize,
+    /// Numbers of touches that are given away, under the locks of what is touched.
+    touches: AtomicU64,
+    /// Changed under the locks of all shards.
+    evictions: Mutex<Evictions>,
     max_keys: usize,
     /// Keyed anew in every process: keys are text from outside.
     hasher: RandomState,
@@ -53,37 +78,23 @@ impl State {
     /// An empty state of at most `max_keys` blocks (at least one).
     pub fn new(max_keys: u32, hasher: RandomState) -> Self {
         let max_keys = usize::try_from(max_keys).unwrap_or(usize::MAX).max(1);
+        let shard = || Mutex::new(Shard::new(max_keys.div_ceil(SHARDS)));
         Self {
-            entities: FreezableSlab::default(),
-            by_key: KeyTable::new(max_keys),
-            plain: Queue::default(),
-            mitigated: Queue::default(),
-            touches: 0,
-            evictions: Evictions::default(),
+            shards: std::iter::repeat_with(shard).take(SHARDS).collect(),
+            len: AtomicUsize::new(0),
+            touches: AtomicU64::new(0),
+            evictions: Mutex::default(),
             max_keys,
             hasher,
         }
     }
 
     pub fn len(&self) -> usize {
-        self.plain.len().saturating_add(self.mitigated.len())
+        self.len.load(Ordering::Relaxed)
     }
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Keys in the queue of those with mitigations.
-    pub fn mitigated_len(&self) -> usize {
-        self.mitigated.len()
-    }
-
-    pub fn evictions(&self) -> Evictions {
-        self.evictions
-    }
-
-    pub fn set_evictions(&mut self, evictions: Evictions) {
-        self.evictions = evictions;
     }
 
     pub fn max_keys(&self) -> usize {
@@ -94,232 +105,112 @@ impl State {
         &self.hasher
     }
 
-    /// The number of a key's block.
-    pub fn find(&self, key: &str) -> Option<u32> {
-        self.by_key.find(self.hasher.hash_one(key.as_bytes()), |&index| self.has_key(index, key))
+    pub fn evictions(&self) -> Evictions {
+        *self.evictions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The numbers of several keys' blocks. No search waits for the memory of another.
-    pub fn find_all<'k>(
+    pub fn set_evictions(&self, evictions: Evictions) {
+        *self.evictions.lock().unwrap_or_else(PoisonError::into_inner) = evictions;
+    }
+
+    /// Locks all of it.
+    pub fn all(&self) -> Locked<'_> {
+        Locked::all(self)
+    }
+
+    /// Looks for some keys and locks what they need: their shards, or all when other
+    /// blocks may have to make room for new ones.
+    pub fn look_up<'k>(
         &self,
-        keys: impl Iterator<Item = &'k str>,
-    ) -> SmallVec<[Option<u32>; AT_ONCE]> {
-        let sought = keys.map(|key| {
-            let hash = self.hasher.hash_one(key.as_bytes());
-            // Of the same hash, as far as the table knows it: nearly always the right one.
-            (key, hash, self.by_key.find(hash, |_| true))
-        });
-        let sought: SmallVec<[_; AT_ONCE]> = sought.collect();
-        let found = sought.into_iter().map(|(key, hash, likely)| {
-            let likely = likely?;
-            if self.has_key(likely, key) {
-                return Some(likely);
-            }
-            self.by_key.find(hash, |&index| self.has_key(index, key))
-        });
-        found.collect()
-    }
-
-    /// Looks at the windows of blocks that are about to be used, so that the memory of all
-    /// comes in at the same time.
-    pub fn read_ahead(&self, known: &[Option<u32>]) {
-        let blocks = known.iter().flatten().filter_map(|index| self.get(*index));
-        let clauses = blocks.flat_map(Entity::windows).map(Window::clause);
-        black_box(clauses.fold(0, |all, clause| all ^ clause));
-    }
-
-    pub fn get(&self, index: u32) -> Option<&Entity> {
-        self.entities.get(index)
-    }
-
-    /// All blocks in the order of their last touch, oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = &Entity> {
-        by_touch(&self.entities, &self.plain, &self.mitigated)
-    }
-
-    /// A copy of the state as it is now, made at once; the state pays for it bit by
-    /// bit, when it changes while the copy is there.
-    pub fn freeze(&mut self) -> FrozenState {
-        FrozenState {
-            entities: self.entities.freeze(),
-            plain: self.plain,
-            mitigated: self.mitigated,
-            evictions: self.evictions,
+        keys: impl Iterator<Item = &'k str> + Clone,
+    ) -> (Locked<'_>, AllKnown) {
+        let hashes: SmallVec<[u64; AT_ONCE]> = keys.clone().map(|key| self.hash(key)).collect();
+        let mut locked = Locked::shards(self, hashes.iter().map(|&hash| shard_of(hash)));
+        let known = locked.find_hashed(hashes.iter().copied().zip(keys.clone()));
+        let new = known.iter().filter(|known| !known.is_there()).count();
+        if locked.reserve(new) {
+            return (locked, known);
         }
-    }
-
-    /// Updates the block of a key for one event at `time`, in place of a new one if
-    /// there is none. `known` is where it was when the event was looked at.
-    pub fn update<'c>(
-        &mut self,
-        key: &str,
-        known: Option<u32>,
-        time: i64,
-        changes: impl Iterator<Item = Change<'c>>,
-    ) {
-        let index = match known.filter(|&index| self.has_key(index, key)) {
-            Some(index) => Some(index),
-            // An entity before this one may have made it leave, or be the same key.
-            None => self.find(key).or_else(|| self.add(key, time)),
-        };
-        let Some(index) = index else { return };
-        let Some(entity) = self.entities.get_mut(index) else { return };
-        let was_mitigated = entity.is_mitigated();
-        entity.see(changes, time, self.touches, &self.hasher);
-        let is_mitigated = entity.is_mitigated();
-        self.touched(index, was_mitigated, is_mitigated);
-    }
-
-    /// Ends the mitigations of an entity by some clauses at `time`.
-    pub fn lift(&mut self, key: &str, time: i64, clauses: &[u32]) {
-        let Some(index) = self.find(key) else { return };
-        let Some(entity) = self.entities.get_mut(index) else { return };
-        let was_mitigated = entity.is_mitigated();
-        entity.forget(clauses, time);
-        entity.set_touch(self.touches);
-        let is_mitigated = entity.is_mitigated();
-        self.touched(index, was_mitigated, is_mitigated);
-    }
-
-    /// Takes a block to the new end of the queue that it belongs to now.
-    fn touched(&mut self, index: u32, was_mitigated: bool, is_mitigated: bool) {
-        self.touches = self.touches.saturating_add(1);
-        let (plain, mitigated) = (&mut self.plain, &mut self.mitigated);
-        match (was_mitigated, is_mitigated) {
-            (false, false) => self.entities.renew(plain, index),
-            (true, true) => self.entities.renew(mitigated, index),
-            (false, true) => self.entities.transfer(plain, mitigated, index),
-            (true, false) => self.entities.transfer(mitigated, plain, index),
-        }
+        drop(locked);
+        let all = self.all();
+        let known = all.find_hashed(hashes.into_iter().zip(keys));
+        (all, known)
     }
 
     /// Puts a block from a snapshot at the newest end, also past the bound. A key that is
     /// there already is refused.
     pub fn adopt(&mut self, mut entity: Entity) -> bool {
-        if self.find(entity.key()).is_some() {
+        let hash = self.hasher.hash_one(entity.key_bytes());
+        let Self { shards, hasher, touches, len, .. } = self;
+        let Some(shard) = shards.get_mut(shard_of(hash)) else { return false };
+        let shard = shard.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if shard.find(hash, entity.key()).is_some() {
             return false;
         }
-        entity.set_touch(self.touches);
-        self.touches = self.touches.saturating_add(1);
-        self.insert(entity).is_some()
+        let touch = touches.get_mut();
+        entity.set_touch(*touch);
+        *touch = touch.saturating_add(1);
+        *len.get_mut() = len.get_mut().saturating_add(1);
+        shard.insert(hash, entity, hasher).is_some()
     }
 
     /// Lets what is past the bound leave uncounted, the oldest first.
     pub fn limit(&mut self) {
-        while self.len() > self.max_keys {
-            let touch = |queue: &Queue| {
-                queue.oldest().and_then(|index| self.entities.get(index)).map(Entity::touch)
-            };
-            let oldest = match (touch(&self.plain), touch(&self.mitigated)) {
-                (Some(plain), Some(mitigated)) if mitigated < plain => self.mitigated.oldest(),
-                (None, _) => self.mitigated.oldest(),
-                _ => self.plain.oldest(),
-            };
-            if oldest.and_then(|index| self.remove(index)).is_none() {
-                return;
-            }
+        let mut all = self.all();
+        while all.len() > self.max_keys && all.remove_oldest().is_some() {}
+    }
+
+    /// Puts all of another state, of the same hasher, in place of this, which is locked.
+    pub(crate) fn exchange<'l>(
+        &self,
+        other: &mut Self,
+        locked: impl Iterator<Item = &'l mut Shard>,
+    ) {
+        for (mine, its) in locked.zip(&mut other.shards) {
+            std::mem::swap(mine, its.get_mut().unwrap_or_else(PoisonError::into_inner));
         }
+        let len = other.len.get_mut();
+        *len = self.len.swap(*len, Ordering::Relaxed);
+        let touches = other.touches.get_mut();
+        *touches = self.touches.swap(*touches, Ordering::Relaxed);
+        let evictions = self.evictions();
+        self.set_evictions(other.evictions());
+        other.set_evictions(evictions);
     }
 
-    /// Bytes of the blocks, their keys and their table.
-    pub fn memory_bytes(&self) -> usize {
-        let blocks = self.entities.capacity().saturating_mul(FreezableSlab::<Entity>::SLOT_BYTES);
-        let heap: usize = self.entities.members().map(|(_, entity)| entity.heap_bytes()).sum();
-        blocks.saturating_add(heap).saturating_add(self.by_key.memory_bytes())
+    pub(crate) fn hash(&self, key: &str) -> u64 {
+        self.hasher.hash_one(key.as_bytes())
     }
 
-    fn has_key(&self, index: u32, key: &str) -> bool {
-        self.entities.get(index).is_some_and(|entity| entity.key_bytes() == key.as_bytes())
+    /// The shard of a number. A thread that panicked while it held it cannot have left it
+    /// half changed in a way that matters more than the service.
+    pub(crate) fn lock(&self, number: usize) -> Option<MutexGuard<'_, Shard>> {
+        Some(self.shards.get(number)?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Makes a block for a key that has none, and room for it.
-    fn add(&mut self, key: &str, time: i64) -> Option<u32> {
-        while self.len() >= self.max_keys {
-            self.evict(time)?;
-        }
-        self.insert(Entity::new(key, time))
+    pub(crate) fn shard_count(&self) -> usize {
+        self.shards.len()
     }
 
-    fn insert(&mut self, entity: Entity) -> Option<u32> {
-        let hash = self.hasher.hash_one(entity.key_bytes());
-        let queue = if entity.is_mitigated() { &mut self.mitigated } else { &mut self.plain };
-        let index = self.entities.insert(queue, entity)?;
-        let Self { entities, by_key, hasher, .. } = self;
-        by_key.insert(hash, index, |other| hash_of(entities, other, hasher));
-        Some(index)
+    /// Counts blocks that are about to be made, if there is room for all.
+    pub(crate) fn reserve(&self, count: usize) -> bool {
+        let grown = |len: usize| len.checked_add(count).filter(|&len| len <= self.max_keys);
+        count == 0 || self.len.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).is_ok()
     }
 
-    /// Removes the key whose loss hurts least.
-    fn evict(&mut self, time: i64) -> Option<()> {
-        let expired = |index: &u32| {
-            self.entities.get(*index).is_some_and(|entity| !entity.is_mitigated_at(time))
-        };
-        let victim = self.mitigated.oldest().filter(expired);
-        let victim = victim.or_else(|| self.plain.oldest()).or_else(|| self.mitigated.oldest())?;
-        let lost = self.remove(victim)?;
-        self.evictions.total = self.evictions.total.saturating_add(1);
-        let mitigated = u64::from(lost.is_mitigated_at(time));
-        self.evictions.mitigated = self.evictions.mitigated.saturating_add(mitigated);
-        Some(())
+    pub(crate) fn shrink(&self, count: usize) {
+        self.len.fetch_sub(count, Ordering::Relaxed);
     }
 
-    fn remove(&mut self, index: u32) -> Option<Entity> {
-        let hash = hash_of(&self.entities, index, &self.hasher);
-        self.by_key.remove(hash, index);
-        let is_mitigated = self.entities.get(index)?.is_mitigated();
-        let queue = if is_mitigated { &mut self.mitigated } else { &mut self.plain };
-        self.entities.remove(queue, index)
+    /// The first of so many numbers of touches in a row.
+    pub(crate) fn next_touches(&self, count: u64) -> u64 {
+        self.touches.fetch_add(count, Ordering::Relaxed)
     }
 }
 
-/// A state as it was at one moment.
-#[derive(Debug, Default)]
-pub struct FrozenState {
-    entities: FreezableSlab<Entity>,
-    plain: Queue,
-    mitigated: Queue,
-    evictions: Evictions,
-}
-
-impl FrozenState {
-    /// All blocks in the order of their last touch, oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = &Entity> {
-        by_touch(&self.entities, &self.plain, &self.mitigated)
-    }
-
-    /// The blocks that have mitigations, in the order of their last touch.
-    pub fn mitigated(&self) -> impl Iterator<Item = &Entity> {
-        self.entities.iter(&self.mitigated).map(|(_, entity)| entity)
-    }
-
-    pub fn evictions(&self) -> Evictions {
-        self.evictions
-    }
-
-    pub fn len(&self) -> usize {
-        self.plain.len().saturating_add(self.mitigated.len())
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-fn by_touch<'s>(
-    entities: &'s FreezableSlab<Entity>,
-    plain: &Queue,
-    mitigated: &Queue,
-) -> impl Iterator<Item = &'s Entity> {
-    let mut plain = entities.iter(plain).map(|(_, entity)| entity).peekable();
-    let mut mitigated = entities.iter(mitigated).map(|(_, entity)| entity).peekable();
-    std::iter::from_fn(move || {
-        let touch = |entity: Option<&&Entity>| entity.map_or(u64::MAX, |entity| entity.touch());
-        if touch(plain.peek()) <= touch(mitigated.peek()) { plain.next() } else { mitigated.next() }
-    })
-}
-
-fn hash_of(entities: &FreezableSlab<Entity>, index: u32, hasher: &RandomState) -> u64 {
-    hasher.hash_one(entities.get(index).map_or(&[][..], Entity::key_bytes))
+/// The number of a key's shard, from bits of its hash that the tables do not use.
+pub(crate) fn shard_of(hash: u64) -> usize {
+    usize::try_from((hash >> 16) & SHARD_MASK).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Eviction order, against a list of keys.
 
 use super::*;
+use crate::slab::FreezableSlab;
 
 /// The definition: keys in the order of their last touch.
 #[derive(Default)]
@@ -31,8 +32,18 @@ impl List {
     }
 }
 
-fn keys(state: &State) -> Vec<&str> {
-    state.iter().map(Entity::key).collect()
+fn keys(state: &State) -> Vec<String> {
+    state.all().iter().map(|entity| entity.key().to_owned()).collect()
+}
+
+fn update<'c>(state: &State, key: &str, time: i64, changes: impl Iterator<Item = Change<'c>>) {
+    let (mut locked, known) = state.look_up(std::iter::once(key));
+    locked.update(key, known.first().copied(), time, changes);
+}
+
+fn entity(state: &State, key: &str) -> Entity {
+    let all = state.all();
+    all.get(all.find(key)).unwrap().clone()
 }
 
 #[test]
@@ -43,7 +54,7 @@ fn keys_leave_in_the_order_of_their_last_touch_the_mitigated_last() {
         (seed >> 33) % bound
     };
     for max_keys in [1_u32, 2, 5, 40] {
-        let mut state = State::new(max_keys, RandomState::default());
+        let state = State::new(max_keys, RandomState::default());
         let mut list = List::default();
         let mut time = 0;
         for _ in 0..3_000 {
@@ -54,10 +65,9 @@ fn keys_leave_in_the_order_of_their_last_touch_the_mitigated_last() {
                 _ => 0,
             };
             let mitigate = Change::Mitigate { clause: 1, expires_at };
-            let known = state.find(&key);
-            state.update(&key, known, time, (expires_at > 0).then_some(mitigate).into_iter());
+            update(&state, &key, time, (expires_at > 0).then_some(mitigate).into_iter());
             list.touch(&key, time, expires_at, max_keys as usize);
-            let expected: Vec<&str> = list.keys.iter().map(|(key, _)| key.as_str()).collect();
+            let expected: Vec<String> = list.keys.iter().map(|(key, _)| key.clone()).collect();
             assert_eq!(keys(&state), expected);
             assert_eq!(state.evictions(), list.evictions);
         }
@@ -66,50 +76,92 @@ fn keys_leave_in_the_order_of_their_last_touch_the_mitigated_last() {
 
 #[test]
 fn a_block_counts_events_and_keeps_the_first_and_newest_time() {
-    let mut state = State::new(10, RandomState::default());
+    let state = State::new(10, RandomState::default());
     for time in [50, 80, 60] {
-        state.update("0[1]", None, time, std::iter::empty());
+        update(&state, "0[1]", time, std::iter::empty());
     }
-    let entity = state.get(state.find("0[1]").unwrap()).unwrap();
+    let entity = entity(&state, "0[1]");
     assert_eq!((entity.event_count(), entity.first_seen(), entity.last_seen()), (3, 50, 80));
 }
 
 #[test]
 fn keys_are_found_together_as_one_by_one() {
-    let mut state = State::new(5_000, RandomState::default());
+    let state = State::new(5_000, RandomState::default());
     for number in 0..5_000 {
-        state.update(&format!("0[{number}]"), None, 1, std::iter::empty());
+        update(&state, &format!("0[{number}]"), 1, std::iter::empty());
     }
     let keys: Vec<String> = (0..10_000).map(|number| format!("0[{number}]")).collect();
     for keys in keys.chunks(20) {
-        let together = state.find_all(keys.iter().map(String::as_str));
-        assert!(together.into_iter().eq(keys.iter().map(|key| state.find(key))));
+        let (locked, together) = state.look_up(keys.iter().map(String::as_str));
+        let index = |known: Known| known.index;
+        assert!(together.into_iter().map(index).eq(keys.iter().map(|key| index(locked.find(key)))));
     }
 }
 
 #[test]
 fn a_stale_number_finds_its_key_again() {
-    let mut state = State::new(1, RandomState::default());
-    state.update("0[1]", None, 1, std::iter::empty());
-    let known = state.find("0[1]");
-    state.update("0[2]", None, 2, std::iter::empty());
-    state.update("0[1]", known, 3, std::iter::empty());
+    let state = State::new(1, RandomState::default());
+    update(&state, "0[1]", 1, std::iter::empty());
+    let mut all = state.all();
+    let known = all.find("0[1]");
+    all.update("0[2]", None, 2, std::iter::empty());
+    all.update("0[1]", Some(known), 3, std::iter::empty());
+    drop(all);
     assert_eq!(keys(&state), ["0[1]"]);
-    assert_eq!(state.get(state.find("0[1]").unwrap()).unwrap().event_count(), 1);
+    assert_eq!(entity(&state, "0[1]").event_count(), 1);
+}
+
+#[test]
+fn room_is_kept_for_what_may_be_made_and_given_back() {
+    let state = State::new(3, RandomState::default());
+    update(&state, "0[1]", 1, std::iter::empty());
+    let (held, _) = state.look_up(["0[2]", "0[3]"].into_iter());
+    assert_eq!(state.len(), 3);
+    drop(held);
+    assert_eq!(state.len(), 1);
+    for key in ["0[2]", "0[3]", "0[4]"] {
+        update(&state, key, 2, std::iter::empty());
+    }
+    assert_eq!((keys(&state).len(), state.len(), state.evictions().total), (3, 3, 1));
+}
+
+#[test]
+fn threads_keep_the_bound_and_the_count() {
+    let state = State::new(100, RandomState::default());
+    std::thread::scope(|scope| {
+        for thread in 0..4_u64 {
+            let state = &state;
+            scope.spawn(move || {
+                for number in 0..2_000_u64 {
+                    let keys =
+                        [thread, number, number * 7].map(|part| format!("0[{}]", part % 150));
+                    let (mut locked, known) = state.look_up(keys.iter().map(String::as_str));
+                    for (key, known) in keys.iter().zip(known) {
+                        locked.update(key, Some(known), 1, std::iter::empty());
+                    }
+                }
+            });
+        }
+    });
+    let all = state.all();
+    assert_eq!((all.iter().count(), all.len()), (100, 100));
+    assert!(all.iter().map(Entity::touch).is_sorted_by(|one, other| one < other));
+    let events: u64 = all.iter().map(Entity::event_count).sum();
+    assert!(events <= 4 * 2_000 * 3);
 }
 
 #[test]
 fn windows_of_one_entity_stay_apart_and_in_order() {
     let rule = Rule { duration: 100, threshold: 5 };
-    let mut state = State::new(10, RandomState::default());
+    let state = State::new(10, RandomState::default());
     let changes = [
         Change::Count { clause: 7, rule },
         Change::Count { clause: 2, rule },
         Change::CountValue { clause: 4, rule, value: "a" },
     ];
-    state.update("0[1]", None, 10, changes.into_iter());
-    state.update("0[1]", None, 11, changes.into_iter().take(1));
-    let entity = state.get(state.find("0[1]").unwrap()).unwrap();
+    update(&state, "0[1]", 10, changes.into_iter());
+    update(&state, "0[1]", 11, changes.into_iter().take(1));
+    let entity = entity(&state, "0[1]");
     let clauses: Vec<u32> = entity.windows().iter().map(crate::window::Window::clause).collect();
     assert_eq!(clauses, [2, 4, 7]);
     assert_eq!(entity.window(7).unwrap().times().collect::<Vec<_>>(), [10, 11]);
@@ -119,12 +171,12 @@ fn windows_of_one_entity_stay_apart_and_in_order() {
 
 #[test]
 fn events_are_counted_past_what_a_block_holds_itself() {
-    let mut state = State::new(10, RandomState::default());
+    let state = State::new(10, RandomState::default());
     for number in 0..70_000 {
-        state.update("0[1]", None, number, std::iter::empty());
-        state.update("0[2]", None, number, std::iter::empty());
+        update(&state, "0[1]", number, std::iter::empty());
+        update(&state, "0[2]", number, std::iter::empty());
     }
-    let entity = state.get(state.find("0[1]").unwrap()).unwrap();
+    let entity = entity(&state, "0[1]");
     assert_eq!((entity.event_count(), entity.touch()), (70_000, 139_998));
     assert!(entity.windows().is_empty() && entity.mitigations().is_empty());
     let restored = Entity::restored("0[1]", 70_000, (0, 1), vec![], vec![]);
@@ -133,29 +185,29 @@ fn events_are_counted_past_what_a_block_holds_itself() {
 
 #[test]
 fn an_expired_mitigation_is_forgotten_at_the_next_touch() {
-    let mut state = State::new(10, RandomState::default());
+    let state = State::new(10, RandomState::default());
     let mitigate = Change::Mitigate { clause: 3, expires_at: 20 };
-    state.update("0[1]", None, 10, std::iter::once(mitigate));
-    let entity = |state: &State| {
-        let entity = state.get(state.find("0[1]").unwrap()).unwrap();
-        (entity.is_mitigated_by(3, 19), entity.is_mitigated_by(3, 20), state.mitigated_len())
+    update(&state, "0[1]", 10, std::iter::once(mitigate));
+    let standing = |state: &State| {
+        let entity = entity(state, "0[1]");
+        let mitigated = state.all().freeze().mitigated().count();
+        (entity.is_mitigated_by(3, 19), entity.is_mitigated_by(3, 20), mitigated)
     };
-    assert_eq!(entity(&state), (true, false, 1));
-    state.update("0[1]", None, 20, std::iter::empty());
-    assert_eq!(entity(&state), (false, false, 0));
+    assert_eq!(standing(&state), (true, false, 1));
+    update(&state, "0[1]", 20, std::iter::empty());
+    assert_eq!(standing(&state), (false, false, 0));
 }
 
 #[test]
 fn an_entity_with_one_short_window_takes_120_bytes() {
     let rule = Rule { duration: Rule::LONGEST, threshold: 8 };
-    let mut state = State::new(100_000, RandomState::default());
+    let state = State::new(100_000, RandomState::default());
+    let changes = [Change::Count { clause: 0, rule }; 8];
+    let mut all = state.all();
     for number in 0..100_000_i64 {
         let key = format!("0[\"192.168.{}.{}\"]", number >> 8, number & 255);
-        for time in 0..8 {
-            let change = Change::Count { clause: 0, rule };
-            state.update(&key, None, number + time, std::iter::once(change));
-        }
+        all.update(&key, None, number, changes.into_iter());
     }
     assert_eq!(FreezableSlab::<Entity>::SLOT_BYTES, 112);
-    assert!(state.memory_bytes() / 100_000 <= 120);
+    assert!(all.memory_bytes() / 100_000 <= 120);
 }

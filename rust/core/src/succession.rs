@@ -14,8 +14,8 @@ use crate::carry::carried;
 use crate::definitions::Definitions;
 use crate::effects;
 use crate::engine::Engine;
+use crate::locked::Locked;
 use crate::snapshot::SnapshotError;
-use crate::state::State;
 use crate::user_agent::UserAgents;
 
 /// A journal this short is left to the next decision.
@@ -36,12 +36,17 @@ impl Journal {
         self.has_entries.store(true, Ordering::Release);
     }
 
+    /// Whether there is something to apply.
+    pub(crate) fn has_entries(&self) -> bool {
+        self.has_entries.load(Ordering::Acquire)
+    }
+
     fn len(&self) -> usize {
         lock(&self.entries).len()
     }
 
     /// Applies and forgets what there is.
-    pub(crate) fn drain(&self, definitions: &Definitions, state: &mut State) {
+    pub(crate) fn drain(&self, definitions: &Definitions, state: &mut Locked<'_>) {
         if !self.has_entries.swap(false, Ordering::Acquire) {
             return;
         }

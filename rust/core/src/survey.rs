@@ -171,6 +171,7 @@ impl<'a> Surveyor<'a, '_, '_> {
                 self.survey.steps.extend(steps);
             }
         }
+        self.survey.steps.reserve(concerns.steps.len());
         for &step in &concerns.steps {
             if let Some((policy, clause)) = definitions.at(step)
                 && self.may_fire(policy, clause)

@@ -11,10 +11,10 @@ use tidegate_core::EventError;
 use tidegate_core::definitions::Definitions;
 use tidegate_core::engine::{Engine, EventSource, ReferenceData};
 use tidegate_core::event::RawEvent;
+use tidegate_core::frozen::FrozenState;
 use tidegate_core::geo::AddressDatabases;
 use tidegate_core::limits::Limits;
 use tidegate_core::record::Layout;
-use tidegate_core::state::FrozenState;
 
 use crate::calls::PyCalls;
 use crate::error::{effects_error, event_error, program_error, snapshot_error};

@@ -1,0 +1,258 @@
+//! Shards of a state while they are locked.
+
+use std::hint::black_box;
+use std::ops::Range;
+use std::sync::MutexGuard;
+
+use foldhash::fast::RandomState;
+use smallvec::SmallVec;
+
+use crate::entity::Entity;
+use crate::frozen::{FrozenState, by_touch};
+use crate::shard::Shard;
+use crate::slab::Queue;
+use crate::state::{AT_ONCE, AllKnown, Change, Evictions, Known, State, shard_of};
+use crate::window::Window;
+
+/// The shards of some keys, or all of them. Nobody else sees or changes their blocks
+/// until it is dropped.
+#[derive(Debug)]
+pub struct Locked<'s> {
+    state: &'s State,
+    /// In the order of their numbers, which is that of locking.
+    shards: SmallVec<[(usize, MutexGuard<'s, Shard>); AT_ONCE]>,
+    /// New blocks that are counted already.
+    room: usize,
+    touches: Range<u64>,
+}
+
+impl<'s> Locked<'s> {
+    pub(crate) fn all(state: &'s State) -> Self {
+        Self::in_order(state, 0..state.shard_count())
+    }
+
+    /// Locks the shards of some numbers.
+    pub(crate) fn shards(state: &'s State, numbers: impl Iterator<Item = usize>) -> Self {
+        let mut numbers: SmallVec<[usize; AT_ONCE]> = numbers.collect();
+        let touches = numbers.len();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let mut locked = Self::in_order(state, numbers.into_iter());
+        // Asked for once: threads fight for the counter.
+        let touches = touches as u64;
+        let first = state.next_touches(touches);
+        locked.touches = first..first.saturating_add(touches);
+        locked
+    }
+
+    fn in_order(state: &'s State, numbers: impl Iterator<Item = usize>) -> Self {
+        let shards = numbers.filter_map(|number| Some((number, state.lock(number)?))).collect();
+        Self { state, shards, room: 0, touches: 0..0 }
+    }
+
+    /// Whether there is room for so many new blocks, which is kept for them.
+    pub(crate) fn reserve(&mut self, count: usize) -> bool {
+        let has_room = self.state.reserve(count);
+        if has_room {
+            self.room = self.room.saturating_add(count);
+        }
+        has_room
+    }
+
+    pub fn len(&self) -> usize {
+        self.state.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn max_keys(&self) -> usize {
+        self.state.max_keys()
+    }
+
+    pub fn evictions(&self) -> Evictions {
+        self.state.evictions()
+    }
+
+    pub fn hasher(&self) -> &'s RandomState {
+        self.state.hasher()
+    }
+
+    /// Looks for a key of a locked shard.
+    pub fn find(&self, key: &str) -> Known {
+        let hash = self.state.hash(key);
+        let shard = self.shard(shard_of(hash));
+        Known { hash, index: shard.and_then(|shard| shard.find(hash, key)) }
+    }
+
+    /// Looks for several keys of locked shards. No search waits for the memory of another.
+    pub(crate) fn find_hashed<'k>(&self, keys: impl Iterator<Item = (u64, &'k str)>) -> AllKnown {
+        let sought = keys.map(|(hash, key)| {
+            let shard = self.shard(shard_of(hash));
+            (hash, key, shard, shard.and_then(|shard| shard.find_likely(hash)))
+        });
+        let sought: SmallVec<[_; AT_ONCE]> = sought.collect();
+        let found = sought.into_iter().map(|(hash, key, shard, likely)| {
+            let index = shard.zip(likely).and_then(|(shard, likely)| {
+                if shard.has_key(likely, key) { Some(likely) } else { shard.find(hash, key) }
+            });
+            Known { hash, index }
+        });
+        found.collect()
+    }
+
+    /// Looks at the windows of blocks that are about to be used, so that the memory of all
+    /// comes in at the same time.
+    pub fn read_ahead(&self, known: &[Known]) {
+        let blocks = known.iter().filter_map(|known| self.get(*known));
+        let clauses = blocks.flat_map(Entity::windows).map(Window::clause);
+        black_box(clauses.fold(0, |all, clause| all ^ clause));
+    }
+
+    pub fn get(&self, known: Known) -> Option<&Entity> {
+        self.shard(shard_of(known.hash))?.get(known.index?)
+    }
+
+    /// Updates the block of a key for one event at `time`, in place of a new one if
+    /// there is none. `known` is what was found of it when the event was looked at.
+    pub fn update<'c>(
+        &mut self,
+        key: &str,
+        known: Option<Known>,
+        time: i64,
+        changes: impl Iterator<Item = Change<'c>>,
+    ) {
+        let known = known.unwrap_or_else(|| self.find(key));
+        let number = shard_of(known.hash);
+        let index = known
+            .index
+            .filter(|&index| self.shard(number).is_some_and(|shard| shard.has_key(index, key)));
+        // An entity before this one may have made it leave, or be the same key.
+        let find = || self.shard(number)?.find(known.hash, key);
+        let index = index.or_else(find).or_else(|| self.add(known.hash, key, time));
+        let (touch, hasher) = (self.next_touch(), self.state.hasher());
+        if let (Some(shard), Some(index)) = (self.shard_mut(number), index) {
+            shard.see(index, changes, (time, touch), hasher);
+        }
+    }
+
+    /// Ends the mitigations of an entity by some clauses at `time`.
+    pub fn lift(&mut self, key: &str, time: i64, clauses: &[u32]) {
+        let Known { hash, index } = self.find(key);
+        let Some(index) = index else { return };
+        let touch = self.next_touch();
+        if let Some(shard) = self.shard_mut(shard_of(hash)) {
+            shard.lift(index, (time, touch), clauses);
+        }
+    }
+
+    /// Blocks of locked shards in the order of their last touch, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Entity> {
+        by_touch(self.shards.iter().flat_map(|(_, shard)| {
+            [shard.plain(), shard.mitigated()].map(|queue| (shard.entities(), queue))
+        }))
+    }
+
+    /// A copy of the blocks of locked shards as they are now, made at once; the state pays
+    /// for it bit by bit, when it changes while the copy is there.
+    pub fn freeze(&mut self) -> FrozenState {
+        let parts = self.shards.iter_mut().map(|(_, shard)| shard.freeze()).collect();
+        FrozenState::new(parts, self.evictions())
+    }
+
+    /// Bytes of the blocks of locked shards, their keys and their tables.
+    pub fn memory_bytes(&self) -> usize {
+        self.shards.iter().map(|(_, shard)| shard.memory_bytes()).sum()
+    }
+
+    /// Puts all of another state, of the same hasher, in place of this, of which all
+    /// shards are locked. Gives back what was there.
+    pub fn exchange(&mut self, mut other: State) -> State {
+        self.state.exchange(&mut other, self.shards.iter_mut().map(|(_, shard)| &mut **shard));
+        other
+    }
+
+    /// Removes the block whose last touch is the oldest of all that are locked.
+    pub(crate) fn remove_oldest(&mut self) -> Option<Entity> {
+        let plain = self.oldest(Shard::plain);
+        let mitigated = self.oldest(Shard::mitigated);
+        let (_, number, index) = plain.into_iter().chain(mitigated).min()?;
+        self.remove(number, index)
+    }
+
+    pub(crate) fn shard_mut(&mut self, number: usize) -> Option<&mut Shard> {
+        let place = self.place(number)?;
+        self.shards.get_mut(place).map(|(_, shard)| &mut **shard)
+    }
+
+    fn shard(&self, number: usize) -> Option<&Shard> {
+        self.shards.get(self.place(number)?).map(|(_, shard)| &**shard)
+    }
+
+    fn place(&self, number: usize) -> Option<usize> {
+        let is_it = |(each, _): &(usize, MutexGuard<'_, Shard>)| *each == number;
+        // Where it is when all are locked.
+        let is_there = self.shards.get(number).is_some_and(is_it);
+        if is_there { Some(number) } else { self.shards.iter().position(is_it) }
+    }
+
+    fn next_touch(&mut self) -> u64 {
+        self.touches.next().unwrap_or_else(|| self.state.next_touches(1))
+    }
+
+    /// Makes a block for a key that has none, and room for it.
+    fn add(&mut self, hash: u64, key: &str, time: i64) -> Option<u32> {
+        if self.room == 0 {
+            while !self.reserve(1) {
+                self.evict(time)?;
+            }
+        }
+        let hasher = self.state.hasher();
+        let index = self.shard_mut(shard_of(hash))?.insert(hash, Entity::new(key, time), hasher)?;
+        self.room = self.room.saturating_sub(1);
+        Some(index)
+    }
+
+    /// Removes the key whose loss hurts least.
+    fn evict(&mut self, time: i64) -> Option<()> {
+        let mitigated = self.oldest(Shard::mitigated);
+        let is_expired = |&(_, number, index): &(u64, usize, u32)| {
+            let entity = self.shard(number).and_then(|shard| shard.get(index));
+            entity.is_some_and(|entity| !entity.is_mitigated_at(time))
+        };
+        let victim = mitigated.filter(is_expired).or_else(|| self.oldest(Shard::plain));
+        let (_, number, index) = victim.or(mitigated)?;
+        let lost = self.remove(number, index)?;
+        let Evictions { total, mitigated } = self.evictions();
+        self.state.set_evictions(Evictions {
+            total: total.saturating_add(1),
+            mitigated: mitigated.saturating_add(u64::from(lost.is_mitigated_at(time))),
+        });
+        Some(())
+    }
+
+    /// The oldest block of one of the queues: its touch, shard and number.
+    fn oldest(&self, queue: fn(&Shard) -> &Queue) -> Option<(u64, usize, u32)> {
+        let oldest = self.shards.iter().filter_map(|(number, shard)| {
+            let index = queue(shard).oldest()?;
+            Some((shard.get(index)?.touch(), *number, index))
+        });
+        oldest.min()
+    }
+
+    fn remove(&mut self, number: usize, index: u32) -> Option<Entity> {
+        let hasher = self.state.hasher();
+        let lost = self.shard_mut(number)?.remove(index, hasher)?;
+        self.state.shrink(1);
+        Some(lost)
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        if self.room > 0 {
+            self.state.shrink(self.room);
+        }
+    }
+}

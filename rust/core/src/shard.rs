@@ -1,0 +1,135 @@
+//! A part of the state, by the hashes of its keys: what one decision locks and
+//! another, of other actors, does not wait for.
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+
+use crate::entity::Entity;
+use crate::key_table::KeyTable;
+use crate::slab::{FreezableSlab, Queue};
+use crate::state::Change;
+
+/// Blocks found by key and ordered by last touch. On lines of its own: threads write to
+/// neighbours at the same time.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(crate) struct Shard {
+    entities: FreezableSlab<Entity>,
+    by_key: KeyTable,
+    /// Without and with mitigations after the last touch.
+    plain: Queue,
+    mitigated: Queue,
+}
+
+impl Shard {
+    /// An empty shard, with a table for so many keys.
+    pub(crate) fn new(keys: usize) -> Self {
+        Self {
+            entities: FreezableSlab::default(),
+            by_key: KeyTable::new(keys),
+            plain: Queue::default(),
+            mitigated: Queue::default(),
+        }
+    }
+
+    pub(crate) fn plain(&self) -> &Queue {
+        &self.plain
+    }
+
+    pub(crate) fn mitigated(&self) -> &Queue {
+        &self.mitigated
+    }
+
+    pub(crate) fn entities(&self) -> &FreezableSlab<Entity> {
+        &self.entities
+    }
+
+    /// A copy of all blocks as they are now, in their queues.
+    pub(crate) fn freeze(&mut self) -> (FreezableSlab<Entity>, [Queue; 2]) {
+        (self.entities.freeze(), [self.plain, self.mitigated])
+    }
+
+    pub(crate) fn get(&self, index: u32) -> Option<&Entity> {
+        self.entities.get(index)
+    }
+
+    pub(crate) fn has_key(&self, index: u32, key: &str) -> bool {
+        self.get(index).is_some_and(|entity| entity.key_bytes() == key.as_bytes())
+    }
+
+    pub(crate) fn find(&self, hash: u64, key: &str) -> Option<u32> {
+        self.by_key.find(hash, |&index| self.has_key(index, key))
+    }
+
+    /// A block of the same hash, as far as the table knows it: nearly always the right one.
+    pub(crate) fn find_likely(&self, hash: u64) -> Option<u32> {
+        self.by_key.find(hash, |_| true)
+    }
+
+    /// Counts an event at `time`, which is the newest touch.
+    pub(crate) fn see<'c>(
+        &mut self,
+        index: u32,
+        changes: impl Iterator<Item = Change<'c>>,
+        (time, touch): (i64, u64),
+        hasher: &RandomState,
+    ) {
+        self.touch(index, |entity| entity.see(changes, time, touch, hasher));
+    }
+
+    /// Ends mitigations by some clauses at `time`, which is the newest touch.
+    pub(crate) fn lift(&mut self, index: u32, (time, touch): (i64, u64), clauses: &[u32]) {
+        self.touch(index, |entity| {
+            entity.forget(clauses, time);
+            entity.set_touch(touch);
+        });
+    }
+
+    /// Changes a block and takes it to the new end of the queue that it belongs to then.
+    fn touch(&mut self, index: u32, change: impl FnOnce(&mut Entity)) {
+        let Some(entity) = self.entities.get_mut(index) else { return };
+        let was_mitigated = entity.is_mitigated();
+        change(entity);
+        let is_mitigated = entity.is_mitigated();
+        let Self { entities, plain, mitigated, .. } = self;
+        match (was_mitigated, is_mitigated) {
+            (false, false) => entities.renew(plain, index),
+            (true, true) => entities.renew(mitigated, index),
+            (false, true) => entities.transfer(plain, mitigated, index),
+            (true, false) => entities.transfer(mitigated, plain, index),
+        }
+    }
+
+    /// Puts a block whose key is not there at the new end of its queue.
+    pub(crate) fn insert(
+        &mut self,
+        hash: u64,
+        entity: Entity,
+        hasher: &RandomState,
+    ) -> Option<u32> {
+        let queue = if entity.is_mitigated() { &mut self.mitigated } else { &mut self.plain };
+        let index = self.entities.insert(queue, entity)?;
+        let Self { entities, by_key, .. } = self;
+        by_key.insert(hash, index, |other| hash_of(entities, other, hasher));
+        Some(index)
+    }
+
+    pub(crate) fn remove(&mut self, index: u32, hasher: &RandomState) -> Option<Entity> {
+        self.by_key.remove(hash_of(&self.entities, index, hasher), index);
+        let is_mitigated = self.entities.get(index)?.is_mitigated();
+        let queue = if is_mitigated { &mut self.mitigated } else { &mut self.plain };
+        self.entities.remove(queue, index)
+    }
+
+    /// Bytes of the blocks, their keys and their table.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let blocks = self.entities.capacity().saturating_mul(FreezableSlab::<Entity>::SLOT_BYTES);
+        let heap: usize = self.entities.members().map(|(_, entity)| entity.heap_bytes()).sum();
+        blocks.saturating_add(heap).saturating_add(self.by_key.memory_bytes())
+    }
+}
+
+fn hash_of(entities: &FreezableSlab<Entity>, index: u32, hasher: &RandomState) -> u64 {
+    hasher.hash_one(entities.get(index).map_or(&[][..], Entity::key_bytes))
+}
