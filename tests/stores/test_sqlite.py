@@ -297,7 +297,7 @@ def test_a_damaged_snapshot_is_passed_over(store: SqliteStore) -> None:
             tenant_id=TENANT, seq=seq, revision=1, body=b"state " * 9, created_at_ns=START_NS
         )
         done(store.write(lambda connection: snapshots.save(connection, taken)))  # noqa: B023
-    alter(store, "UPDATE snapshots SET body = substr(body, 1, 12) WHERE seq = 2")
+    alter(store, "UPDATE snapshot_parts SET body = substr(body, 1, 12) WHERE seq = 2")
     with store.read() as connection:
         assert [each.seq for each in snapshots.newest(connection, TENANT)] == [1]
 
@@ -312,7 +312,7 @@ def test_a_snapshot_may_be_larger_than_a_row_of_the_log(
     taken = snapshots.Snapshot(
         tenant_id=TENANT, seq=1, revision=1, body=bytes(size), created_at_ns=START_NS
     )
-    done(store.write(snapshots.prepare(taken)))
+    done(store.write(lambda connection: snapshots.save(connection, taken)))
     with store.read() as connection:
         assert [len(each.body) for each in snapshots.newest(connection, TENANT)] == [size]
 

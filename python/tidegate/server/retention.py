@@ -65,7 +65,7 @@ class Retention:
         """Delete everything that is too old now."""
         now = self._clock()
         await self._repeat(self._store.derive, lambda c: idempotency.prune(c, now))
-        await self._repeat(self._store.write, lambda c: revoked_tokens.prune(c, now))
+        await self._repeat(self._write, lambda c: revoked_tokens.prune(c, now))
         orphans = await asyncio.to_thread(self._orphans)
         limits = await asyncio.to_thread(self._limits, now)
         if await asyncio.to_thread(self._need_snapshots, limits):
@@ -74,14 +74,17 @@ class Retention:
         flushed = await asyncio.to_thread(self._store.flush_derived)
         for tenant_id in orphans:
             await self._repeat(
-                self._store.write,
+                self._write,
                 _pruning(tenant_id, retention.END_OF_TIME_NS, flushed, is_deleted=True),
             )
             await self._repeat(self._store.derive, _forgetting(tenant_id))
         for tenant_id, before_ns in limits.items():
             await self._repeat(self._store.derive, _pruning_derived(tenant_id, before_ns))
-            if await self._repeat(self._store.write, _pruning(tenant_id, before_ns, flushed)):
-                await self._repeat(self._store.write, _pruning_definitions(tenant_id))
+            if await self._repeat(self._write, _pruning(tenant_id, before_ns, flushed)):
+                await self._repeat(self._write, _pruning_definitions(tenant_id))
+
+    def _write(self, step: Callable[[Connection], int]) -> Future[int]:
+        return self._store.write(step, quietly=True)
 
     async def _repeat(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -26,6 +27,7 @@ from tidegate.server.runtime import Runtimes
 from tidegate.stores import api_keys, idempotency, replay_jobs, snapshots
 from tidegate.stores import log as decision_log
 from tidegate.stores.base import NotFoundError, StoreUnavailableError
+from tidegate.stores.niceness import be_nice
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -78,6 +80,8 @@ class Service:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._snapshot_seq = 0
         self._save_after = 0.0
+        self._saving = asyncio.Lock()
+        self._saver = ThreadPoolExecutor(1, "tidegate-save", initializer=be_nice)
 
     async def start(self) -> HotPath:
         """Bring everything to work from what the store holds."""
@@ -127,6 +131,7 @@ class Service:
             with suppress(Problem, StoreUnavailableError):
                 await self.save_states()
             await self.recorder.close()
+        self._saver.shutdown(wait=False)
         await asyncio.to_thread(self.store.close)
 
     async def save_states(self) -> None:
@@ -136,17 +141,23 @@ class Service:
             Problem: the decision log cannot be written.
             StoreUnavailableError: nothing can be.
         """
-        seq, frozen = await self.recorder.cut(self._freeze)
-        for tenant_id, revision, state in frozen:
-            await asyncio.to_thread(self._save_state, tenant_id, revision, seq, state)
-        self._snapshot_seq = seq
+        async with self._saving:
+            seq, frozen = await self.recorder.cut(self._freeze)
+            loop = asyncio.get_running_loop()
+            while frozen:
+                # A state that is saved is held no longer.
+                tenant_id, revision, state = frozen.pop()
+                await loop.run_in_executor(
+                    self._saver, self._save_state, tenant_id, revision, seq, state
+                )
+            self._snapshot_seq = seq
 
     def _freeze(self, seq: int) -> tuple[int, list[tuple[UUID, int, Frozen]]]:
         tenants = self.runtimes.all()
         return seq, [(each.tenant_id, each.revision, each.engine.freeze()) for each in tenants]
 
     def _save_state(self, tenant_id: UUID, revision: int, seq: int, state: Frozen) -> None:
-        save = snapshots.prepare(
+        steps = snapshots.steps(
             snapshots.Snapshot(
                 tenant_id=tenant_id,
                 seq=seq,
@@ -156,7 +167,10 @@ class Service:
             )
         )
         with suppress(NotFoundError):  # deleted since
-            self.store.write(save).result()
+            for step in steps:
+                self.store.write(step, quietly=True).result()
+        while self.store.write(lambda c: snapshots.tidy(c, tenant_id), quietly=True).result():
+            pass
 
     def _record_gaps(self, found: Mapping[UUID, Gap]) -> Future[None]:
         """Write in the audit how much was answered and not recorded."""

@@ -135,8 +135,12 @@ class Store(Protocol):
     the order it was asked: a write sees every append before it and none after.
     """
 
-    def write(self, work: Callable[[Connection], T]) -> Future[T]:
+    def write(self, work: Callable[[Connection], T], *, quietly: bool = False) -> Future[T]:
         """Run ``work`` in a transaction; the result comes after the commit.
+
+        Args:
+            work: what to do.
+            quietly: it changes nothing that :meth:`changed` is asked for.
 
         ``work`` runs on the writing thread, together with others in one
         transaction, inside a savepoint: what it raises undoes its own changes

@@ -6,7 +6,6 @@ catch up.  It also copies the WAL of the database into the database, so that no 
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import deque
@@ -29,6 +28,7 @@ from tidegate.stores.connections import (
     translated,
 )
 from tidegate.stores.counters import LOG_ID, counter
+from tidegate.stores.niceness import BACKGROUND, be_nice
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,8 +40,6 @@ PAUSE_SECONDS = 0.5
 LEARN_SECONDS = 1.0
 """The field catalog learns from large batches this often at most."""
 RETRY_SECONDS = 1.0
-NICENESS = 5
-"""A third of the weight of the other threads."""
 RESTART_PAGES = 4 * CHECKPOINT_PAGES
 """A WAL of this size is begun anew."""
 MAX_BEHIND = 100_000
@@ -262,11 +260,7 @@ class Deriver:
         is_yielding = behind < (MAX_BEHIND // 2 if self._is_yielding is False else MAX_BEHIND)
         if is_yielding is not self._is_yielding:
             self._is_yielding = is_yielding
-            # Not everyone may raise a priority again: then it stays low, and gets its share.
-            with suppress(OSError):
-                os.setpriority(
-                    os.PRIO_PROCESS, threading.get_native_id(), NICENESS if is_yielding else 0
-                )
+            be_nice(BACKGROUND if is_yielding else 0)
 
 
 def _settle(task: _Task) -> None:

@@ -50,6 +50,7 @@ class Write:
     work: Callable[[Connection], Any]
     future: Future[Any]
     submitted: float
+    is_quiet: bool
     outcome: Callable[[], Any] | None = None
     """What the future gets once the commit is done, set by the committer."""
 
@@ -125,14 +126,14 @@ class GroupCommit:
             self._changed.notify()
         return future
 
-    def write(self, work: Callable[[Connection], Any]) -> Future[Any]:
+    def write(self, work: Callable[[Connection], Any], *, is_quiet: bool = False) -> Future[Any]:
         """Queue a function; as :meth:`append`."""
         future: Future[Any] = Future()
         with self._changed:
             self._check()
             if self.waiting_writes >= MAX_WAITING_WRITES:
                 raise StoreBusyError(f"{self.waiting_writes} changes wait to be written; try again")
-            self._waiting.append(Write(work, future, self._monotonic()))
+            self._waiting.append(Write(work, future, self._monotonic(), is_quiet))
             self.waiting_writes += 1
             self._changed.notify()
         return future

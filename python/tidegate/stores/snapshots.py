@@ -1,18 +1,24 @@
-"""Snapshots of the engines' state: what a start need not take from the log."""
+"""Snapshots of the engines' state: what a start need not take from the log.
+
+A state may take many megabytes.  It is written in small parts, so that no commit has to carry it,
+and counts when the row that says how many there are is written behind them: killed before that,
+the one before it is still there, and the parts are removed by the next.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import attrs
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, func, insert, select, tuple_
 
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.log import pack, unpack
+from tidegate.stores.tables import snapshot_parts, tenants
 from tidegate.stores.tables import snapshots as table
-from tidegate.stores.tables import tenants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +27,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 8 * 1024 * 1024 * 1024
 """What a snapshot may unpack to: millions of keys with dozens of windows each."""
+PART_BYTES = 256 * 1024
+"""A part: a commit that carries one takes a millisecond longer."""
 KEPT = 2
 """The newest, and the one before it should the newest be damaged."""
 
@@ -38,30 +46,83 @@ class Snapshot:
 
 
 def save(connection: Connection, snapshot: Snapshot) -> None:
-    """Keep a snapshot, and forget those before the last two.
+    """Keep a snapshot in one transaction, and forget those before the last two.
 
     Raises:
         NotFoundError: there is no such tenant.
     """
-    prepare(snapshot)(connection)
+    for step in steps(snapshot):
+        step(connection)
+    while tidy(connection, snapshot.tenant_id):
+        pass
 
 
-def prepare(snapshot: Snapshot) -> Callable[[Connection], None]:
-    """What saves a snapshot, as :func:`save`.
+def steps(snapshot: Snapshot) -> list[Callable[[Connection], None]]:
+    """What saves a snapshot, in small writes one after another; :func:`tidy` comes after them.
 
     A large state takes long to compress: it is done here and now, where nobody waits for it, and
     not on the writing thread.
     """
-    values = attrs.asdict(snapshot)
-    values["body"] = pack([snapshot.body], b"")
-    return lambda connection: _save(connection, snapshot, values)
+    body = memoryview(pack([snapshot.body], b""))
+    parts = [body[start : start + PART_BYTES] for start in range(0, len(body), PART_BYTES)]
+    return [
+        partial(_forget, snapshot=snapshot),
+        *(partial(_write, snapshot=snapshot, part=at, body=each) for at, each in enumerate(parts)),
+        partial(_finish, snapshot=snapshot, parts=len(parts)),
+    ]
 
 
-def _save(connection: Connection, snapshot: Snapshot, values: dict[str, Any]) -> None:
-    connection.execute(
-        delete(table).where(table.c.tenant_id == snapshot.tenant_id, table.c.seq == snapshot.seq)
+def tidy(connection: Connection, tenant_id: UUID, limit: int = 4) -> int:
+    """Remove parts of a tenant's snapshots that are kept no more, or never were whole.
+
+    Args:
+        connection: the connection of a write.
+        tenant_id: whose; none of its snapshots is being written now.
+        limit: how many parts at most.
+
+    Returns:
+        How many were removed; with none there are no more.
+    """
+    place = (snapshot_parts.c.seq, snapshot_parts.c.part)
+    kept = select(table.c.seq).where(table.c.tenant_id == tenant_id)
+    left = (
+        select(*place)
+        .where(snapshot_parts.c.tenant_id == tenant_id, snapshot_parts.c.seq.not_in(kept))
+        .limit(limit)
     )
-    connection.execute(insert(table).values(values))
+    return connection.execute(
+        delete(snapshot_parts).where(
+            snapshot_parts.c.tenant_id == tenant_id, tuple_(*place).in_(left)
+        )
+    ).rowcount
+
+
+def _forget(connection: Connection, snapshot: Snapshot) -> None:
+    """Make room for a snapshot after the same decision."""
+    for each in (table, snapshot_parts):
+        connection.execute(
+            delete(each).where(each.c.tenant_id == snapshot.tenant_id, each.c.seq == snapshot.seq)
+        )
+
+
+def _write(connection: Connection, snapshot: Snapshot, part: int, body: memoryview) -> None:
+    connection.execute(
+        insert(snapshot_parts).values(
+            tenant_id=snapshot.tenant_id, seq=snapshot.seq, part=part, body=body
+        )
+    )
+
+
+def _finish(connection: Connection, snapshot: Snapshot, parts: int) -> None:
+    connection.execute(
+        insert(table).values(
+            tenant_id=snapshot.tenant_id,
+            seq=snapshot.seq,
+            revision=snapshot.revision,
+            parts=parts,
+            created_at_ns=snapshot.created_at_ns,
+        )
+    )
     kept = (
         select(table.c.seq)
         .where(table.c.tenant_id == snapshot.tenant_id)
@@ -89,13 +150,24 @@ def newest(
     query = select(table).where(table.c.tenant_id == tenant_id).order_by(table.c.seq.desc())
     if before_seq is not None:
         query = query.where(table.c.seq < before_seq)
-    rows = connection.execute(query)
-    for row in rows.mappings().all():
+    for row in connection.execute(query).all():
+        parts = (
+            select(snapshot_parts.c.body)
+            .where(snapshot_parts.c.tenant_id == tenant_id, snapshot_parts.c.seq == row.seq)
+            .order_by(snapshot_parts.c.part)
+        )
+        packed = b"".join(connection.execute(parts).scalars())
         try:
-            body = unpack(row["seq"], row["body"], MAX_BYTES)
+            body = unpack(row.seq, packed, MAX_BYTES)
         except DamagedLogError:
             continue
-        yield Snapshot(**{**row, "body": body})
+        yield Snapshot(
+            tenant_id=tenant_id,
+            seq=row.seq,
+            revision=row.revision,
+            body=body,
+            created_at_ns=row.created_at_ns,
+        )
 
 
 def oldest_newest_ns(connection: Connection) -> int | None:

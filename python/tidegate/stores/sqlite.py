@@ -96,9 +96,9 @@ class SqliteStore:
             monotonic=monotonic,
         )
 
-    def write(self, work: Callable[[Connection], T]) -> Future[T]:
+    def write(self, work: Callable[[Connection], T], *, quietly: bool = False) -> Future[T]:
         """See :meth:`Store.write <tidegate.stores.base.Store.write>`."""
-        return self._queue.write(work)
+        return self._queue.write(work, is_quiet=quietly)
 
     def append(self, blocks: Sequence[LogBlock]) -> Future[None]:
         """See :meth:`Store.append <tidegate.stores.base.Store.append>`."""
@@ -276,7 +276,7 @@ class SqliteStore:
             seq = self._append(writer, waiting, seq)
             for entry in entries:
                 audit.add(writer, entry)
-            if len(appends) < len(group):
+            if any(isinstance(work, Write) and not work.is_quiet for work in group):
                 count(writer, CHANGES)
         return seq
 

@@ -201,9 +201,21 @@ snapshots = Table(
     _tenant(),
     Column("seq", BigInteger, nullable=False),
     Column("revision", BigInteger, nullable=False),
-    Column("body", LargeBinary, nullable=False),
+    Column("parts", Integer, nullable=False),
     Column("created_at_ns", BigInteger, nullable=False),
     PrimaryKeyConstraint("tenant_id", "seq"),
+    comment="what has a row here is whole",
+)
+
+snapshot_parts = Table(
+    "snapshot_parts",
+    metadata,
+    _tenant(),
+    Column("seq", BigInteger, nullable=False),
+    Column("part", Integer, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("tenant_id", "seq", "part"),
+    comment="bodies one after another are zstd of the state",
 )
 
 replay_jobs = Table(

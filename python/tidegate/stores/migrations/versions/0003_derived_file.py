@@ -1,4 +1,5 @@
-"""What is derived from the log moves into a file of its own; decisions are found in the log."""
+"""What is derived from the log moves into a file of its own; decisions are found in the log;
+snapshots are in parts."""
 
 from __future__ import annotations
 
@@ -47,6 +48,7 @@ def upgrade() -> None:
         "decision_log",
         ["tenant_id", "last_id", "first_id"],
     )
+    part_snapshots(connection)
     for name in ("decisions", "idempotency", "result_counts", "field_catalog"):
         op.drop_table(name)
     connection.execute(
@@ -58,6 +60,47 @@ def upgrade() -> None:
         ),
         {"number": secrets.randbits(62)},
     )
+
+
+def part_snapshots(connection: sa.Connection) -> None:
+    """Bodies of snapshots have a table of their own; those there are become one part each."""
+    op.create_table(
+        "snapshot_parts",
+        sa.Column("tenant_id", sa.LargeBinary(16), nullable=False),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
+        sa.Column("part", sa.Integer(), nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["tenant_id"],
+            ["tenants.tenant_id"],
+            name="fk_snapshot_parts_tenant_id",
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("tenant_id", "seq", "part", name="pk_snapshot_parts"),
+    )
+    connection.execute(
+        sa.text("INSERT INTO snapshot_parts SELECT tenant_id, seq, 0, body FROM snapshots")
+    )
+    connection.execute(sa.text("ALTER TABLE snapshots RENAME TO snapshots_before"))
+    op.create_table(
+        "snapshots",
+        sa.Column("tenant_id", sa.LargeBinary(16), nullable=False),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
+        sa.Column("revision", sa.BigInteger(), nullable=False),
+        sa.Column("parts", sa.Integer(), nullable=False),
+        sa.Column("created_at_ns", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["tenant_id"], ["tenants.tenant_id"], name="fk_snapshots_tenant_id", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("tenant_id", "seq", name="pk_snapshots"),
+    )
+    connection.execute(
+        sa.text("""
+            INSERT INTO snapshots
+            SELECT tenant_id, seq, revision, 1, created_at_ns FROM snapshots_before
+        """)
+    )
+    op.drop_table("snapshots_before")
 
 
 def copy_log(connection: sa.Connection) -> None:

@@ -1,0 +1,104 @@
+"""Snapshots in parts: whole or not there, wherever their saving was broken off."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+
+from tidegate.stores import NotFoundError, SqliteStore, migrate, snapshots, tenants
+from tidegate.stores.tables import snapshot_parts
+from tidegate.testing.store_examples import START_NS, TENANT, done, tenant
+
+STATE = os.urandom(5 * snapshots.PART_BYTES // 2)
+"""Nothing to compress: three parts."""
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """A database with a tenant, and a snapshot of it."""
+    url = f"sqlite:///{tmp_path}/data/tidegate.db"
+    migrate(url)
+    store = SqliteStore(url)
+    done(store.write(lambda connection: tenants.create(connection, tenant())))
+    save(store, taken(1))
+    store.close()
+    return url
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[SqliteStore]:
+    """The store of it."""
+    store = SqliteStore(url)
+    yield store
+    store.close()
+
+
+def taken(seq: int) -> snapshots.Snapshot:
+    return snapshots.Snapshot(
+        tenant_id=TENANT, seq=seq, revision=1, body=STATE, created_at_ns=START_NS
+    )
+
+
+def save(store: SqliteStore, snapshot: snapshots.Snapshot) -> None:
+    """As the service does it: a write for each part."""
+    for step in snapshots.steps(snapshot):
+        done(store.write(step))
+    while done(store.write(lambda connection: snapshots.tidy(connection, TENANT, 1))):
+        pass
+
+
+def kept(store: SqliteStore) -> tuple[list[int], int]:
+    """Numbers of the snapshots that are whole, and how many parts there are."""
+    with store.read() as connection:
+        found = list(snapshots.newest(connection, TENANT))
+        assert all(each.body == STATE for each in found)
+        count = connection.execute(select(func.count()).select_from(snapshot_parts)).scalar_one()
+    return [each.seq for each in found], count
+
+
+def test_the_last_two_are_kept(store: SqliteStore) -> None:
+    """Of those before them nothing is left."""
+    for seq in (2, 3, 4):
+        save(store, taken(seq))
+    assert kept(store) == ([4, 3], 6)
+
+
+def test_one_can_be_taken_again(store: SqliteStore) -> None:
+    """A snapshot after the same decision takes the place of the other."""
+    save(store, taken(1))
+    assert kept(store) == ([1], 3)
+
+
+def test_one_of_a_deleted_tenant_is_refused(store: SqliteStore) -> None:
+    """Nothing of it is left."""
+    steps = snapshots.steps(taken(2))
+    done(store.write(steps[0]))
+    done(store.write(lambda connection: tenants.delete(connection, TENANT)))
+    with pytest.raises(NotFoundError):
+        done(store.write(steps[1]))
+    assert kept(store) == ([], 0)
+
+
+@pytest.mark.parametrize("commits", range(5))
+def test_killed_inside_a_save_the_one_before_is_whole(url: str, commits: int) -> None:
+    """What was written of it does not count, and is removed by the next."""
+    child = os.fork()
+    if child == 0:
+        store = SqliteStore(url)
+        for step in snapshots.steps(taken(2))[:commits]:
+            done(store.write(step))
+        os.kill(os.getpid(), signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    assert os.WTERMSIG(status) == signal.SIGKILL
+    store = SqliteStore(url)
+    try:
+        assert kept(store) == ([1], 3 + max(0, commits - 1))
+        save(store, taken(3))
+        assert kept(store) == ([3, 1], 6)
+    finally:
+        store.close()
