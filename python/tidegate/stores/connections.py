@@ -35,8 +35,11 @@ CHECKPOINT_PAGES = 1_000
 MAX_WAL_PAGES = 16_000
 """62.5 MiB: a WAL beyond it is checkpointed by whoever commits to it."""
 JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024
-CACHE_KIB = 64 * 1024
-"""The newest pages of every table; those of older hours are not touched again."""
+WRITER_CACHE_KIB = 16 * 1024
+"""The inner pages of every table; the rows of the log are not touched again."""
+DERIVED_CACHE_KIB = 32 * 1024
+"""The idempotency keys of the bucket that is being filled, a few megabytes, and the counts."""
+READER_CACHE_KIB = 8 * 1024
 READERS = 8
 """Reads run on worker threads; more at once would only take turns on a few cores."""
 READER_SECONDS = 5.0
@@ -148,7 +151,11 @@ def writing_engine(path: Path) -> Engine:
 
 def deriving_engine(path: Path) -> Engine:
     """The engine of the connection that derives: it reads the log and writes beside it."""
-    settings = {"derived.synchronous": "NORMAL", "derived.cache_size": str(-CACHE_KIB)}
+    settings = {
+        "cache_size": str(-READER_CACHE_KIB),
+        "derived.synchronous": "NORMAL",
+        "derived.cache_size": str(-DERIVED_CACHE_KIB),
+    }
     return _engine(path, "BEGIN", settings, is_derived_attached=True, poolclass=NullPool)
 
 
@@ -157,7 +164,7 @@ def reading_engine(path: Path) -> Engine:
     return _engine(
         path,
         "BEGIN",
-        {"query_only": "ON"},
+        {"query_only": "ON", "cache_size": str(-READER_CACHE_KIB)},
         is_derived_attached=True,
         poolclass=QueuePool,
         pool_size=READERS,
@@ -192,7 +199,7 @@ def _engine(
         # The thread that derives does it in time, see `deriving.py`; this is the bound.
         "wal_autocheckpoint": str(MAX_WAL_PAGES),
         "journal_size_limit": str(JOURNAL_LIMIT_BYTES),
-        "cache_size": str(-CACHE_KIB),
+        "cache_size": str(-WRITER_CACHE_KIB),
         "trusted_schema": "OFF",
         **settings,
     }

@@ -40,8 +40,10 @@ PAUSE_SECONDS = 0.5
 LEARN_SECONDS = 1.0
 """The field catalog learns from large batches this often at most."""
 RETRY_SECONDS = 1.0
-RESTART_PAGES = 4 * CHECKPOINT_PAGES
+RESTART_PAGES = 8 * CHECKPOINT_PAGES
 """A WAL of this size is begun anew."""
+DERIVED_PAGES = 4 * CHECKPOINT_PAGES
+"""The WAL of the derived file has the same pages again and again: copied late, they are few."""
 MAX_BEHIND = 100_000
 """Decisions; further behind, the thread asks for as much of the processor as the others."""
 
@@ -243,10 +245,10 @@ class Deriver:
 
     def _checkpoint(self) -> None:
         """Copy what has gathered in the logs of both files, so that their room is used again."""
-        for name in ("main", "derived"):
+        for name, due in (("main", CHECKPOINT_PAGES), ("derived", DERIVED_PAGES)):
             with suppress(dbapi2.Error, StoreError):
                 _, pages, copied = self._pragma(f"PRAGMA {name}.wal_checkpoint(NOOP)")
-                if pages - copied >= CHECKPOINT_PAGES:
+                if pages - copied >= due:
                     self._pragma(f"PRAGMA {name}.wal_checkpoint(PASSIVE)")
                     if name == "main" and pages >= RESTART_PAGES:
                         self._finish_checkpoint()
