@@ -128,8 +128,7 @@ def test_a_changed_set_is_as_if_built_whole(
     whole = tidegate.RuleSet(rules, SCHEMA, sample=EVENTS)
     assert [found.match(event) for event in EVENTS] == [whole.match(event) for event in EVENTS]
     assert found.match(EVENT, errors=True) == whole.match(EVENT, errors=True)
-    for stats in (found.stats(), whole.stats()):
-        assert stats.rule_bytes > 0
+    assert (whole.stats().rule_bytes > 0) == bool(rules)
     sizes = {"index_bytes": 0, "rule_bytes": 0}
     assert attrs.evolve(found.stats(), **sizes) == attrs.evolve(whole.stats(), **sizes)
     assert orjson.loads(found.to_canonical()) == orjson.loads(whole.to_canonical())
