@@ -86,13 +86,13 @@ def test_only_the_parser_imports_the_parser_library() -> None:
 
 
 def test_only_one_module_imports_the_extension() -> None:
-    """The extension is entered through one adapter."""
+    """The extension is entered through one adapter, and one for the store."""
     users = {
         relative(path)
         for path in PACKAGE.rglob("*.py")
         if any(name.startswith("tidegate._native") for name in imported(path))
     }
-    assert users == {"evaluation/native.py"}
+    assert users == {"evaluation/native.py", "stores/tally.py"}
 
 
 def test_the_client_imports_only_itself_and_the_exceptions() -> None:

@@ -360,6 +360,24 @@ class Redactor:
             EventError: the body is no strict JSON object within the limits of an event.
         """
 
+def tally(index: bytes, first: int) -> tuple[list[tuple[int, bytes, str]], str]:
+    """What a store derives from the index of decisions of its log.
+
+    Args:
+        index: arrays of ``tidegate.stores.log.encode_index``, joined by commas.
+        first: number of the first decision.
+
+    Returns:
+        For each bucket of idempotency keys (the hour of receipt shifted left by 16, and in the
+        low bits those of the decision's number divided by 65,536) its number, for each key in
+        order 16 bytes of its hash and 16 of the fingerprint, and their decisions' numbers as JSON;
+        then rows of counts as JSON: tenant, policy (empty: every decision), minute, total, monitor,
+        challenge, block, errors, time of the last match or null, of the last receipt.
+
+    Raises:
+        ValueError: the index is none.
+    """
+
 def encode(
     bundle: bytes, event: Mapping[str, Any] | bytes, databases: list[bytes] = ...
 ) -> dict[str, bytes]:

@@ -2,9 +2,9 @@
 
 A batch of log rows becomes rows of ``idempotency``, ``result_counts`` and ``field_catalog``, and
 ``indexed_seq`` moves with them in one transaction: a crash leaves all of it or nothing, and the
-next step goes on from there.  Each table gets one statement a batch, whatever it holds, for two
-reasons: the interpreter lock is let go for as long as the database works, and a row costs a
-microsecond.
+next step goes on from there.  The extension counts the batch, and each table gets one statement
+for it, or for each bucket, for two reasons: the interpreter lock is let go meanwhile, and a
+decision costs a few microseconds.
 
 These statements are SQLite's; PostgreSQL has ``json_to_recordset``.
 """
@@ -21,9 +21,9 @@ from sqlalchemy import select, text
 from tidegate.stores import catalog, derived
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.counters import PRUNED_SEQ, counter
-from tidegate.stores.idempotency import BUCKET_BITS, HOUR_NS
-from tidegate.stores.log import LIFT, LogLine, unpack
+from tidegate.stores.log import LogLine, unpack
 from tidegate.stores.tables import decision_log
+from tidegate.stores.tally import tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,74 +36,24 @@ SAMPLED_ROWS = 4
 SAMPLED_ENTRIES = 32
 """Decisions of a batch whose events the field catalog learns from, of at most 4 rows: all there
 are of a small batch."""
-MINUTE_NS = 60_000_000_000
 
-# The array that `log.encode_index` makes is taken apart once; the statements after it read columns.
-_MAKE_BATCH = text("""
-    CREATE TEMP TABLE IF NOT EXISTS batch (
-        position INTEGER PRIMARY KEY, tenant_id, received_at_ns, key_hash, fingerprint,
-        observed_at_ns, action, fired, errors)
-""")
-_FILL_BATCH = text("""
-    INSERT INTO batch
-    SELECT key, value ->> 0, value ->> 2, unhex(value ->> 4), unhex(value ->> 5), value ->> 6,
-           value ->> 7, value ->> 12, value ->> 13
-    FROM jsonb_each(:rows)
-""")
-_EMPTY_BATCH = text("DELETE FROM batch")
-
-_IDEMPOTENCY = text(f"""
+_IDEMPOTENCY = text("""
     INSERT INTO derived.idempotency (bucket, key_hash, fingerprint, seq)
-    SELECT (received_at_ns / {HOUR_NS} << {BUCKET_BITS})
-               | ((:first + position) >> {BUCKET_BITS} & {(1 << BUCKET_BITS) - 1}) AS bucket,
-           key_hash, fingerprint, :first + position
-    FROM batch
-    WHERE key_hash IS NOT NULL
-    ORDER BY bucket, key_hash, position
+    SELECT :bucket, substr(:keys, 1 + 32 * key, 16), substr(:keys, 17 + 32 * key, 16), value
+    FROM jsonb_each(:seqs)
+    WHERE true
     ON CONFLICT DO NOTHING
 """)
 
-# Of thousands of decisions a hundred or so differ in what they count as.
-_MAKE_KINDS = text("""
-    CREATE TEMP TABLE IF NOT EXISTS kinds (
-        tenant_id, minute, action, fired, errors, total, last_observed_ns, last_received_ns)
-""")
-_FILL_KINDS = text(f"""
-    INSERT INTO kinds
-    SELECT tenant_id, observed_at_ns / {MINUTE_NS} AS minute, action, fired, errors, count(*),
-           max(observed_at_ns), max(received_at_ns)
-    FROM batch
-    WHERE action <> '{LIFT}'
-    GROUP BY fired, minute, action, errors, tenant_id
-""")
-_EMPTY_KINDS = text("DELETE FROM kinds")
-
-# Three kinds of row: every decision (policy id 0), every policy that fired, every policy
-# that failed.
 _RESULT_COUNTS = text("""
     INSERT INTO derived.result_counts (tenant_id, policy_id, minute, total, monitor, challenge,
                                        block, errors, last_match_ns, last_received_ns)
-    SELECT unhex(tenant_id, '-'), iif(policy = '', zeroblob(16), unhex(policy, '-')), minute,
-           sum(total * matched), sum(total * (mode = 'Monitor')), sum(total * (mode = 'Challenge')),
-           sum(total * (mode = 'Block')), sum(total * failed),
-           max(iif(matched, last_observed_ns, NULL)), max(last_received_ns)
-    FROM (
-        SELECT tenant_id, '' AS policy, minute, total, last_observed_ns, last_received_ns,
-               1 AS matched, errors <> '[]' AS failed,
-               CASE action WHEN 'block' THEN 'Block' WHEN 'challenge' THEN 'Challenge'
-                    ELSE iif(fired <> '[]', 'Monitor', '') END AS mode
-        FROM kinds
-        UNION ALL
-        SELECT tenant_id, each.value ->> 0, minute, total, last_observed_ns, last_received_ns, 1, 0,
-               each.value ->> 1
-        FROM kinds, json_each(kinds.fired) AS each
-        WHERE kinds.fired <> '[]'
-        UNION ALL
-        SELECT tenant_id, each.value, minute, total, last_observed_ns, last_received_ns, 0, 1, ''
-        FROM kinds, json_each(kinds.errors) AS each
-        WHERE kinds.errors <> '[]' AND each.value <> ''
-    )
-    GROUP BY tenant_id, policy, minute
+    SELECT unhex(value ->> 0, '-'),
+           iif(value ->> 1 = '', zeroblob(16), unhex(value ->> 1, '-')),
+           value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+           value ->> 8, value ->> 9
+    FROM jsonb_each(:rows)
+    WHERE true
     ON CONFLICT DO UPDATE SET
         total = total + excluded.total, monitor = monitor + excluded.monitor,
         challenge = challenge + excluded.challenge, block = block + excluded.block,
@@ -177,19 +127,21 @@ def index_batch(connection: Connection, batch: Batch) -> int:
 
     Returns:
         The number of the last decision that is indexed now.
+
+    Raises:
+        DamagedLogError: what is in the batch is no index.
     """
     indexed = derived.take(connection)
     if indexed != batch.after:
         return indexed
     if batch.index:
-        connection.execute(_MAKE_BATCH)
-        connection.execute(_FILL_BATCH, {"rows": f"[{batch.index.decode()}]"})
-        connection.execute(_IDEMPOTENCY, {"first": batch.first})
-        connection.execute(_MAKE_KINDS)
-        connection.execute(_FILL_KINDS)
-        connection.execute(_RESULT_COUNTS)
-        connection.execute(_EMPTY_KINDS)
-        connection.execute(_EMPTY_BATCH)
+        try:
+            buckets, counts = tally(batch.index, batch.first)
+        except ValueError as error:
+            raise DamagedLogError(batch.first, f"has an index that is none: {error}") from None
+        for number, keys, seqs in buckets:
+            connection.execute(_IDEMPOTENCY, {"bucket": number, "keys": keys, "seqs": seqs})
+        connection.execute(_RESULT_COUNTS, {"rows": counts})
         catalog.learn(connection, batch.sample)
     derived.set_indexed_seq(connection, batch.last)
     return batch.last

@@ -85,6 +85,7 @@ pub mod state;
 mod stored_key;
 pub mod succession;
 pub mod survey;
+pub mod tally;
 pub mod time_text;
 pub mod tree;
 pub mod user_agent;

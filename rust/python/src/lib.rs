@@ -11,6 +11,7 @@ mod plain;
 mod program;
 mod redact;
 mod serve;
+mod tally;
 
 use pyo3::prelude::*;
 
@@ -25,5 +26,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<redact::PyRedactor>()?;
     module.add_class::<program::PyRuleSet>()?;
     module.add_class::<program::PyPrepared>()?;
+    module.add_function(wrap_pyfunction!(tally::tally, module)?)?;
     module.add_function(wrap_pyfunction!(encode::encode_event, module)?)
 }

@@ -1,0 +1,5 @@
+"""What the index of a part of the log counts as; the only importer of the extension in a store."""
+
+from tidegate._native import tally
+
+__all__ = ["tally"]

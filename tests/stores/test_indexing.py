@@ -1,0 +1,64 @@
+"""The index step: what it makes of a part of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+import orjson
+import pytest
+from sqlalchemy import select
+
+from tidegate.stores import DamagedLogError, SqliteStore, migrate
+from tidegate.stores.idempotency import BUCKET_BITS, HOUR_NS
+from tidegate.stores.tables import idempotency
+from tidegate.stores.tally import tally
+from tidegate.testing.store_contract_index import key
+from tidegate.testing.store_examples import POLICY, START_NS, TENANT, done, entry
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    """A new store."""
+    url = f"sqlite:///{tmp_path}/data/tidegate.db"
+    migrate(url)
+    store = SqliteStore(url)
+    yield store
+    store.close()
+
+
+def test_keys_are_in_the_bucket_of_their_hour_and_decision(store: SqliteStore) -> None:
+    """The extension numbers buckets as those who look for keys do."""
+    times = [START_NS + number * HOUR_NS // 3 for number in range(7)]
+    blocks = [
+        entry(each, received_at_ns=at, idempotency=key(each)) for each, at in enumerate(times)
+    ]
+    done(store.append(blocks))
+    store.index_now()
+    with store.read() as connection:
+        query = select(idempotency.c.bucket).order_by(idempotency.c.seq)
+        found = list(connection.execute(query).scalars())
+    assert found == [at // HOUR_NS << BUCKET_BITS for at in times]
+    ((number, _, seqs),), _ = tally(blocks[0].index, (3 << BUCKET_BITS) + 5)
+    assert (number, orjson.loads(seqs)) == (found[0] | 3, [(3 << BUCKET_BITS) + 5])
+
+
+def test_counts_are_of_every_policy_that_fired(store: SqliteStore) -> None:
+    """One row for all decisions of a minute, one for each policy."""
+    blocks = [entry(number, fired=((POLICY, "Monitor"),)) for number in range(3)]
+    _, counts = tally(b",".join(block.index for block in blocks), 1)
+    minute = START_NS // 60_000_000_000
+    common = [minute, 3, 3, 0, 0, 0, START_NS + 2, START_NS + 2]
+    assert sorted(orjson.loads(counts)) == [
+        [str(TENANT), "", *common],
+        [str(TENANT), str(POLICY), *common],
+    ]
+
+
+@pytest.mark.parametrize("index", [b"7", b"[]", b'["\xff"]', b"[1,2"])
+def test_an_index_that_is_none_is_damage(store: SqliteStore, index: bytes) -> None:
+    """It is said, and nothing is counted."""
+    done(store.append([attrs.evolve(entry(1), index=index)]))
+    with pytest.raises(DamagedLogError, match=r"row 1 .*index that is none"):
+        store.index_now()
