@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from pysqlite3 import dbapi2
+from sqlalchemy import Connection
 
 from tidegate.stores import (
     SqliteStore,
@@ -16,6 +17,7 @@ from tidegate.stores import (
     UnsafeDatabaseError,
     catalog,
     derived,
+    deriving,
     idempotency,
     indexing,
     log,
@@ -278,5 +280,28 @@ def test_it_keeps_up_by_itself(path: Path) -> None:
             if store.statistics().indexed_seq > 5:
                 break
         assert store.statistics().indexed_seq > 5
+    finally:
+        store.close()
+
+
+def test_what_comes_meanwhile_is_for_the_next_time(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under load there is always a little more: it is left to gather, not taken one by one."""
+    monkeypatch.setattr(deriving, "PAUSE_SECONDS", 3_600.0)
+    store = SqliteStore(url(path))
+    index_batch = indexing.index_batch
+    numbers = iter(range(100, 200))
+
+    def append_and_index(connection: Connection, batch: indexing.Batch) -> int:
+        done(store.append([entry(next(numbers))]))
+        return index_batch(connection, batch)
+
+    monkeypatch.setattr(indexing, "index_batch", append_and_index)
+    try:
+        done(store.append([entry(number) for number in range(10)]))
+        store._deriver._keep_up()
+        assert store.statistics().indexed_seq == 10
+        assert store.statistics().committed_seq == 11
     finally:
         store.close()

@@ -157,9 +157,12 @@ class Deriver:
 
     def _keep_up(self) -> None:
         """Index what is there, until somebody asks for something."""
+        # What comes meanwhile is for the next time: there is always a little more under load, and
+        # a small batch costs as much as a large one.
+        until = self._committed()
         try:
-            while self.indexed_seq < self._committed() and not self._tasks:
-                self._step(self._committed())
+            while self.indexed_seq < until and not self._tasks:
+                self._step(until)
                 self._checkpoint()
                 self._yield(self._committed() - self.indexed_seq)
             self._checkpoint()
