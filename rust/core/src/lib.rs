@@ -16,9 +16,9 @@
 //! - [`decide`] is the decision, over [`conditions`]; [`wire`] writes it, [`engine`]
 //!   puts all this together;
 //! - for a service: a [`call`] is an event before its decision, a [`block`] what is answered and
-//!   recorded of many; [`serve`] gives the parts of one decision, [`effects`] repeat it, [`redact`]
-//!   makes what may be kept of an event, a [`tally`](mod@tally) counts what was; [`standing`] is how entities stand, [`succession`] how
-//!   definitions are changed under way.
+//!   recorded of many, a [`tally`](mod@tally) what they are counted by; [`serve`] gives the parts of
+//!   one decision, [`effects`] repeat it, [`redact`] makes what may be kept of an event;
+//!   [`standing`] is how entities stand, [`succession`] how definitions are changed under way.
 //!
 //! Failures caused by text or data are values of [`error`], never panics.
 
