@@ -31,18 +31,25 @@ SKIPPABLE = ("answers", "changes", "decisions", "hostile", "patterns", "python")
 @click.option("--directory", type=click.Path(path_type=Path), help="Keep exported sets here.")
 @click.option("--set", "names", type=click.Choice(list(SETS)), multiple=True, default=list(SETS))
 @click.option("--skip", type=click.Choice(SKIPPABLE), multiple=True)
-@click.option("--generated", default=50_000, show_default=True, help="Sets compared for G14.")
+@click.option("--generated", default=10_000, show_default=True, help="Sets compared for G14.")
+@click.option("--events", "limit", type=click.IntRange(1), help="Only so many events a check.")
 def main(
-    directory: Path | None, names: tuple[str, ...], skip: tuple[str, ...], generated: int
+    directory: Path | None,
+    names: tuple[str, ...],
+    skip: tuple[str, ...],
+    generated: int,
+    limit: int | None,
 ) -> None:
     """Measure all goals and print what was found; always exits 0."""
     if not has_traffic():
         raise click.ClickException(f"the shared traffic data is not at {TRAFFIC}")
     with tempfile.TemporaryDirectory() as temporary:
-        _measure(directory or Path(temporary), list(names), frozenset(skip), generated)
+        _measure(directory or Path(temporary), list(names), frozenset(skip), generated, limit)
 
 
-def _measure(directory: Path, names: list[str], skip: frozenset[str], generated: int) -> None:
+def _measure(
+    directory: Path, names: list[str], skip: frozenset[str], generated: int, limit: int | None
+) -> None:
     click.echo(machine.describe() + "\n")
     events = _export(directory, names)
     figures = native.measure(directory, names)
@@ -62,7 +69,7 @@ def _measure(directory: Path, names: list[str], skip: frozenset[str], generated:
     if "decisions" not in skip:
         goals += decisions.measure()
     if "answers" not in skip:
-        goals += answers.measure(generated)
+        goals += answers.measure(generated, limit)
     goals.sort(
         key=lambda goal: (
             goal.name[0] != "G",

@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use crate::index::atom::Atoms;
 use crate::index::certainty::Requirement;
 use crate::index::condition::{Condition, TextSource};
-use crate::index::formula::{Access, Analysed, Reason, Skipped, analyse};
+use crate::index::formula::{Access, Analysed, Reason, Skipped, Term, Truth, analyse};
 use crate::index::guards::Guards;
 use crate::index::postings::{Posting, Postings, Shared};
 use crate::index::searches::{Samples, Searches, each_text};
@@ -75,8 +75,10 @@ impl Index {
             programs.map(|(number, program)| analyse(number, &program.root, &mut atoms)).collect();
         let frequencies = frequencies(&analysed, &atoms, rules, layout, samples);
         let weights = weights(&atoms.conditions, &frequencies, analysed.len(), samples.len());
-        let access = |rule: &Analysed| rule.formula.access(&weights, Skipped::NotTrue);
-        let accesses: Vec<Result<Access, Reason>> = analysed.iter().map(access).collect();
+        let accesses: Vec<Result<Access<'_>, Reason>> = analysed
+            .iter()
+            .map(|rule| rule.formula.access(&rule.truth, &weights, Skipped::NotTrue))
+            .collect();
         let costs = rules.programs.iter().map(|program| {
             cost(&program.root, layout).filter(|cost| is_small(*cost, rules.limits))
         });
@@ -89,8 +91,11 @@ impl Index {
         let analysed: Vec<&Analysed> = rules.iter().map(|rule| &rule.analysed).collect();
         let frequencies = frequencies(&analysed, atoms, programs, atoms.layout(), &[]);
         let weights = weights(&atoms.conditions, &frequencies, rules.len(), 0);
-        let access = |rule: &&Analysed| rule.formula.access(&weights, Skipped::False);
-        let accesses: Vec<Result<Access, Reason>> = analysed.iter().map(access).collect();
+        // What one alternative needs drops no rule whose other alternative may be an error.
+        let accesses: Vec<Result<Access<'_>, Reason>> = analysed
+            .iter()
+            .map(|rule| rule.formula.access(&Truth::Open, &weights, Skipped::False))
+            .collect();
         let mut guards = Guards::default();
         for (number, (rule, access)) in (0_u32..).zip(rules.iter().zip(&accesses)) {
             guards.add(number, rule, access.as_ref().ok());
@@ -102,7 +107,7 @@ impl Index {
     fn build<A: Borrow<Analysed>>(
         atoms: &Atoms<'_>,
         analysed: &[A],
-        accesses: &[Result<Access, Reason>],
+        accesses: &[Result<Access<'_>, Reason>],
         costs: &[Option<Cost>],
         frequencies: &[Frequency],
         (weights, samples): (&[f64], &[Record<'_>]),
@@ -116,15 +121,13 @@ impl Index {
         let (mut always, mut unindexed) = (Vec::new(), Vec::new());
         let mut certain_cost = Cost::default();
         for (rule, (analysed, access)) in (0_u32..).zip(analysed.iter().zip(accesses)) {
-            let need = shared.need(analysed.borrow());
             let cost = costs.get(rule as usize).copied().flatten();
-            let mut posting = |condition: Option<u32>| {
-                let is_known = |number, is_positive| {
-                    let bit = shared.bits.get(&(number, is_positive));
-                    bit.is_some_and(|bit| need & (1 << bit) != 0)
-                        || is_positive && condition == Some(number)
+            let mut posting = |term: Option<&Term<'_>>| {
+                let need = shared.need(analysed.borrow(), term);
+                let is_known = |truth: &Truth| {
+                    shared.bit(truth).is_some_and(|bit| need & bit != 0) || is_it(term, truth)
                 };
-                let is_sufficient = analysed.borrow().truth.holds(&is_known) && cost.is_some();
+                let is_sufficient = cost.is_some() && analysed.borrow().truth.follows(&is_known);
                 if let Some(cost) = cost.filter(|_| is_sufficient) {
                     certain_cost = certain_cost.max(cost);
                 }
@@ -136,15 +139,15 @@ impl Index {
                     unindexed.push(Unindexed { rule, reason: *reason });
                 }
                 Ok(access) => {
-                    for condition in &access.conditions {
+                    for term in &access.terms {
                         let next = u32::try_from(by_condition.len()).unwrap_or(u32::MAX);
-                        let number = *numbers.entry(*condition).or_insert(next);
+                        let number = *numbers.entry(term.condition).or_insert(next);
                         if number == next {
                             by_condition.push(Vec::new());
-                            searched.extend(atoms.conditions.get(*condition as usize));
+                            searched.extend(atoms.conditions.get(term.condition as usize));
                         }
                         if let Some(postings) = by_condition.get_mut(number as usize) {
-                            postings.push(posting(Some(*condition)));
+                            postings.push(posting(Some(term)));
                         }
                     }
                 }
@@ -200,7 +203,9 @@ fn frequencies<A: Borrow<Analysed>>(
     for rule in analysed.iter().map(Borrow::borrow) {
         let mut stated = Vec::new();
         rule.formula.conditions(&mut |condition| stated.push(condition));
-        stated.extend(rule.conjuncts.iter().map(|conjunct| conjunct.condition));
+        for conjunct in &rule.conjuncts {
+            conjunct.truth.conditions(&mut |condition| stated.push(condition));
+        }
         stated.sort_unstable();
         stated.dedup();
         for condition in stated {
@@ -268,58 +273,86 @@ fn grams(conditions: &[&Condition], samples: &[Record<'_>]) -> Samples {
     grams
 }
 
+/// Whether an expression is the condition of a term.
+fn is_it(term: Option<&Term<'_>>, truth: &Truth) -> bool {
+    let condition = term.map(|term| term.condition);
+    matches!(truth, Truth::One { condition: other, is_positive: true } if Some(*other) == condition)
+}
+
+/// What a rule needs when it is come to by one of the terms of its access.
+fn needs<'n>(
+    analysed: &'n Analysed,
+    term: Option<&'n Term<'n>>,
+) -> impl Iterator<Item = &'n Truth> {
+    let of_term = term.map_or(&[][..], |term| &term.needs).iter().copied();
+    let of_rule = analysed.conjuncts.iter().map(|conjunct| &conjunct.truth);
+    of_term.chain(of_rule).filter(move |truth| !is_it(term, truth))
+}
+
 /// The conjuncts that postings have bits for.
 struct Chosen {
     shared: Vec<Shared>,
-    bits: HashMap<(u32, bool), u32, RandomState>,
+    bits: HashMap<Truth, u32, RandomState>,
+}
+
+/// How a conjunct is used.
+struct Use {
+    rules: u32,
+    /// The rule that was counted last.
+    last: u32,
+    /// How many rules it drops from an event, about.
+    power: f64,
+    place: Shared,
 }
 
 impl Chosen {
     /// Chooses those that drop the most rules.
     fn new<A: Borrow<Analysed>>(
         analysed: &[A],
-        accesses: &[Result<Access, Reason>],
+        accesses: &[Result<Access<'_>, Reason>],
         weights: &[f64],
     ) -> Self {
-        let mut uses: HashMap<(u32, bool), (u32, Shared), RandomState> = HashMap::default();
-        for (analysed, access) in analysed.iter().map(Borrow::borrow).zip(accesses) {
-            for conjunct in &analysed.conjuncts {
-                let is_access = conjunct.is_positive
-                    && access
-                        .as_ref()
-                        .is_ok_and(|access| access.conditions == [conjunct.condition]);
-                if is_access {
-                    continue;
+        let mut uses: HashMap<&Truth, Use, RandomState> = HashMap::default();
+        for conjunct in analysed.iter().flat_map(|analysed| &analysed.borrow().conjuncts) {
+            uses.entry(&conjunct.truth).or_insert_with(|| Use {
+                rules: 0,
+                last: u32::MAX,
+                power: 0.0,
+                place: Shared { program: conjunct.program, path: conjunct.path.clone() },
+            });
+        }
+        for (rule, (analysed, access)) in (0_u32..).zip(analysed.iter().zip(accesses)) {
+            let terms = access.as_ref().map_or(&[][..], |access| &access.terms);
+            let terms = terms.iter().map(Some).chain(access.is_err().then_some(None));
+            for term in terms {
+                let condition = term.and_then(|term| weights.get(term.condition as usize));
+                let weight = condition.copied().unwrap_or(1.0);
+                for truth in needs(analysed.borrow(), term) {
+                    let Some(used) = uses.get_mut(truth) else { continue };
+                    if used.last != rule {
+                        used.rules = used.rules.saturating_add(1);
+                        used.last = rule;
+                    }
+                    used.power += weight * (1.0 - truth.weight(weights)).max(0.1);
                 }
-                let place =
-                    || (0, Shared { program: conjunct.program, path: conjunct.path.clone() });
-                let (count, _) =
-                    uses.entry((conjunct.condition, conjunct.is_positive)).or_insert_with(place);
-                *count = count.saturating_add(1);
             }
         }
-        let power = |(condition, is_positive): &(u32, bool), count: u32| {
-            let weight = weights.get(*condition as usize).copied().unwrap_or(1.0).min(1.0);
-            f64::from(count) * if *is_positive { 1.0 - weight } else { weight.max(0.1) }
-        };
-        let mut ranked: Vec<_> = uses
-            .into_iter()
-            .filter(|(_, (count, _))| *count > 1)
-            .map(|(key, (count, shared))| (power(&key, count), key, shared))
-            .collect();
-        ranked.sort_by(|(power, key, _), (other, other_key, _)| {
-            other.total_cmp(power).then(key.cmp(other_key))
+        let mut ranked: Vec<(&Truth, Use)> =
+            uses.into_iter().filter(|(_, used)| used.rules > 1).collect();
+        ranked.sort_by(|(truth, used), (other_truth, other)| {
+            other.power.total_cmp(&used.power).then(truth.cmp(other_truth))
         });
         ranked.truncate(SHARED);
-        let bits = ranked.iter().map(|(_, key, _)| *key).zip(0..).collect();
-        Self { shared: ranked.into_iter().map(|(_, _, shared)| shared).collect(), bits }
+        let bits = ranked.iter().map(|(truth, _)| Truth::clone(truth)).zip(0..).collect();
+        Self { shared: ranked.into_iter().map(|(_, used)| used.place).collect(), bits }
     }
 
-    /// The bits of what a rule needs.
-    fn need(&self, analysed: &Analysed) -> u64 {
-        analysed.conjuncts.iter().fold(0, |need, conjunct| {
-            let bit = self.bits.get(&(conjunct.condition, conjunct.is_positive));
-            need | bit.map_or(0, |bit| 1 << bit)
-        })
+    fn bit(&self, truth: &Truth) -> Option<u64> {
+        self.bits.get(truth).map(|bit| 1 << bit)
+    }
+
+    /// The bits of what a rule needs when it is come to by a term.
+    fn need(&self, analysed: &Analysed, term: Option<&Term<'_>>) -> u64 {
+        needs(analysed, term).filter_map(|truth| self.bit(truth)).fold(0, |need, bit| need | bit)
     }
 }

@@ -61,12 +61,12 @@ pub(crate) struct Watch {
     pub(crate) certain: Option<Vec<Requirement>>,
 }
 
-/// Sufficient for an expression to be true.
-#[derive(Clone, Debug, PartialEq)]
+/// An expression as a combination of conditions, as far as it is one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Truth {
-    /// Nothing is known to be sufficient.
+    /// It is something else as well.
     Open,
-    /// The condition, or its opposite where not `is_positive`.
+    /// True if and only if the condition is, or its opposite where not `is_positive`.
     One {
         condition: u32,
         is_positive: bool,
@@ -76,13 +76,22 @@ pub(crate) enum Truth {
 }
 
 impl Truth {
-    /// Whether the expression is true when that is known of these conditions.
-    pub(crate) fn holds(&self, is_known: &impl Fn(u32, bool) -> bool) -> bool {
+    /// Whether the expression is true when that is known of some combinations.
+    pub(crate) fn follows(&self, is_known: &impl Fn(&Self) -> bool) -> bool {
+        is_known(self)
+            || match self {
+                Self::Open | Self::One { .. } => false,
+                Self::All(parts) => parts.iter().all(|part| part.follows(is_known)),
+                Self::Any(parts) => parts.iter().any(|part| part.follows(is_known)),
+            }
+    }
+
+    /// Whether nothing else plays a part.
+    fn is_closed(&self) -> bool {
         match self {
             Self::Open => false,
-            Self::One { condition, is_positive } => is_known(*condition, *is_positive),
-            Self::All(parts) => parts.iter().all(|part| part.holds(is_known)),
-            Self::Any(parts) => parts.iter().any(|part| part.holds(is_known)),
+            Self::One { .. } => true,
+            Self::All(parts) | Self::Any(parts) => parts.iter().all(Self::is_closed),
         }
     }
 
@@ -94,6 +103,32 @@ impl Truth {
             Self::Any(parts) => parts.iter().all(Self::is_one_of),
         }
     }
+
+    /// How often it is true, about, by the weights of conditions.
+    pub(crate) fn weight(&self, weights: &[f64]) -> f64 {
+        match self {
+            Self::Open => 1.0,
+            Self::One { condition, is_positive } => {
+                let weight = weights.get(*condition as usize).copied().unwrap_or(1.0).min(1.0);
+                if *is_positive { weight } else { (1.0 - weight).max(0.0) }
+            }
+            Self::All(parts) => parts.iter().map(|part| part.weight(weights)).fold(1.0, f64::min),
+            Self::Any(parts) => parts.iter().map(|part| part.weight(weights)).sum::<f64>().min(1.0),
+        }
+    }
+
+    /// Every condition in it.
+    pub(crate) fn conditions(&self, take: &mut impl FnMut(u32)) {
+        match self {
+            Self::Open => {}
+            Self::One { condition, .. } => take(*condition),
+            Self::All(parts) | Self::Any(parts) => {
+                for part in parts {
+                    part.conditions(take);
+                }
+            }
+        }
+    }
 }
 
 /// What is found out about a rule.
@@ -101,7 +136,7 @@ impl Truth {
 pub(crate) struct Analysed {
     pub(crate) formula: Formula,
     pub(crate) truth: Truth,
-    /// Conjuncts that are one condition or its opposite.
+    /// Conjuncts that are combinations of conditions and nothing else.
     pub(crate) conjuncts: Vec<Conjunct>,
 }
 
@@ -114,8 +149,7 @@ impl Analysed {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Conjunct {
-    pub(crate) condition: u32,
-    pub(crate) is_positive: bool,
+    pub(crate) truth: Truth,
     /// The program that it stands in.
     pub(crate) program: u32,
     /// The way from the root of the program, through chains of `&&`.
@@ -125,13 +159,13 @@ pub(crate) struct Conjunct {
 /// What a program needs to be true.
 pub(crate) fn analyse(program: u32, root: &Expr, atoms: &mut Atoms<'_>) -> Analysed {
     let formula = formula(root, true, atoms);
-    let mut conjuncts = Vec::new();
-    collect_conjuncts(program, root, &mut Vec::new(), atoms, &mut conjuncts);
     let truth = truth(root, true, atoms);
+    let mut conjuncts = Vec::new();
+    collect_conjuncts(program, root, &truth, &mut Vec::new(), &mut conjuncts);
     Analysed { formula, truth, conjuncts }
 }
 
-/// What is sufficient for an expression to be true, or false where not `positive`.
+/// An expression, or its opposite where not `positive`, by its conditions.
 fn truth(expression: &Expr, positive: bool, atoms: &mut Atoms<'_>) -> Truth {
     match &expression.node {
         Node::And(operands) if positive => Truth::All(truths(operands, true, atoms)),
@@ -192,25 +226,19 @@ pub(crate) fn at_path<'e>(root: &'e Expr, path: &[u16]) -> Option<&'e Expr> {
 fn collect_conjuncts(
     program: u32,
     expression: &Expr,
+    truth: &Truth,
     path: &mut Vec<u16>,
-    atoms: &mut Atoms<'_>,
     conjuncts: &mut Vec<Conjunct>,
 ) {
-    if let Node::And(operands) = &expression.node {
-        for (step, operand) in (0..u16::MAX).zip(operands) {
+    if let (Node::And(operands), Truth::All(parts)) = (&expression.node, truth) {
+        for (step, (operand, truth)) in (0..u16::MAX).zip(operands.iter().zip(parts)) {
             path.push(step);
-            collect_conjuncts(program, operand, path, atoms, conjuncts);
+            collect_conjuncts(program, operand, truth, path, conjuncts);
             path.pop();
         }
-        return;
-    }
-    let (inner, is_negated) = match negated(expression) {
-        Some(inner) => (inner, true),
-        None => (expression, false),
-    };
-    if let Some((condition, value)) = literal(inner, atoms) {
-        let path = path.as_slice().into();
-        conjuncts.push(Conjunct { condition, is_positive: value != is_negated, program, path });
+    } else if truth.is_closed() {
+        let (truth, path) = (truth.clone(), path.as_slice().into());
+        conjuncts.push(Conjunct { truth, program, path });
     }
 }
 
@@ -351,12 +379,21 @@ fn within<T>(
 
 /// The cheapest conditions of which one must be true.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Access {
+pub(crate) struct Access<'t> {
     /// How often one of them is true, about.
     pub(crate) weight: f64,
-    pub(crate) conditions: Vec<u32>,
+    /// In ascending order, each once.
+    pub(crate) terms: Vec<Term<'t>>,
     /// What must be met for the rule to be false when none of them is true.
     pub(crate) requirements: Vec<Requirement>,
+}
+
+/// A condition that leads to a rule.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Term<'t> {
+    pub(crate) condition: u32,
+    /// What has to be true as well where the rule is true on account of the condition.
+    pub(crate) needs: Vec<&'t Truth>,
 }
 
 /// What it means that none of the conditions of an access is true.
@@ -369,11 +406,16 @@ pub(crate) enum Skipped {
 }
 
 impl Formula {
-    /// The conditions to watch for.
+    /// The conditions to watch for, where the same expression is `truth` by its conditions.
     ///
     /// # Errors
     /// There are none, and why.
-    pub(crate) fn access(&self, weights: &[f64], skipped: Skipped) -> Result<Access, Reason> {
+    pub(crate) fn access<'t>(
+        &self,
+        truth: &'t Truth,
+        weights: &[f64],
+        skipped: Skipped,
+    ) -> Result<Access<'t>, Reason> {
         match self {
             Self::Open(reason) => Err(*reason),
             Self::One(Watch { condition, certain }) => {
@@ -383,30 +425,56 @@ impl Formula {
                     (Skipped::False, Some(requirements)) => requirements.clone(),
                     (Skipped::False, None) => return Err(Reason::Error),
                 };
-                Ok(Access { weight, conditions: vec![*condition], requirements })
+                let terms = vec![Term { condition: *condition, needs: Vec::new() }];
+                Ok(Access { weight, terms, requirements })
             }
             Self::All(parts) => {
-                let mut best: Result<Access, Reason> = Err(Reason::Test);
-                for access in parts.iter().map(|part| part.access(weights, skipped)) {
+                let truths = match truth {
+                    Truth::All(truths) if truths.len() == parts.len() => &**truths,
+                    _ => &[],
+                };
+                let mut best: Result<(Access<'t>, usize), Reason> = Err(Reason::Test);
+                for (position, part) in parts.iter().enumerate() {
+                    let truth = truths.get(position).unwrap_or(&Truth::Open);
+                    let access = part.access(truth, weights, skipped);
                     best = match (best, access) {
-                        (Ok(best), Ok(access)) if access.weight < best.weight => Ok(access),
+                        (Ok((best, _)), Ok(access)) if access.weight < best.weight => {
+                            Ok((access, position))
+                        }
                         (Ok(best), _) => Ok(best),
-                        (Err(_), access) => access,
+                        (Err(_), access) => access.map(|access| (access, position)),
                     };
                 }
-                best
+                let (mut best, position) = best?;
+                let others = truths.iter().enumerate().filter(|(other, _)| *other != position);
+                let needs = others.map(|(_, truth)| truth).filter(|truth| truth.is_closed());
+                let needs: Vec<&Truth> = needs.collect();
+                for term in &mut best.terms {
+                    term.needs.extend(&needs);
+                }
+                Ok(best)
             }
             Self::Any(parts) => {
-                let mut all =
-                    Access { weight: 0.0, conditions: Vec::new(), requirements: Vec::new() };
-                for part in parts {
-                    let access = part.access(weights, skipped)?;
+                let truths = match truth {
+                    Truth::Any(truths) if truths.len() == parts.len() => &**truths,
+                    _ => &[],
+                };
+                let mut all = Access { weight: 0.0, terms: Vec::new(), requirements: Vec::new() };
+                for (position, part) in parts.iter().enumerate() {
+                    let truth = truths.get(position).unwrap_or(&Truth::Open);
+                    let access = part.access(truth, weights, skipped)?;
                     all.weight += access.weight;
-                    all.conditions.extend(access.conditions);
+                    all.terms.extend(access.terms);
                     all.requirements.extend(access.requirements);
                 }
-                all.conditions.sort_unstable();
-                all.conditions.dedup();
+                all.terms.sort_by_key(|term| term.condition);
+                all.terms.dedup_by(|other, term| {
+                    let is_same = other.condition == term.condition;
+                    if is_same {
+                        term.needs.retain(|need| other.needs.contains(need));
+                    }
+                    is_same
+                });
                 Ok(all)
             }
         }

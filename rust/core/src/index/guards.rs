@@ -19,7 +19,7 @@ pub(crate) struct Guards {
 impl Guards {
     /// Adds a rule, in ascending order; one without access is never passed over, but
     /// for conjuncts that it lacks.
-    pub(crate) fn add(&mut self, number: u32, rule: &ExactRule, access: Option<&Access>) {
+    pub(crate) fn add(&mut self, number: u32, rule: &ExactRule, access: Option<&Access<'_>>) {
         self.costs.entry(rule.cost.rounded()).or_default().push(number);
         let of_access = access.map_or(&[][..], |access| &access.requirements);
         for requirement in of_access.iter().chain(&rule.requirements) {
