@@ -4,23 +4,23 @@ use crate::address::{Address, Network};
 
 /// A run of addresses, as numbers, and the first network that has them.
 #[derive(Clone, Copy, Debug)]
-struct Segment {
-    first: u128,
-    last: u128,
-    network: usize,
+struct Segment<N = u128> {
+    first: N,
+    last: N,
+    network: u32,
 }
 
 /// Networks as sorted disjoint segments: the walk by binary search.
 #[derive(Debug)]
 pub(crate) struct FirstNetwork {
-    v4: Box<[Segment]>,
+    v4: Box<[Segment<u32>]>,
     v6: Box<[Segment]>,
 }
 
 impl FirstNetwork {
     pub(crate) fn new(networks: &[Network]) -> Self {
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
-        for (network, each) in networks.iter().enumerate() {
+        for (network, each) in (0_u32..).zip(networks) {
             let host_bits = each.address.bits().saturating_sub(each.prefix);
             let hosts = u128::MAX.checked_shr(128_u32.saturating_sub(u32::from(host_bits)));
             let (segments, first) = match each.masked().address {
@@ -29,18 +29,20 @@ impl FirstNetwork {
             };
             segments.push(Segment { first, last: first | hosts.unwrap_or(0), network });
         }
-        Self { v4: disjoint(v4), v6: disjoint(v6) }
+        let narrow = |segment: Segment| Segment {
+            first: segment.first as u32,
+            last: segment.last as u32,
+            network: segment.network,
+        };
+        Self { v4: disjoint(v4).into_iter().map(narrow).collect(), v6: disjoint(v6).into() }
     }
 
     /// The number of the first network that contains the address.
     pub(crate) fn find(&self, address: Address) -> Option<usize> {
-        let (segments, bits) = match address {
-            Address::V4(bits) => (&self.v4, u128::from(bits)),
-            Address::V6(bits) => (&self.v6, bits),
-        };
-        let after = segments.partition_point(|segment| segment.first <= bits);
-        let segment = segments.get(after.checked_sub(1)?)?;
-        (bits <= segment.last).then_some(segment.network)
+        match address {
+            Address::V4(bits) => find(&self.v4, bits),
+            Address::V6(bits) => find(&self.v6, bits),
+        }
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
@@ -48,8 +50,14 @@ impl FirstNetwork {
     }
 }
 
+fn find<N: Copy + PartialOrd>(segments: &[Segment<N>], bits: N) -> Option<usize> {
+    let after = segments.partition_point(|segment| segment.first <= bits);
+    let segment = segments.get(after.checked_sub(1)?)?;
+    (bits <= segment.last).then_some(segment.network as usize)
+}
+
 /// Cuts networks, of which any two are nested or disjoint, into segments.
-fn disjoint(mut networks: Vec<Segment>) -> Box<[Segment]> {
+fn disjoint(mut networks: Vec<Segment>) -> Vec<Segment> {
     // An outer network comes before those inside it.
     networks.sort_by(|one, other| one.first.cmp(&other.first).then(other.last.cmp(&one.last)));
     let mut cut = Cut { segments: Vec::new(), open: Vec::new(), next: Some(0) };
@@ -57,11 +65,11 @@ fn disjoint(mut networks: Vec<Segment>) -> Box<[Segment]> {
         cut.close_before(network.first);
         cut.emit_until(network.first.checked_sub(1));
         cut.next = Some(network.first);
-        let outer = cut.open.last().map_or(usize::MAX, |outer| outer.network);
+        let outer = cut.open.last().map_or(u32::MAX, |outer| outer.network);
         cut.open.push(Segment { network: network.network.min(outer), ..network });
     }
     cut.close_all();
-    cut.segments.into_boxed_slice()
+    cut.segments
 }
 
 /// A walk over addresses in order.

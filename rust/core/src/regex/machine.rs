@@ -17,7 +17,8 @@ pub(super) type Set = [u64];
 pub(super) struct Machine {
     /// Words of a set, the two at its ends included.
     words: usize,
-    /// The positions that read each class, one set after another.
+    /// The positions that read each class, one set after another, without the words at its
+    /// ends.
     masks: Box<[u64]>,
     /// Positions that may begin anywhere.
     first: Box<[(Looks, Run)]>,
@@ -95,7 +96,7 @@ impl Machine {
             for of_set in sets.iter().filter_map(|set| of_sets.get(*set as usize)) {
                 mask.iter_mut().zip(of_set).for_each(|(word, more)| *word |= more);
             }
-            mask
+            mask.into_iter().skip(1).take(words.saturating_sub(2))
         });
         let mut follow: BTreeMap<Looks, Follow> = BTreeMap::new();
         for ((needs, distance), targets) in &positions.near {
@@ -155,9 +156,10 @@ impl Machine {
                 follow.run(state, next);
             }
         }
-        let start = self.words.wrapping_mul(usize::from(class));
+        let start = self.words.wrapping_sub(2).wrapping_mul(usize::from(class));
         let mask = self.masks.get(start..).unwrap_or_default();
-        next.iter_mut().zip(mask).for_each(|(word, mask)| *word &= mask);
+        // The word at the end has nothing to lose.
+        next.iter_mut().skip(1).zip(mask).for_each(|(word, mask)| *word &= mask);
     }
 
     /// Whether a match can begin behind the first character.
