@@ -9,6 +9,11 @@
 //! rules ([`postings`]), and only those are evaluated. A search may find too much; it
 //! never finds too little.
 //!
+//! What a rule needs beside the condition that leads to it is found out once for all rules
+//! that need it. Where both are all that the rule asks for ([`formula::Truth`]), where the
+//! search found nothing too much and no limit of cost can be met, the rule is true and is
+//! not evaluated.
+//!
 //! Where errors are told, as in a decision, the index passes over a rule only if it is
 //! certainly no error either ([`certainty`], [`worst_cost`], [`guards`]).
 //!
