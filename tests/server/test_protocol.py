@@ -264,6 +264,23 @@ def test_a_stop_closes_a_connection_between_two_calls(
     assert connection.transport.is_closed
 
 
+@pytest.mark.parametrize("cut", [0, 1])
+def test_an_answer_never_goes_to_a_later_call(
+    connection: Connection, hot: Undecided, cut: int
+) -> None:
+    """What is said of a call a second time is not sent in the place of the next answer."""
+    connection.receive(request(b'"first"'))
+    [(_, _, done)] = hot.begun
+    assert hot.answer() == b'"first"'
+    assert connection.sent[2] == ALLOWED.body
+    second = request(b'"second"')
+    connection.receive(*filter(None, (second[:cut], second[cut:])))
+    done(Answer(b"stale"))
+    assert connection.transport.written == b""
+    assert hot.answer(Answer(b"fresh")) == b'"second"'
+    assert connection.sent[2] == b"fresh"
+
+
 def test_nothing_is_sent_to_a_caller_that_left(connection: Connection, hot: Undecided) -> None:
     """The decision is made and logged; its answer has nobody to go to."""
     connection.receive(request())

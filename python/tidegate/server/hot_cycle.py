@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tidegate.server.answer import Answer
-from tidegate.server.hot import REQUEST_ID_HEADER, finished
+from tidegate.server.hot import REQUEST_ID_HEADER, finished, given_request_id
 from tidegate.server.limits import MAX_BODY_BYTES, too_large
 from tidegate.server.problems import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tidegate.server.answer import Header, Outcome
     from tidegate.server.api_keys import ApiKey
     from tidegate.server.hot import Endpoint, HotPath
@@ -35,15 +34,15 @@ class HotCycle:
     """
 
     __slots__ = (
-        "_answer",
         "_body",
+        "_count",
         "_endpoint",
-        "_headers",
         "_hot",
         "_is_started",
         "_key",
         "_protocol",
         "_refusal",
+        "_request_id",
         "disconnected",
         "keep_alive",
         "message_event",
@@ -51,11 +50,11 @@ class HotCycle:
     )
     _hot: HotPath
     _endpoint: Endpoint
-    _headers: Sequence[Header]
+    _request_id: bytes | None
 
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol
-        self._answer = self.answer
+        self._count = 0
         self._body = b""
         self._key: ApiKey | None = None
         self._refusal: Problem | None = None
@@ -72,26 +71,30 @@ class HotCycle:
 
         Args:
             key: the credential as it was sent.
+            request_id: the caller's, which can be sent back.
         """
         self.response_complete = False
+        self._count += 1
         self._hot = hot
         self._endpoint = endpoint
-        self._headers = () if request_id is None else ((REQUEST_ID_HEADER, request_id),)
+        self._request_id = request_id
         try:
             admitted = hot.admit_key(key)
         except Problem as problem:
-            self.answer(problem)
+            self._answer(self._count, problem)
             return
-        hot.begin(endpoint, admitted, body, self._answer)
+        hot.begin(endpoint, admitted, body, partial(self._answer, self._count))
 
     def admit(
         self, hot: HotPath, endpoint: Endpoint, headers: list[Header], keep_alive: bool
     ) -> None:
         """Begin with a call of which the headers are there."""
         self.response_complete = self._is_started = False
+        self._count += 1
         self._hot = hot
         self._endpoint = endpoint
-        self._headers = headers
+        request_id = given_request_id(headers)
+        self._request_id = None if request_id is None else request_id.encode()
         self._body = b""
         self._key = self._refusal = None
         self.keep_alive = keep_alive
@@ -118,17 +121,25 @@ class HotCycle:
         self._is_started = True
         body, self._body = self._body, b""
         if self._key is None or self._refusal is not None:
-            self.answer(self._refusal or Problem("unauthenticated"))
+            self._answer(self._count, self._refusal or Problem("unauthenticated"))
             return
-        self._hot.begin(self._endpoint, self._key, body, self._answer)
+        done = partial(self._answer, self._count)
+        self._hot.begin(self._endpoint, self._key, body, done)
 
-    def answer(self, outcome: Outcome) -> None:
-        """Send what became of the call, unless nobody is there any more."""
-        if self._headers or not isinstance(outcome, Answer):
-            outcome = finished(self._hot, self._endpoint, self._headers, outcome)
-        if self.response_complete:
+    def _answer(self, call: int, outcome: Outcome) -> None:
+        """Send what became of a call, unless nobody is there any more.
+
+        Args:
+            call: its number: an answer never goes to a call that came later.
+        """
+        if self.response_complete or call != self._count:
             return
         self.response_complete = True
+        request_id = self._request_id
+        if not isinstance(outcome, Answer):
+            given = () if request_id is None else ((REQUEST_ID_HEADER, request_id),)
+            outcome = finished(self._hot, self._endpoint, given, outcome)
+            request_id = None
         if not self.disconnected:
-            self._protocol.send(outcome, keep_alive=self.keep_alive)
+            self._protocol.send(outcome, self.keep_alive, request_id)
             self._protocol.on_response_complete()

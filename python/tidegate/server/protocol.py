@@ -173,14 +173,20 @@ class Protocol(HttpToolsProtocol):
         del msg
         self._refuse("malformed-request")
 
-    def send(self, answer: Answer, *, keep_alive: bool) -> None:
-        """Write an answer, and close the connection unless it is kept."""
+    def send(self, answer: Answer, keep_alive: bool, request_id: bytes | None = None) -> None:
+        """Write an answer, and close the connection unless it is kept.
+
+        Args:
+            request_id: the caller's, where the answer does not have one already.
+        """
         body = answer.body
         if answer.status == 200 and answer.content_type == _JSON:
             head = self._success_head()
         else:
             head = begun(answer.status, answer.content_type, self.server_state.default_headers)
         more = lines(answer.headers) if answer.headers else b""
+        if request_id is not None:
+            more += b"x-request-id: %b\r\n" % request_id
         if not keep_alive:
             more += b"connection: close\r\n"
         self.transport.write(b"%b%d\r\n%b\r\n%b" % (head, len(body), more, body))
@@ -199,7 +205,7 @@ class Protocol(HttpToolsProtocol):
         """Answer a request that will not be read to its end."""
         if not self.transport.is_closing():
             answer = problem_answer(Problem(code), "/", str(uuid7()))
-            self.send(answer, keep_alive=False)
+            self.send(answer, False)
 
 
 def begun(status: int, content_type: bytes, usual: list[Header]) -> bytes:

@@ -77,7 +77,7 @@ impl<'a> Said<'a> {
         let mut said = Self::default();
         for Header { name, value } in headers {
             let is = |known: &str| name.eq_ignore_ascii_case(known);
-            let is_first = if is("x-service-api-key") {
+            let is_usual = if is("x-service-api-key") {
                 said.key.replace(value).is_none()
             } else if is("content-length") {
                 said.length.replace(length(value)?).is_none()
@@ -92,7 +92,7 @@ impl<'a> Said<'a> {
             } else {
                 !is_unusual(name)
             };
-            if !is_first {
+            if !is_usual {
                 return None;
             }
         }
