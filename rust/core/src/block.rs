@@ -4,6 +4,7 @@
 use std::fmt::Write;
 use std::ops::Range;
 
+use bumpalo::Bump;
 use smallvec::SmallVec;
 use uuid::Uuid;
 
@@ -76,6 +77,8 @@ pub struct Block {
     pub index: String,
     /// The event that is decided on, redacted.
     event: String,
+    /// For what is read of it meanwhile.
+    arena: Bump,
 }
 
 impl Block {
@@ -86,6 +89,7 @@ impl Block {
             lines: String::with_capacity(calls.saturating_mul(3072)),
             index: String::with_capacity(calls.saturating_mul(512)),
             event: String::new(),
+            arena: Bump::new(),
         }
     }
 
@@ -102,7 +106,8 @@ impl Block {
         duration_us: impl FnOnce() -> u64,
     ) -> Result<Answered, EventError> {
         self.event.clear();
-        circumstances.redactor.redact_into(call.body, &mut self.event)?;
+        self.arena.reset();
+        circumstances.redactor.redact_into(call.body, &self.arena, &mut self.event)?;
         let text = Text { definitions: engine.definitions(), call, sender, circumstances };
         engine.decided(&call.event, circumstances.received_at, |decided| {
             let path = decided.path;

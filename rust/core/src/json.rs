@@ -53,6 +53,8 @@ pub struct Reader<'a> {
     /// The names of the objects that are being read, the outermost first.
     names: ArenaVec<'a, &'a str>,
     is_out_of_range: bool,
+    has_space: bool,
+    escaped: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -81,6 +83,8 @@ impl<'a> Reader<'a> {
             hasher: RandomState::default(),
             names: ArenaVec::with_capacity_in(64, arena),
             is_out_of_range: false,
+            has_space: false,
+            escaped: 0,
         }
     }
 
@@ -91,6 +95,25 @@ impl<'a> Reader<'a> {
     /// Whether [`Self::value`] has met a number beyond every kind of number.
     pub fn is_out_of_range(&self) -> bool {
         self.is_out_of_range
+    }
+
+    pub(crate) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// Bytes that are read; where the next value stands in a text without space.
+    pub(crate) fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// Whether there was space between the parts of the text.
+    pub(crate) fn has_space(&self) -> bool {
+        self.has_space
+    }
+
+    /// Strings and names with an escape, so far.
+    pub(crate) fn escaped(&self) -> usize {
+        self.escaped
     }
 
     /// The kind of the next value, which is not read yet.
@@ -335,6 +358,7 @@ impl<'a> Reader<'a> {
 
     #[cold]
     fn pass_space(&mut self) -> Option<u8> {
+        self.has_space = true;
         loop {
             match self.byte_at(self.at) {
                 Some(b' ' | b'\n' | b'\r' | b'\t') => self.step(),
@@ -420,6 +444,7 @@ impl<'a> Reader<'a> {
     /// Decodes a string whose first escape, control character or end is at `special`.
     #[cold]
     fn escaped_string(&mut self, start: usize, special: usize) -> Result<&'a str> {
+        self.escaped = self.escaped.wrapping_add(1);
         let capacity = special.saturating_sub(start).saturating_add(64);
         let mut decoded = bumpalo::collections::String::with_capacity_in(capacity, self.arena);
         let mut plain = start;

@@ -2,6 +2,7 @@
 //! "What is kept of an event").
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use bumpalo::Bump;
 use hmac::{Hmac, KeyInit, Mac};
@@ -45,25 +46,30 @@ impl Redactor {
     /// The body is no strict JSON object within the limits of an event.
     pub fn redact(&self, body: &[u8]) -> std::result::Result<String, EventError> {
         let mut out = String::with_capacity(body.len().saturating_add(128));
-        self.redact_into(body, &mut out)?;
+        self.redact_into(body, &Bump::with_capacity(4096), &mut out)?;
         Ok(out)
     }
 
-    /// As [`Self::redact`], appended to a text; what a refusal has appended is of no use.
+    /// As [`Self::redact`], into an empty text; what a refusal leaves there is of no use.
     pub(crate) fn redact_into(
         &self,
         body: &[u8],
+        arena: &Bump,
         out: &mut String,
     ) -> std::result::Result<(), EventError> {
         check_length(body, &self.limits)?;
-        let arena = Bump::with_capacity(1024);
-        let mut reader = Reader::new(body, &arena, &self.limits)?;
+        let mut reader = Reader::new(body, arena, &self.limits)?;
         if reader.kind()? != Kind::Object {
             return Err(reader.shape_fault("the event must be an object").into());
         }
-        let mut writer = Writer { redactor: self, arena: &arena, out, has_redacted: false };
+        let mut again = reader.clone();
+        let mut writer = Writer::copying(self, arena, out, reader.text());
         writer.value(&mut reader, Place::Event)?;
         reader.finish()?;
+        if !writer.is_copy_of(&reader) {
+            out.clear();
+            Writer::writing(self, arena, out).value(&mut again, Place::Event)?;
+        }
         Ok(())
     }
 
@@ -129,50 +135,106 @@ struct Writer<'r, 'a, 'o> {
     redactor: &'r Redactor,
     arena: &'a Bump,
     out: &'o mut String,
+    /// A text without space, nearly all of which is copied in large pieces; `None` when each
+    /// part is written for itself.
+    source: Option<&'a str>,
+    /// Bytes of the source that are in the output.
+    copied: usize,
+    /// Strings with an escape that are written anew.
+    unescaped: usize,
     has_redacted: bool,
 }
 
-impl<'a> Writer<'_, 'a, '_> {
+impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
+    fn writing(redactor: &'r Redactor, arena: &'a Bump, out: &'o mut String) -> Self {
+        let source = None;
+        Self { redactor, arena, out, source, copied: 0, unescaped: 0, has_redacted: false }
+    }
+
+    fn copying(
+        redactor: &'r Redactor,
+        arena: &'a Bump,
+        out: &'o mut String,
+        source: &'a str,
+    ) -> Self {
+        Self { source: Some(source), ..Self::writing(redactor, arena, out) }
+    }
+
+    /// Copies the rest of what was read, if it may be copied: there is no space in it, nor an
+    /// escape in a name, which others would write in another way.
+    fn is_copy_of(&mut self, reader: &Reader<'a>) -> bool {
+        let is_copy = !reader.has_space() && reader.escaped() == self.unescaped;
+        if is_copy {
+            let rest = reader.text().get(self.copied..).unwrap_or_default();
+            self.out.push_str(rest);
+        }
+        is_copy
+    }
+
     fn value(&mut self, reader: &mut Reader<'a>, place: Place) -> Result<()> {
         match reader.kind()? {
-            Kind::String => self.text(reader.string()?, place),
-            Kind::Number => self.out.push_str(reader.number()?),
-            Kind::Bool => self.out.push_str(if reader.boolean()? { "true" } else { "false" }),
+            Kind::String => self.string(reader, place)?,
+            Kind::Number => {
+                let number = reader.number()?;
+                self.put(number);
+            }
+            Kind::Bool => {
+                let word = if reader.boolean()? { "true" } else { "false" };
+                self.put(word);
+            }
             Kind::Null => {
                 reader.null()?;
-                self.out.push_str("null");
+                self.put("null");
             }
             Kind::Array => {
-                self.out.push('[');
+                self.put("[");
                 reader.array(|reader, index| {
                     self.separate(index);
                     self.value(reader, place)
                 })?;
-                self.out.push(']');
+                self.put("]");
             }
             Kind::Object => {
-                self.out.push('{');
+                self.put("{");
                 let mut count: usize = 0;
                 reader.object(|reader, name| {
                     self.separate(count);
                     count = count.saturating_add(1);
                     self.member(reader, name, place)
                 })?;
-                self.out.push('}');
+                self.put("}");
             }
         }
         Ok(())
     }
 
-    fn separate(&mut self, index: usize) {
-        if index > 0 {
-            self.out.push(',');
+    /// Writes what stands in the source as it is.
+    fn put(&mut self, text: &str) {
+        if self.source.is_none() {
+            self.out.push_str(text);
         }
     }
 
+    fn separate(&mut self, index: usize) {
+        if index > 0 {
+            self.put(",");
+        }
+    }
+
+    /// Writes something in place of a part of the source.
+    fn replace(&mut self, part: Range<usize>, write: impl FnOnce(&Redactor, &mut String)) {
+        if let Some(source) = self.source {
+            self.out.push_str(source.get(self.copied..part.start).unwrap_or_default());
+            self.copied = part.end;
+        }
+        write(self.redactor, self.out);
+    }
+
     fn member(&mut self, reader: &mut Reader<'a>, name: &str, place: Place) -> Result<()> {
-        write_string(self.out, name);
-        self.out.push(':');
+        if self.source.is_none() {
+            write_string(self.out, name);
+            self.out.push(':');
+        }
         if let Some(place) = place.of_known(name) {
             return self.value(reader, place);
         }
@@ -191,31 +253,47 @@ impl<'a> Writer<'_, 'a, '_> {
 
     /// Writes the hash of a value that is not null.
     fn secret(&mut self, reader: &mut Reader<'a>, name: &str) -> Result<()> {
-        let start = self.out.len();
+        let (start, escaped) = (reader.offset(), reader.escaped());
         let text = match reader.kind()? {
             Kind::Null => return self.value(reader, Place::Hashed),
             Kind::String => reader.string()?,
             _ => {
-                self.value(reader, Place::Hashed)?;
-                let text = self.arena.alloc_str(self.out.get(start..).unwrap_or_default());
-                self.out.truncate(start);
-                text
+                let mut text = String::new();
+                let mut whole = Writer::writing(self.redactor, self.arena, &mut text);
+                whole.value(reader, Place::Hashed)?;
+                self.arena.alloc_str(&text)
             }
         };
-        self.out.push('"');
-        self.redactor.write_hash(self.out, name, text);
-        self.out.push('"');
+        self.note_escapes(escaped, reader);
+        self.replace(start..reader.offset(), |redactor, out| {
+            out.push('"');
+            redactor.write_hash(out, name, text);
+            out.push('"');
+        });
         self.has_redacted = true;
         Ok(())
     }
 
-    fn text(&mut self, text: &'a str, place: Place) {
+    fn string(&mut self, reader: &mut Reader<'a>, place: Place) -> Result<()> {
+        let (start, escaped) = (reader.offset(), reader.escaped());
+        let text = reader.string()?;
         let redacted = match place {
             Place::Link => text.find(['?', '#']).and_then(|end| self.pairs(text, end)),
             Place::Body => self.body(text),
             _ => None,
         };
-        write_string(self.out, redacted.as_deref().unwrap_or(text));
+        let is_copied = self.source.is_some() && reader.escaped() == escaped;
+        if !is_copied || redacted.is_some() {
+            self.note_escapes(escaped, reader);
+            let text = redacted.as_deref().unwrap_or(text);
+            self.replace(start..reader.offset(), |_, out| write_string(out, text));
+        }
+        Ok(())
+    }
+
+    /// The strings with an escape since there were so many are written anew.
+    fn note_escapes(&mut self, before: usize, reader: &Reader<'a>) {
+        self.unescaped = self.unescaped.wrapping_add(reader.escaped().wrapping_sub(before));
     }
 
     /// A text that is JSON, or else pairs of names and values; `None` when it has no
@@ -231,12 +309,7 @@ impl<'a> Writer<'_, 'a, '_> {
             return None;
         }
         let mut out = String::with_capacity(text.len());
-        let mut inner = Writer {
-            redactor: self.redactor,
-            arena: self.arena,
-            out: &mut out,
-            has_redacted: false,
-        };
+        let mut inner = Writer::writing(self.redactor, self.arena, &mut out);
         inner.value(&mut reader, Place::Inner).ok()?;
         reader.finish().ok()?;
         let has_redacted = inner.has_redacted;
