@@ -48,10 +48,7 @@ class KeyFilter:
 
     def may_have(self, key: bytes) -> bool:
         """False when the hash has certainly not been added within the time."""
-        for generation in self._generations:  # a loop: most often there is one
-            if key in generation.keys:
-                return True
-        return False
+        return any(key in generation.keys for generation in self._generations)
 
     def _forget(self, now: int) -> None:
         self._generations = [

@@ -1,0 +1,264 @@
+"""Hot calls of one turn of the loop: decided together, answered each for itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, cast
+from uuid import UUID
+
+import orjson
+import pytest
+
+from tidegate.engine import Engine
+from tidegate.evaluation.native import Redactor
+from tidegate.server.answer import Answer
+from tidegate.server.api_keys import ApiKey
+from tidegate.server.call_queue import AT_ONCE, Call, CallQueue
+from tidegate.server.hot import BEACON, RUNTIME
+from tidegate.server.idempotency import KEPT, IdempotencyKeys
+from tidegate.server.key_filter import KeyFilter
+from tidegate.server.metrics import HotMetrics, page
+from tidegate.server.problems import Problem
+from tidegate.server.runtime import Tenant
+
+if TYPE_CHECKING:
+    from tidegate.server.answer import Outcome
+    from tidegate.server.recorder import Recorder, Settled
+    from tidegate.server.runtime import Runtimes
+    from tidegate.stores import LogBlock
+
+ONE, OTHER, UNKNOWN = (UUID(int=7 << 76 | 2 << 62 | number) for number in (1, 2, 3))
+
+
+class Log:
+    """Takes blocks as a recorder does, and settles them when it is told to."""
+
+    def __init__(self) -> None:
+        self.blocks: list[LogBlock] = []
+        self.waiting: list[Settled] = []
+        self.refusal: Problem | None = None
+        self.seq = 0
+
+    def check(self) -> None:
+        if self.refusal is not None:
+            raise self.refusal
+
+    def submit(self, block: LogBlock, settled: Settled) -> None:
+        self.blocks.append(block)
+        self.waiting.append(settled)
+        self.seq += block.count
+
+    def settle(self, problem: Problem | None = None) -> None:
+        waiting, self.waiting = self.waiting, []
+        for settled in waiting:
+            settled(problem)
+
+
+class World:
+    """A queue over two tenants, and what became of its calls."""
+
+    def __init__(self) -> None:
+        self.log = Log()
+        self.metrics = HotMetrics()
+        self.keys = IdempotencyKeys(b"k" * 32, {}.get)
+        self.keys.use(KeyFilter(KEPT), 0)
+        self.tenants = {tenant_id: tenant(tenant_id) for tenant_id in (ONE, OTHER)}
+        self.outcomes: dict[int, Outcome] = {}
+        self.queue = CallQueue(
+            runtimes=cast("Runtimes", self),
+            idempotency=self.keys,
+            recorder=cast("Recorder", self.log),
+            metrics=self.metrics,
+            base_url=lambda: "https://edge.test",
+            clock=lambda: 1_700_000_000_000_000_000,
+        )
+
+    def find(self, tenant_id: UUID) -> Tenant | None:
+        return self.tenants.get(tenant_id)
+
+    def add(self, number: int, of: UUID = ONE, beacon: bool = False, **event: Any) -> None:
+        """A call, of which the outcome is kept by its number."""
+        key = ApiKey(UUID(int=9), of, "", 1, (), None)
+        body = orjson.dumps({"request": {"path": "/"}, **event})
+
+        def done(outcome: Outcome) -> None:
+            assert number not in self.outcomes
+            self.outcomes[number] = outcome
+
+        self.queue.add(Call(BEACON if beacon else RUNTIME, key, body, done, 0))
+
+    def codes(self) -> dict[int, str | int]:
+        """Of each outcome: the code of a refusal, else the status."""
+        return {
+            number: outcome.status if isinstance(outcome, Answer) else cast("Any", outcome).code
+            for number, outcome in sorted(self.outcomes.items())
+        }
+
+    def counted(self, endpoint: str, action: str) -> int:
+        return self.metrics.decisions.get((endpoint, action), 0)
+
+
+def tenant(tenant_id: UUID) -> Tenant:
+    document = {
+        "apiVersion": "tidegate/v1",
+        "tenant": {"tenant_id": str(tenant_id), "name": "Shop"},
+        "actions": [{"name": "Bad", "expression": 'request.path == "/bad"'}],
+        "mitigations": [{"name": "Refuse", "mode": "Block"}],
+        "policies": [{"name": "All", "clauses": [{"actions": ["bad"], "mitigation": "refuse"}]}],
+    }
+    return Tenant(tenant_id, 1, (1, 1), Engine(document), Redactor([], b"k"), {})
+
+
+def run(scene: Callable[[World], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        await scene(World())
+
+    asyncio.run(whole())
+
+
+async def turns(count: int = 5) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+def test_calls_of_one_turn_make_one_block_of_each_tenant() -> None:
+    """They are answered when it is durable, and not before; those nobody knows are refused."""
+
+    async def scene(world: World) -> None:
+        world.add(1)
+        world.add(2, OTHER, beacon=True)
+        world.add(3, UNKNOWN)
+        world.add(4, request={"path": "/bad"})
+        await turns()
+        assert [(block.tenant_id, block.count) for block in world.log.blocks] == [
+            (ONE, 2),
+            (OTHER, 1),
+        ]
+        assert world.codes() == {3: "definitions-unavailable"}
+        world.log.settle()
+        assert world.codes() == {1: 200, 2: 200, 3: "definitions-unavailable", 4: 200}
+        line = orjson.loads(world.log.blocks[0].lines.split(b"\n")[1])
+        outcome = world.outcomes[4]
+        assert isinstance(outcome, Answer)
+        assert orjson.loads(outcome.body) == line["answer"]
+        assert world.counted("runtime", "block") == world.counted("beacon", "allow") == 1
+        assert b"tidegate_decision_duration_seconds_count 3.0" in page([world.metrics])
+
+    run(scene)
+
+
+def test_more_calls_than_a_block_holds_take_more_turns() -> None:
+    """In their order, and none is left over."""
+
+    async def scene(world: World) -> None:
+        for number in range(AT_ONCE + 1):
+            world.add(number)
+        await turns()
+        assert [block.count for block in world.log.blocks] == [AT_ONCE, 1]
+        assert world.log.blocks[0].last_id < world.log.blocks[1].first_id
+        world.log.settle()
+        assert len(world.outcomes) == AT_ONCE + 1
+
+    run(scene)
+
+
+def test_a_refused_call_does_not_spoil_the_others() -> None:
+    """Each has the refusal of its own."""
+
+    async def scene(world: World) -> None:
+        world.add(1, request=1)
+        world.add(2)
+        world.add(3, request=None)
+        world.add(4, tenant_id=str(OTHER))
+        world.add(5, idempotency_key="")
+        await turns()
+        assert world.log.blocks[0].count == 1
+        world.log.settle()
+        assert world.codes() == {
+            1: "invalid-event",
+            2: 200,
+            3: "empty-payload",
+            4: "not-found",
+            5: "invalid-event",
+        }
+
+    run(scene)
+
+
+def test_a_key_that_comes_twice_in_a_turn_is_decided_once() -> None:
+    """The second waits for the answer of the first; with another body it is refused."""
+
+    async def scene(world: World) -> None:
+        world.add(1, idempotency_key="a")
+        world.add(2, idempotency_key="a")
+        world.add(3, idempotency_key="a", source="other")
+        world.add(4, idempotency_key="a", beacon=True)
+        await turns()
+        assert world.log.blocks[0].count == 2
+        assert world.outcomes == {}
+        world.log.settle()
+        await turns()
+        assert world.codes() == {1: 200, 2: 200, 3: "idempotency-key-reused", 4: 200}
+        first, second = world.outcomes[1], world.outcomes[2]
+        assert isinstance(first, Answer)
+        assert isinstance(second, Answer)
+        assert second == Answer(first.body, headers=((b"idempotency-replayed", b"true"),))
+        assert world.log.seq == 2
+
+    run(scene)
+
+
+def test_a_commit_that_failed_lets_the_next_of_a_key_decide() -> None:
+    """One of those that waited is decided now, the other waits for it."""
+
+    async def scene(world: World) -> None:
+        for number in range(3):
+            world.add(number, idempotency_key="a")
+        await turns()
+        world.log.settle(Problem("decision-log-unavailable"))
+        await turns()
+        assert world.codes() == {0: "decision-log-unavailable"}
+        assert [block.count for block in world.log.blocks] == [1, 1]
+        world.log.settle()
+        await turns()
+        assert world.codes() == {0: "decision-log-unavailable", 1: 200, 2: 200}
+        assert sum(world.metrics.decisions.values()) == 1
+
+    run(scene)
+
+
+@pytest.mark.parametrize("key", [None, "a"])
+def test_nothing_is_decided_that_cannot_be_recorded(key: str | None) -> None:
+    """And its key is free for the next attempt."""
+
+    async def scene(world: World) -> None:
+        world.log.refusal = Problem("overloaded")
+        world.add(1, idempotency_key=key)
+        await turns()
+        world.log.refusal = None
+        world.add(2, idempotency_key=key)
+        await asyncio.sleep(0.2 if key else 0)
+        await turns()
+        world.log.settle()
+        assert world.codes() == {1: "overloaded", 2: 200}
+        assert world.log.seq == 1
+
+    run(scene)
+
+
+def test_an_answer_that_cannot_be_given_is_not_for_the_others_to_bear() -> None:
+    """The rest of the block is answered all the same."""
+
+    async def scene(world: World) -> None:
+        def broken(_: Outcome) -> None:
+            raise OSError("the connection is gone")
+
+        key = ApiKey(UUID(int=9), ONE, "", 1, (), None)
+        world.queue.add(Call(RUNTIME, key, b'{"request":{"path":"/"}}', broken, 0))
+        world.add(1)
+        await turns()
+        world.log.settle()
+        assert world.codes() == {1: 200}
+
+    run(scene)
