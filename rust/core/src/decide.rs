@@ -112,7 +112,7 @@ pub struct Decision<'a> {
     /// Positions of the actions that matched.
     pub matched_actions: Vec<u32>,
     pub entities: Vec<AppliedEntity>,
-    pub fired: Vec<FiredClause<'a>>,
+    pub fired: ArenaVec<'a, FiredClause<'a>>,
     pub errors: Vec<(Place<'a>, ErrorCode)>,
     changes: ArenaVec<'a, Pending<'a>>,
 }
@@ -212,7 +212,7 @@ pub fn decide<'a>(
         time,
         matched_actions: Vec::new(),
         entities,
-        fired: Vec::new(),
+        fired: ArenaVec::new_in(arena),
         errors: std::mem::take(&mut survey.errors),
         changes: ArenaVec::with_capacity_in(survey.steps.len(), arena),
     };
@@ -287,7 +287,8 @@ impl<'a, 's> Walk<'a, '_, '_, 's> {
 
     fn policies(&mut self) {
         let definitions = self.definitions;
-        let steps = std::mem::take(&mut self.survey.steps);
+        let arena = self.survey.steps.bump();
+        let steps = std::mem::replace(&mut self.survey.steps, ArenaVec::new_in(arena));
         let (mut visited, mut is_in_scope) = (None, true);
         for Step { policy: position, clause } in steps {
             let Some(policy) = definitions.policy(position) else { continue };

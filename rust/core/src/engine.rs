@@ -307,7 +307,7 @@ impl Engine {
             .map_err(|error| source.refused(error))?;
         let time = event_time(event.observed_at, received_at);
         let mut conditions = Conditions::new(definitions, record, outcomes);
-        let survey = Survey::new(definitions, &mut conditions, concerns);
+        let survey = Survey::new(definitions, &mut conditions, concerns, arena);
         let (state, known) = self.look_up(&survey);
         let decision = decide(definitions, &mut conditions, survey, (&state, known), time, arena);
         let path = event.member(Member::Path);

@@ -1,6 +1,9 @@
 //! What can be said of an event before the state is looked at: the actions that match,
 //! the entities it belongs to, the clauses that may fire. Threads do this side by side.
 
+use bumpalo::Bump;
+use bumpalo::collections::Vec as ArenaVec;
+
 use crate::bundle::MissingKey;
 use crate::conditions::{Conditions, Outcome};
 use crate::decide::Place;
@@ -27,7 +30,7 @@ pub struct Survey<'a> {
     /// Of actions and entities.
     pub errors: Vec<(Place<'a>, ErrorCode)>,
     /// The stops of the walk at which something may happen, in order.
-    pub steps: Vec<Step>,
+    pub steps: ArenaVec<'a, Step>,
     /// What distinct windows are to count.
     counted: Vec<(ExpressionId, Result<Text<'a>, ErrorCode>)>,
 }
@@ -38,6 +41,7 @@ impl<'a> Survey<'a> {
         definitions: &'a Definitions,
         conditions: &mut Conditions<'a, '_>,
         concerns: &mut Concerns,
+        arena: &'a Bump,
     ) -> Self {
         conditions.search(concerns);
         let mut surveyor = Surveyor {
@@ -47,7 +51,7 @@ impl<'a> Survey<'a> {
                 matched_actions: Vec::new(),
                 entities: Vec::new(),
                 errors: Vec::new(),
-                steps: Vec::new(),
+                steps: ArenaVec::with_capacity_in(concerns.steps.len(), arena),
                 counted: Vec::new(),
             },
         };
@@ -171,7 +175,6 @@ impl<'a> Surveyor<'a, '_, '_> {
                 self.survey.steps.extend(steps);
             }
         }
-        self.survey.steps.reserve(concerns.steps.len());
         for &step in &concerns.steps {
             if let Some((policy, clause)) = definitions.at(step)
                 && self.may_fire(policy, clause)
@@ -265,8 +268,9 @@ mod tests {
         }
         let mut concerns = Concerns::default();
         let mut conditions = Conditions::new(definitions, record, &mut known);
-        let survey = Survey::new(definitions, &mut conditions, &mut concerns);
-        (concerns.steps.len(), survey.steps)
+        let arena = Bump::new();
+        let survey = Survey::new(definitions, &mut conditions, &mut concerns, &arena);
+        (concerns.steps.len(), survey.steps.to_vec())
     }
 
     #[test]
