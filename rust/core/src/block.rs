@@ -75,6 +75,11 @@ pub struct Block {
     pub lines: String,
     /// One JSON array a decision, with a comma between two.
     pub index: String,
+}
+
+/// What decisions after one another are worked out in.
+#[derive(Debug, Default)]
+pub struct Workspace {
     /// The event that is decided on, redacted.
     event: String,
     /// For what is read of it meanwhile.
@@ -88,8 +93,6 @@ impl Block {
         Self {
             lines: String::with_capacity(calls.saturating_mul(3072)),
             index: String::with_capacity(calls.saturating_mul(512)),
-            event: String::new(),
-            arena: Bump::new(),
         }
     }
 
@@ -103,17 +106,19 @@ impl Block {
         call: &Call<'_>,
         sender: Sender<'_>,
         circumstances: &Circumstances<'_>,
+        workspace: &mut Workspace,
         duration_us: impl FnOnce() -> u64,
     ) -> Result<Answered, EventError> {
-        self.event.clear();
-        self.arena.reset();
-        circumstances.redactor.redact_into(call.body, &self.arena, &mut self.event)?;
+        let Workspace { event, arena } = workspace;
+        event.clear();
+        arena.reset();
+        circumstances.redactor.redact_into(call.body, arena, event)?;
         let text = Text { definitions: engine.definitions(), call, sender, circumstances };
         engine.decided(&call.event, circumstances.received_at, |decided| {
             let path = decided.path;
             let (decision, return_url) = engine.apply(decided);
             let made = Made::new(text.definitions, &decision, path, return_url);
-            let answer = text.write_line(&mut self.lines, &made, &self.event, duration_us());
+            let answer = text.write_line(&mut self.lines, &made, event, duration_us());
             text.write_index(&mut self.index, &made);
             Answered { action: made.action, has_errors: !decision.errors.is_empty(), answer }
         })

@@ -10,7 +10,7 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyList};
 use self_cell::self_cell;
 use tidegate_core::EventError;
-use tidegate_core::block::{Action, Answered, Block, Circumstances, Sender};
+use tidegate_core::block::{Action, Answered, Block, Circumstances, Sender, Workspace};
 use tidegate_core::call::{Call, Endpoint, KeyHasher, Refusal};
 use uuid::Uuid;
 
@@ -118,6 +118,7 @@ impl PyCalls {
                 return Err(PyValueError::new_err("each call needs an id and an API key"));
             }
             let mut made = PyBlock::new(calls.len());
+            let mut workspace = Workspace::default();
             let senders = ids.iter().zip(&api_key_ids);
             for (at, (call, (id, api_key_id))) in calls.iter().zip(senders).enumerate() {
                 let Ok(call) = call else { continue };
@@ -127,7 +128,14 @@ impl PyCalls {
                 let started = Instant::now();
                 let duration = || u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
                 let sender = Sender { decision_id: Uuid::from_bytes(*id), api_key_id };
-                let outcome = made.block.decide(engine, call, sender, &circumstances, duration);
+                let outcome = made.block.decide(
+                    engine,
+                    call,
+                    sender,
+                    &circumstances,
+                    &mut workspace,
+                    duration,
+                );
                 made.calls.push(Decided { endpoint: call.endpoint, id: *id, outcome });
             }
             Ok(made)
