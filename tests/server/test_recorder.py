@@ -11,6 +11,7 @@ from uuid import UUID
 import attrs
 import pytest
 
+from tidegate.server import recorder as recorder_module
 from tidegate.server.gaps import Gap
 from tidegate.server.problems import Problem
 from tidegate.server.recorder import Recorder
@@ -79,6 +80,30 @@ def test_many_decisions_share_a_commit(store: SqliteStore) -> None:
         recorder = Recorder(store, 0, nothing)
         await asyncio.gather(*(recorder.append(entry(number)) for number in range(200)))
         assert store.statistics().commits <= 2
+
+    asyncio.run(scene())
+
+
+def test_decisions_after_a_shared_commit_are_gathered(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under load a commit waits a moment for company; without load none waits."""
+    monkeypatch.setattr(recorder_module, "GATHER_SECONDS", 0.2)
+
+    async def append_apart(recorder: Recorder) -> int:
+        before = store.statistics().commits
+        first = asyncio.create_task(recorder.append(entry(1)))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        await asyncio.gather(first, recorder.append(entry(2)))
+        return store.statistics().commits - before
+
+    async def scene() -> None:
+        recorder = Recorder(store, 0, nothing)
+        await recorder.append(entry(3))
+        assert await append_apart(recorder) == 2
+        await asyncio.gather(*(recorder.append(entry(number)) for number in range(200)))
+        assert await append_apart(recorder) == 1
 
     asyncio.run(scene())
 

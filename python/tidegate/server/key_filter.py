@@ -9,16 +9,22 @@ from __future__ import annotations
 from rbloom import Bloom
 
 CAPACITY = 1 << 20
-"""Keys a generation takes: 1.8 MiB."""
-WRONG_SHARE = 0.001
+"""Keys that the first generation takes: 2.2 MiB."""
+GROWTH = 4
+"""How many times the keys of the one before a generation takes: a filter is asked in each, so
+there are to be few."""
+MAX_CAPACITY = 1 << 24
+"""Keys that a generation takes at most: 35 MiB."""
+WRONG_SHARE = 0.0002
 """Of new keys this many are looked up in vain, for each generation."""
 
 
 class _Generation:
-    __slots__ = ("count", "keys", "newest")
+    __slots__ = ("capacity", "count", "keys", "newest")
 
-    def __init__(self) -> None:
-        self.keys = Bloom(CAPACITY, WRONG_SHARE)
+    def __init__(self, capacity: int) -> None:
+        self.keys = Bloom(capacity, WRONG_SHARE)
+        self.capacity = capacity
         self.count = 0
         self.newest = 0
 
@@ -32,14 +38,14 @@ class KeyFilter:
 
     def __init__(self, kept: int) -> None:
         self._kept = kept
-        self._generations = [_Generation()]
+        self._generations = [_Generation(CAPACITY)]
 
     def add(self, key: bytes, now: int) -> None:
         """Remember a hash, seen at ``now`` (nanoseconds since 1970)."""
         generation = self._generations[-1]
-        if generation.count >= CAPACITY:
+        if generation.count >= generation.capacity:
             self._forget(now)
-            generation = _Generation()
+            generation = _Generation(min(generation.capacity * GROWTH, MAX_CAPACITY))
             self._generations.append(generation)
         generation.keys.add(key)
         generation.count += 1
@@ -48,7 +54,11 @@ class KeyFilter:
 
     def may_have(self, key: bytes) -> bool:
         """False when the hash has certainly not been added within the time."""
-        return any(key in generation.keys for generation in self._generations)
+        # A generator expression would cost as much again as the looks themselves.
+        for generation in self._generations:  # noqa: SIM110
+            if key in generation.keys:
+                return True
+        return False
 
     def _forget(self, now: int) -> None:
         self._generations = [
