@@ -8,6 +8,7 @@ alone; the answer is an array with one object an event.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,6 +20,7 @@ from tidegate.server.limits import MAX_BATCH_EVENTS, MAX_BODY_BYTES, too_large
 from tidegate.server.problems import Problem, problem_of
 
 if TYPE_CHECKING:
+    from tidegate.server.answer import Outcome
     from tidegate.server.api_keys import ApiKey
 
 PATH = "/api/v1/beacon/events"
@@ -38,26 +40,53 @@ async def decide_batch(hot: HotPath, key: ApiKey, body: bytes, is_ndjson: bool) 
     events = split_lines(body) if is_ndjson else split_array(body)
     if len(events) > MAX_BATCH_EVENTS:
         raise Problem("body-too-large", f"a batch has at most {MAX_BATCH_EVENTS} events")
-    tasks: list[asyncio.Task[bytes]] = []
+    items = _Items(hot, key, len(events))
     for start in range(0, len(events), AT_ONCE):
-        part = events[start : start + AT_ONCE]
-        tasks += [asyncio.create_task(_item(hot, key, event)) for event in part]
+        for number, event in enumerate(events[start : start + AT_ONCE], start):
+            items.begin(number, event)
         await asyncio.sleep(0)
-    return Answer(b"[%b]" % b",".join([await task for task in tasks]))
+    return Answer(b"[%b]" % b",".join(await items.answered()))
 
 
-async def _item(hot: HotPath, key: ApiKey, event: bytes) -> bytes:
-    try:
-        hot.count(key)
-        if len(event) > MAX_BODY_BYTES:
-            raise too_large(MAX_BODY_BYTES)
-        answer = await hot.decide(BEACON, key, event)
-    except Exception as error:
-        problem = problem_of(error)
-        hot.failed(problem, error, BEACON)
+class _Items:
+    """The answers of a batch, as they come."""
+
+    def __init__(self, hot: HotPath, key: ApiKey, count: int) -> None:
+        self._hot = hot
+        self._key = key
+        self._answers = [b""] * count
+        self._missing = count
+        self._whole: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def begin(self, number: int, event: bytes) -> None:
+        """Have an event decided on; its answer has its place."""
+        try:
+            self._hot.count(self._key)
+            if len(event) > MAX_BODY_BYTES:
+                raise too_large(MAX_BODY_BYTES)
+            self._hot.begin(BEACON, self._key, event, partial(self._place, number))
+        except Exception as error:
+            self._place(number, error)
+
+    async def answered(self) -> list[bytes]:
+        """The answers, once all are there."""
+        if self._missing:
+            await self._whole
+        return self._answers
+
+    def _place(self, number: int, outcome: Outcome) -> None:
+        self._answers[number] = self._item(outcome)
+        self._missing -= 1
+        if not self._missing and not self._whole.done():
+            self._whole.set_result(None)
+
+    def _item(self, outcome: Outcome) -> bytes:
+        if isinstance(outcome, Answer):
+            return b'{"status":200,%b' % outcome.body[1:]
+        problem = problem_of(outcome)
+        self._hot.failed(problem, outcome, BEACON)
         refusal = problem_answer(problem, PATH, str(uuid7()))
         return b'{"status":%d,"problem":%b}' % (problem.status, refusal.body)
-    return b'{"status":200,%b' % answer.body[1:]
 
 
 def split_array(body: bytes) -> list[bytes]:

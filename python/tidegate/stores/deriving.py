@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-PAUSE_SECONDS = 0.5
+PAUSE_SECONDS = 1.0
 """Counts are this far behind at most, unless one asks; what has come meanwhile is one batch."""
 LEARN_SECONDS = 1.0
 """The field catalog learns from large batches this often at most."""
