@@ -3,7 +3,8 @@
 Events go through ``beacon/events`` in batches, each event with an idempotency key of its own,
 as fast as the server takes them.  Resident memory and counts are printed every half minute; the
 verdict compares memory after the warm-up with memory at the end.  The decision log is on disk
-and grows: about 0.3 KB a decision.
+and grows: about 0.3 KB a decision.  When all events were sent they are sent again, four days later,
+as the recorded traffic took: windows move on as they would.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import itertools
 import json
 import threading
 import time
+from datetime import date, timedelta
 from typing import Any
 
 import click
+from attrs import frozen
 
 from benchmarks.machine import describe
 from benchmarks.policies import read_policies, to_definitions
@@ -23,6 +26,10 @@ from benchmarks.served import Served, serving
 from benchmarks.workload import TRAFFIC, has_traffic, read_lines
 
 BATCH = 1_000
+DAYS = 4
+"""That the traffic was recorded on."""
+PASSES_BEFORE = 80
+"""The first pass lies so many times four days back: no event may come from the future."""
 WARM_UP_SHARE = 0.2
 GROWTH_ALLOWED = 0.10
 REPORT_SECONDS = 30.0
@@ -35,23 +42,35 @@ def main(minutes: float, connections: int) -> None:
     """Run, report, and judge."""
     if not has_traffic():
         raise click.ClickException(f"the shared traffic data is not at {TRAFFIC}")
-    parts = [
-        json.dumps(event).split('"KEY"')
-        for event in map(keyed, read_lines(TRAFFIC / "events.jsonl.gz"))
-    ]
+    events = [Recorded.of(line) for line in read_lines(TRAFFIC / "events.jsonl.gz")]
     click.echo(describe())
     with serving(to_definitions(read_policies()), core=None) as served:
-        soak(served, parts, minutes * 60, connections)
+        soak(served, events, minutes * 60, connections)
 
 
-def keyed(line: bytes) -> dict[str, Any]:
-    """An event with a place for its key."""
-    event: dict[str, Any] = json.loads(line)
-    event["idempotency_key"] = "KEY"
-    return event
+@frozen
+class Recorded:
+    """An event of the traffic, but for its date and its key."""
+
+    text: str
+    date: date
+    time: str
+
+    @classmethod
+    def of(cls, line: bytes) -> Recorded:
+        """The event of a line."""
+        event: dict[str, Any] = json.loads(line)
+        day, time_of_day = event.pop("observed_at").split("T")
+        event.pop("idempotency_key")
+        return cls(json.dumps(event)[:-1], date.fromisoformat(day), time_of_day)
+
+    def sent(self, number: int, days: int) -> str:
+        """The event some days later, with a key that no other has."""
+        day = self.date + timedelta(days)
+        return f'{self.text},"observed_at":"{day}T{self.time}","idempotency_key":"{number}"}}'
 
 
-def soak(served: Served, parts: list[list[str]], seconds: float, connections: int) -> None:
+def soak(served: Served, events: list[Recorded], seconds: float, connections: int) -> None:
     """Send until the time is over; print and judge."""
     numbers = itertools.count()
     counted = {"sent": 0, "failed": 0}
@@ -62,7 +81,7 @@ def soak(served: Served, parts: list[list[str]], seconds: float, connections: in
         headers = {"x-service-api-key": served.api_key, "content-type": "application/json"}
         while time.monotonic() < end:
             batch = next(numbers)
-            body = "[" + ",".join(event(parts, batch * BATCH + i) for i in range(BATCH)) + "]"
+            body = "[" + ",".join(event(events, batch * BATCH + i) for i in range(BATCH)) + "]"
             connection.request("POST", "/api/v1/beacon/events", body, headers)
             answer = connection.getresponse()
             content = answer.read()
@@ -95,10 +114,10 @@ def soak(served: Served, parts: list[list[str]], seconds: float, connections: in
         raise SystemExit(1)
 
 
-def event(parts: list[list[str]], number: int) -> str:
-    """An event with a key that no other has."""
-    before, after = parts[number % len(parts)]
-    return f'{before}"{number}"{after}'
+def event(events: list[Recorded], number: int) -> str:
+    """The event of a number: all in order, again and again."""
+    passed, place = divmod(number, len(events))
+    return events[place].sent(number, (passed - PASSES_BEFORE) * DAYS)
 
 
 if __name__ == "__main__":

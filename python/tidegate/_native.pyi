@@ -1,6 +1,6 @@
 """The native extension.  Only ``tidegate.evaluation.native`` and ``tidegate.engine`` import it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, final
 
 from tidegate.errors import EventError
@@ -208,6 +208,12 @@ class Frozen:
 
     def snapshot(self) -> bytes:
         """It as JSON; the interpreter is let go meanwhile."""
+
+    def write(self, take: Callable[[bytes], object]) -> None:
+        """Hand it over as JSON, in pieces of about a megabyte.
+
+        What ``take`` raises ends it.
+        """
 
 @final
 class Served:

@@ -289,6 +289,13 @@ class Frozen(Protocol):
     def snapshot(self) -> bytes:
         """It as JSON, as ``Engine.snapshot`` gives it."""
 
+    def write(self, take: Callable[[bytes], object], /) -> None:
+        """Hand over what :meth:`snapshot` gives in pieces: a large one is never held whole.
+
+        Args:
+            take: given each piece, in order; what it raises ends the writing.
+        """
+
 
 class _Backend(Protocol):
     """What an evaluator offers an engine; answers are JSON."""

@@ -148,6 +148,24 @@ def test_a_frozen_state_stays_as_it_was(build: Build) -> None:
     assert later.snapshot() == engine.snapshot() != expected
 
 
+def test_a_frozen_state_is_handed_over_in_pieces(build: Build) -> None:
+    """They make up the snapshot; what goes wrong with one ends it."""
+    engine = build(**sections(settings={"max_keys": 9_000}))
+    for last in range(9_000):
+        decide(engine, 0, ip=f"2001:db8::{last:x}")
+    frozen = engine.freeze()
+    pieces: list[bytes] = []
+    frozen.write(pieces.append)
+    assert b"".join(pieces) == frozen.snapshot()
+    assert len(pieces) > 1 or engine.evaluator == "reference"
+
+    def refuse(piece: bytes) -> None:
+        raise OSError(len(piece))
+
+    with pytest.raises(OSError, match="[0-9]+"):
+        frozen.write(refuse)
+
+
 def test_a_state_is_frozen_whole_while_threads_decide(build: Build) -> None:
     """Two addresses that are always seen in turn differ by one event at most."""
     engine = build(**sections(guessing(9)))

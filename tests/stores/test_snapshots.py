@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 
 from tidegate.stores import NotFoundError, SqliteStore, migrate, snapshots, tenants
 from tidegate.stores.tables import snapshot_parts
@@ -59,6 +59,31 @@ def kept(store: SqliteStore) -> tuple[list[int], int]:
         assert all(each.body == STATE for each in found)
         count = connection.execute(select(func.count()).select_from(snapshot_parts)).scalar_one()
     return [each.seq for each in found], count
+
+
+class InPieces:
+    """A state that is handed over in pieces."""
+
+    tenant_id, seq, revision, created_at_ns = TENANT, 9, 1, START_NS
+
+    def write(self, take: Callable[[bytes], object]) -> None:
+        for start in range(0, len(STATE), 1_000):
+            take(STATE[start : start + 1_000])
+
+
+def test_a_state_may_come_in_pieces(store: SqliteStore) -> None:
+    """What comes in pieces is kept as if it had come whole."""
+    for step in snapshots.steps(InPieces()):
+        done(store.write(step))
+    assert kept(store) == ([9, 1], 6)
+
+
+def test_a_snapshot_without_its_end_is_passed_over(store: SqliteStore) -> None:
+    """A part that is missing is no shorter state."""
+    save(store, taken(2))
+    last = (snapshot_parts.c.seq == 2, snapshot_parts.c.part == 2)
+    done(store.write(lambda connection: connection.execute(delete(snapshot_parts).where(*last))))
+    assert kept(store) == ([1], 5)
 
 
 def test_the_last_two_are_kept(store: SqliteStore) -> None:

@@ -198,3 +198,7 @@ class FrozenState:
     def snapshot(self) -> bytes:
         """It as JSON."""
         return save_keys(self._compiled, self._evictions, self._keys)
+
+    def write(self, take: Callable[[bytes], object]) -> None:
+        """Hand over the JSON, here in one piece."""
+        take(self.snapshot())

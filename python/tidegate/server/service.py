@@ -10,6 +10,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+import attrs
+
 from tidegate.server import gaps
 from tidegate.server.api_keys import ApiKey, KeyRing
 from tidegate.server.application import Application
@@ -157,15 +159,7 @@ class Service:
         return seq, [(each.tenant_id, each.revision, each.engine.freeze()) for each in tenants]
 
     def _save_state(self, tenant_id: UUID, revision: int, seq: int, state: Frozen) -> None:
-        steps = snapshots.steps(
-            snapshots.Snapshot(
-                tenant_id=tenant_id,
-                seq=seq,
-                revision=revision,
-                body=state.snapshot(),
-                created_at_ns=time.time_ns(),
-            )
-        )
+        steps = snapshots.steps(_Taken(tenant_id, seq, revision, time.time_ns(), state.write))
         with suppress(NotFoundError):  # deleted since
             for step in steps:
                 self.store.write(step, quietly=True).result()
@@ -273,6 +267,17 @@ class Service:
                 return None
             decision = decision_log.read(connection, found.seq).decision()
         return Recorded(found.fingerprint, bytes(decision.answer))
+
+
+@attrs.frozen
+class _Taken:
+    """A tenant's state, to be saved."""
+
+    tenant_id: UUID
+    seq: int
+    revision: int
+    created_at_ns: int
+    write: Callable[[Callable[[bytes], object]], None]
 
 
 def _api_key(kept: api_keys.ApiKey) -> ApiKey:

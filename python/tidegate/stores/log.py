@@ -34,6 +34,8 @@ MAX_ROW_ENTRIES = 256
 """Lines in a row: reading one decision unpacks its row, so a row stays below about 0.5 MB."""
 ROWS_A_READ = 64
 """Rows fetched at once when many are read: enough to be quick, little to hold."""
+PACKED_BYTES = 64 * 1024
+"""Packed bytes that are unpacked at once where the size is not known before."""
 MAX_ROW_BYTES = 256 * 1024 * 1024
 """What a row may unpack to; a damaged length cannot ask for more."""
 
@@ -304,6 +306,44 @@ def unpack(seq: int, packed: bytes, most: int | None = None) -> bytes:
         return _ZSTD.unpack.decompress(packed)
     except zstandard.ZstdError:
         raise DamagedLogError(seq, "does not match its checksum") from None
+
+
+class Packing:
+    """What :func:`pack` does, for what comes in pieces and is not to be held whole."""
+
+    def __init__(self) -> None:
+        self._packing = _ZSTD.pack.compressobj()
+        self._packed: list[bytes] = []
+
+    def add(self, piece: bytes) -> None:
+        """Pack one more piece."""
+        self._packed.append(self._packing.compress(piece))
+
+    def finish(self) -> bytes:
+        """All of it."""
+        return b"".join([*self._packed, self._packing.flush()])
+
+
+def unpack_pieces(seq: int, packed: bytes, most: int) -> bytes:
+    """What was packed, in pieces or whole; no more than ``most`` bytes of it.
+
+    Raises:
+        DamagedLogError: it is not what was packed.
+    """
+    unpacking = _ZSTD.unpack.decompressobj()
+    pieces: list[bytes] = []
+    size = 0
+    try:
+        for start in range(0, len(packed), PACKED_BYTES):
+            pieces.append(unpacking.decompress(packed[start : start + PACKED_BYTES]))
+            size += len(pieces[-1])
+            if size > most:
+                raise DamagedLogError(seq, "has no believable size")
+    except zstandard.ZstdError:
+        raise DamagedLogError(seq, "does not match its checksum") from None
+    if not unpacking.eof:
+        raise DamagedLogError(seq, "has no end")
+    return b"".join(pieces)
 
 
 def last_seq(connection: Connection) -> int:

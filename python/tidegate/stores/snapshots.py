@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
 import attrs
 from sqlalchemy import delete, func, insert, select, tuple_
 
 from tidegate.stores.base import DamagedLogError
-from tidegate.stores.log import pack, unpack
+from tidegate.stores.log import Packing, unpack_pieces
 from tidegate.stores.tables import snapshot_parts, tenants
 from tidegate.stores.tables import snapshots as table
 
@@ -33,6 +33,25 @@ KEPT = 2
 """The newest, and the one before it should the newest be damaged."""
 
 
+class State(Protocol):
+    """What can be kept as a snapshot."""
+
+    @property
+    def tenant_id(self) -> UUID: ...
+
+    @property
+    def seq(self) -> int: ...
+
+    @property
+    def revision(self) -> int: ...
+
+    @property
+    def created_at_ns(self) -> int: ...
+
+    def write(self, take: Callable[[bytes], object], /) -> None:
+        """Hand over the state as JSON, in pieces: a large one is never held whole."""
+
+
 @attrs.frozen(kw_only=True)
 class Snapshot:
     """The state of a tenant's engine after the decision ``seq``."""
@@ -44,8 +63,12 @@ class Snapshot:
     body: bytes = attrs.field(repr=False)
     created_at_ns: int
 
+    def write(self, take: Callable[[bytes], object]) -> None:
+        """See :meth:`State.write`."""
+        take(self.body)
 
-def save(connection: Connection, snapshot: Snapshot) -> None:
+
+def save(connection: Connection, snapshot: State) -> None:
     """Keep a snapshot in one transaction, and forget those before the last two.
 
     Raises:
@@ -57,13 +80,15 @@ def save(connection: Connection, snapshot: Snapshot) -> None:
         pass
 
 
-def steps(snapshot: Snapshot) -> list[Callable[[Connection], None]]:
+def steps(snapshot: State) -> list[Callable[[Connection], None]]:
     """What saves a snapshot, in small writes one after another; :func:`tidy` comes after them.
 
     A large state takes long to compress: it is done here and now, where nobody waits for it, and
     not on the writing thread.
     """
-    body = memoryview(pack([snapshot.body], b""))
+    packing = Packing()
+    snapshot.write(packing.add)
+    body = memoryview(packing.finish())
     parts = [body[start : start + PART_BYTES] for start in range(0, len(body), PART_BYTES)]
     return [
         partial(_forget, snapshot=snapshot),
@@ -97,7 +122,7 @@ def tidy(connection: Connection, tenant_id: UUID, limit: int = 4) -> int:
     ).rowcount
 
 
-def _forget(connection: Connection, snapshot: Snapshot) -> None:
+def _forget(connection: Connection, snapshot: State) -> None:
     """Make room for a snapshot after the same decision."""
     for each in (table, snapshot_parts):
         connection.execute(
@@ -105,7 +130,7 @@ def _forget(connection: Connection, snapshot: Snapshot) -> None:
         )
 
 
-def _write(connection: Connection, snapshot: Snapshot, part: int, body: memoryview) -> None:
+def _write(connection: Connection, snapshot: State, part: int, body: memoryview) -> None:
     connection.execute(
         insert(snapshot_parts).values(
             tenant_id=snapshot.tenant_id, seq=snapshot.seq, part=part, body=body
@@ -113,7 +138,7 @@ def _write(connection: Connection, snapshot: Snapshot, part: int, body: memoryvi
     )
 
 
-def _finish(connection: Connection, snapshot: Snapshot, parts: int) -> None:
+def _finish(connection: Connection, snapshot: State, parts: int) -> None:
     connection.execute(
         insert(table).values(
             tenant_id=snapshot.tenant_id,
@@ -158,7 +183,7 @@ def newest(
         )
         packed = b"".join(connection.execute(parts).scalars())
         try:
-            body = unpack(row.seq, packed, MAX_BYTES)
+            body = unpack_pieces(row.seq, packed, MAX_BYTES)
         except DamagedLogError:
             continue
         yield Snapshot(

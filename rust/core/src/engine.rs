@@ -258,6 +258,18 @@ impl Engine {
         snapshot::save_entities(&self.definitions, frozen.evictions(), frozen.iter())
     }
 
+    /// A copy of the state as JSON, in pieces.
+    ///
+    /// # Errors
+    /// What `take` did not do with a piece.
+    pub fn write<E>(
+        &self,
+        frozen: &FrozenState,
+        take: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        snapshot::write_entities(&self.definitions, frozen.evictions(), frozen.iter(), take)
+    }
+
     pub fn stats(&self) -> Stats {
         let state = self.state();
         Stats { keys: state.len(), max_keys: state.max_keys(), evictions: state.evictions() }

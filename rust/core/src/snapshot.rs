@@ -1,5 +1,6 @@
 //! The state as JSON and back (docs/decision.md, "Snapshot").
 
+use std::convert::Infallible;
 use std::fmt::Write;
 
 use crate::definitions::Definitions;
@@ -15,6 +16,9 @@ mod restore;
 pub use restore::restore;
 
 const VERSION: u32 = 1;
+
+/// Bytes from which on a piece is handed over.
+pub const PIECE: usize = 1 << 20;
 
 /// A snapshot that is refused, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,17 +43,46 @@ pub fn save_entities<'s>(
     evictions: Evictions,
     entities: impl Iterator<Item = &'s Entity>,
 ) -> String {
+    let mut whole = String::new();
+    let written = write_entities(definitions, evictions, entities, |piece| {
+        whole.push_str(piece);
+        Ok::<_, Infallible>(())
+    });
+    match written {
+        Ok(()) => whole,
+    }
+}
+
+/// Writes a snapshot of some blocks in pieces of about [`PIECE`] bytes.
+///
+/// # Errors
+/// What `take` did not do with a piece.
+pub fn write_entities<'s, E>(
+    definitions: &Definitions,
+    evictions: Evictions,
+    entities: impl Iterator<Item = &'s Entity>,
+    mut take: impl FnMut(&str) -> Result<(), E>,
+) -> Result<(), E> {
     let mut out = String::with_capacity(256);
     let Evictions { total, mitigated } = evictions;
     _ = write!(
         out,
         "{{\"version\":{VERSION},\"tenant\":\"{}\",\"revision\":{},\
-         \"evictions\":{{\"total\":{total},\"mitigated\":{mitigated}}},\"keys\":",
+         \"evictions\":{{\"total\":{total},\"mitigated\":{mitigated}}},\"keys\":[",
         definitions.tenant, definitions.revision
     );
-    list(&mut out, entities, |out, entity| write_entity(out, definitions, entity));
-    out.push('}');
-    out
+    for (number, entity) in entities.enumerate() {
+        if number > 0 {
+            out.push(',');
+        }
+        write_entity(&mut out, definitions, entity);
+        if out.len() >= PIECE {
+            take(&out)?;
+            out.clear();
+        }
+    }
+    out.push_str("]}");
+    take(&out)
 }
 
 fn write_entity(out: &mut String, definitions: &Definitions, entity: &Entity) {

@@ -250,6 +250,15 @@ impl PyFrozen {
         let snapshot = py.detach(|| engine.save(&self.state));
         PyBytes::new(py, snapshot.as_bytes())
     }
+
+    fn write(&self, py: Python<'_>, take: Py<PyAny>) -> PyResult<()> {
+        let engine = &self.engine.get().engine;
+        py.detach(|| {
+            engine.write(&self.state, |piece| {
+                Python::attach(|py| take.call1(py, (PyBytes::new(py, piece.as_bytes()),)).map(drop))
+            })
+        })
+    }
 }
 
 impl Drop for PyFrozen {
