@@ -162,7 +162,7 @@ def test_a_frozen_state_is_handed_over_in_pieces(build: Build) -> None:
     def refuse(piece: bytes) -> None:
         raise OSError(len(piece))
 
-    with pytest.raises(OSError, match="[0-9]+"):
+    with pytest.raises(OSError, match=r"[0-9]+"):
         frozen.write(refuse)
 
 

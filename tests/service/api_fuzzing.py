@@ -32,20 +32,23 @@ negative_data_rejection.expected-statuses = [
 """
 
 
-def run(directory: Path, examples: int, *options: str) -> subprocess.CompletedProcess[str]:
+def run(
+    directory: Path, examples: int, *options: str, is_shown: bool = False
+) -> subprocess.CompletedProcess[str]:
     """One run over every operation, against a service of its own.
 
     Args:
         directory: empty; the service has its data and log there.
         examples: of each operation, positive and negative.
         options: further ones of ``schemathesis run``.
+        is_shown: what it prints is printed as it comes, and not kept.
     """
     with world(directory) as made:
-        return _run(made, directory, examples, options)
+        return _run(made, directory, examples, options, is_shown)
 
 
 def _run(
-    made: World, directory: Path, examples: int, options: tuple[str, ...]
+    made: World, directory: Path, examples: int, options: tuple[str, ...], is_shown: bool
 ) -> subprocess.CompletedProcess[str]:
     base_url, owner = made.connection.base_url, made.own.owner
     configuration = directory / "schemathesis.toml"
@@ -64,7 +67,7 @@ def _run(
     ]
     environment = {**os.environ, "PYTHONPATH": str(HERE), "TIDEGATE_FUZZ": json.dumps(given)}
     return subprocess.run(
-        command, env=environment, cwd=directory, capture_output=True, text=True, check=False
+        command, env=environment, cwd=directory, capture_output=not is_shown, text=True, check=False
     )
 
 
@@ -74,8 +77,7 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=500)
     arguments, options = parser.parse_known_args()
     with tempfile.TemporaryDirectory(prefix="tidegate-fuzz-") as directory:
-        done = run(Path(directory), arguments.examples, *options)
-    print(done.stdout, done.stderr)
+        done = run(Path(directory), arguments.examples, *options, is_shown=True)
     sys.exit(done.returncode)
 
 
