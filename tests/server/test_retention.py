@@ -15,6 +15,7 @@ from tidegate.server.runtime import keep_definitions
 from tidegate.stores import (
     NotFoundError,
     SqliteStore,
+    StoreUnavailableError,
     definition_sets,
     log,
     migrate,
@@ -96,11 +97,11 @@ def test_nothing_is_deleted_that_a_start_could_need(store: SqliteStore) -> None:
     """While no snapshot can be taken, everything stays."""
 
     async def fails() -> None:
-        raise NotImplementedError
+        raise StoreUnavailableError("the disk is full")
 
     done(store.append([entry(number) for number in range(3)]))
     store.index_now()
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(StoreUnavailableError):
         asyncio.run(Retention(store, fails, lambda: NOW).one_pass())
     assert seqs(store) == [1, 2, 3]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -195,15 +197,22 @@ def test_a_newer_database_is_not_migrated(path: Path) -> None:
         migrate(url)
 
 
-def test_what_was_derived_within_the_database_is_carried_over(path: Path) -> None:
-    """Counts, names, keys and the audit of a lift come along; decisions are found in the log."""
+@contextmanager
+def before_the_derived_file(path: Path) -> Iterator[Any]:
+    """A new database as it was when what is derived lay within it."""
     connections.make_file(path)
     engine = connections.writing_engine(path)
     with engine.connect() as connection:
         config = configuration()
         config.attributes["connection"] = connection
         command.upgrade(config, "0002")
-        driver = connections.driver_connection(connection)
+        yield connections.driver_connection(connection)
+    engine.dispose()
+
+
+def test_what_was_derived_within_the_database_is_carried_over(path: Path) -> None:
+    """Counts, names, keys and the audit of a lift come along; decisions are found in the log."""
+    with before_the_derived_file(path) as driver:
         lifted = lifts.entry(LIFT)
         audit_of_lift = orjson.dumps(
             ["ann", lifts.AUDIT_KIND, str(entity_id(1)), [{"policy": "p"}], "r-1"]
@@ -228,7 +237,6 @@ def test_what_was_derived_within_the_database_is_carried_over(path: Path) -> Non
             (TENANT.bytes, START_NS),
         )
         driver.execute("UPDATE store_meta SET value = 2 WHERE name = 'indexed_seq'")
-    engine.dispose()
 
     url = f"sqlite:///{path}"
     migrate(url)
@@ -256,18 +264,11 @@ def test_a_migration_that_was_killed_while_carrying_over_is_run_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The tables are dropped only when their copy is on stable storage."""
-    connections.make_file(path)
-    engine = connections.writing_engine(path)
-    with engine.connect() as connection:
-        config = configuration()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0002")
-        driver = connections.driver_connection(connection)
+    with before_the_derived_file(path) as driver:
         driver.execute(
             "INSERT INTO result_counts VALUES (?, zeroblob(16), 1, 7, 0, 0, 0, 0, 1, 1)",
             (TENANT.bytes,),
         )
-    engine.dispose()
     url = f"sqlite:///{path}"
     statement = 0
     while kill_at(url, statement):

@@ -17,11 +17,13 @@
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects, clippy::indexing_slicing)]
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "../tests/allocated/mod.rs"]
+mod allocated;
+
 use std::hint::black_box;
-use std::sync::atomic::{AtomicIsize, Ordering};
 use std::time::{Duration, Instant};
 
+use allocated::allocated;
 use bumpalo::Bump;
 use serde_json::{Value as Json, json};
 use tidegate_core::RuleSet;
@@ -33,31 +35,6 @@ use tidegate_core::record::Record;
 const LINEAR_ANSWERS: usize = 10_000_000;
 /// Every how-manieth event the index is trained on.
 const TRAINED: usize = 10;
-/// Counts the bytes that are allocated, so that memory is measured and not estimated.
-struct Counting;
-
-static ALLOCATED: AtomicIsize = AtomicIsize::new(0);
-
-#[allow(unsafe_code, reason = "an allocator is unsafe to write; this one hands everything on")]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATED.fetch_add(layout.size().cast_signed(), Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        ALLOCATED.fetch_sub(layout.size().cast_signed(), Ordering::Relaxed);
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn allocated() -> isize {
-    ALLOCATED.load(Ordering::Relaxed)
-}
-
 /// Passes that a mean is of.
 const PASSES: u32 = 3;
 

@@ -2,32 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicIsize, Ordering};
+mod allocated;
 
+use allocated::allocated;
 use serde_json::{Value as Json, json};
 use tidegate_core::RuleSet;
-
-/// Counts the bytes that are allocated and not given back.
-struct Counting;
-
-static ALLOCATED: AtomicIsize = AtomicIsize::new(0);
-
-#[allow(unsafe_code, reason = "an allocator is unsafe to write; this one hands everything on")]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATED.fetch_add(layout.size().cast_signed(), Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        ALLOCATED.fetch_sub(layout.size().cast_signed(), Ordering::Relaxed);
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 fn node(kind: &str, parts: Json) -> Json {
     let mut node = json!({"kind": kind, "span": [0, 9]});
@@ -92,11 +71,11 @@ fn a_set_knows_what_it_occupies() {
     let fields = json!({"request.user_agent": "string", "request.method": "string",
         "request.client_ip": "string", "request.headers": "map(string, string)"});
     let bundle = json!({"version": 1, "fields": fields, "programs": programs}).to_string();
-    let before = ALLOCATED.load(Ordering::Relaxed);
+    let before = allocated();
     let rules = RuleSet::from_json(bundle.as_bytes()).unwrap();
-    let compiled = ALLOCATED.load(Ordering::Relaxed);
+    let compiled = allocated();
     let index_bytes = rules.report().bytes;
-    let indexed = ALLOCATED.load(Ordering::Relaxed);
+    let indexed = allocated();
     for (what, said, taken) in [
         ("rules", rules.rule_bytes(), compiled - before),
         ("index", index_bytes, indexed - compiled),
