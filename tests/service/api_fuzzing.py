@@ -8,11 +8,17 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from access_world import World, world
 
+from tidegate.server.routes import ROUTES
+
 HERE = Path(__file__).parent
+ALONE = "examples,coverage,fuzzing"
+"""The phases that call one operation at a time."""
 CONFIGURATION = """
 hooks = "api_hooks"
 continue-on-failure = true
@@ -32,23 +38,41 @@ negative_data_rejection.expected-statuses = [
 """
 
 
-def run(
-    directory: Path, examples: int, *options: str, is_shown: bool = False
-) -> subprocess.CompletedProcess[str]:
+def run(directory: Path, examples: int, *options: str) -> subprocess.CompletedProcess[str]:
     """One run over every operation, against a service of its own.
 
     Args:
         directory: empty; the service has its data and log there.
         examples: of each operation, positive and negative.
         options: further ones of ``schemathesis run``.
-        is_shown: what it prints is printed as it comes, and not kept.
     """
     with world(directory) as made:
-        return _run(made, directory, examples, options, is_shown)
+        return _run(made, directory, examples, options)
+
+
+def run_in_turn(directory: Path, examples: int, *options: str) -> Iterator[tuple[str, str]]:
+    """A run for each path and one for calls after each other, all against one service.
+
+    A long run over everything at once shows nothing before its end.
+
+    Args:
+        directory, examples, options: as for `run`.
+
+    Yields:
+        What was called, and what schemathesis printed when it found something, else nothing.
+    """
+    # The run begins with the document, which is therefore not called again.
+    paths = dict.fromkeys(path for route in ROUTES for path in route.paths)
+    del paths["/openapi.json"]
+    alone = {path: ("--include-path", path, "--phases", ALONE) for path in paths}
+    with world(directory) as made:
+        for name, chosen in {**alone, "calls after each other": ("--phases", "stateful")}.items():
+            done = _run(made, directory, examples, (*chosen, *options))
+            yield name, done.stdout + done.stderr if done.returncode else ""
 
 
 def _run(
-    made: World, directory: Path, examples: int, options: tuple[str, ...], is_shown: bool
+    made: World, directory: Path, examples: int, options: tuple[str, ...]
 ) -> subprocess.CompletedProcess[str]:
     base_url, owner = made.connection.base_url, made.own.owner
     configuration = directory / "schemathesis.toml"
@@ -67,18 +91,22 @@ def _run(
     ]
     environment = {**os.environ, "PYTHONPATH": str(HERE), "TIDEGATE_FUZZ": json.dumps(given)}
     return subprocess.run(
-        command, env=environment, cwd=directory, capture_output=not is_shown, text=True, check=False
+        command, env=environment, cwd=directory, capture_output=True, text=True, check=False
     )
 
 
 def main() -> None:
-    """Run, print what schemathesis says, and fail when it found something."""
+    """Run, print what schemathesis finds as it comes, and fail when it found something."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--examples", type=int, default=500)
     arguments, options = parser.parse_known_args()
+    started, found = time.monotonic(), 0
     with tempfile.TemporaryDirectory(prefix="tidegate-fuzz-") as directory:
-        done = run(Path(directory), arguments.examples, *options, is_shown=True)
-    sys.exit(done.returncode)
+        for name, report in run_in_turn(Path(directory), arguments.examples, *options):
+            found += bool(report)
+            state = "FOUND SOMETHING" if report else "nothing found"
+            print(f"{time.monotonic() - started:6.0f} s  {name}: {state}\n{report}", flush=True)
+    sys.exit(f"{found} of the runs found something" if found else 0)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,8 @@ WRITER_CACHE_KIB = 16 * 1024
 """The inner pages of every table; the rows of the log are not touched again."""
 DERIVED_CACHE_KIB = 32 * 1024
 """The idempotency keys of the bucket that is being filled, a few megabytes, and the counts."""
-READER_CACHE_KIB = 8 * 1024
+READER_CACHE_KIB = 2 * 1024
+"""For each of the readers; what they read again is in the cache of the file system."""
 READERS = 8
 """Reads run on worker threads; more at once would only take turns on a few cores."""
 READER_SECONDS = 5.0
