@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
 from access_world import World, world
 
 from tidegate.server.routes import ROUTES
@@ -50,16 +52,28 @@ def run(directory: Path, examples: int, *options: str) -> subprocess.CompletedPr
         return _run(made, directory, examples, options)
 
 
-def run_in_turn(directory: Path, examples: int, *options: str) -> Iterator[tuple[str, str]]:
+@attrs.frozen
+class Run:
+    """What schemathesis did.
+
+    Attributes:
+        of: what was called.
+        report: what it printed when it found something, else nothing.
+        cases: as it counts them.
+    """
+
+    of: str
+    report: str
+    cases: str
+
+
+def run_in_turn(directory: Path, examples: int, *options: str) -> Iterator[Run]:
     """A run for each path and one for calls after each other, all against one service.
 
     A long run over everything at once shows nothing before its end.
 
     Args:
         directory, examples, options: as for `run`.
-
-    Yields:
-        What was called, and what schemathesis printed when it found something, else nothing.
     """
     # The run begins with the document, which is therefore not called again.
     paths = dict.fromkeys(path for route in ROUTES for path in route.paths)
@@ -68,7 +82,9 @@ def run_in_turn(directory: Path, examples: int, *options: str) -> Iterator[tuple
     with world(directory) as made:
         for name, chosen in {**alone, "calls after each other": ("--phases", "stateful")}.items():
             done = _run(made, directory, examples, (*chosen, *options))
-            yield name, done.stdout + done.stderr if done.returncode else ""
+            cases = re.search(r".* generated, .*", done.stdout)
+            report = done.stdout + done.stderr if done.returncode else ""
+            yield Run(name, report, cases[0].strip() if cases else "no cases")
 
 
 def _run(
@@ -102,10 +118,10 @@ def main() -> None:
     arguments, options = parser.parse_known_args()
     started, found = time.monotonic(), 0
     with tempfile.TemporaryDirectory(prefix="tidegate-fuzz-") as directory:
-        for name, report in run_in_turn(Path(directory), arguments.examples, *options):
-            found += bool(report)
-            state = "FOUND SOMETHING" if report else "nothing found"
-            print(f"{time.monotonic() - started:6.0f} s  {name}: {state}\n{report}", flush=True)
+        for done in run_in_turn(Path(directory), arguments.examples, *options):
+            found += bool(done.report)
+            seconds = time.monotonic() - started
+            print(f"{seconds:6.0f} s  {done.of}: {done.cases}", done.report, flush=True)
     sys.exit(f"{found} of the runs found something" if found else 0)
 
 
