@@ -31,15 +31,19 @@ def load_definitions(source: Source) -> Definitions:
     return load_compiled(source).compiled.source
 
 
-def load_compiled(source: Source) -> Compilation:
+def load_compiled(source: Source, before: Compilation | None = None) -> Compilation:
     """As :func:`load_definitions`, with the compiled form and the warnings.
+
+    Args:
+        source: as there.
+        before: as for :func:`tidegate.policy.document.read_document`.
 
     Raises:
         DefinitionsError: the document is refused.
         OSError: the file cannot be read.
     """
     if isinstance(source, Mapping):
-        return read_document(source)
+        return read_document(source, before)
     with Path(os.fspath(source)).open("rb") as file:
         # One byte more than may be given is enough to refuse it.
-        return read_document(file.read(MAX_BYTES + 1))
+        return read_document(file.read(MAX_BYTES + 1), before)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tidegate.errors import EventError
     from tidegate.evaluation.native import Calls
     from tidegate.evaluation.rules import Evaluator
+    from tidegate.policy.compile import Compilation
     from tidegate.policy.compiled import CompiledDefinitions
     from tidegate.policy.keys import Part
     from tidegate.policy.served import Served
@@ -179,7 +180,7 @@ class Engine:
             SnapshotError: they are of another tenant.
         """
         successor = copy.copy(self)
-        successor._compiled = _compiled(definitions)
+        successor._compiled = _compiled(definitions, self.definitions.compilation)
         successor._backend = self._backend.with_definitions(
             bundle(successor._compiled) if self.evaluator == "native" else successor._compiled
         )
@@ -320,10 +321,12 @@ class _Backend(Protocol):
     def stats(self) -> dict[str, int]: ...
 
 
-def _compiled(definitions: Definitions | Source) -> CompiledDefinitions:
+def _compiled(
+    definitions: Definitions | Source, before: Compilation | None = None
+) -> CompiledDefinitions:
     if isinstance(definitions, Definitions):
         return compile_definitions(definitions)
-    return load_compiled(definitions).compiled
+    return load_compiled(definitions, before).compiled
 
 
 def _backend(

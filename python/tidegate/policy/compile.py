@@ -14,7 +14,7 @@ from tidegate.language.checker import CheckedExpression, check
 from tidegate.language.diagnostics import Source
 from tidegate.language.lint import key_warnings
 from tidegate.language.schema import NamedList, Schema
-from tidegate.language.types import BOOL, CIDR, INT, IP, STRING, UINT, Type
+from tidegate.language.types import BOOL
 from tidegate.limits import DEFAULT, Limits
 from tidegate.policy.compiled import (
     CompiledAction,
@@ -25,6 +25,7 @@ from tidegate.policy.compiled import (
     CompiledPolicy,
     CompiledWindow,
 )
+from tidegate.policy.expressions import Expressions, Use
 from tidegate.policy.findings import MAX_FINDINGS, Finding
 from tidegate.policy.model import Block, Challenge
 
@@ -42,31 +43,45 @@ if TYPE_CHECKING:
         Window,
     )
 
-KEY_TYPES: tuple[Type, ...] = (STRING, INT, UINT, BOOL, IP, CIDR)
-"""What a key field, or the field of a distinct window, may be."""
 NANOSECONDS = 1_000_000_000
 _Made = TypeVar("_Made")
 
 
 @attrs.frozen
 class Compilation:
-    """The compiled definitions and every finding; with an error among these, not for use."""
+    """The compiled definitions and every finding; with an error among these, not for use.
+
+    Attributes:
+        compiled: what is live.
+        findings: errors and warnings.
+        expressions: all of them, also of what is disabled.
+    """
 
     compiled: CompiledDefinitions
     findings: tuple[Finding, ...]
+    expressions: Expressions = attrs.field(eq=False, repr=False)
 
 
-def compile_all(definitions: Definitions, limits: Limits = DEFAULT) -> Compilation:
+def compile_all(
+    definitions: Definitions, limits: Limits = DEFAULT, before: Compilation | None = None
+) -> Compilation:
     """Check every expression and put together what is live.
 
     Expressions of disabled objects are checked too: they must be fit to be enabled.
     References are taken as checked; one that leads nowhere counts as disabled.
+
+    Args:
+        definitions: the whole set.
+        limits: on each expression.
+        before: of a set that is likely to share expressions with this one.
     """
-    return _Compiler(definitions, limits).run()
+    return _Compiler(definitions, limits, before).run()
 
 
 class _Compiler:
-    def __init__(self, definitions: Definitions, limits: Limits) -> None:
+    def __init__(
+        self, definitions: Definitions, limits: Limits, before: Compilation | None
+    ) -> None:
         self._source = definitions
         self._limits = limits
         self._findings: list[Finding] = []
@@ -77,13 +92,12 @@ class _Compiler:
             each.slug: _mitigation(each) for each in definitions.mitigations if each.enabled
         }
         self._lists = {each.slug: NamedList(each.kind, each.entries) for each in definitions.lists}
-        basic = Schema.default().with_lists(self._lists)
-        # All actions are known names, also disabled ones: to disable an action must
-        # not make the policies that name it unfit to be saved.
-        all_actions = basic.with_actions([each.slug for each in definitions.actions])
-        self._before_actions = basic
-        self._after_actions = all_actions
-        self._of_entity = all_actions.with_entity_state()
+        self._expressions = Expressions(
+            (each.slug for each in definitions.actions),
+            self._lists,
+            limits,
+            None if before is None else before.expressions,
+        )
 
     def run(self) -> Compilation:
         source = self._source
@@ -96,7 +110,7 @@ class _Compiler:
             tenant=UUID(source.tenant.tenant_id),
             revision=source.revision,
             limits=self._limits,
-            fields=self._of_entity.fields,
+            fields=self._expressions.schemas[Use.CONDITION_ON_ENTITY].fields,
             lists=self._lists,
             trusted_proxies=tuple(filter(None, map(parse_range, source.settings.trusted_proxies))),
             max_keys=source.settings.max_keys,
@@ -115,31 +129,31 @@ class _Compiler:
                 if each.enabled and each.status == "active"
             ),
         )
-        return Compilation(compiled, tuple(self._findings))
+        self._expressions.finish()
+        return Compilation(compiled, tuple(self._findings), self._expressions)
 
     def _action(self, action: Action, at: int) -> CompiledAction:
         pointer = f"/actions/{at}/expression"
-        return CompiledAction(
-            action.slug, self._check(action.expression, pointer, self._before_actions, (BOOL,))
-        )
+        return CompiledAction(action.slug, self._check(action.expression, pointer, Use.ACTION))
 
     def _entity(self, entity: EntityDefinition, at: int) -> CompiledEntity:
-        pointer, schema = f"/entities/{at}", self._after_actions
+        pointer = f"/entities/{at}"
         key_fields = self._key_fields(entity.key_fields, f"{pointer}/key_fields")
         return CompiledEntity(
             slug=entity.slug,
             id=entity.entity_definition_id,
             priority=entity.priority,
             on_missing_key=entity.on_missing_key,
-            match=self._optional(entity.match_expression, f"{pointer}/match_expression", schema),
+            match=self._optional(
+                entity.match_expression, f"{pointer}/match_expression", Use.CONDITION
+            ),
             key_fields=key_fields,
         )
 
     def _key_fields(self, texts: tuple[str, ...], pointer: str) -> tuple[CheckedExpression, ...]:
         errors = self._errors
         parts = tuple(
-            self._check(text, f"{pointer}/{number}", self._after_actions, KEY_TYPES)
-            for number, text in enumerate(texts)
+            self._check(text, f"{pointer}/{number}", Use.KEY) for number, text in enumerate(texts)
         )
         if self._errors == errors:
             warnings = key_warnings([(part.root, part.type) for part in parts])
@@ -152,9 +166,7 @@ class _Compiler:
         return CompiledPolicy(
             slug=policy.slug,
             id=policy.policy_id,
-            expression=self._optional(
-                policy.expression, f"{pointer}/expression", self._after_actions
-            ),
+            expression=self._optional(policy.expression, f"{pointer}/expression", Use.CONDITION),
             clauses=tuple(
                 self._clause(clause, f"{pointer}/clauses/{number}")
                 for number, clause in enumerate(policy.clauses)
@@ -162,14 +174,14 @@ class _Compiler:
         )
 
     def _clause(self, clause: Clause, pointer: str) -> CompiledClause:
-        schema = self._after_actions if clause.entity is None else self._of_entity
+        use = Use.CONDITION if clause.entity is None else Use.CONDITION_ON_ENTITY
         enabled = self._actions.issuperset(clause.actions) and (
             clause.entity is None or clause.entity in self._entities
         )
         return CompiledClause(
             name=clause.name,
             enabled=enabled,
-            expression=self._optional(clause.expression, f"{pointer}/expression", schema),
+            expression=self._optional(clause.expression, f"{pointer}/expression", use),
             actions=clause.actions,
             entity=clause.entity,
             mitigation=self._mitigations.get(clause.mitigation or ""),
@@ -180,7 +192,7 @@ class _Compiler:
     def _window(self, window: Window, pointer: str) -> CompiledWindow:
         field = None
         if window.field is not None:
-            field = self._check(window.field, f"{pointer}/field", self._after_actions, KEY_TYPES)
+            field = self._check(window.field, f"{pointer}/field", Use.KEY)
         return CompiledWindow(
             duration_seconds=window.duration_seconds,
             duration=round(window.duration_seconds * NANOSECONDS),
@@ -189,16 +201,14 @@ class _Compiler:
             field=field,
         )
 
-    def _optional(self, text: str | None, pointer: str, schema: Schema) -> CheckedExpression | None:
-        return None if text is None else self._check(text, pointer, schema, (BOOL,))
+    def _optional(self, text: str | None, pointer: str, use: Use) -> CheckedExpression | None:
+        return None if text is None else self._check(text, pointer, use)
 
-    def _check(
-        self, text: str, pointer: str, schema: Schema, expect: tuple[Type, ...]
-    ) -> CheckedExpression:
+    def _check(self, text: str, pointer: str, use: Use) -> CheckedExpression:
         if self._errors >= MAX_FINDINGS:
             return _never()
         try:
-            checked = check(text, schema, expect=expect, limits=self._limits)
+            checked = self._expressions.check(text, use)
         except ExpressionError as error:
             self._errors += len(error.diagnostics)
             self._report(error.diagnostics, pointer, text)

@@ -29,6 +29,18 @@ class _MovedError(Exception):
     """The definitions are no longer those that were checked."""
 
 
+def load_present(call: Call) -> DefinitionSet:
+    """The present definitions of the tenant of a call.
+
+    Raises:
+        NotFoundError: there is no such tenant.
+    """
+    engine = call.app.runtime.engine(call.tenant_id)
+    with call.app.store.read() as connection:
+        at_work = None if engine is None else engine.definitions.compilation
+        return load_set(connection, call.tenant_id, at_work)
+
+
 def change_definitions(call: Call, prepare: Callable[[DefinitionSet], Work[T] | None]) -> T | None:
     """Check a change and write it.
 
@@ -40,8 +52,7 @@ def change_definitions(call: Call, prepare: Callable[[DefinitionSet], Work[T] | 
         Problem: the change is refused, or others were always faster.
     """
     for _ in range(ATTEMPTS):
-        with call.app.store.read() as connection:
-            present = load_set(connection, call.tenant_id)
+        present = load_present(call)
         work = prepare(present)
         if work is None:
             return None

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from tidegate.policy.compile import Compilation
     from tidegate.policy.findings import Finding
     from tidegate.server.definition_kinds import DefinitionKind
     from tidegate.stores.definitions import Definition
@@ -35,11 +36,19 @@ _SECTIONS = {kind.section: kind for kind in KINDS.values()}
 
 @attrs.frozen(kw_only=True)
 class DefinitionSet:
-    """All definitions of a tenant at one revision, by section in the order of the document."""
+    """All definitions of a tenant at one revision, by section in the order of the document.
+
+    Attributes:
+        tenant: whose they are.
+        revision: of the whole set.
+        objects: by section.
+        at_work: what decides now, mostly the same; what was checked for it is not checked again.
+    """
 
     tenant: Tenant
     revision: int
     objects: Mapping[str, tuple[Definition, ...]]
+    at_work: Compilation | None = None
 
     @property
     def tenant_id(self) -> UUID:
@@ -101,7 +110,7 @@ class DefinitionSet:
         )
         section[at : at + 1] = [{**body, kind.id_member: str(object_id)}]
         try:
-            compilation = read_document(document)
+            compilation = read_document(document, self.at_work)
         except DefinitionsError as error:
             findings: list[Finding] = list(error.diagnostics)  # type: ignore[arg-type]
             raise _refusal(document, findings, f"/{kind.section}/{at}") from None
@@ -123,7 +132,7 @@ class DefinitionSet:
         }
         rest = attrs.evolve(self, objects=objects)
         try:
-            read_document(rest.document(entries=False))
+            read_document(rest.document(entries=False), self.at_work)
         except DefinitionsError as error:
             referrers = rest.referrers(error.diagnostics)  # type: ignore[arg-type]
             detail = f"{len(referrers)} other objects refer to this {kind.name}"
@@ -141,8 +150,14 @@ class DefinitionSet:
         return made
 
 
-def load_set(connection: Connection, tenant_id: UUID) -> DefinitionSet:
+def load_set(
+    connection: Connection, tenant_id: UUID, at_work: Compilation | None = None
+) -> DefinitionSet:
     """The present definitions of a tenant.
+
+    Args:
+        tenant_id: the tenant.
+        at_work: as of :class:`DefinitionSet`.
 
     Raises:
         NotFoundError: there is no such tenant.
@@ -153,7 +168,9 @@ def load_set(connection: Connection, tenant_id: UUID) -> DefinitionSet:
         kind.section: tuple(each for each in found if each.kind == kind.name)
         for kind in KINDS.values()
     }
-    return DefinitionSet(tenant=tenant, revision=tenant.definition_revision, objects=objects)
+    return DefinitionSet(
+        tenant=tenant, revision=tenant.definition_revision, objects=objects, at_work=at_work
+    )
 
 
 def in_text(document: Mapping[str, Any], finding: Finding) -> Finding:

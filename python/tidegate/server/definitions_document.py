@@ -54,7 +54,8 @@ def replace(call: Call) -> Answer:
         compilation = parsed.read(
             Tenant(
                 tenant_id=str(call.tenant_id), name=present.tenant.name, slug=present.tenant.slug
-            )
+            ),
+            present.at_work,
         )
         source = compilation.compiled.source
         wanted = list(_wanted(call, present, source))

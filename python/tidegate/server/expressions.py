@@ -10,7 +10,7 @@ from tidegate.language.diagnostics import Source
 from tidegate.language.printer import format as format_text
 from tidegate.language.schema import NamedList, Schema
 from tidegate.language.types import BOOL
-from tidegate.policy.compile import KEY_TYPES
+from tidegate.policy.expressions import KEY_TYPES
 from tidegate.server import wire
 from tidegate.server.call import Answer, Call
 from tidegate.server.definition_kinds import ACTION, LIST

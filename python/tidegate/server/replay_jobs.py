@@ -10,7 +10,7 @@ import msgspec
 from tidegate.policy.document import read_document
 from tidegate.server import wire
 from tidegate.server.call import Answer, Call
-from tidegate.server.definition_set import load_set
+from tidegate.server.definition_changes import load_present
 from tidegate.server.drafts import in_member, with_policy
 from tidegate.server.identifiers import new_id
 from tidegate.server.outcomes import Outcomes
@@ -121,8 +121,7 @@ def _document(call: Call, body: wire.ReplayJobCreate) -> dict[str, Any]:
         NotFoundError: there is no such policy.
         Problem: they do not hold together, or it is not clear which they are.
     """
-    with call.app.store.read() as connection:
-        present = load_set(connection, call.tenant_id)
+    present = load_present(call)
     if body.definitions is None:
         if body.policy_id is None:
             raise _refusal("give `definitions`, or `policy_id` and the changed `policy`", "")
@@ -141,7 +140,7 @@ def _document(call: Call, body: wire.ReplayJobCreate) -> dict[str, Any]:
         place = "definitions"
     with in_member(place):
         try:
-            read_document(document)
+            read_document(document, present.at_work)
         except Exception as error:
             raise problem_of(error) from error
     return document

@@ -6,11 +6,13 @@ import json
 
 from tidegate.engine import Engine
 from tidegate.errors import EventError
+from tidegate.policy.document import read_document
 from tidegate.policy.explain import Explanation
+from tidegate.policy.model import Definitions
 from tidegate.server import wire
 from tidegate.server.call import Answer, Call
+from tidegate.server.definition_changes import load_present
 from tidegate.server.definition_kinds import POLICY
-from tidegate.server.definition_set import load_set
 from tidegate.server.drafts import in_member, with_policy
 from tidegate.server.explain import trace_of
 from tidegate.server.problems import problem_of
@@ -23,11 +25,11 @@ def simulate(call: Call) -> Answer:
     a draft in the body takes its place.
     """
     body: wire.Simulation = call.body
-    with call.app.store.read() as connection:
-        present = load_set(connection, call.tenant_id)
+    present = load_present(call)
     document = with_policy(present, call.ids["policy_id"], body.policy)
+    definitions = read_document(document, present.at_work).compiled.source
     with in_member("event"):
-        explanation = _explained(call, document, json.dumps(body.event).encode())
+        explanation = _explained(call, definitions, json.dumps(body.event).encode())
     saved = present.find(POLICY, call.ids["policy_id"])
     return Answer(
         body=wire.SimulationResult(
@@ -39,11 +41,11 @@ def simulate(call: Call) -> Answer:
     )
 
 
-def _explained(call: Call, document: dict[str, object], event: bytes) -> Explanation:
+def _explained(call: Call, definitions: Definitions, event: bytes) -> Explanation:
     live = call.app.runtime.engine(call.tenant_id)
     try:
         if live is None:
-            return Engine(document).explain(event, call.now)
-        return Engine.restore(document, live.state_of(event, call.now)).explain(event, call.now)
+            return Engine(definitions).explain(event, call.now)
+        return Engine.restore(definitions, live.state_of(event, call.now)).explain(event, call.now)
     except EventError as error:
         raise problem_of(error) from None

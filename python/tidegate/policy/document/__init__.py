@@ -58,25 +58,26 @@ class ParsedDocument:
         entries = self.root.entries if isinstance(self.root, Mapping) else ()
         return any(key.value == member for key, _ in entries)
 
-    def read(self, tenant: Tenant | None = None) -> Compilation:
+    def read(self, tenant: Tenant | None = None, before: Compilation | None = None) -> Compilation:
         """Read, check and compile it.
 
         Args:
             tenant: whose definitions these are to be, in place of the one the document
                 names; if it names one by id, that must be this one.
+            before: as for :func:`read_document`.
 
         Raises:
             DefinitionsError: with every error, and its place where there is text.
         """
         if tenant is None:
-            return _read(self.root, self.source)
+            return _read(self.root, self.source, before)
         written = find(self.root, "/tenant/tenant_id")
         if isinstance(written, Scalar) and written.value not in (None, tenant.tenant_id):
             message = "the document is of another tenant"
             hint = "leave `tenant` out to read it for any"
             finding = Finding("wrong-tenant", message, "/tenant/tenant_id", hint=hint)
             raise refuse(locate([finding], self.root, self.source))
-        return _read(_for_tenant(self.root, tenant), self.source)
+        return _read(_for_tenant(self.root, tenant), self.source, before)
 
 
 def parse_document(document: str | bytes | AbstractMapping[str, Any]) -> ParsedDocument:
@@ -97,12 +98,16 @@ def parse_document(document: str | bytes | AbstractMapping[str, Any]) -> ParsedD
         raise refuse([at_offset(error.finding, source)]) from None
 
 
-def read_document(document: str | bytes | AbstractMapping[str, Any]) -> Compilation:
+def read_document(
+    document: str | bytes | AbstractMapping[str, Any], before: Compilation | None = None
+) -> Compilation:
     """Read, check and compile a document.
 
     Args:
         document: YAML text, JSON text (it begins with ``{``), either as UTF-8 bytes,
             or plain data of the same shape.
+        before: definitions that this document may be a change of; their expressions are
+            not checked again where that cannot matter.
 
     Returns:
         The compiled definitions (``.compiled``, the model in ``.compiled.source``) and
@@ -111,7 +116,7 @@ def read_document(document: str | bytes | AbstractMapping[str, Any]) -> Compilat
     Raises:
         DefinitionsError: with every error, and its place where there is text.
     """
-    return parse_document(document).read()
+    return parse_document(document).read(before=before)
 
 
 def compile_definitions(definitions: Definitions) -> CompiledDefinitions:
@@ -146,9 +151,9 @@ def _for_tenant(root: Node, tenant: Tenant) -> Node:
     return attrs.evolve(root, entries=(*others, (Scalar("tenant"), members)))
 
 
-def _read(root: Node, source: Source | None) -> Compilation:
+def _read(root: Node, source: Source | None, before: Compilation | None) -> Compilation:
     reading = read_tree(root)
-    compilation = compile_all(reading.definitions)
+    compilation = compile_all(reading.definitions, before=before)
     whole = islice(check_whole(reading.definitions), MAX_FINDINGS)
     later = [*whole, *compilation.findings]
     findings = reading.findings + [each for each in later if not reading.is_stand_in(each.pointer)]

@@ -1,0 +1,114 @@
+"""The expressions of definitions, each checked for its use.
+
+Checking takes nearly all the time that definitions take to be read.  What was checked once
+holds as long as the names that the text could mean stay the same, so that a change of one object
+costs the check of that object and not of all.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tidegate.language.checker import CheckedExpression, check
+from tidegate.language.schema import Schema
+from tidegate.language.types import BOOL, CIDR, INT, IP, STRING, UINT, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tidegate.language.schema import NamedList
+    from tidegate.limits import Limits
+
+
+class Use(Enum):
+    """Where an expression stands, which says what it may name and be."""
+
+    ACTION = auto()
+    CONDITION = auto()
+    CONDITION_ON_ENTITY = auto()
+    KEY = auto()
+    """A key field, or the field of a distinct window."""
+
+
+KEY_TYPES: tuple[Type, ...] = (STRING, INT, UINT, BOOL, IP, CIDR)
+_EXPECTED: Mapping[Use, tuple[Type, ...]] = {
+    Use.ACTION: (BOOL,),
+    Use.CONDITION: (BOOL,),
+    Use.CONDITION_ON_ENTITY: (BOOL,),
+    Use.KEY: KEY_TYPES,
+}
+
+
+@attrs.frozen
+class Names:
+    """What definitions let an expression name beside the fields of an event.
+
+    Attributes:
+        actions: every slug.
+        lists: every slug; the check does not look at entries.
+    """
+
+    actions: frozenset[str]
+    lists: frozenset[str]
+
+
+class Expressions:
+    """Checks expressions by the names of one set of definitions, and keeps what passed.
+
+    Args:
+        actions: slugs, also of disabled ones: to disable an action must not make the policies
+            that name it unfit to be saved.
+        lists: by slug.
+        limits: on each expression.
+        before: those of an earlier set, which may be used again.
+    """
+
+    def __init__(
+        self,
+        actions: Iterable[str],
+        lists: Mapping[str, NamedList],
+        limits: Limits,
+        before: Expressions | None = None,
+    ) -> None:
+        self.names = Names(frozenset(actions), frozenset(lists))
+        self.limits = limits
+        basic = Schema.default().with_lists(lists)
+        all_actions = basic.with_actions(sorted(self.names.actions))
+        self.schemas: Mapping[Use, Schema] = {
+            Use.ACTION: basic,
+            Use.CONDITION: all_actions,
+            Use.CONDITION_ON_ENTITY: all_actions.with_entity_state(),
+            Use.KEY: all_actions,
+        }
+        self._checked: dict[tuple[Use, str], CheckedExpression] = {}
+        is_alike = before is not None and before.limits == limits
+        # Only what passed, and not the set it belongs to: sets would hold each other for ever.
+        self._before = dict(before._checked) if before is not None and is_alike else {}
+        self._names_before = before.names if before is not None else self.names
+
+    def check(self, text: str, use: Use) -> CheckedExpression:
+        """The checked expression.
+
+        Raises:
+            ExpressionError: the text does not parse or does not check.
+        """
+        known = self._checked.get((use, text)) or self._known_before(text, use)
+        if known is None:
+            known = check(text, self.schemas[use], expect=_EXPECTED[use], limits=self.limits)
+        self._checked[use, text] = known
+        return known
+
+    def finish(self) -> None:
+        """Let go of what was checked before and is not used any more."""
+        self._before = {}
+
+    def _known_before(self, text: str, use: Use) -> CheckedExpression | None:
+        # An action is named by `actions.SLUG`, a list in `inList`; there is no other way.
+        if "actions" in text and self.names.actions != self._names_before.actions:
+            return None
+        if "inList" in text and self.names.lists != self._names_before.lists:
+            return None
+        return self._before.get((use, text))
