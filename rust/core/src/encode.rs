@@ -16,6 +16,7 @@ use crate::field::{Field, Member, Section};
 use crate::geo::AddressDatabases;
 use crate::headers::{self, header};
 use crate::json::Reader;
+use crate::letters::{lower, upper};
 use crate::limits::Limits;
 use crate::path;
 use crate::record::{Layout, Record, Source};
@@ -58,15 +59,18 @@ pub fn encode<'a>(
             },
         );
     }
+    let keys = arena.alloc_slice_fill_copy(layout.key_count(), None);
     for section in Section::ALL {
         if layout.reads_keys(section) {
             for (key, value) in encoder.section(section) {
-                if let Some(slot) = layout.find_key(section, key) {
-                    record.set_key(slot, value);
+                let slot = layout.find_key(section, key);
+                if let Some(place) = slot.and_then(|slot| keys.get_mut(slot.number() as usize)) {
+                    *place = Some(*value);
                 }
             }
         }
     }
+    record.set_keys(keys);
     record.set_client_address(encoder.known_client_address());
     record.lower(layout, arena);
     Ok(record)
@@ -264,24 +268,6 @@ fn read_body<'a>(text: &'a str, arena: &'a Bump, limits: &Limits) -> Option<Valu
     let value = reader.value().ok()?;
     reader.finish().ok()?;
     (!reader.is_out_of_range()).then_some(value)
-}
-
-fn lower<'a>(text: &'a str, arena: &'a Bump) -> &'a str {
-    if !text.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        return text;
-    }
-    let copy = arena.alloc_str(text);
-    copy.make_ascii_lowercase();
-    copy
-}
-
-fn upper<'a>(text: &'a str, arena: &'a Bump) -> &'a str {
-    if !text.bytes().any(|byte| byte.is_ascii_lowercase()) {
-        return text;
-    }
-    let copy = arena.alloc_str(text);
-    copy.make_ascii_uppercase();
-    copy
 }
 
 #[cfg(test)]

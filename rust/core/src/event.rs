@@ -114,12 +114,12 @@ fn read_all<'a>(
     limits: &Limits,
 ) -> Result<RawEvent<'a>> {
     let mut reader = Reader::new(bytes, arena, limits)?;
-    let start = reader.clone();
+    let start = layout.reads_variables().then(|| reader.clone());
     let mut event = RawEvent::default();
     expect(&mut reader, Kind::Object, "the event must be an object")?;
     reader.object(|reader, name| read_member(reader, name, layout, &mut event))?;
     reader.finish()?;
-    if layout.reads_variables() {
+    if let Some(start) = start {
         event.variables = read_variables(start, layout)?;
     }
     Ok(event)
@@ -168,7 +168,7 @@ fn read_request<'a>(
     }
     expect(reader, Kind::Object, "must be an object")?;
     reader.object(|reader, name| {
-        event.has_content |= reader.kind()? != Kind::Null;
+        event.has_content = event.has_content || reader.kind()? != Kind::Null;
         match name {
             "method" => read_text(reader, Member::Method, event),
             "scheme" => read_text(reader, Member::Scheme, event),
@@ -205,9 +205,12 @@ fn optional_text<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a str>> {
 }
 
 fn read_observed_at(reader: &mut Reader<'_>) -> Result<Option<Timestamp>> {
-    let place = reader.clone();
+    let offset = reader.offset();
     match optional_text(reader)?.map(parse_timestamp) {
-        Some(Err(_)) => Err(place.shape_fault("must be RFC 3339 text with an offset")),
+        Some(Err(_)) => {
+            let message = "must be RFC 3339 text with an offset";
+            Err(Fault::new(FaultKind::Shape, message, offset))
+        }
         Some(Ok(moment)) => Ok(Some(moment)),
         None => Ok(None),
     }
@@ -227,7 +230,7 @@ fn read_section<'a>(
     let mut entries = ArenaVec::with_capacity_in(if is_read { 16 } else { 0 }, reader.arena());
     reader.object(|reader, name| {
         if section == Section::Fields {
-            event.has_content |= reader.kind()? != Kind::Null;
+            event.has_content = event.has_content || reader.kind()? != Kind::Null;
             if name == "body" && read_body(reader, layout, event)? {
                 return Ok(());
             }

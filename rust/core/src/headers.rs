@@ -8,6 +8,7 @@ use foldhash::fast::RandomState;
 
 use crate::address::{Address, NetworkSet};
 use crate::event::Entries;
+use crate::letters::has_upper;
 
 /// The headers with names in ASCII lower case; values whose names become equal
 /// are joined by `", "`, at the place of the first.
@@ -31,30 +32,6 @@ pub fn fold<'a>(entries: Entries<'a>, arena: &'a Bump) -> Entries<'a> {
         values => (name, &*arena.alloc_str(&values.join(", "))),
     });
     ArenaVec::from_iter_in(joined, arena).into_bump_slice()
-}
-
-/// Whether there is an ASCII capital; eight bytes a step, since names are short and
-/// every event has many.
-#[inline]
-fn has_upper(name: &[u8]) -> bool {
-    const EACH: u64 = 0x0101_0101_0101_0101;
-    /// What lifts a byte to its top bit from `A`, and from what follows `Z`.
-    const FROM_A: u64 = 0x80 - b'A' as u64;
-    const AFTER_Z: u64 = 0x80 - b'[' as u64;
-    let in_word = |bytes: [u8; 8]| {
-        // Without its top bit no byte carries into the next.
-        let word = u64::from_le_bytes(bytes);
-        let low = word & EACH.wrapping_mul(0x7f);
-        let from_a = low.wrapping_add(EACH.wrapping_mul(FROM_A));
-        let after_z = low.wrapping_add(EACH.wrapping_mul(AFTER_Z));
-        (from_a & !after_z & !word & EACH.wrapping_mul(0x80)) != 0
-    };
-    let (words, rest) = name.as_chunks::<8>();
-    words.iter().any(|word| in_word(*word))
-        || match name.last_chunk::<8>() {
-            Some(last) => !rest.is_empty() && in_word(*last),
-            None => rest.iter().any(u8::is_ascii_uppercase),
-        }
 }
 
 /// The value of a header, by its name in lower case.
@@ -100,20 +77,6 @@ mod tests {
         let entries = [("Accept", "a"), ("X-Id", "1"), ("accept", "b"), ("ACCEPT", "c")];
         let entries = arena.alloc_slice_copy(&entries);
         assert_eq!(fold(entries, &arena), [("accept", "a, b, c"), ("x-id", "1")]);
-    }
-
-    #[test]
-    fn capitals_are_seen_at_every_place() {
-        for length in 1..20 {
-            for byte in 0..=255u8 {
-                for at in 0..length {
-                    let mut name = vec![b'a'; length];
-                    name[at] = byte;
-                    assert_eq!(has_upper(&name), byte.is_ascii_uppercase(), "{byte} {at}");
-                }
-            }
-        }
-        assert!(!has_upper(b""));
     }
 
     #[test]

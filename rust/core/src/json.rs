@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the string whose quote comes next.
-    #[inline]
+    #[inline(always)]
     fn quoted(&mut self) -> Result<&'a str> {
         let start = self.at.wrapping_add(1);
         let end = self.specials.next(start);
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a string if one comes next.
-    #[inline]
+    #[inline(always)]
     pub fn string_if(&mut self) -> Result<Option<&'a str>> {
         if self.peek() == Some(b'"') { self.quoted().map(Some) } else { Ok(None) }
     }
@@ -221,9 +221,7 @@ impl<'a> Reader<'a> {
         let mut filter = NameFilter::default();
         let outer = self.names.len();
         loop {
-            let start = self.at;
-            let name = self.member_name()?;
-            self.add_name(&mut filter, outer, name, start)?;
+            let name = self.member_name(&mut filter, outer)?;
             if let Err(fault) = member(self, name) {
                 return Err(fault.under(name));
             }
@@ -232,25 +230,6 @@ impl<'a> Reader<'a> {
                 return Ok(());
             }
         }
-    }
-
-    #[inline]
-    fn add_name(
-        &mut self,
-        filter: &mut NameFilter,
-        outer: usize,
-        name: &'a str,
-        offset: usize,
-    ) -> Result<()> {
-        let others = self.names.get(outer..).unwrap_or_default();
-        if filter.is_repeated(name, others, &self.hasher) {
-            return Err(duplicate(name, offset));
-        }
-        if others.len() >= self.max_members {
-            return Err(self.many("members in an object", offset));
-        }
-        self.names.push(name);
-        Ok(())
     }
 
     /// Reads an array; `element` is called with each index and reads the element.
@@ -323,9 +302,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the name of a member and the colon after it.
-    #[inline]
-    fn member_name(&mut self) -> Result<&'a str> {
+    /// Reads the name of a member, which the object has not had yet, and the colon
+    /// after it. The names of the object stand from `outer` on.
+    fn member_name(&mut self, filter: &mut NameFilter, outer: usize) -> Result<&'a str> {
+        let offset = self.at;
         if self.peek() != Some(b'"') {
             return Err(self.unexpected("a member name"));
         }
@@ -334,6 +314,14 @@ impl<'a> Reader<'a> {
             return Err(self.unexpected("`:`"));
         }
         self.step();
+        let others = self.names.get(outer..).unwrap_or_default();
+        if filter.is_repeated(name, others, &self.hasher) {
+            return Err(duplicate(name, offset));
+        }
+        if others.len() >= self.max_members {
+            return Err(self.many("members in an object", offset));
+        }
+        self.names.push(name);
         Ok(name)
     }
 

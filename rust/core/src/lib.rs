@@ -54,6 +54,7 @@ pub mod index;
 pub mod json;
 pub mod key;
 mod key_table;
+mod letters;
 pub mod limits;
 pub mod lists;
 pub mod locked;

@@ -2,13 +2,13 @@
 
 use self_cell::self_cell;
 
-use crate::record::{KeySlot, Layout, Record, Slot};
+use crate::record::{Layout, Record, Slot};
 use crate::value::Value;
 
 /// The values of a record, without a borrow.
 struct Stored {
     values: Vec<(Slot, Value<'static>)>,
-    keys: Vec<(KeySlot, Box<str>)>,
+    keys: Vec<Option<Box<str>>>,
     lowered: Vec<Option<Box<str>>>,
 }
 
@@ -30,7 +30,7 @@ impl PreparedRecord {
         let value = |slot| original.get(slot).map(|value| (slot, value.clone().into_owned()));
         let stored = Stored {
             values: layout.fields().filter_map(|(slot, _, _)| value(slot)).collect(),
-            keys: original.keys().map(|(slot, text)| (slot, text.into())).collect(),
+            keys: original.key_texts().map(|text| text.map(Box::from)).collect(),
             lowered: original.lowered_texts().map(|text| text.map(Box::from)).collect(),
         };
         Self(Cell::new(stored, |stored| {
@@ -38,10 +38,8 @@ impl PreparedRecord {
             for (slot, value) in &stored.values {
                 record.set(*slot, Some(value.borrow()));
             }
-            for (slot, text) in &stored.keys {
-                record.set_key(*slot, text);
-            }
-            record.set_lowered(stored.lowered.iter().map(Option::as_deref));
+            record.keep_keys(stored.keys.iter().map(Option::as_deref));
+            record.keep_lowered(stored.lowered.iter().map(Option::as_deref));
             record.set_client_address(original.client_address());
             record
         }))

@@ -6,14 +6,16 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Deref;
 
 use bumpalo::Bump;
 use foldhash::fast::RandomState;
 
 use crate::address::Address;
 use crate::field::{Field, Member, Section};
+use crate::letters::lower;
 use crate::member_names::sketch;
-use crate::value::Value;
+use crate::value::{Text, Value};
 use crate::variable::VariableType;
 
 type Table<T> = HashMap<String, T, RandomState>;
@@ -94,6 +96,7 @@ pub struct Layout {
     lowered: Vec<TextSlot>,
     sections: [bool; Section::COUNT],
     members: [bool; Member::COUNT],
+    has_declared_variables: bool,
     reads_user_agent_data: bool,
     reads_body: bool,
     reads_variables: bool,
@@ -110,6 +113,7 @@ impl Layout {
         let mut layout = Self::default();
         for (name, type_text) in declared {
             let source = source_of(name, type_text)?;
+            layout.has_declared_variables |= matches!(source, Source::Variable(_));
             layout.declared.insert(name.to_owned(), source);
         }
         Ok(layout)
@@ -256,8 +260,10 @@ impl Layout {
     }
 
     /// Whether a member of the event is a declared variable, read or not.
+    #[inline]
     pub fn declares_variable(&self, member: &str) -> bool {
-        matches!(self.declared.get(member), Some(Source::Variable(_)))
+        self.has_declared_variables
+            && matches!(self.declared.get(member), Some(Source::Variable(_)))
     }
 
     /// The declared variables that some program reads.
@@ -271,35 +277,75 @@ impl Layout {
     pub fn slot_count(&self) -> usize {
         self.slots.len()
     }
+
+    /// The number of literal keys that some program reads.
+    pub fn key_count(&self) -> usize {
+        self.key_count as usize
+    }
 }
 
-/// Longest bucket that is walked; a longer one is looked up by hash.
+/// Most keys of one sketch that are walked; more are looked up by hash.
 const WALKED_KEYS: usize = 4;
 
-/// The keys of one section, in buckets by a sketch of the key: with the few keys that
-/// rules read, a name of an event is found or missed without a hash.
+/// The keys of one section, by a sketch of the key: with the few keys that rules
+/// read, a name of an event is found or missed without a hash.
 #[derive(Clone, Debug, Default)]
 struct KeyTable {
     slots: Table<KeySlot>,
-    buckets: Vec<Vec<(Box<str>, KeySlot)>>,
+    /// By sketch; empty while there are no keys.
+    first: Vec<Place>,
+    keys: Vec<Key>,
+}
+
+/// Where keys of one sketch go on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Nowhere,
+    /// At a position of the keys.
+    At(u16),
+    /// They are more than are walked.
+    Crowded,
+}
+
+#[derive(Clone, Debug)]
+struct Key {
+    text: Box<str>,
+    slot: KeySlot,
+    next: Place,
 }
 
 impl KeyTable {
     #[inline]
     fn get(&self, key: &str) -> Option<KeySlot> {
-        let bucket = self.buckets.get(usize::from(sketch(key.as_bytes())))?;
-        if bucket.len() > WALKED_KEYS {
-            return self.slots.get(key).copied();
+        let mut place = *self.first.get(usize::from(sketch(key.as_bytes())))?;
+        while let Place::At(position) = place {
+            let each = self.keys.get(usize::from(position))?;
+            if *each.text == *key {
+                return Some(each.slot);
+            }
+            place = each.next;
         }
-        bucket.iter().find(|(each, _)| **each == *key).map(|(_, slot)| *slot)
+        if place == Place::Crowded { self.slots.get(key).copied() } else { None }
     }
 
-    fn insert(&mut self, key: &str, slot: KeySlot) {
-        self.buckets.resize_with(256, Vec::new);
-        if let Some(bucket) = self.buckets.get_mut(usize::from(sketch(key.as_bytes()))) {
-            bucket.push((key.into(), slot));
+    fn insert(&mut self, text: &str, slot: KeySlot) {
+        self.slots.insert(text.to_owned(), slot);
+        self.first.resize(256, Place::Nowhere);
+        let Some(first) = self.first.get_mut(usize::from(sketch(text.as_bytes()))) else { return };
+        let after = |place: &Place| match place {
+            Place::At(position) => self.keys.get(usize::from(*position)).map(|key| key.next),
+            Place::Nowhere | Place::Crowded => None,
+        };
+        let alike = std::iter::successors(Some(*first), after).skip(1).count();
+        let is_crowded = *first == Place::Crowded || alike >= WALKED_KEYS;
+        match u16::try_from(self.keys.len()) {
+            Ok(position) if !is_crowded => {
+                self.keys.push(Key { text: text.into(), slot, next: *first });
+                *first = Place::At(position);
+            }
+            _ => *first = Place::Crowded,
         }
-        self.slots.insert(key.to_owned(), slot);
     }
 }
 
@@ -307,18 +353,37 @@ impl KeyTable {
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
     values: Vec<Option<Value<'a>>>,
-    keys: Vec<Option<&'a str>>,
-    lowered: Vec<Option<&'a str>>,
+    keys: Texts<'a>,
+    lowered: Texts<'a>,
     client_address: Option<Address>,
+}
+
+/// Texts by number: of an event in its arena, of a record that is kept in a box.
+#[derive(Clone, Debug)]
+enum Texts<'a> {
+    Borrowed(&'a [Option<&'a str>]),
+    Owned(Box<[Option<&'a str>]>),
+}
+
+impl<'a> Deref for Texts<'a> {
+    type Target = [Option<&'a str>];
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Borrowed(texts) => texts,
+            Self::Owned(texts) => texts,
+        }
+    }
 }
 
 impl<'a> Record<'a> {
     /// A record of an event that has nothing.
     pub fn empty(layout: &Layout) -> Self {
         Self {
-            values: vec![None; layout.slots.len()],
-            keys: vec![None; usize::try_from(layout.key_count).unwrap_or(0)],
-            lowered: vec![None; layout.lowered.len()],
+            values: std::iter::repeat_with(|| None).take(layout.slots.len()).collect(),
+            keys: Texts::Borrowed(&[]),
+            lowered: Texts::Borrowed(&[]),
             client_address: None,
         }
     }
@@ -351,22 +416,22 @@ impl<'a> Record<'a> {
 
     /// Makes the texts in lower case that the layout has slots for.
     pub fn lower(&mut self, layout: &Layout, arena: &'a Bump) {
-        for number in 0..layout.lowered.len() {
-            let text = layout.lowered.get(number).and_then(|slot| self.text(*slot));
-            let lowered = text.map(|text| {
-                let lowered = arena.alloc_str(text);
-                lowered.make_ascii_lowercase();
-                &*lowered
-            });
-            if let Some(place) = self.lowered.get_mut(number) {
-                *place = lowered;
-            }
-        }
+        let lowered = arena.alloc_slice_fill_iter(layout.lowered.iter().map(|slot| {
+            let text = match *slot {
+                TextSlot::Key(key) => self.key(key).unwrap_or_default(),
+                TextSlot::Field(slot) => match self.get(slot)? {
+                    Value::String(Text::Borrowed(text)) => *text,
+                    value => arena.alloc_str(value.as_str()?),
+                },
+            };
+            Some(lower(text, arena))
+        }));
+        self.lowered = Texts::Borrowed(lowered);
     }
 
-    /// Takes over the texts in lower case, in the order of their slots.
-    pub(crate) fn set_lowered(&mut self, texts: impl Iterator<Item = Option<&'a str>>) {
-        self.lowered = texts.collect();
+    /// Keeps the texts in lower case, in the order of their slots.
+    pub(crate) fn keep_lowered(&mut self, texts: impl Iterator<Item = Option<&'a str>>) {
+        self.lowered = Texts::Owned(texts.collect());
     }
 
     /// The texts in lower case, in the order of their slots.
@@ -377,8 +442,23 @@ impl<'a> Record<'a> {
     /// The literal keys that the event has, with their values.
     pub fn keys(&self) -> impl Iterator<Item = (KeySlot, &'a str)> {
         (0u32..)
-            .zip(&self.keys)
+            .zip(self.keys.iter())
             .filter_map(|(number, value)| value.map(|value| (KeySlot(number), value)))
+    }
+
+    /// The values under literal keys, in the order of their slots.
+    pub(crate) fn key_texts(&self) -> impl Iterator<Item = Option<&'a str>> {
+        self.keys.iter().copied()
+    }
+
+    /// Takes over the values under literal keys, in the order of their slots.
+    pub fn set_keys(&mut self, texts: &'a [Option<&'a str>]) {
+        self.keys = Texts::Borrowed(texts);
+    }
+
+    /// Keeps the values under literal keys, in the order of their slots.
+    pub(crate) fn keep_keys(&mut self, texts: impl Iterator<Item = Option<&'a str>>) {
+        self.keys = Texts::Owned(texts.collect());
     }
 
     /// The values of the fields that the event has.
@@ -390,12 +470,6 @@ impl<'a> Record<'a> {
     pub fn set(&mut self, slot: Slot, value: Option<Value<'a>>) {
         if let Some(place) = self.values.get_mut(slot.0 as usize) {
             *place = value;
-        }
-    }
-
-    pub fn set_key(&mut self, slot: KeySlot, value: &'a str) {
-        if let Some(place) = self.keys.get_mut(slot.0 as usize) {
-            *place = Some(value);
         }
     }
 
@@ -428,7 +502,6 @@ fn source_of(name: &str, type_text: &str) -> Result<Source, UnknownType> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::Text;
 
     fn layout() -> Layout {
         Layout::new([
@@ -508,7 +581,7 @@ mod tests {
         let mut record = Record::empty(&layout);
         assert!(record.get(path).is_none() && record.key(host).is_none());
         record.set(path, Some(Value::String(Text::Borrowed("/"))));
-        record.set_key(host, "h");
+        record.set_keys(&[Some("h")]);
         assert!(matches!(record.get(path), Some(Value::String(Text::Borrowed("/")))));
         assert_eq!(record.key(host), Some("h"));
         record.set(path, None);

@@ -32,18 +32,21 @@ impl<'a> Specials<'a> {
     /// The first special byte at or after a place, or the end of the text.
     #[inline]
     pub(crate) fn next(self, at: usize) -> usize {
-        let mut start = at;
-        let mut index = at / BLOCK;
-        let mut marks = self.blocks.get(index).map_or(0, |marks| marks >> (at % BLOCK));
-        while marks == 0 {
-            index = index.wrapping_add(1);
-            let Some(next) = self.blocks.get(index) else {
-                return self.length;
-            };
-            start = index.wrapping_mul(BLOCK);
-            marks = *next;
+        let index = at / BLOCK;
+        match self.blocks.get(index).map(|marks| marks >> (at % BLOCK)) {
+            Some(marks) if marks != 0 => at.wrapping_add(marks.trailing_zeros() as usize),
+            _ => self.next_from_block(index.wrapping_add(1)),
         }
-        start.wrapping_add(marks.trailing_zeros() as usize)
+    }
+
+    fn next_from_block(self, mut index: usize) -> usize {
+        while let Some(marks) = self.blocks.get(index) {
+            if *marks != 0 {
+                return index.wrapping_mul(BLOCK).wrapping_add(marks.trailing_zeros() as usize);
+            }
+            index = index.wrapping_add(1);
+        }
+        self.length
     }
 }
 

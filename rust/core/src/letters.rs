@@ -1,0 +1,79 @@
+//! ASCII letters in one case, without a copy where they are in it already.
+
+use bumpalo::Bump;
+
+/// The text in ASCII lower case.
+pub(crate) fn lower<'a>(text: &'a str, arena: &'a Bump) -> &'a str {
+    if !has_upper(text.as_bytes()) {
+        return text;
+    }
+    let copy = arena.alloc_str(text);
+    copy.make_ascii_lowercase();
+    copy
+}
+
+/// The text in ASCII upper case.
+pub(crate) fn upper<'a>(text: &'a str, arena: &'a Bump) -> &'a str {
+    if !text.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        return text;
+    }
+    let copy = arena.alloc_str(text);
+    copy.make_ascii_uppercase();
+    copy
+}
+
+/// Whether there is an ASCII capital; eight bytes a step, since most texts are
+/// short and every event has many.
+#[inline]
+pub(crate) fn has_upper(name: &[u8]) -> bool {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    /// What lifts a byte to its top bit from `A`, and from what follows `Z`.
+    const FROM_A: u64 = 0x80 - b'A' as u64;
+    const AFTER_Z: u64 = 0x80 - b'[' as u64;
+    let in_word = |bytes: [u8; 8]| {
+        // Without its top bit no byte carries into the next.
+        let word = u64::from_le_bytes(bytes);
+        let low = word & EACH.wrapping_mul(0x7f);
+        let from_a = low.wrapping_add(EACH.wrapping_mul(FROM_A));
+        let after_z = low.wrapping_add(EACH.wrapping_mul(AFTER_Z));
+        (from_a & !after_z & !word & EACH.wrapping_mul(0x80)) != 0
+    };
+    let (words, rest) = name.as_chunks::<8>();
+    words.iter().any(|word| in_word(*word))
+        || match name.last_chunk::<8>() {
+            Some(last) => !rest.is_empty() && in_word(*last),
+            None => rest.iter().any(u8::is_ascii_uppercase),
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_copied_where_a_letter_changes() {
+        let arena = Bump::new();
+        for (text, lowered, uppered) in
+            [("", "", ""), ("aé-1", "aé-1", "Aé-1"), ("aÉB", "aÉb", "AÉB"), ("Z", "z", "Z")]
+        {
+            assert_eq!(lower(text, &arena), lowered);
+            assert_eq!(upper(text, &arena), uppered);
+            assert_eq!(std::ptr::eq(lower(text, &arena), text), lowered == text);
+            assert_eq!(std::ptr::eq(upper(text, &arena), text), uppered == text);
+        }
+    }
+
+    #[test]
+    fn capitals_are_seen_at_every_place() {
+        for length in 1..20 {
+            for byte in 0..=255u8 {
+                for at in 0..length {
+                    let mut name = vec![b'a'; length];
+                    name[at] = byte;
+                    assert_eq!(has_upper(&name), byte.is_ascii_uppercase(), "{byte} {at}");
+                }
+            }
+        }
+        assert!(!has_upper(b""));
+    }
+}
