@@ -51,6 +51,13 @@ def test_what_is_no_strict_json_is_refused(body: bytes) -> None:
     refusal(body)
 
 
+def test_a_number_may_have_many_digits() -> None:
+    """A number of any form is read; only a whole one is bounded, and the refusal says so."""
+    assert read_json_body(b"[" + b"9" * 39 + b"]") == [int("9" * 39)]
+    assert read_json_body(b"[0." + b"1" * 60 + b", 1e0001]") == [float("0." + "1" * 60), 10.0]
+    assert "1,000 digits" in refusal(b"[-" + b"9" * 1_000 + b"]").detail
+
+
 def test_depth_is_bounded() -> None:
     """As many levels as the limit says, and not one more."""
     read_json_body(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)

@@ -9,8 +9,9 @@ from typing import Any
 from tidegate.policy.document.tree import Mapping, Node, NodeCount, Scalar, Sequence, unreadable
 
 _BLANK = re.compile(r"[ \t\r\n]*")
-# Bounded, so that no text makes a number that takes long to convert.
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,3})?(?![0-9.eE])")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?(?![0-9.eE])")
+MAX_DIGITS = 1_000
+"""Of a whole number: the time to read one grows with the square of its length."""
 _WORDS = {"true": True, "false": False, "null": None}
 # Not in the stubs: the string reader of the standard library, which says where it ended.
 _scan: Any = decoder.scanstring  # type: ignore[attr-defined]
@@ -122,6 +123,9 @@ class _Reader:
         number = _NUMBER.match(self.text, start)
         if number is None:
             raise self.expected("a value")
-        self.at = number.end()
         is_integer = number[1] is None and number[2] is None
+        if is_integer and len(number[0]) > MAX_DIGITS:
+            message = f"a whole number of more than {MAX_DIGITS:,} digits"
+            raise unreadable("invalid-json", message, start)
+        self.at = number.end()
         return Scalar(int(number[0]) if is_integer else float(number[0]), start, self.at, "plain")
