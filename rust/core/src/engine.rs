@@ -88,12 +88,24 @@ pub struct Stats {
     pub evictions: Evictions,
 }
 
-/// Memory that an event needs while it is decided, used again for the next.
+/// Memory that events need while they are decided, used again for the next.
 #[derive(Debug, Default)]
-struct Scratch {
-    arena: Bump,
+pub(crate) struct Scratch {
+    pub(crate) arena: Bump,
     outcomes: KnownOutcomes,
-    concerns: Concerns,
+    /// One for each event that is surveyed together with others.
+    pub(crate) together: Vec<KnownOutcomes>,
+    pub(crate) concerns: Concerns,
+}
+
+/// An event that is read and surveyed; the state was not looked at.
+pub(crate) struct Surveyed<'a, 'k> {
+    conditions: Conditions<'a, 'k>,
+    pub(crate) survey: Survey<'a>,
+    time: i64,
+    return_url: Option<&'a str>,
+    path: Option<&'a str>,
+    arena: &'a Bump,
 }
 
 /// A decision that is made and not yet applied; the state of its entities waits for it.
@@ -290,20 +302,21 @@ impl Engine {
         S: EventSource + ?Sized,
     {
         let mut scratch = self.take_scratch();
-        let Scratch { arena, outcomes, concerns } = &mut scratch;
-        let result = self.decide_in(arena, (outcomes, concerns), source, received_at, finish);
+        let Scratch { arena, outcomes, concerns, .. } = &mut scratch;
+        let surveyed = self.survey(arena, (outcomes, concerns), source, received_at);
+        let result = surveyed.map(|surveyed| finish(self.decide(surveyed)));
         self.put_back(scratch);
         result
     }
 
-    fn decide_in<'a, S, T>(
+    /// Reads an event and says of it what can be said without the state.
+    pub(crate) fn survey<'a, 'k, S>(
         &'a self,
         arena: &'a Bump,
-        (outcomes, concerns): (&mut KnownOutcomes, &mut Concerns),
+        (outcomes, concerns): (&'k mut KnownOutcomes, &mut Concerns),
         source: &'a S,
         received_at: i64,
-        finish: impl FnOnce(Decided<'a, '_>) -> T,
-    ) -> Result<T, S::Error>
+    ) -> Result<Surveyed<'a, 'k>, S::Error>
     where
         S: EventSource + ?Sized,
     {
@@ -317,13 +330,24 @@ impl Engine {
         };
         let record = encode(&event, &definitions.layout, arena, settings)
             .map_err(|error| source.refused(error))?;
-        let time = event_time(event.observed_at, received_at);
         let mut conditions = Conditions::new(definitions, record, outcomes);
-        let survey = Survey::new(definitions, &mut conditions, concerns, arena);
+        Ok(Surveyed {
+            survey: Survey::new(definitions, &mut conditions, concerns, arena),
+            conditions,
+            time: event_time(event.observed_at, received_at),
+            return_url: event.return_url,
+            path: event.member(Member::Path),
+            arena,
+        })
+    }
+
+    /// Decides on an event by the state, which waits for the decision to be applied.
+    pub(crate) fn decide<'a>(&'a self, surveyed: Surveyed<'a, '_>) -> Decided<'a, 'a> {
+        let Surveyed { mut conditions, survey, time, return_url, path, arena } = surveyed;
         let (state, known) = self.look_up(&survey);
-        let decision = decide(definitions, &mut conditions, survey, (&state, known), time, arena);
-        let path = event.member(Member::Path);
-        Ok(finish(Decided { decision, return_url: event.return_url, path, state }))
+        let decision =
+            decide(&self.definitions, &mut conditions, survey, (&state, known), time, arena);
+        Decided { decision, return_url, path, state }
     }
 
     /// Applies a decision and lets the state go.
@@ -346,6 +370,11 @@ impl Engine {
         }
     }
 
+    /// Has the memory of the blocks of some keys come in.
+    pub(crate) fn read_ahead<'k>(&self, keys: impl Iterator<Item = &'k str>) {
+        self.state.read_ahead(keys);
+    }
+
     /// The whole state.
     pub(crate) fn state(&self) -> Locked<'_> {
         let mut state = self.state.all();
@@ -355,12 +384,12 @@ impl Engine {
         state
     }
 
-    fn take_scratch(&self) -> Scratch {
+    pub(crate) fn take_scratch(&self) -> Scratch {
         let mut scratches = self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
         scratches.pop().unwrap_or_default()
     }
 
-    fn put_back(&self, mut scratch: Scratch) {
+    pub(crate) fn put_back(&self, mut scratch: Scratch) {
         if scratch.arena.allocated_bytes() > KEPT_ARENA_BYTES {
             return;
         }

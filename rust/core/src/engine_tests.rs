@@ -383,6 +383,32 @@ fn threads_share_an_engine_and_lose_no_event() {
 }
 
 #[test]
+fn a_batch_leaves_the_answers_and_the_state_of_one_by_one() {
+    let count = json!({"entity": 0, "mitigation": 0, "window": window("count", 3)});
+    let distinct = json!({"entity": 0, "mitigation": 2, "window": window("distinct", 2)});
+    let mut bundle = bundle(&[clause("count", count), clause("distinct", distinct)]);
+    // Fewer keys than users: blocks leave while others of the batch are there.
+    bundle["max_keys"] = json!(5);
+    let (together, alone) = (engine(&bundle), engine(&bundle));
+    let event = |number: usize| match number % 11 {
+        10 => "[]".to_owned(),
+        _ => {
+            let (user, path) = (number * number % 13, number % 3);
+            json!({"user": user.to_string(), "path": path.to_string()}).to_string()
+        }
+    };
+    for (time, len) in (0_i64..).zip([0, 1, 15, 16, 17, 100]) {
+        let events: Vec<String> = (0..len).map(event).collect();
+        let events: Vec<&[u8]> = events.iter().map(String::as_bytes).collect();
+        let at = NOW + time * SECOND;
+        let expected: Vec<_> = events.iter().map(|event| alone.answer(*event, at)).collect();
+        assert_eq!(together.answer_batch(&events, at), expected);
+        assert_eq!(together.snapshot(), alone.snapshot());
+    }
+    assert!(alone.stats().evictions.total > 10);
+}
+
+#[test]
 fn effects_repeat_a_decision_and_malformed_ones_do_nothing() {
     let members = json!({"entity": 0, "mitigation": 0, "window": window("distinct", 2)});
     let bundle = bundle(&[clause("c", members)]);

@@ -31,18 +31,26 @@ impl<'s> Locked<'s> {
         Self::in_order(state, 0..state.shard_count())
     }
 
-    /// Locks the shards of some numbers.
+    /// Locks the shards of some numbers, one for each block that is to be touched.
     pub(crate) fn shards(state: &'s State, numbers: impl Iterator<Item = usize>) -> Self {
-        let mut numbers: SmallVec<[usize; AT_ONCE]> = numbers.collect();
-        let touches = numbers.len();
-        numbers.sort_unstable();
-        numbers.dedup();
-        let mut locked = Self::in_order(state, numbers.into_iter());
+        let mut touches = 0_u64;
+        let counted = numbers.inspect(|_| touches = touches.saturating_add(1));
+        let mut locked = Self::only(state, counted);
         // Asked for once: threads fight for the counter.
-        let touches = touches as u64;
         let first = state.next_touches(touches);
         locked.touches = first..first.saturating_add(touches);
         locked
+    }
+
+    /// Locks the shards of some numbers, to look at them.
+    pub(crate) fn only(state: &'s State, numbers: impl Iterator<Item = usize>) -> Self {
+        let mut rest = numbers.fold(0_u64, |all, number| all | 1_u64.unbounded_shl(number as u32));
+        let in_order = std::iter::from_fn(|| {
+            let number = rest.trailing_zeros();
+            rest &= rest.wrapping_sub(1);
+            (number < u64::BITS).then_some(number as usize)
+        });
+        Self::in_order(state, in_order)
     }
 
     fn in_order(state: &'s State, numbers: impl Iterator<Item = usize>) -> Self {
@@ -108,6 +116,21 @@ impl<'s> Locked<'s> {
         let blocks = known.iter().filter_map(|known| self.get(*known));
         let clauses = blocks.flat_map(Entity::windows).map(Window::clause);
         black_box(clauses.fold(0, |all, clause| all ^ clause));
+    }
+
+    /// The same for blocks that were not looked for. No search waits for the memory of another.
+    pub(crate) fn read_ahead_hashed(&self, hashes: &[u64]) {
+        let shards = hashes.iter().map(|&hash| Some((hash, self.shard(shard_of(hash))?)));
+        let likely =
+            shards.flatten().filter_map(|(hash, shard)| Some((shard, shard.find_likely(hash)?)));
+        let likely: Vec<(&Shard, u32)> = likely.collect();
+        let blocks = likely.iter().filter_map(|(shard, index)| shard.get_with_neighbours(*index));
+        let blocks: Vec<(&Entity, u64)> = blocks.collect();
+        let windows = blocks.iter().flat_map(|(block, _)| block.windows());
+        let all = windows.map(|window| u64::from(window.clause()));
+        black_box(
+            all.chain(blocks.iter().map(|(_, touches)| *touches)).fold(0, |all, it| all ^ it),
+        );
     }
 
     pub fn get(&self, known: Known) -> Option<&Entity> {

@@ -54,6 +54,13 @@ impl Shard {
         self.entities.get(index)
     }
 
+    /// A block and something of those before and after it in its queue, which change with it.
+    pub(crate) fn get_with_neighbours(&self, index: u32) -> Option<(&Entity, u64)> {
+        let touch = |index| self.get(index).map_or(0, Entity::touch);
+        let (older, newer) = self.entities.neighbours(index)?;
+        Some((self.get(index)?, touch(older) ^ touch(newer)))
+    }
+
     pub(crate) fn has_key(&self, index: u32, key: &str) -> bool {
         self.get(index).is_some_and(|entity| entity.key_bytes() == key.as_bytes())
     }

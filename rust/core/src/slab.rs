@@ -200,6 +200,11 @@ impl<T, S: Storage<Slot<T>>> Slab<T, S> {
         }
     }
 
+    /// The numbers before and after a member in its queue; none has the number of no slot.
+    pub fn neighbours(&self, index: u32) -> Option<(u32, u32)> {
+        self.slot(index).map(|slot| (slot.older, slot.newer))
+    }
+
     /// The members of a queue, oldest first.
     pub fn iter<'s>(&'s self, queue: &Queue) -> impl Iterator<Item = (u32, &'s T)>
     where

@@ -34,6 +34,17 @@ pub enum Change<'c> {
     Mitigate { clause: u32, expires_at: i64 },
 }
 
+impl Change<'_> {
+    /// The number of the clause that makes it.
+    pub const fn clause(&self) -> u32 {
+        match self {
+            Self::Count { clause, .. }
+            | Self::CountValue { clause, .. }
+            | Self::Mitigate { clause, .. } => *clause,
+        }
+    }
+}
+
 /// How many keys had to make room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Evictions {
@@ -59,14 +70,22 @@ impl Known {
 /// Several of them, in the order of their keys.
 pub type AllKnown = SmallVec<[Known; AT_ONCE]>;
 
-/// The blocks of all keys.
-#[derive(Debug)]
-pub struct State {
-    shards: Box<[Mutex<Shard>]>,
+/// What every decision writes to. On lines of their own: what stands beside them is read by
+/// every decision.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Counters {
     /// Blocks, and those there is room for that a decision may still make.
     len: AtomicUsize,
     /// Numbers of touches that are given away, under the locks of what is touched.
     touches: AtomicU64,
+}
+
+/// The blocks of all keys.
+#[derive(Debug)]
+pub struct State {
+    shards: Box<[Mutex<Shard>]>,
+    counters: Counters,
     /// Changed under the locks of all shards.
     evictions: Mutex<Evictions>,
     max_keys: usize,
@@ -81,8 +100,7 @@ impl State {
         let shard = || Mutex::new(Shard::new(max_keys.div_ceil(SHARDS)));
         Self {
             shards: std::iter::repeat_with(shard).take(SHARDS).collect(),
-            len: AtomicUsize::new(0),
-            touches: AtomicU64::new(0),
+            counters: Counters::default(),
             evictions: Mutex::default(),
             max_keys,
             hasher,
@@ -90,7 +108,7 @@ impl State {
     }
 
     pub fn len(&self) -> usize {
-        self.len.load(Ordering::Relaxed)
+        self.counters.len.load(Ordering::Relaxed)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -137,11 +155,18 @@ impl State {
         (all, known)
     }
 
+    /// Reads of the blocks of some keys what a decision will, so that the memory of all comes
+    /// in at the same time. Nothing is kept locked: it is about time and nothing else.
+    pub fn read_ahead<'k>(&self, keys: impl Iterator<Item = &'k str>) {
+        let hashes: Vec<u64> = keys.map(|key| self.hash(key)).collect();
+        Locked::only(self, hashes.iter().map(|&hash| shard_of(hash))).read_ahead_hashed(&hashes);
+    }
+
     /// Puts a block from a snapshot at the newest end, also past the bound. A key that is
     /// there already is refused.
     pub fn adopt(&mut self, mut entity: Entity) -> bool {
         let hash = self.hasher.hash_one(entity.key_bytes());
-        let Self { shards, hasher, touches, len, .. } = self;
+        let Self { shards, hasher, counters: Counters { touches, len }, .. } = self;
         let Some(shard) = shards.get_mut(shard_of(hash)) else { return false };
         let shard = shard.get_mut().unwrap_or_else(PoisonError::into_inner);
         if shard.find(hash, entity.key()).is_some() {
@@ -169,10 +194,10 @@ impl State {
         for (mine, its) in locked.zip(&mut other.shards) {
             std::mem::swap(mine, its.get_mut().unwrap_or_else(PoisonError::into_inner));
         }
-        let len = other.len.get_mut();
-        *len = self.len.swap(*len, Ordering::Relaxed);
-        let touches = other.touches.get_mut();
-        *touches = self.touches.swap(*touches, Ordering::Relaxed);
+        let Counters { len, touches } = &mut other.counters;
+        let (len, touches) = (len.get_mut(), touches.get_mut());
+        *len = self.counters.len.swap(*len, Ordering::Relaxed);
+        *touches = self.counters.touches.swap(*touches, Ordering::Relaxed);
         let evictions = self.evictions();
         self.set_evictions(other.evictions());
         other.set_evictions(evictions);
@@ -195,16 +220,17 @@ impl State {
     /// Counts blocks that are about to be made, if there is room for all.
     pub(crate) fn reserve(&self, count: usize) -> bool {
         let grown = |len: usize| len.checked_add(count).filter(|&len| len <= self.max_keys);
-        count == 0 || self.len.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).is_ok()
+        count == 0
+            || self.counters.len.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).is_ok()
     }
 
     pub(crate) fn shrink(&self, count: usize) {
-        self.len.fetch_sub(count, Ordering::Relaxed);
+        self.counters.len.fetch_sub(count, Ordering::Relaxed);
     }
 
     /// The first of so many numbers of touches in a row.
     pub(crate) fn next_touches(&self, count: u64) -> u64 {
-        self.touches.fetch_add(count, Ordering::Relaxed)
+        self.counters.touches.fetch_add(count, Ordering::Relaxed)
     }
 }
 

@@ -100,8 +100,7 @@ impl PyEngine {
         received_at: Received,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let texts: Vec<&[u8]> = bodies.iter().map(|body| body.as_bytes()).collect();
-        let answers: Vec<_> = py
-            .detach(|| texts.iter().map(|text| self.engine.answer(*text, received_at.0)).collect());
+        let answers = py.detach(|| self.engine.answer_batch(&texts, received_at.0));
         let answers = answers.into_iter().map(|answer| match answer {
             Ok(answer) => Ok(PyBytes::new(py, answer.as_bytes()).into_any()),
             Err(error) => Ok(event_error(py, error).into_value(py).into_bound(py).into_any()),
