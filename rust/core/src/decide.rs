@@ -27,6 +27,9 @@ const TOLERANCE: i64 = 300_000_000_000;
 /// Entities of an event without memory on the heap.
 const FEW_ENTITIES: usize = 8;
 
+/// Clauses that fire on one event without growing their list.
+const FEW_FIRED: usize = 16;
+
 /// The time of an event, in nanoseconds from 0.
 pub fn event_time(observed_at: Option<Timestamp>, received_at: i64) -> i64 {
     let received_at = received_at.max(0);
@@ -110,8 +113,8 @@ impl Reason {
 pub struct Decision<'a> {
     pub time: i64,
     /// Positions of the actions that matched.
-    pub matched_actions: Vec<u32>,
-    pub entities: Vec<AppliedEntity>,
+    pub matched_actions: ArenaVec<'a, u32>,
+    pub entities: ArenaVec<'a, AppliedEntity>,
     pub fired: ArenaVec<'a, FiredClause<'a>>,
     pub errors: Vec<(Place<'a>, ErrorCode)>,
     changes: ArenaVec<'a, Pending<'a>>,
@@ -203,16 +206,15 @@ pub fn decide<'a>(
     time: i64,
     arena: &'a Bump,
 ) -> Decision<'a> {
-    let seen = std::mem::take(&mut survey.entities);
     state.read_ahead(&known);
-    let entities = seen.into_iter().zip(known);
-    let entities: Vec<AppliedEntity> =
-        entities.map(|(entity, known)| applied(entity, known, state, time)).collect();
+    let mut entities = ArenaVec::with_capacity_in(known.len(), arena);
+    let seen = survey.entities.drain(..).zip(known);
+    entities.extend(seen.map(|(entity, known)| applied(entity, known, state, time)));
     let decision = Decision {
         time,
-        matched_actions: Vec::new(),
+        matched_actions: ArenaVec::new_in(arena),
         entities,
-        fired: ArenaVec::new_in(arena),
+        fired: ArenaVec::with_capacity_in(FEW_FIRED, arena),
         errors: std::mem::take(&mut survey.errors),
         changes: ArenaVec::with_capacity_in(survey.steps.len(), arena),
     };
@@ -275,7 +277,7 @@ impl<'a, 's> Walk<'a, '_, '_, 's> {
             let places = mitigations.iter().filter_map(|mitigation| {
                 definitions.clause_places.get(usize::try_from(mitigation.clause).ok()?)
             });
-            let steps = places.map(|&(policy, clause)| Step { policy, clause: Some(clause) });
+            let steps = places.map(|&(policy, clause)| Step::clause(policy, clause));
             self.survey.steps.extend(steps);
         }
         if self.survey.steps.len() > known {
@@ -290,13 +292,14 @@ impl<'a, 's> Walk<'a, '_, '_, 's> {
         let arena = self.survey.steps.bump();
         let steps = std::mem::replace(&mut self.survey.steps, ArenaVec::new_in(arena));
         let (mut visited, mut is_in_scope) = (None, true);
-        for Step { policy: position, clause } in steps {
+        for step in steps {
+            let position = step.policy();
             let Some(policy) = definitions.policy(position) else { continue };
             if visited != Some(position) {
                 visited = Some(position);
                 is_in_scope = self.scope(policy);
             }
-            let index = clause.and_then(|clause| usize::try_from(clause).ok());
+            let index = step.clause_position().and_then(|clause| usize::try_from(clause).ok());
             let Some((index, clause)) =
                 index.zip(index.and_then(|index| policy.clauses.get(index)))
             else {

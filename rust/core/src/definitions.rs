@@ -247,8 +247,8 @@ impl Definitions {
 
     /// The clause at a step of the walk.
     pub fn at(&self, step: Step) -> Option<(&Policy, &Clause)> {
-        let policy = self.policy(step.policy)?;
-        Some((policy, policy.clauses.get(usize::try_from(step.clause?).ok()?)?))
+        let policy = self.policy(step.policy())?;
+        Some((policy, policy.clauses.get(usize::try_from(step.clause_position()?).ok()?)?))
     }
 
     pub fn action(&self, position: u32) -> Option<&Action> {

@@ -39,18 +39,40 @@ struct Rare {
 }
 
 impl Block {
-    /// The window of a clause, made if there is none, and its place. See [`place_of`].
+    /// Makes one change, and gives the place of the window it was made to.
+    fn change(
+        &mut self,
+        near: usize,
+        change: Change<'_>,
+        time: i64,
+        hasher: &RandomState,
+    ) -> usize {
+        let (place, window) = match change {
+            Change::Count { clause, .. } => self.window(near, clause, Window::count),
+            Change::CountValue { clause, .. } => self.window(near, clause, Window::distinct),
+            Change::Mitigate { clause, expires_at } => {
+                self.mitigate(clause, expires_at);
+                return near;
+            }
+        };
+        if let Some(window) = window {
+            count(window, change, time, hasher);
+        }
+        place
+    }
+
+    /// The place and the window of a clause, made if there is none. See [`place_of`].
     fn window(
         &mut self,
         near: usize,
         clause: u32,
         make: fn(u32) -> Window,
-    ) -> Option<(usize, &mut Window)> {
+    ) -> (usize, Option<&mut Window>) {
         let place = place_of(&self.windows, near, clause).unwrap_or_else(|place| {
             self.windows.insert(place, make(clause));
             place
         });
-        Some((place, self.windows.get_mut(place)?))
+        (place, self.windows.get_mut(place))
     }
 
     fn mitigate(&mut self, clause: u32, expires_at: i64) {
@@ -66,9 +88,32 @@ impl Block {
     }
 }
 
+/// Counts what a change says in its window.
+fn count(window: &mut Window, change: Change<'_>, time: i64, hasher: &RandomState) {
+    match change {
+        Change::Count { rule, .. } => window.add(rule, time),
+        Change::CountValue { rule, value, .. } => window.add_value(rule, time, value, hasher),
+        Change::Mitigate { .. } => {}
+    }
+}
+
 /// Where the window of a clause is, or would be. `near` is the place of one before it:
-/// who asks for several asks in the order of clauses, and the next is seldom far.
+/// who asks for several asks in the order of clauses, and mostly it is there or the next.
+#[inline]
 fn place_of(windows: &[Window], near: usize, clause: u32) -> Result<usize, usize> {
+    let next = near.saturating_add(1);
+    let is_at = |place: usize| windows.get(place).is_some_and(|window| window.clause() == clause);
+    if is_at(next) {
+        Ok(next)
+    } else if is_at(near) {
+        Ok(near)
+    } else {
+        search(windows, near, clause)
+    }
+}
+
+/// The same where it is neither.
+fn search(windows: &[Window], near: usize, clause: u32) -> Result<usize, usize> {
     let is_before = |window: &Window| window.clause() < clause;
     let (mut start, mut step) = (near, 1_usize);
     while windows.get(start.saturating_add(step.wrapping_sub(1))).is_some_and(is_before) {
@@ -226,9 +271,7 @@ impl Entity {
         }
         let (mut near, mut last) = (0, 0);
         for change in changes {
-            let (Change::Count { clause, .. }
-            | Change::CountValue { clause, .. }
-            | Change::Mitigate { clause, .. }) = change;
+            let clause = change.clause();
             if clause < last {
                 near = 0;
             }
@@ -277,51 +320,23 @@ impl Entity {
         time: i64,
         hasher: &RandomState,
     ) -> usize {
-        match change {
-            Change::Count { clause, rule } => {
-                let Some((place, window)) = self.window_mut(near, clause, Window::count) else {
-                    return near;
-                };
-                window.add(rule, time);
-                place
-            }
-            Change::CountValue { clause, rule, value } => {
-                let Some((place, window)) = self.window_mut(near, clause, Window::distinct) else {
-                    return near;
-                };
-                window.add_value(rule, time, value, hasher);
-                place
-            }
-            Change::Mitigate { clause, expires_at } => {
-                if let Some(block) = self.block_mut() {
-                    block.mitigate(clause, expires_at);
-                }
-                near
-            }
-        }
-    }
-
-    fn window_mut(
-        &mut self,
-        near: usize,
-        clause: u32,
-        make: fn(u32) -> Window,
-    ) -> Option<(usize, &mut Window)> {
-        let is_only = match &self.clauses {
-            Clauses::None => {
-                self.clauses = Clauses::One(make(clause));
-                true
-            }
-            Clauses::One(window) => window.clause() == clause,
-            Clauses::Many(_) => false,
+        let make: Option<fn(u32) -> Window> = match change {
+            Change::Count { .. } => Some(Window::count),
+            Change::CountValue { .. } => Some(Window::distinct),
+            Change::Mitigate { .. } => None,
         };
-        if !is_only {
-            return self.block_mut()?.window(near, clause, make);
+        if let (Clauses::None, Some(make)) = (&self.clauses, make) {
+            self.clauses = Clauses::One(make(change.clause()));
         }
         match &mut self.clauses {
-            Clauses::One(window) => Some((0, window)),
-            _ => None,
+            Clauses::Many(block) => return block.change(near, change, time, hasher),
+            Clauses::One(window) if make.is_some() && window.clause() == change.clause() => {
+                count(window, change, time, hasher);
+                return 0;
+            }
+            _ => {}
         }
+        self.block_mut().map_or(near, |block| block.change(near, change, time, hasher))
     }
 
     /// The general form, whatever the form was.

@@ -38,11 +38,29 @@ enum Target {
 }
 
 /// A stop of the walk through the policies: the scope of a policy, or one of its
-/// clauses. In the order of the walk.
+/// clauses. In the order of the walk, and one number, because many are sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Step {
-    pub policy: u32,
-    pub clause: Option<u32>,
+pub struct Step(u64);
+
+impl Step {
+    /// The scope of the policy at a position.
+    pub const fn scope(policy: u32) -> Self {
+        Self((policy as u64) << 32)
+    }
+
+    /// A clause by its position in a policy.
+    pub const fn clause(policy: u32, clause: u32) -> Self {
+        Self(Self::scope(policy).0 | (clause as u64).saturating_add(1))
+    }
+
+    pub const fn policy(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// The position of the clause; a scope has none.
+    pub const fn clause_position(self) -> Option<u32> {
+        (self.0 as u32).checked_sub(1)
+    }
 }
 
 /// A scope and the policies that have it.
@@ -210,7 +228,7 @@ impl<'d> Builder<'d> {
         for (policy, definition) in (0..).zip(self.planned.policies) {
             for (position, clause) in (0..).zip(&definition.clauses) {
                 if clause.is_enabled {
-                    let step = Step { policy, clause: Some(position) };
+                    let step = Step::clause(policy, position);
                     self.clause(definition, clause, step);
                 }
             }

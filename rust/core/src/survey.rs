@@ -25,8 +25,8 @@ pub struct EventEntity {
 #[derive(Debug)]
 pub struct Survey<'a> {
     /// Positions of the actions that matched.
-    pub matched_actions: Vec<u32>,
-    pub entities: Vec<EventEntity>,
+    pub matched_actions: ArenaVec<'a, u32>,
+    pub entities: ArenaVec<'a, EventEntity>,
     /// Of actions and entities.
     pub errors: Vec<(Place<'a>, ErrorCode)>,
     /// The stops of the walk at which something may happen, in order.
@@ -48,8 +48,8 @@ impl<'a> Survey<'a> {
             definitions,
             conditions,
             survey: Self {
-                matched_actions: Vec::new(),
-                entities: Vec::new(),
+                matched_actions: ArenaVec::new_in(arena),
+                entities: ArenaVec::with_capacity_in(definitions.entities.len(), arena),
                 errors: Vec::new(),
                 steps: ArenaVec::with_capacity_in(concerns.steps.len(), arena),
                 counted: Vec::new(),
@@ -171,10 +171,10 @@ impl<'a> Surveyor<'a, '_, '_> {
         let definitions = self.definitions;
         for scope in concerns.scopes.iter().filter_map(|scope| definitions.plan.scope(*scope)) {
             if self.conditions.test(scope.expression).is_err() {
-                let steps = scope.policies.iter().map(|&policy| Step { policy, clause: None });
-                self.survey.steps.extend(steps);
+                self.survey.steps.extend(scope.policies.iter().copied().map(Step::scope));
             }
         }
+        let scopes = self.survey.steps.len();
         for &step in &concerns.steps {
             if let Some((policy, clause)) = definitions.at(step)
                 && self.may_fire(policy, clause)
@@ -182,7 +182,10 @@ impl<'a> Surveyor<'a, '_, '_> {
                 self.survey.steps.push(step);
             }
         }
-        self.survey.steps.sort_unstable();
+        // Those of clauses come in order.
+        if scopes > 0 {
+            self.survey.steps.sort_unstable();
+        }
     }
 
     fn may_fire(&mut self, policy: &Policy, clause: &Clause) -> bool {
@@ -279,7 +282,7 @@ mod tests {
             .map(|number| policy(number, &Json::Null, &expression(&is_path(&format!("/{number}")))))
             .collect();
         let definitions = definitions(1_000, &policies);
-        let step = Step { policy: 42, clause: Some(0) };
+        let step = Step::clause(42, 0);
         assert_eq!(steps(&definitions, Some("/42")), (1, vec![step]));
         assert_eq!(steps(&definitions, Some("/")), (0, vec![]));
     }
@@ -290,8 +293,8 @@ mod tests {
         let flag = expression(&field("flag"));
         let definitions =
             definitions(12, &[policy(0, &Json::Null, &condition), policy(1, &flag, &condition)]);
-        let first = Step { policy: 0, clause: Some(0) };
-        let scope = Step { policy: 1, clause: None };
+        let first = Step::clause(0, 0);
+        let scope = Step::scope(1);
         // The flag is absent; so is the path at first, and then it is too long.
         assert_eq!(steps(&definitions, None).1, [first, scope]);
         assert_eq!(steps(&definitions, Some("/b")).1, [scope]);

@@ -117,7 +117,31 @@ impl Window {
     }
 
     /// Counts an event at `time`; what is left outside is forgotten.
+    #[inline]
     pub fn add(&mut self, rule: Rule, time: i64) {
+        if !self.append(rule, time) {
+            self.add_and_drop(rule, time);
+        }
+    }
+
+    /// Counts an event where nothing is to be forgotten and the short form has room.
+    #[inline]
+    fn append(&mut self, rule: Rule, time: i64) -> bool {
+        let Self::Few { len, oldest, later, .. } = self else { return false };
+        let Some(last) = len.checked_sub(1) else { return false };
+        let newest =
+            last.checked_sub(1).map_or(*oldest, |last| oldest.saturating_add(later.get(last)));
+        let time = newest.max(time);
+        let is_full = *len >= FEW || u16::from(*len) >= rule.threshold;
+        if is_full || *oldest <= rule.edge(time) {
+            return false;
+        }
+        later.set(last, time.saturating_sub(*oldest));
+        *len = len.saturating_add(1);
+        true
+    }
+
+    fn add_and_drop(&mut self, rule: Rule, time: i64) {
         let time = self.newest().map_or(time, |newest| newest.max(time));
         let edge = rule.edge(time);
         match self {
