@@ -7,8 +7,7 @@
 //!
 //! Events are decided once each, in order, by one engine whose state is that of the
 //! snapshot at first. Then the same by two engines, one on one thread and one shared
-//! by two, for the ratio of the two. Last, nine windows of one entity are counted for
-//! random ones of a million, in batches that are looked up together.
+//! by two, for the ratio of the two.
 
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects, clippy::indexing_slicing)]
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
@@ -17,11 +16,8 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use foldhash::fast::RandomState;
 use tidegate_core::definitions::Definitions;
 use tidegate_core::engine::{Engine, ReferenceData};
-use tidegate_core::state::{Change, State};
-use tidegate_core::window::Rule;
 
 /// When events without a time of their own have arrived: 1 January 2027.
 const RECEIVED_AT: i64 = 1_798_761_600_000_000_000;
@@ -45,43 +41,6 @@ fn main() {
     let alone = run(&engine(), &events, 1);
     let together = run(&engine(), &events, 2);
     println!("{alone:.0} events/s on one thread, {together:.0} on two: {:.2}", together / alone);
-    count_nine_windows();
-}
-
-/// Counts nine windows an event, without a decision around them.
-fn count_nine_windows() {
-    const KEYS: u64 = 1_000_000;
-    const BATCH: usize = 64;
-    let rule = Rule { duration: 60_000_000_000, threshold: 8 };
-    let changes: Vec<Change<'_>> = (0..9).map(|clause| Change::Count { clause, rule }).collect();
-    let state = State::new(1_000_000, RandomState::default());
-    let key = |number: u64| {
-        format!("0[\"10.{}.{}.{}\"]", number >> 16, (number >> 8) & 255, number & 255)
-    };
-    let mut all = state.all();
-    for number in 0..KEYS {
-        all.update(&key(number), None, 0, changes.iter().copied());
-    }
-    drop(all);
-    let mut seed = 7_u64;
-    let keys: Vec<String> = (0..4_096 * BATCH)
-        .map(|_| {
-            seed = seed
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            key((seed >> 33) % KEYS)
-        })
-        .collect();
-    let started = Instant::now();
-    for (time, batch) in (1_i64..).zip(keys.chunks(BATCH)) {
-        let (mut locked, known) = state.look_up(batch.iter().map(String::as_str));
-        locked.read_ahead(&known);
-        for (key, known) in batch.iter().zip(known) {
-            locked.update(key, Some(known), time, changes.iter().copied());
-        }
-    }
-    let nanoseconds = started.elapsed().as_nanos() as f64 / keys.len() as f64;
-    println!("nine windows of a million entities: {nanoseconds:.0} ns an event");
 }
 
 fn one_by_one(engine: &Engine, events: &[&[u8]]) {
