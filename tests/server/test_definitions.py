@@ -261,6 +261,8 @@ def test_every_save_of_a_policy_is_a_version(owner: Caller, tenant: str, policy:
     assert restored.json()["revision"] == 3
     assert [each["version"] for each in owner.get(f"{path}/versions").json()] == [3, 2, 1]
     assert owner.post(f"{path}/restore", {"version": 99}).status_code == 404
+    # No database has a number as large.
+    assert owner.post(f"{path}/restore", {"version": 10**30}).status_code == 422
     stale = owner.post(f"{path}/restore", {"version": 1}, headers={"if-match": '"1"'})
     assert stale.status_code == 412
 

@@ -184,7 +184,7 @@ class PolicyVersion:
 
 @attrs.frozen(kw_only=True)
 class Restore:
-    version: Annotated[int, Meta(ge=1)]
+    version: Annotated[int, Meta(ge=1, le=1_000_000_000)]
 
 
 Entry: TypeAlias = Annotated[str, Meta(max_length=16_384)]
