@@ -58,20 +58,68 @@ def test_what_a_search_finds_settles_a_rule_only_where_that_is_certain() -> None
     assert any("costly" in each.errors for each in held)
 
 
+NEGATIONS = (
+    'request.path != "/{}"',
+    '!(request.path.contains("{}") || request.method == "{}")',
+    'request.path != "/{}" || request.user_agent != "{}"',
+    '!request.headers.exists(name, request.headers[name] == "{}")',
+    'request.headers.all(name, name != "{}" && !request.headers[name].contains("{}"))',
+    '!(request.path.matches("[0-9]{}$"))',
+    'double(fields["n"]) != {}.5',
+    '!("{}" in request.headers) && int(fields["n"]) != {}',
+    "ghost != {}",
+    '!ip(request.client_ip).isLoopback() || request.path != "{}"',
+    'request.path != "/{}" && request.path != "/1" && request.method == "GET"',
+)
+
+
+def test_rules_that_say_what_must_not_be_hold_as_the_reference_says() -> None:
+    """Many negations are settled at once, whatever is found, lacking or no number."""
+    expressions = {
+        f"{shape}-{number}": text.format(number, number)
+        for shape, text in enumerate(NEGATIONS)
+        for number in range(12)
+    }
+    schema = tidegate.Schema.default().with_variables({"ghost": "int"})
+    native = tidegate.RuleSet(expressions, schema)
+    reference = tidegate.RuleSet(expressions, schema, evaluator="reference")
+    for request in (
+        {},
+        {"path": "/3", "method": "GET", "client_ip": "127.0.0.1"},
+        {"path": "5", "method": "7", "user_agent": "5", "client_ip": "10.0.0.1"},
+        {"path": "/" + "1" * 9000, "headers": {"4": "x", "y": "11"}},
+    ):
+        for more in ({}, {"fields": {"n": "4"}}, {"fields": {"n": "NaN"}}, {"ghost": 3}):
+            event = orjson.dumps({"request": request, **more})
+            assert native.match(event) == reference.match(event)
+            assert native.match(event, errors=True) == reference.match(event, errors=True)
+
+
+def test_a_long_answer_names_the_rules_of_its_set() -> None:
+    """The names of long answers are kept, and are not those of the set before a change."""
+    rules = tidegate.RuleSet({str(n): f'request.path != "/{n}"' for n in range(200)})
+    every = [str(number) for number in range(200)]
+    assert rules.match(b"{}").matched == rules.match(b"{}").matched == every
+    changed = rules.with_changes({"new": 'request.path != "/"'}, remove=["7"])
+    assert changed.match(b"{}").matched == [*every[:7], *every[8:], "new"]
+    assert rules.match(EVENT).matched == every
+
+
 def test_stats_name_the_rules_that_no_search_helps() -> None:
-    """A rule that only says what must not be is evaluated on every event, and stats say so."""
+    """A rule that no search can settle is evaluated on every event, and stats say so."""
     rules = tidegate.RuleSet(
         {
             "bot": 'request.user_agent.lowerAscii().contains("bot") && request.method == "GET"',
             "login": 'request.path == "/login" && request.method == "GET"',
             "not-get": 'request.method != "GET"',
+            "not-like": '!request.path.like("/a*b*c")',
         }
     )
     stats = rules.stats()
-    assert (stats.rules, stats.indexed, stats.searched, stats.shared) == (3, 2, 2, 1)
-    assert stats.always == {"not-get": "only says what must not be"}
+    assert (stats.rules, stats.indexed, stats.searched, stats.shared) == (4, 3, 3, 1)
+    assert stats.always == {"not-like": "only says what must not be"}
     assert 0 < stats.index_bytes_a_rule < stats.bytes_a_rule
-    assert rules.match(EVENT).matched == ["bot", "login"]
+    assert rules.match(EVENT).matched == ["bot", "login", "not-like"]
 
 
 def test_a_sample_changes_no_answer() -> None:

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use bumpalo::Bump;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use tidegate_core::constant::write_value;
 use tidegate_core::prepared::PreparedRecord;
 use tidegate_core::record::Record;
@@ -22,6 +23,9 @@ use crate::event::user_agents;
 
 /// Fewer rules than this are done sooner than the interpreter is let go.
 const RULES_WORTH_A_DETACH: usize = 32;
+/// An answer is long that names more rules than this, and this part of all rules.
+const LONG: usize = 64;
+const LONG_PART: usize = 16;
 
 /// VALUE as JSON, or a code and span; and the cost.
 type WireOutcome<'py> =
@@ -32,6 +36,8 @@ type WireOutcome<'py> =
 pub(crate) struct PyRuleSet {
     rules: Arc<RuleSet>,
     user_agents: Option<&'static UserAgents>,
+    /// All ids, kept since the first long answer.
+    ids: PyOnceLock<Py<PyTuple>>,
 }
 
 /// An event encoded for one rule set.
@@ -53,7 +59,7 @@ impl PyRuleSet {
             let events: Vec<&[u8]> = sample.iter().map(|event| &**event).collect();
             rules = py.detach(|| rules.trained(&events, user_agents));
         }
-        Ok(Self { rules: Arc::new(rules), user_agents })
+        Ok(Self { rules: Arc::new(rules), user_agents, ids: PyOnceLock::new() })
     }
 
     /// The set with the programs of a bundle in the place of those with their ids.
@@ -67,7 +73,7 @@ impl PyRuleSet {
         let rules = py.detach(|| self.rules.with_changes(bundle, &removed));
         let rules = rules.map_err(|error| change_error(py, error))?;
         let user_agents = user_agents(py, rules.layout())?;
-        Ok(Self { rules: Arc::new(rules), user_agents })
+        Ok(Self { rules: Arc::new(rules), user_agents, ids: PyOnceLock::new() })
     }
 
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
@@ -134,8 +140,7 @@ impl PyRuleSet {
                 self.with_record(context, |record| Ok(Matches::of(&self.rules, record, errors)))?
             }
         };
-        let matched = matches.matched.iter().filter_map(|index| self.id(*index));
-        let matched = PyList::new(py, matched.collect::<Vec<_>>())?;
+        let matched = self.names(py, &matches.matched)?;
         let failed = PyDict::new(py);
         for (index, code) in &matches.failed {
             failed.set_item(self.id(*index), code.as_str())?;
@@ -173,6 +178,21 @@ impl PyRuleSet {
 impl PyRuleSet {
     fn id(&self, index: u32) -> Option<&str> {
         self.rules.id(index as usize)
+    }
+
+    /// The ids of some rules; those of a long answer are made once for all answers.
+    fn names<'py>(&self, py: Python<'py>, rules: &[u32]) -> PyResult<Bound<'py, PyList>> {
+        if rules.len() < LONG.max(self.rules.len() / LONG_PART) {
+            let names = rules.iter().filter_map(|index| self.id(*index));
+            return PyList::new(py, names.collect::<Vec<_>>());
+        }
+        let all = (0..self.rules.len()).filter_map(|index| self.rules.id(index));
+        let all = self
+            .ids
+            .get_or_try_init(py, || PyTuple::new(py, all.collect::<Vec<_>>()).map(Bound::unbind))?;
+        let all = all.bind(py);
+        let names = rules.iter().map(|index| all.get_borrowed_item(*index as usize));
+        PyList::new(py, names.collect::<PyResult<Vec<_>>>()?)
     }
 
     /// Hands over the record of a context.

@@ -1,22 +1,24 @@
 //! How an index is made: conditions, their frequencies, the access of each rule.
 
 use std::borrow::Borrow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering;
 
 use foldhash::fast::RandomState;
 
 use crate::index::atom::Atoms;
-use crate::index::certainty::Requirement;
+use crate::index::certainty::{Requirement, requirements};
 use crate::index::condition::{Condition, TextSource};
 use crate::index::formula::{Access, Analysed, Reason, Skipped, Term, Truth, analyse};
 use crate::index::guards::Guards;
 use crate::index::postings::{Posting, Postings, Shared};
 use crate::index::searches::{Samples, Searches, each_text};
 use crate::index::substring::count_grams;
+use crate::index::unless::Unless;
 use crate::index::worst_cost::{Cost, Size, cost};
 use crate::index::{Index, NUMBERS, Rules, Scratch};
 use crate::limits::Limits;
+use crate::program::Expr;
 use crate::record::{Layout, Record};
 
 /// Shared conjuncts that a posting has bits for.
@@ -58,6 +60,13 @@ pub(crate) struct ExactRule {
     pub(crate) requirements: Vec<Requirement>,
 }
 
+/// What is known of a rule that costs little.
+struct Cheap {
+    cost: Cost,
+    /// Those under which it is true where none of its conditions is; None where it is not.
+    facts: Option<Vec<Requirement>>,
+}
+
 /// How often a condition is stated, and by the samples is true.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frequency {
@@ -79,11 +88,13 @@ impl Index {
             .iter()
             .map(|rule| rule.formula.access(&rule.truth, &weights, Skipped::NotTrue))
             .collect();
-        let costs = rules.programs.iter().map(|program| {
-            cost(&program.root, layout).filter(|cost| is_small(*cost, rules.limits))
+        let cheap = rules.programs.iter().zip(&analysed).map(|(program, analysed)| {
+            let cost = cost(&program.root, layout).filter(|cost| is_small(*cost, rules.limits))?;
+            let facts = if analysed.truth.is_true_of_none() { facts(&program.root) } else { None };
+            Some(Cheap { cost, facts })
         });
-        let costs: Vec<Option<Cost>> = costs.collect();
-        Self::build(&atoms, &analysed, &accesses, &costs, &frequencies, (&weights, samples))
+        let cheap: Vec<Option<Cheap>> = cheap.collect();
+        Self::build(&atoms, &analysed, &accesses, cheap, &frequencies, (&weights, samples))
     }
 
     /// An index that passes over a rule only when it is certainly false and no error.
@@ -100,7 +111,8 @@ impl Index {
         for (number, (rule, access)) in (0_u32..).zip(rules.iter().zip(&accesses)) {
             guards.add(number, rule, access.as_ref().ok());
         }
-        let index = Self::build(atoms, &analysed, &accesses, &[], &frequencies, (&weights, &[]));
+        let index =
+            Self::build(atoms, &analysed, &accesses, Vec::new(), &frequencies, (&weights, &[]));
         Self { guards: Some(guards), ..index }
     }
 
@@ -108,7 +120,7 @@ impl Index {
         atoms: &Atoms<'_>,
         analysed: &[A],
         accesses: &[Result<Access<'_>, Reason>],
-        costs: &[Option<Cost>],
+        cheap: Vec<Option<Cheap>>,
         frequencies: &[Frequency],
         (weights, samples): (&[f64], &[Record<'_>]),
     ) -> Self {
@@ -119,9 +131,25 @@ impl Index {
         let mut searched: Vec<&Condition> = Vec::new();
         let mut by_condition: Vec<Vec<Posting>> = Vec::new();
         let (mut always, mut unindexed) = (Vec::new(), Vec::new());
+        let mut unless: BTreeMap<Vec<Requirement>, Vec<Posting>> = BTreeMap::new();
         let mut certain_cost = Cost::default();
+        let mut cheap = cheap.into_iter();
         for (rule, (analysed, access)) in (0_u32..).zip(analysed.iter().zip(accesses)) {
-            let cost = costs.get(rule as usize).copied().flatten();
+            let (cost, facts) = match cheap.next().flatten() {
+                Some(Cheap { cost, facts }) => (Some(cost), facts),
+                None => (None, None),
+            };
+            let mut lead = |condition: u32, posting: Posting| {
+                let next = u32::try_from(by_condition.len()).unwrap_or(u32::MAX);
+                let number = *numbers.entry(condition).or_insert(next);
+                if number == next {
+                    by_condition.push(Vec::new());
+                    searched.extend(atoms.conditions.get(condition as usize));
+                }
+                if let Some(postings) = by_condition.get_mut(number as usize) {
+                    postings.push(posting);
+                }
+            };
             let mut posting = |term: Option<&Term<'_>>| {
                 let need = shared.need(analysed.borrow(), term);
                 let is_known = |truth: &Truth| {
@@ -133,26 +161,24 @@ impl Index {
                 }
                 Posting { rule, need, is_sufficient }
             };
-            match access {
-                Err(reason) => {
+            match (access, facts) {
+                (Ok(access), _) => {
+                    access.terms.iter().for_each(|term| lead(term.condition, posting(Some(term))));
+                }
+                (Err(_), Some(facts)) => {
+                    let posting = posting(None);
+                    let truth = &analysed.borrow().truth;
+                    truth.each_negative(&mut |condition| lead(condition, posting));
+                    unless.entry(facts).or_default().push(posting);
+                    certain_cost = cost.map_or(certain_cost, |cost| certain_cost.max(cost));
+                }
+                (Err(reason), None) => {
                     always.push(posting(None));
                     unindexed.push(Unindexed { rule, reason: *reason });
                 }
-                Ok(access) => {
-                    for term in &access.terms {
-                        let next = u32::try_from(by_condition.len()).unwrap_or(u32::MAX);
-                        let number = *numbers.entry(term.condition).or_insert(next);
-                        if number == next {
-                            by_condition.push(Vec::new());
-                            searched.extend(atoms.conditions.get(term.condition as usize));
-                        }
-                        if let Some(postings) = by_condition.get_mut(number as usize) {
-                            postings.push(posting(Some(term)));
-                        }
-                    }
-                }
             }
         }
+        let unless = Unless::new(unless);
         let conditions = searched.len();
         let grams = grams(&searched, samples);
         let searches = Searches::new(&searched, &atoms.patterns, layout, &grams);
@@ -168,6 +194,7 @@ impl Index {
                 .memory_bytes()
                 .saturating_add(postings.memory_bytes())
                 .saturating_add(std::mem::size_of_val(&*always))
+                .saturating_add(unless.memory_bytes())
                 .saturating_add(size_of::<Self>()),
         };
         Self {
@@ -176,6 +203,7 @@ impl Index {
             postings,
             shared: shared.shared.into(),
             always: always.into(),
+            unless,
             conditions,
             rules: analysed.len(),
             guards: None,
@@ -190,6 +218,14 @@ impl Index {
 fn is_small(cost: Cost, limits: &Limits) -> bool {
     let limits = Limits { cost: limits.cost / 4, ..limits.clone() };
     cost.is_within(&limits, COMMON_SIZE)
+}
+
+/// The facts under which an expression is no error, each once.
+fn facts(expression: &Expr) -> Option<Vec<Requirement>> {
+    let mut facts = requirements(expression)?;
+    facts.sort_unstable();
+    facts.dedup();
+    Some(facts)
 }
 
 fn frequencies<A: Borrow<Analysed>>(

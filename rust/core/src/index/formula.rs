@@ -104,6 +104,23 @@ impl Truth {
         }
     }
 
+    /// Whether the expression is true where none of its conditions is.
+    pub(crate) fn is_true_of_none(&self) -> bool {
+        self.follows(&|part| matches!(part, Self::One { is_positive: false, .. }))
+    }
+
+    fn opposite(self) -> Self {
+        let each = |parts: Box<[Self]>| parts.into_iter().map(Self::opposite).collect();
+        match self {
+            Self::Open => Self::Open,
+            Self::One { condition, is_positive } => {
+                Self::One { condition, is_positive: !is_positive }
+            }
+            Self::All(parts) => Self::Any(each(parts)),
+            Self::Any(parts) => Self::All(each(parts)),
+        }
+    }
+
     /// How often it is true, about, by the weights of conditions.
     pub(crate) fn weight(&self, weights: &[f64]) -> f64 {
         match self {
@@ -114,6 +131,17 @@ impl Truth {
             }
             Self::All(parts) => parts.iter().map(|part| part.weight(weights)).fold(1.0, f64::min),
             Self::Any(parts) => parts.iter().map(|part| part.weight(weights)).sum::<f64>().min(1.0),
+        }
+    }
+
+    /// Every condition that it says must not be true.
+    pub(crate) fn each_negative(&self, take: &mut impl FnMut(u32)) {
+        match self {
+            Self::Open | Self::One { is_positive: true, .. } => {}
+            Self::One { condition, is_positive: false } => take(*condition),
+            Self::All(parts) | Self::Any(parts) => {
+                parts.iter().for_each(|part| part.each_negative(take));
+            }
         }
     }
 
@@ -171,7 +199,7 @@ fn truth(expression: &Expr, positive: bool, atoms: &mut Atoms<'_>) -> Truth {
         Node::And(operands) if positive => Truth::All(truths(operands, true, atoms)),
         Node::Or(operands) if !positive => Truth::All(truths(operands, false, atoms)),
         Node::And(operands) | Node::Or(operands) => Truth::Any(truths(operands, positive, atoms)),
-        Node::Comprehension(comprehension) if positive => truth_of_search(comprehension, atoms),
+        Node::Comprehension(comprehension) => truth_of_search(comprehension, positive, atoms),
         Node::Predicate(predicate) if matches!(predicate.kind, Kind::AnyEntry(_)) => {
             truth(&predicate.nodes(expression.span.start), positive, atoms)
         }
@@ -191,18 +219,26 @@ fn truths(operands: &[Expr], positive: bool, atoms: &mut Atoms<'_>) -> Box<[Trut
     operands.iter().map(|operand| truth(operand, positive, atoms)).collect()
 }
 
-/// `exists` over a field is true if its body is for some element. Conditions are about
-/// any element, so that two of them may be true of two elements.
-fn truth_of_search(comprehension: &Comprehension, atoms: &mut Atoms<'_>) -> Truth {
-    let is_search = comprehension.operation == Macro::Exists
-        && matches!(comprehension.range.node, Node::Field(_))
+/// `exists` over a field is true, and `all` false, if the body is for some element. Conditions
+/// are about any element, so that two of them may be true of two elements.
+fn truth_of_search(comprehension: &Comprehension, positive: bool, atoms: &mut Atoms<'_>) -> Truth {
+    let sought = match comprehension.operation {
+        Macro::Exists => true,
+        Macro::All => false,
+        _ => return Truth::Open,
+    };
+    let is_search = matches!(comprehension.range.node, Node::Field(_))
         && comprehension.depth == atoms.locals.len();
     if !is_search {
         return Truth::Open;
     }
     let locals = atoms.elements(&comprehension.range, comprehension.has_two_variables);
-    let body = within(locals, atoms, |atoms| truth(&comprehension.body, true, atoms));
-    if body.is_one_of() { body } else { Truth::Open }
+    let body = within(locals, atoms, |atoms| truth(&comprehension.body, sought, atoms));
+    match body.is_one_of() {
+        true if sought == positive => body,
+        true => body.opposite(),
+        false => Truth::Open,
+    }
 }
 
 /// The condition that an expression is, or the opposite of.

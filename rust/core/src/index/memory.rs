@@ -8,8 +8,10 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 
-/// Places, in sets of [`WAYS`].
+/// Places, in sets of [`WAYS`], and those of the first lookups: an index that is soon
+/// replaced needs no more.
 const PLACES: usize = 4096;
+const FIRST_PLACES: usize = 256;
 const WAYS: usize = 4;
 /// A longer value is not remembered.
 const MAX_VALUE_BYTES: usize = 512;
@@ -75,11 +77,10 @@ impl Memory {
             return Recall::Passed;
         }
         if self.entries.is_empty() {
-            self.entries.resize_with(PLACES, || None);
-            self.seen.resize(PLACES, 0);
+            self.begin(FIRST_PLACES);
         }
         let hash = self.hasher.hash_one(text);
-        let start = set_of(hash);
+        let start = self.set_of(hash);
         let set = self.entries.get_mut(start..start.wrapping_add(WAYS)).unwrap_or_default();
         let found =
             set.iter_mut().flatten().find(|entry| entry.hash == hash && *entry.text == *text);
@@ -93,6 +94,22 @@ impl Memory {
         }
     }
 
+    /// Forgets all, and has so many places from now on.
+    fn begin(&mut self, places: usize) {
+        self.entries.clear();
+        self.entries.resize_with(places, || None);
+        self.seen.clear();
+        self.seen.resize(places, 0);
+        (self.bytes, self.lookups, self.hits) = (0, 0, 0);
+    }
+
+    /// Where the set of a value begins.
+    #[inline]
+    fn set_of(&self, hash: u64) -> usize {
+        let sets = self.entries.len() / WAYS;
+        (hash as usize & sets.wrapping_sub(1)).wrapping_mul(WAYS)
+    }
+
     /// Whether lookups are left out for now; counts them.
     fn rests(&mut self) -> bool {
         if self.resting > 0 {
@@ -100,7 +117,9 @@ impl Memory {
             return true;
         }
         self.lookups = self.lookups.wrapping_add(1);
-        if self.lookups == TRIAL {
+        if self.lookups == TRIAL && self.entries.len() < PLACES {
+            self.begin(PLACES);
+        } else if self.lookups == TRIAL {
             let pays = self.hits > TRIAL / 4;
             (self.lookups, self.hits) = (0, 0);
             self.resting = if pays { 0 } else { REST };
@@ -111,7 +130,7 @@ impl Memory {
     /// Whether a value that was missed is to be remembered now.
     pub(crate) fn wants(&mut self, missed: Missed) -> bool {
         let tag = tag_of(missed.hash);
-        let place = (missed.hash >> 16) as usize % PLACES;
+        let place = (missed.hash >> 16) as usize & self.seen.len().wrapping_sub(1);
         match self.seen.get_mut(place) {
             Some(seen) if *seen == tag => true,
             Some(seen) => {
@@ -130,7 +149,7 @@ impl Memory {
             is_used: false,
         };
         let added = self.bytes.saturating_add(entry.bytes());
-        let start = set_of(missed.hash);
+        let start = self.set_of(missed.hash);
         let set = self.entries.get_mut(start..start.wrapping_add(WAYS)).unwrap_or_default();
         let victim = set.iter_mut().find(|place| place.as_ref().is_none_or(|entry| !entry.is_used));
         let Some(victim) = victim else {
@@ -145,11 +164,6 @@ impl Memory {
             self.bytes = bytes;
         }
     }
-}
-
-#[inline]
-fn set_of(hash: u64) -> usize {
-    (hash as usize % (PLACES / WAYS)).wrapping_mul(WAYS)
 }
 
 /// Never 0, which is no value.
@@ -202,6 +216,20 @@ mod tests {
     }
 
     #[test]
+    fn a_memory_that_is_little_used_is_small() {
+        let mut memory = Memory::default();
+        assert_eq!(memory.bytes(), 0);
+        for number in 0..TRIAL {
+            see(&mut memory, &number.to_string(), &[]);
+        }
+        let few = memory.bytes();
+        for number in 0..TRIAL {
+            see(&mut memory, &number.to_string(), &[]);
+        }
+        assert!(few * 10 < memory.bytes());
+    }
+
+    #[test]
     fn memory_is_bounded_and_rests_when_nothing_returns() {
         let mut memory = Memory::default();
         for number in 0..40_000 {
@@ -211,7 +239,7 @@ mod tests {
         }
         assert!(memory.bytes <= MAX_BYTES);
         let mut memory = Memory::default();
-        for number in 0..=TRIAL {
+        for number in 0..=2 * TRIAL {
             see(&mut memory, &number.to_string(), &[]);
         }
         assert!(matches!(memory.recall("again"), Recall::Passed));

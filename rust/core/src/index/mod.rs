@@ -14,6 +14,9 @@
 //! search found nothing too much and no limit of cost can be met, the rule is true and is
 //! not evaluated.
 //!
+//! A rule that only says what must not be has no access. It is true where nothing that it
+//! excludes was found ([`unless`]), and is evaluated only where something was.
+//!
 //! Where errors are told, as in a decision, the index passes over a rule only if it is
 //! certainly no error either ([`certainty`], [`worst_cost`], [`guards`]).
 //!
@@ -36,6 +39,7 @@ mod scratch;
 mod searches;
 mod substring;
 mod text_search;
+mod unless;
 pub(crate) mod worst_cost;
 
 use std::sync::atomic::AtomicU64;
@@ -57,6 +61,7 @@ pub use scratch::Scratch;
 use guards::Guards;
 use postings::{Needs, Posting, Postings, Shared};
 use searches::Searches;
+use unless::Unless;
 
 /// The programs that an index is of, and what they are evaluated with.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +91,8 @@ pub(crate) struct Index {
     shared: Box<[Shared]>,
     /// Rules without access: looked at on every event, if they lack nothing.
     always: Box<[Posting]>,
+    /// Rules that are true where the search found nothing of theirs.
+    unless: Unless,
     /// How many conditions are searched for.
     conditions: usize,
     rules: usize,
@@ -176,6 +183,11 @@ impl Index {
         for condition in found {
             self.postings.of(*condition).for_each(&mut consider);
         }
+        self.unless.each(record, |Posting { rule, need, .. }, is_certain| {
+            if !needs.lacks(need) && seen.mark(rule) {
+                take(Candidate { rule, is_certain });
+            }
+        });
     }
 
     pub(crate) const fn report(&self) -> &Report {
