@@ -23,7 +23,7 @@ use crate::user_agent::UserAgents;
 use crate::value::Value;
 
 pub use change::ChangeError;
-use change::{Changes, Merging};
+use change::{Changes, Layer, Merging};
 use segment::{Sample, Segment};
 
 /// Deepest JSON that is decoded. A level of a tree is at most three of JSON.
@@ -128,12 +128,16 @@ impl RuleSet {
         match &self.changes {
             None => base_index.matches(base_rules, record, |_| true, |rule| matched.push(rule)),
             Some(changes) => {
-                let passes = |rule| changes.place_in_base(rule).is_some();
-                let take = |rule| matched.extend(changes.place_in_base(rule));
+                let passes = |rule| changes.place(rule).is_some();
+                let take = |rule| matched.extend(changes.place(rule));
                 base_index.matches(base_rules, record, passes, take);
-                let index = changes.overlay.index(&self.layout, &self.common, &self.sample);
-                let take = |rule| matched.extend(changes.place_in_overlay(rule));
-                index.matches(changes.overlay.rules(&self.common), record, |_| true, take);
+                for Layer { first, segment } in &changes.layers {
+                    let index = segment.index(&self.layout, &self.common, &self.sample);
+                    let place = |rule: u32| changes.place(first.saturating_add(rule));
+                    let take = |rule| matched.extend(place(rule));
+                    let passes = |rule| place(rule).is_some();
+                    index.matches(segment.rules(&self.common), record, passes, take);
+                }
             }
         }
         matched.sort_unstable();
@@ -142,13 +146,13 @@ impl RuleSet {
 
     /// How many programs the indexes let through for a record.
     pub fn candidates<'a>(&'a self, record: &Record<'a>) -> usize {
-        let overlay = self.changes.as_ref().map(|changes| &*changes.overlay);
-        let segments = [Some(&*self.base), overlay];
-        let count = |segment: &'a Segment| {
+        let changed = self.changes.iter().flat_map(|changes| &changes.layers);
+        let segments = std::iter::once(&self.base).chain(changed.map(|layer| &layer.segment));
+        let count = |segment: &'a Arc<Segment>| {
             let index = segment.index(&self.layout, &self.common, &self.sample);
             index.count_candidates(segment.rules(&self.common), record)
         };
-        segments.into_iter().flatten().map(count).sum()
+        segments.map(count).sum()
     }
 
     /// What the index is made of, were it made of the whole set at once. That is
@@ -165,8 +169,8 @@ impl RuleSet {
     pub fn rule_bytes(&self) -> usize {
         let mut footprint = Footprint::default();
         self.base.measure(&mut footprint);
-        if let Some(changes) = &self.changes {
-            changes.overlay.measure(&mut footprint);
+        for layer in self.changes.iter().flat_map(|changes| &changes.layers) {
+            layer.segment.measure(&mut footprint);
         }
         footprint.bytes()
     }

@@ -1,5 +1,5 @@
-//! Changing a few of many rules: what was changed has a small index of its own beside
-//! the large one, which is shared, until both are merged.
+//! Changing a few of many rules: what was changed has small indexes of its own beside the
+//! large one, which is shared, until all are merged. A change makes only the smallest again.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -18,6 +18,9 @@ use crate::record::Layout;
 /// Changed rules that make a merge worth while, and the part of all rules.
 const MERGED_AT: usize = 256;
 const MERGED_PART: usize = 100;
+/// Rules of the newest layer, and of the one before it, while changed ones are added to it.
+const NEWEST: usize = 8;
+const LAYER: usize = 64;
 /// The place of a rule that the set has no longer, and the number of one that the
 /// base has not.
 const NONE: u32 = u32::MAX;
@@ -50,15 +53,21 @@ impl From<ProgramError> for ChangeError {
 /// How a set differs from its base.
 #[derive(Debug)]
 pub(super) struct Changes {
-    /// By place, the number of the rule in the base; the changed ones come after those.
+    /// By place, the number of the rule: those of the base come first, then those of each layer.
     numbers: Box<[u32]>,
-    /// The place of each rule of the base.
-    base_places: Box<[u32]>,
-    /// The changed rules, in the order of their places.
-    pub(super) overlay: Arc<Segment>,
-    overlay_places: Box<[u32]>,
+    /// The place of each rule by its number; [`NONE`] where another has taken it.
+    places: Box<[u32]>,
+    pub(super) layers: Vec<Layer>,
     /// The set as one, for its report.
     whole: OnceLock<Segment>,
+}
+
+/// Rules that were changed at about the same time, with an index of their own.
+#[derive(Clone, Debug)]
+pub(super) struct Layer {
+    /// The number of its first rule.
+    pub(super) first: u32,
+    pub(super) segment: Arc<Segment>,
 }
 
 impl Changes {
@@ -66,21 +75,15 @@ impl Changes {
         self.numbers.len()
     }
 
-    /// The place of a rule of the base, if the set still has it.
+    /// The place of a rule, if the set still has it.
     #[inline]
-    pub(super) fn place_in_base(&self, rule: u32) -> Option<u32> {
-        self.base_places.get(rule as usize).copied().filter(|place| *place != NONE)
-    }
-
-    /// The place of a changed rule.
-    #[inline]
-    pub(super) fn place_in_overlay(&self, rule: u32) -> Option<u32> {
-        self.overlay_places.get(rule as usize).copied()
+    pub(super) fn place(&self, number: u32) -> Option<u32> {
+        self.places.get(number as usize).copied().filter(|place| *place != NONE)
     }
 
     /// The set as one.
     pub(super) fn whole(&self, base: &Segment) -> &Segment {
-        self.whole.get_or_init(|| combine(base, &self.overlay, &self.numbers))
+        self.whole.get_or_init(|| combine(base, &self.layers, &self.numbers))
     }
 
     /// The rule at a place.
@@ -89,77 +92,101 @@ impl Changes {
         base: &'s Segment,
         place: usize,
     ) -> Option<(&'s Arc<str>, &'s Program)> {
-        rule(base, &self.overlay, *self.numbers.get(place)?)
+        rule(base, &self.layers, *self.numbers.get(place)?)
     }
 
     /// Whether a merge is worth while.
-    fn are_many(&self) -> bool {
-        let kept = self.numbers.len().saturating_sub(self.overlay.len());
-        let gone = self.base_places.len().saturating_sub(kept);
-        self.overlay.len().max(gone) > MERGED_AT.max(self.base_places.len() / MERGED_PART)
+    fn are_many(&self, base: &Segment) -> bool {
+        let changed = self.places.len().saturating_sub(base.len());
+        let kept = self.places.iter().take(base.len()).filter(|place| **place != NONE).count();
+        let gone = base.len().saturating_sub(kept);
+        changed.max(gone) > MERGED_AT.max(base.len() / MERGED_PART)
     }
 }
 
 /// The rules of a set as one segment.
-fn combine(base: &Segment, overlay: &Segment, numbers: &[u32]) -> Segment {
-    let rules = numbers.iter().filter_map(|number| rule(base, overlay, *number));
+fn combine(base: &Segment, layers: &[Layer], numbers: &[u32]) -> Segment {
+    let rules = numbers.iter().filter_map(|number| rule(base, layers, *number));
     Segment::new(rules.map(|(id, program)| (Arc::clone(id), program.clone())))
 }
 
 fn rule<'s>(
     base: &'s Segment,
-    overlay: &'s Segment,
+    layers: &'s [Layer],
     number: u32,
 ) -> Option<(&'s Arc<str>, &'s Program)> {
-    let number = number as usize;
-    base.rule(number).or_else(|| overlay.rule(number.checked_sub(base.len())?))
+    let of_layer = |layer: &'s Layer| layer.segment.rule(number.checked_sub(layer.first)? as usize);
+    base.rule(number as usize).or_else(|| layers.iter().find_map(of_layer))
+}
+
+/// How many of the last layers are made one with new rules. The newest is made again with
+/// each change until it is full, and what was full before until that is.
+fn joined(layers: &[Layer], new: usize) -> usize {
+    let len = |layer: &Layer| layer.segment.len();
+    match layers {
+        [.., newest] if len(newest).saturating_add(new) <= NEWEST => 1,
+        [.., before, newest] if len(before).saturating_add(len(newest)) <= LAYER => 2,
+        _ => 0,
+    }
 }
 
 /// A set on its way from one state to another.
 struct Draft {
     base: Arc<Segment>,
+    layers: Vec<Layer>,
     /// By place, a number as in [`Changes`]; [`NONE`] where the rule is gone.
     numbers: Vec<u32>,
-    overlay: Vec<(Arc<str>, Program)>,
+    /// Rules whose numbers come after those of the layers.
+    new: Vec<(Arc<str>, Program)>,
 }
 
 impl Draft {
     fn of(set: &RuleSet) -> Self {
         let base = Arc::clone(&set.base);
-        let (numbers, overlay) = match &set.changes {
+        let (numbers, layers) = match &set.changes {
             None => (numbers_from(0).take(base.len()).collect(), Vec::new()),
-            Some(changes) => {
-                let rules = changes.overlay.ids.iter().zip(&changes.overlay.programs);
-                let rules = rules.map(|(id, program)| (Arc::clone(id), program.clone()));
-                (changes.numbers.to_vec(), rules.collect())
-            }
+            Some(changes) => (changes.numbers.to_vec(), changes.layers.clone()),
         };
-        Self { base, numbers, overlay }
+        Self { base, layers, numbers, new: Vec::new() }
     }
 
     /// The same over a new base.
     fn rebased(self, merged: Merged) -> Self {
-        let old = Segment::new(self.overlay);
-        let mut overlay = Vec::new();
+        let mut new = Vec::new();
         let mut next = numbers_from(merged.base.len());
         let mut number = |(id, program): (&Arc<str>, &Program)| {
             merged.numbers.get(&address(program)).copied().or_else(|| {
-                overlay.push((Arc::clone(id), program.clone()));
+                new.push((Arc::clone(id), program.clone()));
                 next.next()
             })
         };
-        let rules = self.numbers.iter().filter_map(|number| rule(&self.base, &old, *number));
+        let rules = self.numbers.iter().filter_map(|number| self.rule(*number));
         let numbers = rules.filter_map(&mut number).collect();
-        Self { base: merged.base, numbers, overlay }
+        Self { base: merged.base, layers: Vec::new(), numbers, new }
     }
 
-    /// The place of a rule.
+    /// The number of the first new rule.
+    fn end(&self) -> usize {
+        let layers = self.layers.iter().map(|layer| layer.segment.len());
+        layers.fold(self.base.len(), usize::saturating_add)
+    }
+
+    fn rule(&self, number: u32) -> Option<(&Arc<str>, &Program)> {
+        let new = || self.new.get((number as usize).checked_sub(self.end())?);
+        rule(&self.base, &self.layers, number).or_else(|| new().map(|(id, rule)| (id, rule)))
+    }
+
+    /// The place of a rule. One that is in several layers has that of the latest.
     fn find(&self, id: &str) -> Option<usize> {
-        let position = self.overlay.iter().rposition(|(each, _)| **each == *id);
-        let changed = position.and_then(|position| self.base.len().checked_add(position));
-        let number = changed.and_then(|number| u32::try_from(number).ok());
         let place = |number: u32| self.numbers.iter().position(|each| *each == number);
-        number.and_then(place).or_else(|| place(self.base.find(id)?))
+        let position = self.new.iter().rposition(|(each, _)| **each == *id);
+        let new = position.and_then(|position| self.end().checked_add(position));
+        if let Some(place) = new.and_then(|number| place(u32::try_from(number).ok()?)) {
+            return Some(place);
+        }
+        let in_layer = |layer: &Layer| place(layer.first.saturating_add(layer.segment.find(id)?));
+        let in_layers = self.layers.iter().rev().find_map(in_layer);
+        in_layers.or_else(|| place(self.base.find(id)?))
     }
 
     fn remove(&mut self, place: usize) {
@@ -170,38 +197,46 @@ impl Draft {
 
     /// Puts a rule in the place of that with its id, or last.
     fn put(&mut self, id: &Arc<str>, program: &Program) {
-        let next = self.base.len().saturating_add(self.overlay.len());
+        let next = self.end().saturating_add(self.new.len());
         let next = u32::try_from(next).unwrap_or(NONE);
         match self.find(id).and_then(|place| self.numbers.get_mut(place)) {
             Some(number) => *number = next,
             None => self.numbers.push(next),
         }
-        self.overlay.push((Arc::clone(id), program.clone()));
+        self.new.push((Arc::clone(id), program.clone()));
     }
 
     /// What has changed from the base.
     fn changes(self) -> (Arc<Segment>, Changes) {
-        let mut base_places = vec![NONE; self.base.len()];
-        let (mut numbers, mut overlay) = (Vec::with_capacity(self.numbers.len()), Vec::new());
-        let mut overlay_places = Vec::new();
-        let mut next = numbers_from(self.base.len());
-        let kept = self.numbers.into_iter().filter(|number| *number != NONE);
-        for (place, number) in (0_u32..).zip(kept) {
-            if let Some(base_place) = base_places.get_mut(number as usize) {
-                *base_place = place;
-                numbers.push(number);
+        let kept = self.layers.len().saturating_sub(joined(&self.layers, self.new.len()));
+        let first = self.layers.get(kept).map_or_else(|| self.end(), |layer| layer.first as usize);
+        let mut places = vec![NONE; first];
+        let (mut numbers, mut top) = (Vec::with_capacity(self.numbers.len()), Vec::new());
+        let mut next = numbers_from(first);
+        let numbered = self.numbers.iter().filter(|number| **number != NONE);
+        for (place, number) in (0_u32..).zip(numbered) {
+            if let Some(known) =
+                places.get_mut(..first).and_then(|all| all.get_mut(*number as usize))
+            {
+                *known = place;
+                numbers.push(*number);
                 continue;
             }
-            let position = (number as usize).checked_sub(self.base.len());
-            overlay.extend(position.and_then(|position| self.overlay.get(position)).cloned());
-            overlay_places.push(place);
+            let rule = self.rule(*number).map(|(id, program)| (Arc::clone(id), program.clone()));
+            top.extend(rule);
+            places.push(place);
             numbers.extend(next.next());
+        }
+        let mut layers = self.layers;
+        layers.truncate(kept);
+        if !top.is_empty() {
+            let first = u32::try_from(first).unwrap_or(NONE);
+            layers.push(Layer { first, segment: Arc::new(Segment::new(top)) });
         }
         let changes = Changes {
             numbers: numbers.into(),
-            base_places: base_places.into(),
-            overlay: Arc::new(Segment::new(overlay)),
-            overlay_places: overlay_places.into(),
+            places: places.into(),
+            layers,
             whole: OnceLock::new(),
         };
         (self.base, changes)
@@ -238,10 +273,10 @@ impl Merging {
             return;
         }
         let (common, sample) = (Arc::clone(&set.common), Arc::clone(&set.sample));
-        let (base, overlay) = (Arc::clone(&set.base), Arc::clone(&changes.overlay));
+        let (base, layers) = (Arc::clone(&set.base), changes.layers.clone());
         let (numbers, layout) = (changes.numbers.clone(), set.layout.clone());
         let merge = move || {
-            let base = combine(&base, &overlay, &numbers);
+            let base = combine(&base, &layers, &numbers);
             base.index(&layout, &common, &sample);
             base.find("");
             let numbers = base.programs.iter().map(address).zip(0..).collect();
@@ -302,8 +337,10 @@ impl RuleSet {
     fn prepare(&self) {
         self.base.index(&self.layout, &self.common, &self.sample);
         let Some(changes) = &self.changes else { return };
-        changes.overlay.index(&self.layout, &self.common, &Sample::default());
-        if changes.are_many() {
+        for layer in &changes.layers {
+            layer.segment.index(&self.layout, &self.common, &Sample::default());
+        }
+        if changes.are_many(&self.base) {
             self.merging.begin(self, changes);
         }
     }
@@ -439,7 +476,7 @@ mod tests {
             }
         }
         assert!(changes > MERGED_AT);
-        assert!(changed.changes.as_ref().unwrap().overlay.programs.len() < rules.len());
+        assert!(changed.changes.as_ref().unwrap().places.len() < 2 * rules.len());
         for event in [path("<1> <299>"), path("<3>"), path("")] {
             assert_eq!(matches(&changed, &event), matches(&set(&rules), &event));
         }
