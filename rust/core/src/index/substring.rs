@@ -2,8 +2,9 @@
 //!
 //! Each part sought is found by its rarest run of four bytes (its gram), or by all
 //! of it when it is shorter: a filter of bits says where such a gram may stand, a
-//! table which parts have it, and only then is a part compared. Everything is
-//! compared in ASCII lower case first, so one pass serves both cases.
+//! table which parts have it and what four bytes they have beside it, and only where those
+//! stand there as well is a part compared. Everything is compared in ASCII lower case first,
+//! so one pass serves both cases.
 
 use std::collections::HashMap;
 
@@ -15,9 +16,11 @@ const WIDTH: usize = 4;
 const BITS_A_PART: usize = 32;
 /// The filter stays in the second level of cache: 128 KiB.
 const MAX_FILTER_BITS: usize = 1 << 20;
-/// Comparisons that a text may cost beside [`COMPARISONS_A_BYTE`].
-const COMPARISONS: usize = 1024;
-const COMPARISONS_A_BYTE: usize = 4;
+/// Entries that may be looked at for a text beside [`LOOKS_A_BYTE`].
+const LOOKS: usize = 4096;
+const LOOKS_A_BYTE: usize = 16;
+/// What it costs to compare all of a part.
+const LOOKS_A_COMPARISON: usize = 4;
 
 /// Where a part must stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,14 +97,12 @@ impl Substrings {
     /// Reports the conditions whose parts are in a text. `folded` is the text in
     /// ASCII lower case.
     pub(crate) fn scan(&self, text: &[u8], folded: &[u8], mut report: impl FnMut(u32)) -> Scanned {
-        let mut left = COMPARISONS.saturating_add(COMPARISONS_A_BYTE.saturating_mul(text.len()));
+        let mut left = LOOKS.saturating_add(LOOKS_A_BYTE.saturating_mul(text.len()));
         for table in &self.tables {
-            let scanned = table.scan(folded, |entry, position| {
+            let scanned = table.scan(folded, &mut left, |entry, position| {
                 if let Some(condition) = self.part_at(entry, position, text, folded) {
                     report(condition);
                 }
-                left = left.saturating_sub(1);
-                left > 0
             });
             if scanned == Scanned::GivenUp {
                 return Scanned::GivenUp;
@@ -142,10 +143,14 @@ impl Substrings {
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    gram: u32,
+    /// Bytes of the part that are looked at before all of it is: as wide as the gram, and not
+    /// the gram where the part has others.
+    beside: u32,
     part: u32,
     /// Where in the part the gram stands.
     offset: u16,
+    /// How far after the gram those bytes stand.
+    distance: i16,
 }
 
 /// Parts by grams of one width.
@@ -164,23 +169,23 @@ struct Table {
 impl Table {
     /// None when no part has grams of the width.
     fn new(width: usize, parts: &[Part], counts: &GramCounts) -> Option<Self> {
-        let mut entries = choose_grams(width, parts, counts);
-        if entries.is_empty() {
+        let mut chosen = choose_grams(width, parts, counts);
+        if chosen.is_empty() {
             return None;
         }
-        let bits = entries.len().saturating_mul(BITS_A_PART).next_power_of_two();
+        let bits = chosen.len().saturating_mul(BITS_A_PART).next_power_of_two();
         let filter_bits = bits.clamp(256, MAX_FILTER_BITS);
         let filter_shift = 32_u32.saturating_sub(filter_bits.trailing_zeros());
-        let buckets = entries.len().next_power_of_two().max(2);
+        let buckets = chosen.len().next_power_of_two().max(2);
         let bucket_shift = 32_u32.saturating_sub(buckets.trailing_zeros());
         let mut filter = vec![0_u64; filter_bits / 64];
         let mut starts = vec![0_u32; buckets.saturating_add(1)];
-        for entry in &entries {
-            let bit = hash(entry.gram) >> filter_shift;
+        for (gram, _) in &chosen {
+            let bit = hash(*gram) >> filter_shift;
             if let Some(word) = filter.get_mut((bit / 64) as usize) {
                 *word |= 1 << (bit % 64);
             }
-            let bucket = (hash(entry.gram) >> bucket_shift) as usize;
+            let bucket = (hash(*gram) >> bucket_shift) as usize;
             if let Some(start) = starts.get_mut(bucket.saturating_add(1)) {
                 *start = start.saturating_add(1);
             }
@@ -190,21 +195,26 @@ impl Table {
             total = total.saturating_add(*start);
             *start = total;
         }
-        entries.sort_by_key(|entry| (hash(entry.gram) >> bucket_shift, entry.gram));
+        chosen.sort_by_key(|(gram, _)| hash(*gram) >> bucket_shift);
         Some(Self {
             width,
             filter: filter.into(),
             filter_shift,
             starts: starts.into(),
             bucket_shift,
-            entries: entries.into(),
+            entries: chosen.into_iter().map(|(_, entry)| entry).collect(),
         })
     }
 
-    /// Hands the entries whose gram stands in a text, and where, to `visit`, until
-    /// that says to stop.
+    /// Hands the entries that are worth a comparison, and where their gram stands, to
+    /// `visit`, until too many have been looked at.
     #[inline]
-    fn scan(&self, folded: &[u8], mut visit: impl FnMut(Entry, usize) -> bool) -> Scanned {
+    fn scan(
+        &self,
+        folded: &[u8],
+        left: &mut usize,
+        mut visit: impl FnMut(Entry, usize),
+    ) -> Scanned {
         for (position, window) in folded.windows(self.width).enumerate() {
             let gram = gram(window);
             let hash = hash(gram);
@@ -213,13 +223,25 @@ impl Table {
             if word & (1 << (bit % 64)) == 0 {
                 continue;
             }
-            for entry in self.bucket(hash) {
-                if entry.gram == gram && !visit(*entry, position) {
-                    return Scanned::GivenUp;
+            let bucket = self.bucket(hash);
+            let Some(rest) = left.checked_sub(bucket.len()) else { return Scanned::GivenUp };
+            *left = rest;
+            for entry in bucket {
+                if self.is_beside(*entry, position, folded) {
+                    *left = left.saturating_sub(LOOKS_A_COMPARISON);
+                    visit(*entry, position);
                 }
             }
         }
         Scanned::Whole
+    }
+
+    /// Whether the bytes beside the gram of an entry are in the text as well.
+    #[inline]
+    fn is_beside(&self, entry: Entry, position: usize, folded: &[u8]) -> bool {
+        let start = position.wrapping_add_signed(isize::from(entry.distance));
+        let window = folded.get(start..start.wrapping_add(self.width));
+        window.is_some_and(|window| gram(window) == entry.beside)
     }
 
     #[inline]
@@ -238,7 +260,7 @@ impl Table {
 
 /// One entry for each part whose grams have the width: its rarest gram, in the
 /// text searched as far as that is known and among those chosen before.
-fn choose_grams(width: usize, parts: &[Part], counts: &GramCounts) -> Vec<Entry> {
+fn choose_grams(width: usize, parts: &[Part], counts: &GramCounts) -> Vec<(u32, Entry)> {
     let has_width = |part: &&Part| part.text.len().min(WIDTH) == width;
     let mut common = GramCounts::default();
     if counts.is_empty() {
@@ -262,10 +284,28 @@ fn choose_grams(width: usize, parts: &[Part], counts: &GramCounts) -> Vec<Entry>
         let gram = gram(window);
         let sharers = chosen.entry(gram).or_default();
         *sharers = sharers.saturating_add(1);
-        let offset = u16::try_from(offset).unwrap_or(u16::MAX);
-        entries.push(Entry { gram, part: number, offset });
+        let distance = distance(offset, width, folded.len());
+        let start = offset.wrapping_add_signed(distance);
+        let beside = folded.as_bytes().get(start..start.wrapping_add(width)).unwrap_or(window);
+        entries.push((
+            gram,
+            Entry {
+                beside: self::gram(beside),
+                part: number,
+                offset: u16::try_from(offset).unwrap_or(u16::MAX),
+                distance: i16::try_from(distance).unwrap_or_default(),
+            },
+        ));
     }
     entries
+}
+
+/// How far from a gram to look for what else a part of some length has: all of it after the
+/// gram or else before it, as far as there is so much.
+fn distance(offset: usize, width: usize, length: usize) -> isize {
+    let after = length.saturating_sub(offset.saturating_add(width)).min(width);
+    let before = offset.min(width);
+    if after >= before { after.cast_signed() } else { before.cast_signed().wrapping_neg() }
 }
 
 /// Up to four bytes as a number.
