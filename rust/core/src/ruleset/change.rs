@@ -19,8 +19,8 @@ use crate::record::Layout;
 const MERGED_AT: usize = 256;
 const MERGED_PART: usize = 100;
 /// Rules of the newest layer, and of the one before it, while changed ones are added to it.
-const NEWEST: usize = 8;
-const LAYER: usize = 64;
+const NEWEST: usize = 16;
+const LAYER: usize = 256;
 /// The place of a rule that the set has no longer, and the number of one that the
 /// base has not.
 const NONE: u32 = u32::MAX;
@@ -457,6 +457,48 @@ mod tests {
         let third = second.with_changes(&bundle(&[variable("c")]), &[]).unwrap();
         assert_eq!(matches(&third, event), None);
         assert_eq!(matches(&third, r#"{"flag": true}"#).unwrap(), ["c"]);
+    }
+
+    #[test]
+    fn a_change_makes_only_few_rules_again() {
+        let mut rules: Vec<Json> =
+            (0..40).map(|number| rule(&format!("r{number}"), &format!("<{number}>"))).collect();
+        let mut changed = set(&rules);
+        let mut made = 0;
+        for change in 0..200 {
+            let before = changed.changes.as_ref().map_or_else(Vec::new, |all| all.layers.clone());
+            let id = format!("r{}", change * 7 % 50);
+            let new = rule(&id, &format!("<{}>", change % 9));
+            let place = rules.iter().position(|each| each["id"] == id.as_str());
+            let (new, removed) = match place {
+                Some(place) if change % 5 == 4 => {
+                    rules.remove(place);
+                    (vec![], vec![id.as_str()])
+                }
+                Some(place) => {
+                    rules[place] = new.clone();
+                    (vec![new], vec![])
+                }
+                None => {
+                    rules.push(new.clone());
+                    (vec![new], vec![])
+                }
+            };
+            changed = changed.with_changes(&bundle(&new), &removed).unwrap();
+            let is_new = |layer: &&Layer| {
+                !before.iter().any(|other| Arc::ptr_eq(&other.segment, &layer.segment))
+            };
+            let layers = &changed.changes.as_ref().unwrap().layers;
+            made += layers.iter().filter(is_new).map(|each| each.segment.len()).sum::<usize>();
+            assert!(layers.len() < 4, "{} at {change}", layers.len());
+            if change % 16 == 0 {
+                let whole = set(&rules);
+                for event in [path("<1> <39>"), path("<3><31>"), path("")] {
+                    assert_eq!(matches(&changed, &event), matches(&whole, &event), "{change}");
+                }
+            }
+        }
+        assert!(made < 200 * NEWEST, "{made}");
     }
 
     #[test]
