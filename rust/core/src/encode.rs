@@ -61,14 +61,7 @@ pub fn encode<'a>(
     }
     let keys = arena.alloc_slice_fill_copy(layout.key_count(), None);
     for section in Section::ALL {
-        if layout.reads_keys(section) {
-            for (key, value) in encoder.section(section) {
-                let slot = layout.find_key(section, key);
-                if let Some(place) = slot.and_then(|slot| keys.get_mut(slot.number() as usize)) {
-                    *place = Some(*value);
-                }
-            }
-        }
+        layout.place_keys(section, || encoder.section(section), keys);
     }
     record.set_keys(keys);
     record.set_client_address(encoder.known_client_address());

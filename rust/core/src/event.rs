@@ -12,6 +12,9 @@ use crate::time_text::parse_timestamp;
 use crate::value::{Timestamp, Value};
 use crate::variable;
 
+/// What most events take of an arena until they are decided on.
+pub const ARENA_BYTES: usize = 16 * 1024;
+
 /// The entries of one of the event's maps, in order, each name once.
 pub type Entries<'a> = &'a [(&'a str, &'a str)];
 

@@ -12,7 +12,7 @@ use foldhash::fast::RandomState;
 pub use crate::fault::{Fault, FaultKind, Result, pointer_step};
 use crate::limits::Limits;
 use crate::map::Map;
-use crate::member_names::NameFilter;
+use crate::member_names::{FEW_NAMES, NameFilter};
 use crate::specials::Specials;
 use crate::value::{List, Text, Value};
 
@@ -48,6 +48,8 @@ pub struct Reader<'a> {
     depth: usize,
     max_depth: usize,
     max_members: usize,
+    /// Up to how many members of an object a new one needs no second look.
+    few_members: usize,
     max_string_bytes: usize,
     hasher: RandomState,
     /// The names of the objects that are being read, the outermost first.
@@ -79,6 +81,7 @@ impl<'a> Reader<'a> {
             depth: 0,
             max_depth: limits.event_depth,
             max_members: limits.event_members,
+            few_members: limits.event_members.min(FEW_NAMES),
             max_string_bytes: limits.event_string_bytes,
             hasher: RandomState::default(),
             names: ArenaVec::with_capacity_in(64, arena),
@@ -146,7 +149,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the string whose quote comes next.
-    #[inline(always)]
+    #[inline]
     fn quoted(&mut self) -> Result<&'a str> {
         let start = self.at.wrapping_add(1);
         let end = self.specials.next(start);
@@ -163,7 +166,33 @@ impl<'a> Reader<'a> {
     /// Reads a string if one comes next.
     #[inline(always)]
     pub fn string_if(&mut self) -> Result<Option<&'a str>> {
+        match self.plain_string(b"\"") {
+            Some(text) => Ok(Some(text)),
+            None => self.unusual_string_if(),
+        }
+    }
+
+    #[cold]
+    fn unusual_string_if(&mut self) -> Result<Option<&'a str>> {
         if self.peek() == Some(b'"') { self.quoted().map(Some) } else { Ok(None) }
+    }
+
+    /// Reads a string as most are written, with what follows from its closing quote
+    /// on: nothing is read where space or an escape comes, or something else.
+    #[inline(always)]
+    fn plain_string<const N: usize>(&mut self, end_with: &[u8; N]) -> Option<&'a str> {
+        if self.byte_at(self.at) != Some(b'"') {
+            return None;
+        }
+        let start = self.at.wrapping_add(1);
+        let end = self.specials.next(start);
+        let after = end.wrapping_add(N);
+        if self.text.as_bytes().get(end..after) != Some(end_with) {
+            return None;
+        }
+        let text = self.text.get(start..end).filter(|text| text.len() <= self.max_string_bytes)?;
+        self.at = after;
+        Some(text)
     }
 
     /// Reads a number and gives its text.
@@ -304,7 +333,23 @@ impl<'a> Reader<'a> {
 
     /// Reads the name of a member, which the object has not had yet, and the colon
     /// after it. The names of the object stand from `outer` on.
+    #[inline(always)]
     fn member_name(&mut self, filter: &mut NameFilter, outer: usize) -> Result<&'a str> {
+        let offset = self.at;
+        if self.names.len().wrapping_sub(outer) < self.few_members
+            && let Some(name) = self.plain_string(b"\":")
+        {
+            if filter.is_new_of_few(name) {
+                self.names.push(name);
+                return Ok(name);
+            }
+            self.at = offset;
+        }
+        self.unusual_member_name(filter, outer)
+    }
+
+    #[cold]
+    fn unusual_member_name(&mut self, filter: &mut NameFilter, outer: usize) -> Result<&'a str> {
         let offset = self.at;
         if self.peek() != Some(b'"') {
             return Err(self.unexpected("a member name"));

@@ -98,6 +98,22 @@ fn duplicates_are_found_through_escapes_and_in_large_objects() {
 }
 
 #[test]
+fn a_duplicate_is_found_at_its_offset_however_it_is_written() {
+    for count in 1..40 {
+        for space in ["", " "] {
+            let names = (0..count).map(|number| format!("\"k{number}\"{space}:{space}\"\""));
+            let members = names.collect::<Vec<_>>().join(",");
+            assert_eq!(refusal(format!("{{{members}}}").as_bytes()), None);
+            for name in ["k0", "\\u006b0"] {
+                let fault = refusal(format!("{{{members},\"{name}\":0}}").as_bytes()).unwrap();
+                assert_eq!(fault.message, "duplicate member `k0`");
+                assert_eq!(fault.offset, members.len() + 2);
+            }
+        }
+    }
+}
+
+#[test]
 fn limits_hold_to_the_unit() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     let wide = |count: usize| format!("[{}]", vec!["0"; count].join(","));

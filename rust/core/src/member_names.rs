@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher};
 use foldhash::fast::RandomState;
 
 /// Up to this many names of an object are told apart by a few of their bytes.
-const FEW_NAMES: usize = 24;
+pub(crate) const FEW_NAMES: usize = 24;
 
 /// What tells a name that an object had from one it had not.
 ///
@@ -18,6 +18,12 @@ pub(crate) struct NameFilter {
 }
 
 impl NameFilter {
+    /// Whether a name is surely none of the others before it, which are few.
+    #[inline]
+    pub(crate) fn is_new_of_few(&mut self, name: &str) -> bool {
+        !self.mark(sketch(name.as_bytes()))
+    }
+
     /// Whether a name is among the others before it, in this object.
     #[inline]
     pub(crate) fn is_repeated(

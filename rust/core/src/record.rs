@@ -12,6 +12,7 @@ use bumpalo::Bump;
 use foldhash::fast::RandomState;
 
 use crate::address::Address;
+use crate::event::Entries;
 use crate::field::{Field, Member, Section};
 use crate::letters::lower;
 use crate::member_names::sketch;
@@ -218,15 +219,23 @@ impl Layout {
         self.slots.get(slot.0 as usize).map(|(_, source)| source)
     }
 
-    /// The slot of a key that some program reads of a section.
-    #[inline]
-    pub fn find_key(&self, section: Section, key: &str) -> Option<KeySlot> {
-        self.keys.get(section.index())?.get(key)
-    }
-
-    /// Whether some program reads a key of the section by literal.
-    pub fn reads_keys(&self, section: Section) -> bool {
-        self.keys.get(section.index()).is_some_and(|keys| !keys.slots.is_empty())
+    /// Puts the values of the keys that some program reads of a section into the
+    /// places of their slots.
+    pub(crate) fn place_keys<'a>(
+        &self,
+        section: Section,
+        entries: impl FnOnce() -> Entries<'a>,
+        places: &mut [Option<&'a str>],
+    ) {
+        let Some(keys) = self.keys.get(section.index()).filter(|keys| !keys.keys.is_empty()) else {
+            return;
+        };
+        for (key, value) in entries() {
+            let slot = keys.get(key);
+            if let Some(place) = slot.and_then(|slot| places.get_mut(slot.0 as usize)) {
+                *place = Some(*value);
+            }
+        }
     }
 
     /// Whether some program reads the section: whole, by a literal key, or through a
@@ -418,7 +427,10 @@ impl<'a> Record<'a> {
     pub fn lower(&mut self, layout: &Layout, arena: &'a Bump) {
         let lowered = arena.alloc_slice_fill_iter(layout.lowered.iter().map(|slot| {
             let text = match *slot {
-                TextSlot::Key(key) => self.key(key).unwrap_or_default(),
+                TextSlot::Key(key) => match self.key(key) {
+                    Some(text) => text,
+                    None => return Some(""),
+                },
                 TextSlot::Field(slot) => match self.get(slot)? {
                     Value::String(Text::Borrowed(text)) => *text,
                     value => arena.alloc_str(value.as_str()?),
@@ -539,10 +551,16 @@ mod tests {
         let keys: Vec<String> = (0..3_000).map(|number| format!("x-{number}")).collect();
         let slots: Vec<_> =
             keys.iter().map(|key| layout.key_slot("request.headers", key).unwrap()).collect();
-        for (key, slot) in keys.iter().zip(slots) {
-            assert_eq!(layout.find_key(Section::Headers, key), Some(slot));
-            assert_eq!(layout.find_key(Section::Cookies, key), None);
-            assert_eq!(layout.find_key(Section::Headers, &format!("{key}-")), None);
+        let others: Vec<String> = keys.iter().map(|key| format!("{key}-")).collect();
+        let entries: Vec<_> = keys.iter().zip(&others).map(|(a, b)| (&**a, &**b)).collect();
+        let swapped: Vec<_> = entries.iter().map(|(key, other)| (*other, *key)).collect();
+        let mut places = vec![None; layout.key_count()];
+        layout.place_keys(Section::Headers, || &swapped, &mut places);
+        layout.place_keys(Section::Cookies, || &entries, &mut places);
+        assert!(places.iter().all(Option::is_none));
+        layout.place_keys(Section::Headers, || &entries, &mut places);
+        for (other, slot) in others.iter().zip(slots) {
+            assert_eq!(places[slot.0 as usize], Some(&**other));
         }
     }
 

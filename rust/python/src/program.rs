@@ -8,6 +8,7 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use tidegate_core::constant::write_value;
+use tidegate_core::event::ARENA_BYTES;
 use tidegate_core::prepared::PreparedRecord;
 use tidegate_core::record::Record;
 use tidegate_core::user_agent::UserAgents;
@@ -130,7 +131,7 @@ impl PyRuleSet {
             Ok(bytes) if self.rules.len() >= RULES_WORTH_A_DETACH => {
                 let bytes = bytes.as_bytes();
                 py.detach(|| {
-                    let arena = Bump::new();
+                    let arena = Bump::with_capacity(ARENA_BYTES);
                     let record = read_bytes(bytes, &self.rules, self.user_agents, &arena)?;
                     Ok(Matches::of(&self.rules, &record, errors))
                 })
@@ -208,7 +209,7 @@ impl PyRuleSet {
             }
             return run(prepared.record.record());
         }
-        let arena = Bump::new();
+        let arena = Bump::with_capacity(ARENA_BYTES);
         let record = read_record(context, &self.rules, self.user_agents, &arena)?;
         run(&record)
     }
