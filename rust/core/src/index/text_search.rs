@@ -81,12 +81,17 @@ pub(crate) struct TextSearch {
     folds: bool,
     /// Whether looking a text up in a memory is cheaper than the search.
     remembers: bool,
+    /// Whether something may be true of `""`, as what an event lacks is.
+    finds_in_nothing: bool,
 }
 
 impl TextSearch {
     /// Reports the conditions that are true of a text.
     #[inline]
     pub(crate) fn run(&self, number: usize, text: &str, lists: &Lists, scratch: &mut Scratch) {
+        if text.is_empty() && !self.finds_in_nothing {
+            return;
+        }
         if !self.remembers || text.is_empty() {
             self.search(text, lists, scratch);
             return scratch.report_local();
@@ -258,7 +263,9 @@ impl TextSearchBuilder {
             parts => Some(Substrings::new(parts, counts)),
         };
         let has_folded_patterns = self.others.iter().any(|pattern| pattern.is_folded);
+        let is_named = self.whole.contains_key("") || self.whole_folded.contains_key("");
         TextSearch {
+            finds_in_nothing: is_named || !self.others.is_empty() || !self.lists.is_empty(),
             folds: substrings.is_some() || has_folded_patterns || !self.whole_folded.is_empty(),
             remembers: substrings.is_some() || !self.others.is_empty(),
             whole: Whole::new(self.whole),
@@ -312,6 +319,27 @@ mod tests {
             ("", vec![]),
         ] {
             assert_eq!(found(&search, text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_true_of_nothing_is_found_in_nothing() {
+        let found = |search: &TextSearch| {
+            let mut scratch = Scratch::default();
+            scratch.conditions.begin(1);
+            search.run(0, "", &Lists::default(), &mut scratch);
+            scratch.found
+        };
+        for (pattern, expected) in [("^$", vec![0]), ("x*", vec![0]), ("bot/[0-9]", vec![])] {
+            assert_eq!(found(&search(&[&[pattern]])), expected, "{pattern}");
+        }
+        for (text, expected) in [("", vec![0]), ("x", vec![])] {
+            for is_folded in [false, true] {
+                let mut builder = TextSearchBuilder::default();
+                let test = TextTest::Equals(vec!["y".into(), text.into()]);
+                builder.add(&test, is_folded, 0, &CompiledPatterns::default());
+                assert_eq!(found(&builder.build(&GramCounts::default())), expected, "{text}");
+            }
         }
     }
 
