@@ -335,7 +335,12 @@ impl KeyTable {
             }
             place = each.next;
         }
-        if place == Place::Crowded { self.slots.get(key).copied() } else { None }
+        if place == Place::Crowded { self.get_by_hash(key) } else { None }
+    }
+
+    #[cold]
+    fn get_by_hash(&self, key: &str) -> Option<KeySlot> {
+        self.slots.get(key).copied()
     }
 
     fn insert(&mut self, text: &str, slot: KeySlot) {
