@@ -28,14 +28,13 @@ enum Tag {
     List,
     Local,
     Index,
-    Function,
-    Member,
+    Call,
     Operation,
     Has,
     Exists,
 }
 
-const TAGS: [Tag; 13] = [
+const TAGS: [Tag; 12] = [
     Tag::Field,
     Tag::SectionKey,
     Tag::Text,
@@ -44,8 +43,7 @@ const TAGS: [Tag; 13] = [
     Tag::List,
     Tag::Local,
     Tag::Index,
-    Tag::Function,
-    Tag::Member,
+    Tag::Call,
     Tag::Operation,
     Tag::Has,
     Tag::Exists,
@@ -105,13 +103,19 @@ impl Packed {
                     });
                 }
                 Tag::Operation => reader.skip(1),
-                Tag::Function | Tag::Member => {
-                    reader.text();
+                Tag::Call => {
+                    reader.number();
                     reader.number();
                 }
                 _ => return None,
             }
         }
+    }
+
+    /// The text of so many bytes that the expression ends with.
+    #[inline]
+    pub(crate) fn last_text(&self, length: usize) -> &[u8] {
+        self.0.get(self.0.len().saturating_sub(length)..).unwrap_or_default()
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
@@ -149,8 +153,8 @@ impl Writer {
                 self.expression(&index.index)?;
             }
             Node::Call(call) => {
-                self.head(if call.function.is_member { Tag::Member } else { Tag::Function }, span);
-                self.text(call.function.name);
+                self.head(Tag::Call, span);
+                self.number(functions::number(call.function)? as u64);
                 self.number(call.arguments.len() as u64);
                 call.arguments.iter().try_for_each(|argument| self.expression(argument))?;
             }
@@ -258,7 +262,7 @@ impl<'p> Reader<'p> {
                 let (operand, index) = (self.expression(), self.expression());
                 Node::Index(Box::new(Index { operand, index, optional: false }))
             }
-            Tag::Function | Tag::Member => self.call(tag == Tag::Member),
+            Tag::Call => self.call(),
             Tag::Operation => self.operation(),
             Tag::Has => {
                 let field = self.text().into();
@@ -277,10 +281,10 @@ impl<'p> Reader<'p> {
         Expr { span, node }
     }
 
-    fn call(&mut self, is_member: bool) -> Node {
-        let name = self.text();
+    fn call(&mut self) -> Node {
+        let function = functions::numbered(self.count()).unwrap_or(&functions::UNKNOWN);
+        let name = function.name;
         let arguments: Box<[Expr]> = (0..self.count()).map(|_| self.expression()).collect();
-        let function = functions::find(name, is_member).unwrap_or(&functions::UNKNOWN);
         let prepared = match self.pattern {
             Some(pattern) if name == "matches" => Prepared::Patterns([pattern.clone()].into()),
             _ => prepare(name, &arguments, &Lists::default()),
@@ -458,6 +462,14 @@ mod tests {
             entered: 2,
         };
         assert_eq!(firsts, [Some(first(301)), None, Some(first(300)), None, None, None]);
+    }
+
+    #[test]
+    fn an_expression_ends_with_its_constant() {
+        for (root, constant) in expressions().iter().zip(["/admin", "", "é", "", "", "a"]) {
+            let packed = Packed::new(&compile(root)).unwrap();
+            assert_eq!(packed.last_text(constant.len()), constant.as_bytes());
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::packed::{FirstField, Packed};
 use crate::program::Expr;
 use crate::record::{KeySlot, LoweredSlot, Record, Slot, TextSlot};
 use crate::regex::Regex;
-use crate::search::{Literal, Part};
+use crate::search::has_part;
 use crate::value::Value;
 
 #[derive(Debug)]
@@ -51,8 +51,8 @@ pub(crate) enum Kind {
     },
     /// `"key" in request.headers` and its like.
     HasKey(KeySlot),
-    Address(AddressTest),
-    FirstNetwork(FirstNetworkTest),
+    Address(Box<AddressTest>),
+    FirstNetwork(Box<FirstNetworkTest>),
 }
 
 /// The text of a test: one of the event, as it is or in lower case.
@@ -84,14 +84,23 @@ const fn lowering_units(length: usize) -> u64 {
     units(length).saturating_mul(2)
 }
 
+/// A test of a text against a constant, of which the length is here: the constant is what
+/// the packed nodes end with.
 #[derive(Debug)]
 pub(crate) enum TextTest {
-    Equals(Literal),
-    Differs(Literal),
-    Contains(Part),
-    StartsWith(Literal),
-    EndsWith(Literal),
-    Matches { pattern: Regex, length: usize },
+    Equals(u32),
+    Differs(u32),
+    /// `rare` is the place of the rarest byte.
+    Contains {
+        length: u32,
+        rare: u32,
+    },
+    StartsWith(u32),
+    EndsWith(u32),
+    Matches {
+        pattern: Regex,
+        length: u32,
+    },
     In(Box<LiteralSet>),
 }
 
@@ -99,23 +108,38 @@ impl TextTest {
     /// What the test charges for a text, beside its nodes.
     #[inline]
     fn units(&self, length: usize) -> u64 {
+        let constant = self.constant_length();
         match self {
-            Self::Equals(literal) | Self::Differs(literal) => units(length.min(literal.len())),
-            Self::Contains(part) => units(length.saturating_add(part.len())),
-            Self::StartsWith(part) | Self::EndsWith(part) => units(part.len()),
-            Self::Matches { length: other, .. } => units(length.saturating_add(*other)),
+            Self::Equals(_) | Self::Differs(_) => units(length.min(constant)),
+            Self::StartsWith(_) | Self::EndsWith(_) => units(constant),
+            Self::Contains { .. } | Self::Matches { .. } => units(length.saturating_add(constant)),
             Self::In(_) => 1,
         }
     }
 
+    /// Bytes of the constant; none for a list.
     #[inline]
-    fn holds(&self, text: &str) -> bool {
+    pub(crate) const fn constant_length(&self) -> usize {
         match self {
-            Self::Equals(literal) => text.as_bytes() == &**literal,
-            Self::Differs(literal) => text.as_bytes() != &**literal,
-            Self::Contains(part) => part.is_in(text),
-            Self::StartsWith(prefix) => text.as_bytes().starts_with(prefix),
-            Self::EndsWith(suffix) => text.as_bytes().ends_with(suffix),
+            Self::Equals(length)
+            | Self::Differs(length)
+            | Self::StartsWith(length)
+            | Self::EndsWith(length)
+            | Self::Contains { length, .. }
+            | Self::Matches { length, .. } => *length as usize,
+            Self::In(_) => 0,
+        }
+    }
+
+    #[inline]
+    fn holds(&self, text: &str, nodes: &Packed) -> bool {
+        let constant = || nodes.last_text(self.constant_length());
+        match self {
+            Self::Equals(_) => text.as_bytes() == constant(),
+            Self::Differs(_) => text.as_bytes() != constant(),
+            Self::Contains { rare, .. } => has_part(text, constant(), *rare as usize),
+            Self::StartsWith(_) => text.as_bytes().starts_with(constant()),
+            Self::EndsWith(_) => text.as_bytes().ends_with(constant()),
             Self::Matches { pattern, .. } => pattern.is_match(clip(text)),
             Self::In(members) => members.has_text(text),
         }
@@ -129,14 +153,18 @@ pub(crate) struct EntryTest {
     pub(crate) test: TextTest,
     /// Whether the test is of the text in ASCII lower case.
     pub(crate) is_lowered: bool,
-    /// The cost of the nodes for each entry.
-    pub(crate) units: u64,
 }
 
 impl EntryTest {
+    /// The cost of the nodes for each entry: the entry, the call, the index, the map, the
+    /// key, the constant, and the text in lower case.
+    pub(crate) const fn units(&self) -> u64 {
+        if self.is_lowered { 7 } else { 6 }
+    }
+
     /// Whether the test holds for an entry, and the units up to there; None
     /// when there are not so many left.
-    fn answer(&self, record: &Record<'_>, meter: &Meter) -> Option<(bool, u64)> {
+    fn answer(&self, nodes: &Packed, record: &Record<'_>, meter: &Meter) -> Option<(bool, u64)> {
         let Value::TotalMap(entries) = record.get(self.map)? else { return None };
         let mut spent = 0_u64;
         for (_, text) in (0..entries.len()).filter_map(|position| entries.pair(position)) {
@@ -144,24 +172,24 @@ impl EntryTest {
             if self.is_lowered {
                 test = test.saturating_add(lowering_units(text.len()));
             }
-            spent = spent.saturating_add(self.units).saturating_add(test);
+            spent = spent.saturating_add(self.units()).saturating_add(test);
             if spent > meter.left() || (self.is_lowered && !meter.allows(text.len())) {
                 return None;
             }
-            if self.holds(text) {
+            if self.holds(text, nodes) {
                 return Some((true, spent));
             }
         }
         Some((false, spent))
     }
 
-    fn holds(&self, text: &str) -> bool {
+    fn holds(&self, text: &str, nodes: &Packed) -> bool {
         if !self.is_lowered {
-            return self.test.holds(text);
+            return self.test.holds(text, nodes);
         }
         let mut lowered: SmallVec<[u8; 256]> = text.as_bytes().into();
         lowered.make_ascii_lowercase();
-        std::str::from_utf8(&lowered).is_ok_and(|text| self.test.holds(text))
+        std::str::from_utf8(&lowered).is_ok_and(|text| self.test.holds(text, nodes))
     }
 }
 
@@ -233,7 +261,7 @@ impl Predicate {
             if let Some(text) = subject.text(record) {
                 let units = test.units(text.len()).saturating_add(subject.units(text.len()));
                 if evaluation.meter.try_charge(self.units.saturating_add(units)) {
-                    return Ok(test.holds(text));
+                    return Ok(test.holds(text, &self.packed));
                 }
             }
         } else if let Some((holds, units)) = self.answer(record, evaluation.meter)
@@ -261,7 +289,7 @@ impl Predicate {
     fn answer(&self, record: &Record<'_>, meter: &Meter) -> Option<(bool, u64)> {
         match &self.kind {
             Kind::Text { .. } => None,
-            Kind::AnyEntry(test) => test.answer(record, meter),
+            Kind::AnyEntry(test) => test.answer(&self.packed, record, meter),
             Kind::Number { text, operator, literal } => {
                 let text = record.key(*text)?;
                 let order = read_double(text).ok()?.partial_cmp(literal);

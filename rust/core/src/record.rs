@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::ops::Deref;
 
 use bumpalo::Bump;
@@ -39,6 +40,12 @@ impl Slot {
     }
 }
 
+impl LoweredSlot {
+    const fn index(self) -> usize {
+        (self.0.get() as usize).wrapping_sub(1)
+    }
+}
+
 impl KeySlot {
     pub(crate) const fn number(self) -> u32 {
         self.0
@@ -56,9 +63,9 @@ pub enum TextSlot {
     Key(KeySlot),
 }
 
-/// The number of a text that programs read in ASCII lower case.
+/// The number of a text that programs read in ASCII lower case, counted from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LoweredSlot(u32);
+pub struct LoweredSlot(NonZeroU32);
 
 /// Where the value of a slot comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,7 +191,7 @@ impl Layout {
         if known.is_none() {
             self.lowered.push(text);
         }
-        u32::try_from(number).ok().map(LoweredSlot)
+        u32::try_from(number).ok()?.checked_add(1).and_then(NonZeroU32::new).map(LoweredSlot)
     }
 
     /// Notes what the encoder needs for a source, so that it can skip the rest.
@@ -425,7 +432,7 @@ impl<'a> Record<'a> {
     /// A text in ASCII lower case, `None` where [`Record::lower`] found none.
     #[inline]
     pub fn lowered(&self, slot: LoweredSlot) -> Option<&'a str> {
-        self.lowered.get(slot.0 as usize).copied().flatten()
+        self.lowered.get(slot.index()).copied().flatten()
     }
 
     /// Makes the texts in lower case that the layout has slots for.

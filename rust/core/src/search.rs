@@ -3,8 +3,7 @@
 use memchr::{memchr_iter, memmem};
 use smallvec::SmallVec;
 
-/// Constants up to this length lie beside what else a rule needs, so that a
-/// set of rules touches little memory.
+/// Constants up to this length lie beside what else a search needs.
 const INLINE_BYTES: usize = 24;
 
 /// Places that are tried before a search with a bound on its time takes over.
@@ -14,30 +13,20 @@ const MAX_MISSES: usize = 16;
 const FREQUENT: &[u8] =
     b"eoatirns/0.1 l5ducmpMg-;h(2)_,436987fwbyvkAWSKLGHTCNXOx:=&?%IEURPDFBjzqVYJQZ";
 
-/// The bytes of a constant text.
-pub(crate) type Literal = SmallVec<[u8; INLINE_BYTES]>;
-
 /// A text that others are searched for.
 ///
 /// The search looks for the rarest byte alone: over the few hundred bytes of a
 /// field that beats a general searcher, which is also ten times as large.
 #[derive(Debug)]
 pub(crate) struct Part {
-    text: Literal,
+    text: SmallVec<[u8; INLINE_BYTES]>,
     /// The place of the rarest byte.
     rare: usize,
 }
 
 impl Part {
     pub(crate) fn new(text: &str) -> Self {
-        let frequency = |byte: &u8| FREQUENT.iter().position(|each| each == byte);
-        let rarity = |byte: &u8| frequency(byte).unwrap_or(FREQUENT.len());
-        let rarest = text.bytes().enumerate().max_by_key(|(_, byte)| rarity(byte));
-        Self { text: text.as_bytes().into(), rare: rarest.map_or(0, |(place, _)| place) }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.text.len()
+        Self { text: text.as_bytes().into(), rare: rarest(text) }
     }
 
     /// What it has on the heap.
@@ -48,23 +37,37 @@ impl Part {
     /// Whether a text has this one somewhere.
     #[inline]
     pub(crate) fn is_in(&self, text: &str) -> bool {
-        let text = text.as_bytes();
-        let Some(rare) = self.text.get(self.rare) else { return true };
-        // Where the rarest byte stands in the text of every possible place.
-        let last_start = text.len().checked_sub(self.text.len());
-        let end = last_start.and_then(|start| start.checked_add(self.rare)?.checked_add(1));
-        let Some(places) = end.and_then(|end| text.get(self.rare..end)) else { return false };
-        for (misses, start) in memchr_iter(*rare, places).enumerate() {
-            let rest = text.get(start..).unwrap_or_default();
-            if rest.starts_with(&self.text) {
-                return true;
-            }
-            if misses == MAX_MISSES {
-                return memmem::find(rest, &self.text).is_some();
-            }
-        }
-        false
+        has_part(text, &self.text, self.rare)
     }
+}
+
+/// The place of the rarest byte of a text.
+pub(crate) fn rarest(text: &str) -> usize {
+    let frequency = |byte: &u8| FREQUENT.iter().position(|each| each == byte);
+    let rarity = |byte: &u8| frequency(byte).unwrap_or(FREQUENT.len());
+    let rarest = text.bytes().enumerate().max_by_key(|(_, byte)| rarity(byte));
+    rarest.map_or(0, |(place, _)| place)
+}
+
+/// Whether a text has a part somewhere, whose rarest byte is at `place`.
+#[inline]
+pub(crate) fn has_part(text: &str, part: &[u8], place: usize) -> bool {
+    let text = text.as_bytes();
+    let Some(rare) = part.get(place) else { return true };
+    // Where the rarest byte stands in the text of every possible place.
+    let last_start = text.len().checked_sub(part.len());
+    let end = last_start.and_then(|start| start.checked_add(place)?.checked_add(1));
+    let Some(places) = end.and_then(|end| text.get(place..end)) else { return false };
+    for (misses, start) in memchr_iter(*rare, places).enumerate() {
+        let rest = text.get(start..).unwrap_or_default();
+        if rest.starts_with(part) {
+            return true;
+        }
+        if misses == MAX_MISSES {
+            return memmem::find(rest, part).is_some();
+        }
+    }
+    false
 }
 
 #[cfg(test)]

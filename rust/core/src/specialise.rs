@@ -18,7 +18,7 @@ use crate::predicate::{
 use crate::prepare::{Prepared, literal};
 use crate::program::{Call, Comprehension, Expr, Macro, Member, Node, Operation};
 use crate::record::{Layout, Slot, Source, TextSlot};
-use crate::search::Part;
+use crate::search::rarest;
 use crate::value::Value;
 
 /// A kind of predicate with the cost of the nodes that it stands for.
@@ -98,10 +98,10 @@ fn of_operation(operation: &Operation, layout: &mut Layout) -> Found {
         }
         (Operator::Equal | Operator::NotEqual, Some(Value::String(text))) => {
             let (subject, entered) = subject(left, layout)?;
-            let literal = text.as_bytes().into();
+            let length = u32::try_from(text.len()).ok()?;
             let test = match operator {
-                Operator::Equal => TextTest::Equals(literal),
-                _ => TextTest::Differs(literal),
+                Operator::Equal => TextTest::Equals(length),
+                _ => TextTest::Differs(length),
             };
             Some((Kind::Text { subject, test }, entered.saturating_add(2)))
         }
@@ -156,12 +156,13 @@ fn of_text_call(call: &Call, layout: &mut Layout) -> Found {
 fn text_test(call: &Call) -> Option<(&Expr, TextTest)> {
     let [on, argument] = &*call.arguments else { return None };
     let Value::String(part) = literal(argument)? else { return None };
+    let length = u32::try_from(part.len()).ok()?;
     let test = match (call.function.name, &call.prepared) {
-        ("contains", _) => TextTest::Contains(Part::new(part)),
-        ("startsWith", _) => TextTest::StartsWith(part.as_bytes().into()),
-        ("endsWith", _) => TextTest::EndsWith(part.as_bytes().into()),
+        ("contains", _) => TextTest::Contains { length, rare: u32::try_from(rarest(part)).ok()? },
+        ("startsWith", _) => TextTest::StartsWith(length),
+        ("endsWith", _) => TextTest::EndsWith(length),
         ("matches", Prepared::Patterns(patterns)) => {
-            TextTest::Matches { pattern: patterns.first()?.clone(), length: part.len() }
+            TextTest::Matches { pattern: patterns.first()?.clone(), length }
         }
         _ => return None,
     };
@@ -182,7 +183,7 @@ fn of_address_call(call: &Call, layout: &Layout) -> Found {
                 otherwise: None,
             };
             // This call, `cidr`, its text and the field; then the scan of that text.
-            Some((Kind::Address(test), units(text.len()).saturating_add(4)))
+            Some((Kind::Address(Box::new(test)), units(text.len()).saturating_add(4)))
         }
         ("inIpRange", Prepared::Networks(networks)) => {
             let test = AddressTest {
@@ -191,7 +192,7 @@ fn of_address_call(call: &Call, layout: &Layout) -> Found {
                 extra_bytes: literal(second)?.as_str().map_or(0, str::len),
                 otherwise: Some(false),
             };
-            Some((Kind::Address(test), 3))
+            Some((Kind::Address(Box::new(test)), 3))
         }
         _ => None,
     }
@@ -227,9 +228,7 @@ fn of_any_entry(map: Slot, body: &Call, depth: usize) -> Found {
         && is_local(&index.index, depth)
         && !index.optional;
     let is_lowered = lowered.is_some();
-    // The entry, the call, the index, the map, the key and the constant.
-    let units = if is_lowered { 7 } else { 6 };
-    is_entry.then_some((Kind::AnyEntry(EntryTest { map, test, is_lowered, units }), 2))
+    is_entry.then_some((Kind::AnyEntry(EntryTest { map, test, is_lowered }), 2))
 }
 
 /// `["...", ...].exists(c, cidr(c).containsIP(field))`.
@@ -255,7 +254,7 @@ fn of_any_network(texts: &[Value<'static>], body: &Call, depth: usize, layout: &
         networks: FirstNetwork::new(&networks?),
         walks: walks.collect(),
     };
-    Some((Kind::FirstNetwork(test), 2))
+    Some((Kind::FirstNetwork(Box::new(test)), 2))
 }
 
 fn is_local(expression: &Expr, depth: usize) -> bool {

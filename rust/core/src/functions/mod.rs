@@ -140,13 +140,28 @@ pub(crate) fn apply<'a>(
 
 /// A function by name, as `contains` or `math.greatest`.
 pub(crate) fn find(name: &str, is_member: bool) -> Option<&'static Function> {
-    FUNCTIONS.get(&(name, is_member)).copied()
+    numbered(*NUMBERS.get(&(name, is_member))?)
+}
+
+/// The number of a function; None for one that has no name.
+pub(crate) fn number(function: &Function) -> Option<usize> {
+    NUMBERS.get(&(function.name, function.is_member)).copied()
+}
+
+/// The function of a number.
+pub(crate) fn numbered(number: usize) -> Option<&'static Function> {
+    FUNCTIONS.get(number).copied()
 }
 
 /// The function that a name stands for when there is none: nothing fits it.
 pub(crate) static UNKNOWN: Function = function("", &[]);
 
-static FUNCTIONS: LazyLock<HashMap<(&str, bool), &Function, RandomState>> = LazyLock::new(|| {
+static NUMBERS: LazyLock<HashMap<(&str, bool), usize, RandomState>> = LazyLock::new(|| {
+    let names = FUNCTIONS.iter().map(|function| (function.name, function.is_member));
+    names.zip(0..).collect()
+});
+
+static FUNCTIONS: LazyLock<Vec<&Function>> = LazyLock::new(|| {
     let families = [
         conversions::FUNCTIONS,
         encoders::FUNCTIONS,
@@ -160,8 +175,7 @@ static FUNCTIONS: LazyLock<HashMap<(&str, bool), &Function, RandomState>> = Lazy
         text::FUNCTIONS,
         time::FUNCTIONS,
     ];
-    let all = families.into_iter().flatten();
-    all.map(|function| ((function.name, function.is_member), function)).collect()
+    families.into_iter().flatten().collect()
 });
 
 /// A parameter of an overload: the Rust type of one kind of value.

@@ -118,7 +118,7 @@ pub(crate) fn cost(expression: &Expr, layout: &Layout) -> Option<Cost> {
         Node::Call(call) => of_call(call, layout),
         Node::Predicate(predicate) => match &predicate.kind {
             Kind::AnyEntry(test) => {
-                let each = test.units.saturating_add(test_units(&test.test)).saturating_add(1);
+                let each = test.units().saturating_add(test_units(&test.test)).saturating_add(1);
                 let scans = if test.is_lowered { 3 } else { 1 };
                 Some(Cost { fixed: predicate.units, scans, entries: each })
             }
@@ -220,16 +220,7 @@ fn length_units(value: &Value<'_>) -> u64 {
 }
 
 fn test_units(test: &TextTest) -> u64 {
-    let bytes = match test {
-        TextTest::Equals(part)
-        | TextTest::Differs(part)
-        | TextTest::StartsWith(part)
-        | TextTest::EndsWith(part) => part.len(),
-        TextTest::Contains(part) => part.len(),
-        TextTest::Matches { length, .. } => *length,
-        TextTest::In(_) => 0,
-    };
-    units(bytes).saturating_add(2)
+    units(test.constant_length()).saturating_add(2)
 }
 
 /// Whether a value of the source is compared in one step or is a text.
