@@ -33,6 +33,24 @@ def test_hardly_anything_else_is_found() -> None:
     assert sum(known.may_have(hashed(number)) for number in range(10**6, 10**6 + 5_000)) < 50
 
 
+def test_few_keys_within_the_time_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large generation is begun only where the one before it was full before the time ended."""
+    made: list[int] = []
+    bloom = key_filter.Bloom
+    monkeypatch.setattr(key_filter, "CAPACITY", 100)
+    monkeypatch.setattr(key_filter, "LARGE_CAPACITY", 10_000)
+    monkeypatch.setattr(
+        key_filter, "Bloom", lambda capacity, share: made.append(capacity) or bloom(capacity, share)
+    )
+    known = KeyFilter(kept=1_000)
+    for number in range(301):
+        known.add(hashed(number), now=number * 20)
+    assert made == [100, 100, 100, 100]
+    for number in range(301, 1_000):
+        known.add(hashed(number), now=6_000 + number)
+    assert made == [100, 100, 100, 100, 10_000]
+
+
 def test_old_generations_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is older than the time costs no memory once a generation is full."""
     monkeypatch.setattr(key_filter, "CAPACITY", 100)

@@ -9,24 +9,22 @@ from __future__ import annotations
 from rbloom import Bloom
 
 CAPACITY = 1 << 20
-"""Keys that the first generation takes: 2.2 MiB."""
-GROWTH = 4
-"""How many times the keys of the one before a generation takes: a filter is asked in each, so
-there are to be few."""
-MAX_CAPACITY = 1 << 24
-"""Keys that a generation takes at most: 35 MiB."""
-WRONG_SHARE = 0.0002
+"""Keys that a generation takes of a service with fewer within the time: 2 MiB."""
+LARGE_CAPACITY = 1 << 25
+"""Keys that it takes of one with more: 64 MiB, all of them in use soon after it is begun.  A filter
+that grew with the keys would be many, and each is asked about every key."""
+WRONG_SHARE = 0.0005
 """Of new keys this many are looked up in vain, for each generation."""
 
 
 class _Generation:
-    __slots__ = ("capacity", "count", "keys", "newest")
+    __slots__ = ("capacity", "count", "keys", "newest", "oldest")
 
     def __init__(self, capacity: int) -> None:
         self.keys = Bloom(capacity, WRONG_SHARE)
         self.capacity = capacity
         self.count = 0
-        self.newest = 0
+        self.oldest = self.newest = 0
 
 
 class KeyFilter:
@@ -45,9 +43,12 @@ class KeyFilter:
         generation = self._generations[-1]
         if generation.count >= generation.capacity:
             self._forget(now)
-            generation = _Generation(min(generation.capacity * GROWTH, MAX_CAPACITY))
+            is_busy = now - generation.oldest < self._kept
+            generation = _Generation(LARGE_CAPACITY if is_busy else CAPACITY)
             self._generations.append(generation)
         generation.keys.add(key)
+        if not generation.count:
+            generation.oldest = now
         generation.count += 1
         if now > generation.newest:
             generation.newest = now
