@@ -19,9 +19,10 @@ __all__ = [
     "RuleSet",
     "Served",
     "encode",
+    "tally",
 ]
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 @final
 class Prepared:
@@ -134,11 +135,11 @@ class Engine:
             EventError: the event is refused.
         """
 
-    def read_calls(self, bodies: list[bytes], needs_content: list[bool], hash_key: bytes) -> Calls:
-        """Read hot calls; one that needs content is of the runtime endpoint, else of the beacon.
+    def read_calls(self, bodies: list[bytes], is_runtime: list[bool], secret: bytes) -> Calls:
+        """Read hot calls, of the runtime endpoint or else of the beacon.
 
         Raises:
-            ValueError: the key is longer than 64 bytes, or the lists differ in length.
+            ValueError: the secret is longer than 64 bytes, or the lists differ in length.
         """
 
     def apply_effects(self, effects: Iterable[bytes]) -> None:
@@ -249,7 +250,7 @@ class Calls:
     """Hot calls of one tenant, in the order they came, read and not yet decided on."""
 
     @property
-    def refusals(self) -> list[tuple[int, EventError | RefusedCall]]:
+    def refusals(self) -> list[tuple[int, EventError | _RefusedCall]]:
         """The calls that will not be decided on, by their number, and why."""
 
     @property
@@ -283,7 +284,7 @@ class Calls:
             ValueError: there are not as many ids or keys as calls.
         """
 
-RefusedCall: TypeAlias = Literal["other-tenant", "empty", "key-length"]
+_RefusedCall: TypeAlias = Literal["other-tenant", "empty", "key-length"]
 """The event names another tenant; holds nothing; its idempotency key is empty or too long."""
 
 @final
@@ -321,7 +322,7 @@ class Block:
         """Decisions in which an expression ended in an error."""
 
 @final
-class PlainForm(Generic[T]):
+class PlainForm(Generic[_T]):
     """Recognises requests in the plain form, the one that nearly every client writes.
 
     A plain request is a POST over HTTP/1.1 to one of the targets, in printable ASCII, with at most
@@ -337,9 +338,9 @@ class PlainForm(Generic[T]):
     """
 
     def __new__(
-        cls, targets: Sequence[tuple[str, T]], max_head: int, max_body: int
-    ) -> PlainForm[T]: ...
-    def read(self, data: bytes) -> tuple[T, bytes, bytes | None, bytes] | None:
+        cls, targets: Sequence[tuple[str, _T]], max_head: int, max_body: int
+    ) -> PlainForm[_T]: ...
+    def read(self, data: bytes) -> tuple[_T, bytes, bytes | None, bytes] | None:
         """The target, the API key, the request id and the body of one whole plain request.
 
         Returns:
