@@ -365,6 +365,7 @@ def test_an_expression_is_described(owner: Caller, tenant: str, policy: Any) -> 
         ("actions.failed_login", "action", False, False),
         ("entity.event_count > 1u", "condition", True, True),
         ("entity.event_count > 1u", "condition", False, False),
+        ("entity.event_count", "window-field", True, False),
         ("", "condition", False, False),
         ("1 +", "condition", False, False),
     ],

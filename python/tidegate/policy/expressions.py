@@ -33,12 +33,11 @@ class Use(Enum):
     """A key field, or the field of a distinct window."""
 
 
-KEY_TYPES: tuple[Type, ...] = (STRING, INT, UINT, BOOL, IP, CIDR)
 _EXPECTED: Mapping[Use, tuple[Type, ...]] = {
     Use.ACTION: (BOOL,),
     Use.CONDITION: (BOOL,),
     Use.CONDITION_ON_ENTITY: (BOOL,),
-    Use.KEY: KEY_TYPES,
+    Use.KEY: (STRING, INT, UINT, BOOL, IP, CIDR),
 }
 
 
@@ -86,7 +85,7 @@ class Expressions:
         self._checked: dict[tuple[Use, str], CheckedExpression] = {}
         is_alike = before is not None and before.limits == limits
         # Only what passed, and not the set it belongs to: sets would hold each other for ever.
-        self._before = dict(before._checked) if before is not None and is_alike else {}
+        self._before = before._checked if before is not None and is_alike else {}
         self._names_before = before.names if before is not None else self.names
 
     def check(self, text: str, use: Use) -> CheckedExpression:

@@ -5,31 +5,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tidegate.errors import ExpressionError
-from tidegate.language.checker import check
 from tidegate.language.diagnostics import Source
 from tidegate.language.printer import format as format_text
-from tidegate.language.schema import NamedList, Schema
-from tidegate.language.types import BOOL
-from tidegate.policy.expressions import KEY_TYPES
+from tidegate.language.schema import NamedList
+from tidegate.limits import DEFAULT
+from tidegate.policy.expressions import Expressions, Use
 from tidegate.server import wire
 from tidegate.server.call import Answer, Call
 from tidegate.server.definition_kinds import ACTION, LIST
 from tidegate.server.definition_set import load_set
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from tidegate.language.diagnostics import Diagnostic
 
-_KEYS = ("key-field", "window-field")
+_USES: Mapping[wire.Purpose, Use] = {
+    "action": Use.ACTION,
+    "scope": Use.CONDITION,
+    "condition": Use.CONDITION,
+    "match": Use.CONDITION,
+    "key-field": Use.KEY,
+    "window-field": Use.KEY,
+}
 
 
 def check_expression(call: Call) -> Answer:
     """Diagnostics, type, fields, cost and the formatted text; an error is an answer too."""
     body: wire.ExpressionCheck = call.body
-    expect = KEY_TYPES if body.purpose in _KEYS else (BOOL,)
+    use = _USES[body.purpose]
+    if body.entity and body.purpose == "condition":
+        use = Use.CONDITION_ON_ENTITY
     try:
-        checked = check(body.expression, _schema(call, body), expect=expect)
+        checked = _expressions(call).check(body.expression, use)
     except ExpressionError as error:
         found = _findings(body.expression, error.diagnostics)
         return Answer(body=wire.ExpressionReport(ok=False, diagnostics=found))
@@ -46,20 +54,14 @@ def check_expression(call: Call) -> Answer:
     )
 
 
-def _schema(call: Call, body: wire.ExpressionCheck) -> Schema:
-    """What an expression of this purpose may read in this tenant."""
+def _expressions(call: Call) -> Expressions:
+    """By the names of the tenant, as when definitions are saved."""
     with call.app.store.read() as connection:
         known = load_set(connection, call.tenant_id)
-    lists = {
-        # No type depends on the entries.
-        each.slug: NamedList(each.body["kind"], ())
-        for each in known.objects[LIST.section]
-    }
-    schema = Schema.default().with_lists(lists)
-    if body.purpose == "action":
-        return schema
-    schema = schema.with_actions([each.slug for each in known.objects[ACTION.section]])
-    return schema.with_entity_state() if body.entity else schema
+    actions = (each.slug for each in known.objects[ACTION.section])
+    # No type depends on the entries.
+    lists = {each.slug: NamedList(each.body["kind"], ()) for each in known.objects[LIST.section]}
+    return Expressions(actions, lists, DEFAULT)
 
 
 def _findings(text: str, diagnostics: Iterable[Diagnostic]) -> tuple[wire.ExpressionFinding, ...]:

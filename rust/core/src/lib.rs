@@ -58,6 +58,7 @@ mod key_table;
 mod letters;
 pub mod limits;
 pub mod lists;
+mod literal_keys;
 pub mod locked;
 pub mod map;
 mod member_names;

@@ -16,7 +16,7 @@ use crate::address::Address;
 use crate::event::Entries;
 use crate::field::{Field, Member, Section};
 use crate::letters::lower;
-use crate::member_names::sketch;
+use crate::literal_keys::LiteralKeys;
 use crate::value::{Text, Value};
 use crate::variable::VariableType;
 
@@ -99,7 +99,7 @@ pub struct Layout {
     declared: Table<Source>,
     numbers: Table<Slot>,
     slots: Vec<(String, Source)>,
-    keys: [KeyTable; Section::COUNT],
+    keys: [LiteralKeys; Section::COUNT],
     key_count: u32,
     lowered: Vec<TextSlot>,
     sections: [bool; Section::COUNT],
@@ -234,7 +234,7 @@ impl Layout {
         entries: impl FnOnce() -> Entries<'a>,
         places: &mut [Option<&'a str>],
     ) {
-        let Some(keys) = self.keys.get(section.index()).filter(|keys| !keys.keys.is_empty()) else {
+        let Some(keys) = self.keys.get(section.index()).filter(|keys| !keys.is_empty()) else {
             return;
         };
         for (key, value) in entries() {
@@ -297,76 +297,6 @@ impl Layout {
     /// The number of literal keys that some program reads.
     pub fn key_count(&self) -> usize {
         self.key_count as usize
-    }
-}
-
-/// Most keys of one sketch that are walked; more are looked up by hash.
-const WALKED_KEYS: usize = 4;
-
-/// The keys of one section, by a sketch of the key: with the few keys that rules
-/// read, a name of an event is found or missed without a hash.
-#[derive(Clone, Debug, Default)]
-struct KeyTable {
-    slots: Table<KeySlot>,
-    /// By sketch; empty while there are no keys.
-    first: Vec<Place>,
-    keys: Vec<Key>,
-}
-
-/// Where keys of one sketch go on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
-    #[default]
-    Nowhere,
-    /// At a position of the keys.
-    At(u16),
-    /// They are more than are walked.
-    Crowded,
-}
-
-#[derive(Clone, Debug)]
-struct Key {
-    text: Box<str>,
-    slot: KeySlot,
-    next: Place,
-}
-
-impl KeyTable {
-    #[inline]
-    fn get(&self, key: &str) -> Option<KeySlot> {
-        let mut place = *self.first.get(usize::from(sketch(key.as_bytes())))?;
-        while let Place::At(position) = place {
-            let each = self.keys.get(usize::from(position))?;
-            if *each.text == *key {
-                return Some(each.slot);
-            }
-            place = each.next;
-        }
-        if place == Place::Crowded { self.get_by_hash(key) } else { None }
-    }
-
-    #[cold]
-    fn get_by_hash(&self, key: &str) -> Option<KeySlot> {
-        self.slots.get(key).copied()
-    }
-
-    fn insert(&mut self, text: &str, slot: KeySlot) {
-        self.slots.insert(text.to_owned(), slot);
-        self.first.resize(256, Place::Nowhere);
-        let Some(first) = self.first.get_mut(usize::from(sketch(text.as_bytes()))) else { return };
-        let after = |place: &Place| match place {
-            Place::At(position) => self.keys.get(usize::from(*position)).map(|key| key.next),
-            Place::Nowhere | Place::Crowded => None,
-        };
-        let alike = std::iter::successors(Some(*first), after).skip(1).count();
-        let is_crowded = *first == Place::Crowded || alike >= WALKED_KEYS;
-        match u16::try_from(self.keys.len()) {
-            Ok(position) if !is_crowded => {
-                self.keys.push(Key { text: text.into(), slot, next: *first });
-                *first = Place::At(position);
-            }
-            _ => *first = Place::Crowded,
-        }
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) const AT_ONCE: usize = 8;
 /// Enough that two threads seldom want the same, few enough to lock them all at once.
 const SHARDS: usize = 64;
 const SHARD_MASK: u64 = SHARDS as u64 - 1;
+/// Those to lock are the bits of a number.
+const _: () = assert!(SHARDS <= u64::BITS as usize);
 
 /// What one event changes in the state of one of its entities.
 #[derive(Clone, Copy, Debug)]
