@@ -79,6 +79,17 @@ def test_an_expired_key_finds_nothing() -> None:
     assert ring(key).find(made().text.encode(), now=50) is None
 
 
+def test_a_key_that_was_found_is_still_looked_at() -> None:
+    """That a text was found once helps it neither beyond its end nor beyond its revocation."""
+    key = attrs.evolve(kept(made(), until=40), expires_at=50)
+    keys, text = ring(key), made().text.encode()
+    assert [keys.find(text, now=at) for at in (1, 39, 40, 1)] == [key, key, None, key]
+    keys.replace([attrs.evolve(key, secret_hashes=((key.secret_hash, None),))])
+    assert [keys.find(text, now=at) is None for at in (40, 49, 50)] == [False, False, True]
+    keys.replace([])
+    assert keys.find(text, now=1) is None
+
+
 def test_nothing_secret_is_printed() -> None:
     """A key in a log line shows neither its text nor its hash."""
     key = made()

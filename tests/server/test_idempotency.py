@@ -25,11 +25,11 @@ def test_the_second_waits_for_the_first_and_gets_its_answer() -> None:
 
     async def scene() -> Recorded | None:
         known = keys()
-        known.begin(KEY, b"body", now=0)
+        running = known.begin([KEY], [b"body"])
         second = asyncio.create_task(known.find(KEY))
         await asyncio.sleep(0)
         assert not second.done()
-        known.finish(KEY, b"answer", seq=1)
+        known.finish(running, [b"answer"], seq=1)
         return await second
 
     assert asyncio.run(scene()) == Recorded(b"body", b"answer")
@@ -40,10 +40,10 @@ def test_a_decision_that_failed_frees_its_key() -> None:
 
     async def scene() -> None:
         known = keys()
-        known.begin(KEY, b"body", now=0)
+        running = known.begin([KEY], [b"body"])
         waiting = asyncio.create_task(known.find(KEY))
         await asyncio.sleep(0)
-        known.finish(KEY, None, seq=0)
+        known.finish(running, [None], seq=0)
         assert await waiting is None
         assert not known.is_running(KEY)
 
@@ -57,11 +57,11 @@ def test_memory_answers_until_the_database_does() -> None:
         known = keys()
         first, second = KEY, b"other"
         for number, key in enumerate((first, second), 1):
-            known.begin(key, b"body", now=0)
-            known.finish(key, b"answer", seq=number)
+            assert known.take(key, now=0)
+            known.finish(known.begin([key], [b"body"]), [b"answer"], seq=number)
         known.forget(indexed_seq=1)
         assert (known.is_running(first), known.is_running(second)) == (False, True)
-        assert not known.is_new(first)
+        assert not known.take(first, now=0)
 
     asyncio.run(scene())
 
@@ -77,7 +77,7 @@ def test_a_stored_key_is_found(filled: bool) -> None:
             seen = KeyFilter(KEPT)
             seen.add(KEY, 0)
             known.use(seen, 0)
-        assert not known.is_new(KEY)
+        assert not known.take(KEY, now=0)
         assert await known.find(KEY) == stored
 
     asyncio.run(scene())
@@ -86,4 +86,26 @@ def test_a_stored_key_is_found(filled: bool) -> None:
 def test_a_new_key_needs_no_look_up() -> None:
     """Once the filter is there, most keys are known to be new without the database."""
     known = keys()
-    assert known.is_new(KEY)
+    assert known.take(KEY, now=0)
+    assert not known.take(KEY, now=0)
+
+
+def test_of_keys_together_one_can_fail() -> None:
+    """Each key of decisions that were made together has an answer of its own, or is free again."""
+
+    async def scene() -> None:
+        known = keys()
+        others = [b"first", b"second"]
+        running = known.begin(others, [b"1", b"2"])
+        waiting = [asyncio.create_task(known.find(key)) for key in others]
+        await asyncio.sleep(0)
+        known.finish(running, [None, b"answer"], seq=1)
+        assert await asyncio.gather(*waiting) == [None, Recorded(b"2", b"answer")]
+        assert [known.is_running(key) for key in others] == [False, True]
+        again = known.begin(others[:1], [b"1"])
+        known.forget(indexed_seq=1)
+        assert [known.is_running(key) for key in others] == [True, False]
+        known.finish(again, [b"answer"], seq=2)
+        assert await known.find(others[0]) == Recorded(b"1", b"answer")
+
+    asyncio.run(scene())

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
-
-import attrs
+from typing import NamedTuple, TypeAlias
 
 Header: TypeAlias = tuple[bytes, bytes]
 
 
-@attrs.frozen
-class Answer:
+class Answer(NamedTuple):
     """What is sent: a status, headers beside the usual ones, and a JSON body."""
 
     body: bytes

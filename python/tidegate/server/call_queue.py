@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tidegate.server.answer import Done, Outcome
     from tidegate.server.api_keys import ApiKey
     from tidegate.server.hot import Endpoint
-    from tidegate.server.idempotency import IdempotencyKeys, Recorded
+    from tidegate.server.idempotency import IdempotencyKeys, Recorded, Running
     from tidegate.server.metrics import HotMetrics
     from tidegate.server.recorder import Recorder
     from tidegate.server.runtime import Runtimes, Tenant
@@ -51,8 +51,8 @@ class Call:
     done: Done
     started: int
     """Of the performance counter."""
-    identity: bytes = b""
-    """Of the idempotency key; empty without one."""
+    is_keyed: bool = False
+    """It is decided on under an idempotency key."""
     is_looked_up: bool = False
     """Nothing is known of its idempotency key."""
 
@@ -114,7 +114,7 @@ class CallQueue:
         refusals = read.refusals
         for number, refusal in refusals:
             answer(calls[number], refused(refusal))
-        aside = self._set_aside(calls, read, at)
+        aside, running = self._begin(calls, read, at)
         left = calls
         if refusals or aside:
             out = {number for number, _ in refusals}.union(aside)
@@ -129,42 +129,48 @@ class CallQueue:
                 tenant.redactor,
                 aside,
             )
-            self._record(tenant, left, block, at)
+            self._record(tenant, left, running, block, at)
         except Exception as error:
-            self._give_up(left, error)
+            self._give_up(left, error, running)
 
-    def _set_aside(self, calls: Sequence[Call], read: Calls, now: int) -> list[int]:
+    def _begin(
+        self, calls: Sequence[Call], read: Calls, now: int
+    ) -> tuple[list[int], Running | None]:
         """Begin the decisions of calls with an idempotency key.
 
         Returns:
-            The calls whose key is in use, or was perhaps used before: they are looked up.
+            The calls whose key is in use, or was perhaps used before: they are looked up.  And
+            the others' keys, if they have any.
         """
-        keys = self.idempotency
-        aside = []
+        known = self.idempotency
+        aside, keys, fingerprints = [], [], []
         for number, pair in enumerate(read.idempotency):
             if pair is None:
                 continue
             call = calls[number]
-            identity, fingerprint = pair
-            if keys.is_running(identity) if call.is_looked_up else not keys.is_new(identity):
-                aside.append(number)
-                self._look_up(call, identity, fingerprint)
+            key, fingerprint = pair
+            if call.is_looked_up:
+                is_free = not known.is_running(key) and key not in keys
             else:
-                call.identity = identity
-                keys.begin(identity, fingerprint, now)
-        return aside
+                is_free = known.take(key, now)
+            if is_free:
+                call.is_keyed = True
+                keys.append(key)
+                fingerprints.append(fingerprint)
+            else:
+                aside.append(number)
+                self._look_up(call, key, fingerprint)
+        return aside, known.begin(keys, fingerprints) if keys else None
 
-    def _look_up(self, call: Call, identity: bytes, fingerprint: bytes) -> None:
+    def _look_up(self, call: Call, key: bytes, fingerprint: bytes) -> None:
         """Answer a call whose key was perhaps used before."""
-        looking = asyncio.get_running_loop().create_task(
-            self._answer_known(call, identity, fingerprint)
-        )
+        looking = asyncio.get_running_loop().create_task(self._answer_known(call, key, fingerprint))
         self._looking.add(looking)
         looking.add_done_callback(self._looking.discard)
 
-    async def _answer_known(self, call: Call, identity: bytes, fingerprint: bytes) -> None:
+    async def _answer_known(self, call: Call, key: bytes, fingerprint: bytes) -> None:
         try:
-            known = await self.idempotency.find(identity)
+            known = await self.idempotency.find(key)
         except Exception as error:
             answer(call, error)
             return
@@ -174,32 +180,41 @@ class CallQueue:
             call.is_looked_up = True
             self.add(call)
 
-    def _record(self, tenant: Tenant, calls: Sequence[Call], block: Block, at: int) -> None:
+    def _record(
+        self, tenant: Tenant, calls: Sequence[Call], running: Running | None, block: Block, at: int
+    ) -> None:
         """Hand decisions to the log; refuse the events that have none."""
-        answers = block.answers
-        if block.count < len(calls):
-            outcomes = list(zip(calls, answers, strict=True))
+        outcomes = list(zip(calls, block.answers, strict=True))
+        decided = [(call, body) for call, body in outcomes if isinstance(body, bytes)]
+        if len(decided) < len(calls):
             for call, outcome in outcomes:
                 if isinstance(outcome, EventError):
-                    self._give_up([call], refused(outcome))
-            calls = [call for call, outcome in outcomes if isinstance(outcome, bytes)]
-        if not block.count:
+                    answer(call, refused(outcome))
+        kept = [
+            body if isinstance(body, bytes) else None for call, body in outcomes if call.is_keyed
+        ]
+        if not decided:
+            self._end(running, kept)
             return
-        answered = [outcome for outcome in answers if isinstance(outcome, bytes)]
         logged = LogBlock(
             tenant.tenant_id, block.count, at, block.first_id, block.last_id, block.lines,
             block.index,
         )  # fmt: skip
-        settled = _Decided(self, calls, answered, block.actions, block.rule_errors)
+        settled = _Decided(self, decided, running, kept, block.actions, block.rule_errors)
         self.recorder.submit(logged, settled)
 
-    def _give_up(self, calls: Sequence[Call], error: Exception) -> None:
-        """Refuse calls that are not decided on."""
-        seq = self.recorder.seq
+    def _give_up(
+        self, calls: Iterable[Call], error: Exception, running: Running | None = None
+    ) -> None:
+        """Refuse calls that are not decided on, and free their keys."""
+        if running is not None:
+            self._end(running, [None] * len(running.keys))
         for call in calls:
-            if call.identity:
-                self.idempotency.finish(call.identity, None, seq)
             answer(call, error)
+
+    def _end(self, running: Running | None, kept: Sequence[bytes | None]) -> None:
+        if running is not None:
+            self.idempotency.finish(running, kept, self.recorder.seq)
 
 
 @attrs.frozen(eq=False)
@@ -207,8 +222,11 @@ class _Decided:
     """Calls that were decided on together, until that is durable."""
 
     queue: CallQueue
-    calls: Sequence[Call]
-    answers: Sequence[bytes]
+    calls: Sequence[tuple[Call, bytes]]
+    """Each with its answer."""
+    running: Running | None
+    kept: Sequence[bytes | None]
+    """What their idempotency keys are to give."""
     actions: Sequence[tuple[str, str, int]]
     rule_errors: int
 
@@ -216,15 +234,14 @@ class _Decided:
         """The decisions are durable; or not, and then they count as not made."""
         queue = self.queue
         if problem is not None:
-            queue._give_up(self.calls, problem)
+            queue._give_up([call for call, _ in self.calls], problem, self.running)
             return
-        keys, metrics, seq = queue.idempotency, queue.metrics, queue.recorder.seq
+        queue._end(self.running, self.kept)
+        metrics = queue.metrics
         metrics.rule_errors += self.rule_errors
-        started = [call.started for call in self.calls]
+        started = [call.started for call, _ in self.calls]
         metrics.decided(self.actions, started, time.perf_counter_ns())
-        for call, body in zip(self.calls, self.answers, strict=True):
-            if call.identity:
-                keys.finish(call.identity, body, seq)
+        for call, body in self.calls:
             answer(call, Answer(body))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import attrs
 
@@ -28,16 +28,30 @@ class Recorded:
     answer: bytes
 
 
-class _Running:
-    """A decision that is under way, or not yet indexed."""
+class Running:
+    """Decisions that are made together under keys of their own, until they are indexed."""
 
-    __slots__ = ("answer", "ended", "fingerprint")
+    __slots__ = ("answers", "ended", "fingerprints", "keys")
 
-    def __init__(self, fingerprint: bytes) -> None:
-        self.fingerprint = fingerprint
-        self.answer: bytes | None = None
-        self.ended: asyncio.Future[bytes | None] | None = None
+    def __init__(self, keys: Sequence[bytes], fingerprints: Sequence[bytes]) -> None:
+        self.keys = keys
+        self.fingerprints = fingerprints
+        self.answers: Sequence[bytes | None] | None = None
+        """Of each key, once they have ended; None where nothing was decided."""
+        self.ended: asyncio.Future[None] | None = None
         """There when somebody waits for the end."""
+
+    def end(self, answers: Sequence[bytes | None]) -> None:
+        """Let those who wait go on."""
+        self.answers = answers
+        if self.ended is not None and not self.ended.done():
+            self.ended.set_result(None)
+
+    def find(self, key: bytes) -> Recorded | None:
+        """What came of a key, after the end."""
+        place = self.keys.index(key)
+        answer = None if self.answers is None else self.answers[place]
+        return None if answer is None else Recorded(self.fingerprints[place], answer)
 
 
 class IdempotencyKeys:
@@ -52,8 +66,8 @@ class IdempotencyKeys:
     def __init__(self, hash_key: bytes, look_up: Callable[[bytes], Recorded | None]) -> None:
         self.hash_key = hash_key
         self._look_up = look_up
-        self._running: dict[bytes, _Running] = {}
-        self._finished: deque[tuple[int, bytes]] = deque()
+        self._running: dict[bytes, Running] = {}
+        self._finished: deque[tuple[int, Running]] = deque()
         self._filter: KeyFilter | None = None
 
     def use(self, known: KeyFilter, now: int) -> None:
@@ -62,11 +76,12 @@ class IdempotencyKeys:
             known.add(key, now)
         self._filter = known
 
-    def is_new(self, key: bytes) -> bool:
-        """Whether a key was certainly never seen; on the event loop, without waiting."""
-        return (
-            key not in self._running and self._filter is not None and not self._filter.may_have(key)
-        )
+    def take(self, key: bytes, now: int) -> bool:
+        """Whether a key was certainly never seen; now it has been.
+
+        On the event loop, without waiting.  False too for a key that was taken and not begun.
+        """
+        return self._filter is not None and self._filter.add_new(key, now)
 
     def is_running(self, key: bytes) -> bool:
         """Whether a decision under this key is under way, or not yet indexed."""
@@ -77,40 +92,42 @@ class IdempotencyKeys:
         running = self._running.get(key)
         if running is None:
             return await asyncio.to_thread(self._look_up, key)
-        answer = running.answer
-        if answer is None:
+        if running.answers is None:
             if running.ended is None:
                 running.ended = asyncio.get_running_loop().create_future()
-            answer = await asyncio.shield(running.ended)
-        return None if answer is None else Recorded(running.fingerprint, answer)
+            await asyncio.shield(running.ended)
+        return running.find(key)
 
-    def begin(self, key: bytes, fingerprint: bytes, now: int) -> None:
-        """A decision under this key is under way."""
-        self._running[key] = _Running(fingerprint)
-        if self._filter is not None:
-            self._filter.add(key, now)
-
-    def finish(self, key: bytes, answer: bytes | None, seq: int) -> None:
-        """Its decision has ended.
+    def begin(self, keys: Sequence[bytes], fingerprints: Sequence[bytes]) -> Running:
+        """Decisions under these keys, which were taken, or looked up and not found, are under way.
 
         Args:
-            key: the hash.
-            answer: what was sent and is durable; None: nothing was decided, and the key is
-                free again.
-            seq: number of the last decision that is made; the key's own is not later.
+            keys: the hashes, each once.
+            fingerprints: of the bodies, in the same order.
         """
-        running = self._running.get(key)
-        if running is None:
-            return
-        running.answer = answer
-        if running.ended is not None and not running.ended.done():
-            running.ended.set_result(answer)
-        if answer is None:
-            del self._running[key]
-        else:
-            self._finished.append((seq, key))
+        running = Running(keys, fingerprints)
+        self._running.update(dict.fromkeys(keys, running))
+        return running
+
+    def finish(self, running: Running, answers: Sequence[bytes | None], seq: int) -> None:
+        """These decisions have ended.
+
+        Args:
+            running: what :meth:`begin` gave.
+            answers: of each key what was sent and is durable; None: nothing was decided, and the
+                key is free again.
+            seq: number of the last decision that is made; none of theirs is later.
+        """
+        for key, answer in zip(running.keys, answers, strict=True):
+            if answer is None:
+                del self._running[key]
+        running.end(answers)
+        self._finished.append((seq, running))
 
     def forget(self, indexed_seq: int) -> None:
         """Let go of keys that the database now answers for: decisions up to this number."""
         while self._finished and self._finished[0][0] <= indexed_seq:
-            self._running.pop(self._finished.popleft()[1], None)
+            running = self._finished.popleft()[1]
+            for key in running.keys:
+                if self._running.get(key) is running:
+                    del self._running[key]

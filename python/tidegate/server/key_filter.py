@@ -42,16 +42,20 @@ class KeyFilter:
         """Remember a hash, seen at ``now`` (nanoseconds since 1970)."""
         generation = self._generations[-1]
         if generation.count >= generation.capacity:
-            self._forget(now)
-            is_busy = now - generation.oldest < self._kept
-            generation = _Generation(LARGE_CAPACITY if is_busy else CAPACITY)
-            self._generations.append(generation)
+            generation = self._follow(generation, now)
         generation.keys.add(key)
         if not generation.count:
             generation.oldest = now
         generation.count += 1
         if now > generation.newest:
             generation.newest = now
+
+    def add_new(self, key: bytes, now: int) -> bool:
+        """Remember a hash; False when it was perhaps added before, within the time."""
+        if self.may_have(key):
+            return False
+        self.add(key, now)
+        return True
 
     def may_have(self, key: bytes) -> bool:
         """False when the hash has certainly not been added within the time."""
@@ -61,7 +65,11 @@ class KeyFilter:
                 return True
         return False
 
-    def _forget(self, now: int) -> None:
+    def _follow(self, last: _Generation, now: int) -> _Generation:
         self._generations = [
             generation for generation in self._generations if generation.newest > now - self._kept
         ]
+        is_busy = now - last.oldest < self._kept
+        made = _Generation(LARGE_CAPACITY if is_busy else CAPACITY)
+        self._generations.append(made)
+        return made
