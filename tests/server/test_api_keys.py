@@ -84,7 +84,7 @@ def test_a_key_that_was_found_is_still_looked_at() -> None:
     key = attrs.evolve(kept(made(), until=40), expires_at=50)
     keys, text = ring(key), made().text.encode()
     assert [keys.find(text, now=at) for at in (1, 39, 40, 1)] == [key, key, None, key]
-    keys.replace([attrs.evolve(key, secret_hashes=((key.secret_hash, None),))])
+    keys.replace([attrs.evolve(key, secret_hashes=((made().secret_hash, None),))])
     assert [keys.find(text, now=at) is None for at in (40, 49, 50)] == [False, False, True]
     keys.replace([])
     assert keys.find(text, now=1) is None

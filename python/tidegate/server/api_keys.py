@@ -88,8 +88,8 @@ class KeyRing:
         self._hash = keyed_hash(pepper)
         self._keys: dict[bytes, ApiKey] = {}
         self._proven: dict[bytes, tuple[ApiKey, int | None]] = {}
-        """Texts whose hash was compared since the last swap, and until when they count: nearly every
-        call brings one, and the hash would cost it more than all else of its admission."""
+        """Texts whose hash was compared since the last swap, and until when they count: nearly
+        every call brings one of them."""
 
     def replace(self, keys: Iterable[ApiKey]) -> None:
         """Put these in place of all that were there."""
