@@ -1,7 +1,6 @@
 //! Decisions on hot calls, written as they are answered, and as the log takes them: a line and an
 //! index entry each.
 
-use std::fmt::Write;
 use std::ops::Range;
 
 use bumpalo::Bump;
@@ -16,10 +15,12 @@ use crate::effects;
 use crate::engine::Engine;
 use crate::error::EventError;
 use crate::field::Member;
-use crate::key::write_string;
+use crate::key::{push_int, write_string};
 use crate::redact::Redactor;
 use crate::serve::{strongest, without_query};
-use crate::wire::{entity_ids, list, member, optional, write_answer, write_record};
+use crate::wire::{
+    entity_ids, list, member, optional, push_hash, push_id, write_answer, write_id, write_record,
+};
 
 /// The path below which a challenge is solved.
 const CHALLENGES: &str = "/api/v1/challenge/";
@@ -183,7 +184,8 @@ impl Text<'_> {
         }
         out.push_str("{\"decision_id\":");
         write_id(out, self.sender.decision_id);
-        _ = write!(out, ",\"received_at\":{}", self.circumstances.received_at);
+        out.push_str(",\"received_at\":");
+        push_int(out, self.circumstances.received_at);
         member(out, "api_key_id", Some(self.sender.api_key_id));
         member(out, "source", self.call.event.member(Member::Source));
         member(out, "endpoint", Some(self.call.endpoint.as_str()));
@@ -198,8 +200,11 @@ impl Text<'_> {
             }
             None => out.push_str("null"),
         }
-        let revision = self.definitions.revision;
-        _ = write!(out, ",\"revision\":{revision},\"duration_us\":{duration_us},\"answer\":");
+        out.push_str(",\"revision\":");
+        push_int(out, self.definitions.revision);
+        out.push_str(",\"duration_us\":");
+        push_int(out, duration_us);
+        out.push_str(",\"answer\":");
         let start = out.len();
         let known = self.write_answer(out, made);
         let answer = start..out.len();
@@ -279,7 +284,9 @@ impl Text<'_> {
         write_id(out, definitions.tenant);
         out.push(',');
         write_id(out, self.sender.decision_id);
-        _ = write!(out, ",{},", self.circumstances.received_at);
+        out.push(',');
+        push_int(out, self.circumstances.received_at);
+        out.push(',');
         write_string(out, self.sender.api_key_id);
         match &self.call.idempotency {
             Some(Idempotency { identity, fingerprint }) => {
@@ -290,7 +297,9 @@ impl Text<'_> {
             }
             None => out.push_str(",null,null"),
         }
-        _ = write!(out, ",{},", made.decision.time);
+        out.push(',');
+        push_int(out, made.decision.time);
+        out.push(',');
         write_string(out, made.action.as_str());
         out.push(',');
         write_string(out, made.decision.reason().as_str());
@@ -336,19 +345,8 @@ fn failed<'d>(definitions: &'d Definitions, decision: &Decision<'_>) -> SmallVec
     failed
 }
 
-fn write_id(out: &mut String, id: Uuid) {
-    out.push('"');
-    push_id(out, id);
-    out.push('"');
-}
-
-fn push_id(out: &mut String, id: Uuid) {
-    out.push_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
-}
-
-/// Appends 16 bytes in hexadecimal digits.
 fn write_hash(out: &mut String, hash: &[u8; 16]) {
     out.push('"');
-    out.push_str(Uuid::from_bytes_ref(hash).simple().encode_lower(&mut Uuid::encode_buffer()));
+    push_hash(out, hash);
     out.push('"');
 }

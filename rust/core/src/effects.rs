@@ -9,7 +9,7 @@ use crate::decide::Decision;
 use crate::definitions::{Clause, Definitions};
 use crate::error::EventError;
 use crate::json::{Fault, Kind, Reader, Result, integer_value};
-use crate::key::{KeyWriter, Part, split, write_string};
+use crate::key::{KeyWriter, Part, push_int, split, write_string};
 use crate::limits::Limits;
 use crate::locked::Locked;
 use crate::snapshot::write_clause;
@@ -48,9 +48,15 @@ pub(crate) fn write(out: &mut String, definitions: &Definitions, decision: &Deci
         let slug = definitions.entity(entity.definition).map_or("", |definition| &definition.slug);
         let (_, parts) = split(&entity.key);
         let changes = || decision.changes_of(position);
-        _ = write!(out, "[\"{EVENT}\",");
+        out.push('[');
+        write_string(out, EVENT);
+        out.push(',');
         write_string(out, slug);
-        _ = write!(out, ",{parts},\"{}\",", decision.time);
+        out.push(',');
+        out.push_str(parts);
+        out.push_str(",\"");
+        push_int(out, decision.time);
+        out.push_str("\",");
         let counts = changes().filter(|change| !matches!(change, Change::Mitigate { .. }));
         list(out, counts, |out, change| write_change(out, definitions, change));
         out.push(',');
@@ -98,7 +104,9 @@ fn write_change(out: &mut String, definitions: &Definitions, change: Change<'_>)
         }
         Change::Mitigate { clause, expires_at } => {
             write_clause(out, definitions, clause);
-            _ = write!(out, ",\"{expires_at}\"]");
+            out.push_str(",\"");
+            push_int(out, expires_at);
+            out.push_str("\"]");
         }
     }
 }

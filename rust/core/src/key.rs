@@ -46,8 +46,8 @@ impl<'a> Part<'a> {
         match self {
             Self::Text(text) => write_string(out, text),
             Self::Plain(text) => write_string(out, text),
-            Self::Int(value) => _ = write!(out, "{value}"),
-            Self::Uint(value) => _ = write!(out, "{value}"),
+            Self::Int(value) => push_int(out, *value),
+            Self::Uint(value) => push_int(out, *value),
             Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         }
     }
@@ -73,7 +73,8 @@ pub struct KeyWriter(String);
 impl KeyWriter {
     pub fn new(definition: u32) -> Self {
         let mut key = String::with_capacity(64);
-        _ = write!(key, "{definition}[");
+        push_int(&mut key, definition);
+        key.push('[');
         Self(key)
     }
 
@@ -94,6 +95,11 @@ impl KeyWriter {
 pub fn split(key: &str) -> (u32, &str) {
     let (number, parts) = key.find('[').map_or(("", key), |place| key.split_at(place));
     (number.parse().unwrap_or(u32::MAX), parts)
+}
+
+/// Appends a whole number.
+pub fn push_int(out: &mut String, value: impl itoa::Integer) {
+    out.push_str(itoa::Buffer::new().format(value));
 }
 
 /// Appends a JSON string: only what must be escaped is.

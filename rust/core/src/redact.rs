@@ -1,7 +1,6 @@
 //! What may be kept of an event: secrets replaced by keyed hashes (docs/fields.md,
 //! "What is kept of an event").
 
-use std::fmt::Write;
 use std::ops::Range;
 
 use bumpalo::Bump;
@@ -13,14 +12,12 @@ use crate::event::check_length;
 use crate::json::{Kind, Reader, Result};
 use crate::key::write_string;
 use crate::limits::Limits;
+use crate::wire::push_hash;
 
 mod names;
 
 use names::NamePatterns;
 pub use names::PatternsError;
-
-/// Bytes of the hash that are shown.
-const SHOWN: usize = 16;
 
 /// Replaces secrets by hashes that only the holder of the key can make.
 pub struct Redactor {
@@ -77,12 +74,13 @@ impl Redactor {
     /// of the text.
     fn write_hash(&self, out: &mut String, name: &str, text: &str) {
         let mut mac = self.mac.clone();
-        mac.update(format!("{}:", name.len()).as_bytes());
+        mac.update(itoa::Buffer::new().format(name.len()).as_bytes());
+        mac.update(b":");
         mac.update(name.to_ascii_lowercase().as_bytes());
         mac.update(text.as_bytes());
         out.push_str("hmac:");
-        for byte in mac.finalize().into_bytes().iter().take(SHOWN) {
-            _ = write!(out, "{byte:02x}");
+        if let Some(shown) = mac.finalize().into_bytes().first_chunk() {
+            push_hash(out, shown);
         }
     }
 }

@@ -145,7 +145,11 @@ fn write_entities(
         out.push_str("{\"definition\":");
         optional(out, definition.map(|definition| &*definition.slug));
         let (_, parts) = split(&entity.key);
-        _ = write!(out, ",\"entity_id\":\"{id}\",\"key\":{parts}}}");
+        out.push_str(",\"entity_id\":");
+        write_id(out, *id);
+        out.push_str(",\"key\":");
+        out.push_str(parts);
+        out.push('}');
     });
 }
 
@@ -157,7 +161,7 @@ fn write_fired(out: &mut String, fired: &FiredClause<'_>, ids: &[Uuid]) {
     member(out, "mode", Some(fired.mode().as_str()));
     out.push_str(",\"entity_id\":");
     match fired.entity.and_then(|position| ids.get(position)) {
-        Some(id) => _ = write!(out, "\"{id}\""),
+        Some(id) => write_id(out, *id),
         None => out.push_str("null"),
     }
     out.push_str(",\"window\":");
@@ -208,8 +212,26 @@ fn mitigation_slug<'a>(fired: &FiredClause<'a>) -> Option<&'a str> {
 
 /// Appends a member, which is not the first.
 pub(crate) fn member(out: &mut String, name: &str, text: Option<&str>) {
-    _ = write!(out, ",\"{name}\":");
+    out.push_str(",\"");
+    out.push_str(name);
+    out.push_str("\":");
     optional(out, text);
+}
+
+/// Appends an id as a JSON string.
+pub(crate) fn write_id(out: &mut String, id: Uuid) {
+    out.push('"');
+    push_id(out, id);
+    out.push('"');
+}
+
+pub(crate) fn push_id(out: &mut String, id: Uuid) {
+    out.push_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
+}
+
+/// Appends 16 bytes in hexadecimal digits.
+pub(crate) fn push_hash(out: &mut String, hash: &[u8; 16]) {
+    out.push_str(Uuid::from_bytes_ref(hash).simple().encode_lower(&mut Uuid::encode_buffer()));
 }
 
 pub(crate) fn optional(out: &mut String, text: Option<&str>) {
