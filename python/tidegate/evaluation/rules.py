@@ -17,6 +17,7 @@ from tidegate.evaluation import reference
 from tidegate.evaluation.document import Compiled, Document, Programs
 from tidegate.evaluation.encoder import encode
 from tidegate.language import canonical
+from tidegate.language.canonical_writer import VERSION
 from tidegate.language.schema import NamedList, Schema
 from tidegate.language.types import parse_type
 from tidegate.limits import DEFAULT, Limits
@@ -57,7 +58,7 @@ def bundle(
     """The canonical form of a set of checked expressions, as JSON."""
     return orjson.dumps(
         {
-            "version": canonical.VERSION,
+            "version": VERSION,
             "fields": {name: str(type_) for name, type_ in schema.fields.items()},
             "lists": {name: attrs.asdict(named) for name, named in schema.lists.items()},
             "limits": attrs.asdict(limits),

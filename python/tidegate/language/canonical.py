@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from tidegate.language.canonical_reader import node_from_json, read_string, refuse_tree
-from tidegate.language.canonical_writer import node_to_json
+from tidegate.language.canonical_writer import VERSION, envelope
 from tidegate.language.checker import CheckedExpression
 from tidegate.language.estimate import estimate
 from tidegate.language.parser import parse
@@ -17,21 +17,13 @@ from tidegate.language.schema import Schema
 from tidegate.language.types import parse_type
 from tidegate.limits import DEFAULT, Limits
 
-VERSION = 1
-"""Changes when a reader of the old form could misread the new one."""
-
 _MAX_BYTES = 4 * 1024 * 1024
 """Far more than the tree of the longest expression takes."""
 
 
 def to_json(expression: CheckedExpression) -> dict[str, Any]:
     """The envelope of a checked expression: version, text, type and tree."""
-    return {
-        "version": VERSION,
-        "text": expression.text,
-        "type": str(expression.type),
-        "root": node_to_json(expression.root),
-    }
+    return envelope(expression.text, expression.type, expression.root)
 
 
 def from_json(data: Mapping[str, Any] | bytes, limits: Limits = DEFAULT) -> CheckedExpression:

@@ -1,4 +1,4 @@
-"""The checked tree as the NODE of docs/canonical-tree.md."""
+"""The checked tree as the NODE of docs/canonical-tree.md, and what it is sent in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from tidegate.values import to_wire
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tidegate.language.types import Type
+
 Json = dict[str, Any]
+
+VERSION = 1
+"""Changes when a reader of the old form could misread the new one."""
+
+
+def envelope(text: str, kind: Type, root: checked.Checked) -> Json:
+    """A checked expression: version, text, type and tree."""
+    return {"version": VERSION, "text": text, "type": str(kind), "root": node_to_json(root)}
 
 
 def node_to_json(node: checked.Checked) -> Json:

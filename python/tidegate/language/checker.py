@@ -7,10 +7,13 @@ what is likely not meant; it reports everything that is wrong at once.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import attrs
+import orjson
 
+from tidegate.language.canonical_writer import envelope
 from tidegate.language.diagnostics import Diagnostic, in_order, refuse
 from tidegate.language.estimate import CostEstimate, estimate
 from tidegate.language.lint import warnings_of
@@ -49,6 +52,11 @@ class CheckedExpression:
     references: References
     cost_estimate: CostEstimate
     warnings: tuple[Diagnostic, ...] = ()
+
+    @cached_property
+    def canonical(self) -> bytes:
+        """The canonical form as JSON; kept, since a set is written anew when a part changes."""
+        return orjson.dumps(envelope(self.text, self.type, self.root))
 
 
 def check(

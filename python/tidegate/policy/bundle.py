@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import orjson
 
-from tidegate.language import canonical
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -38,7 +36,7 @@ def bundle(compiled: CompiledDefinitions) -> bytes:
             "trusted_proxies": [str(each.network) for each in compiled.trusted_proxies],
             "max_keys": compiled.max_keys,
             "actions": [
-                {"slug": each.slug, "expression": canonical.to_json(each.expression)}
+                {"slug": each.slug, "expression": orjson.Fragment(each.expression.canonical)}
                 for each in compiled.actions
             ],
             "entities": [_entity(each) for each in compiled.entities],
@@ -55,7 +53,7 @@ def _entity(entity: CompiledEntity) -> dict[str, Any]:
         "priority": entity.priority,
         "on_missing_key": entity.on_missing_key,
         "match_expression": _optional(entity.match),
-        "key_fields": [canonical.to_json(each) for each in entity.key_fields],
+        "key_fields": [orjson.Fragment(each.canonical) for each in entity.key_fields],
     }
 
 
@@ -115,5 +113,5 @@ def _window(window: CompiledWindow) -> dict[str, Any]:
     }
 
 
-def _optional(expression: CheckedExpression | None) -> dict[str, Any] | None:
-    return None if expression is None else canonical.to_json(expression)
+def _optional(expression: CheckedExpression | None) -> orjson.Fragment | None:
+    return None if expression is None else orjson.Fragment(expression.canonical)

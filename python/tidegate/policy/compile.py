@@ -30,7 +30,7 @@ from tidegate.policy.findings import MAX_FINDINGS, Finding
 from tidegate.policy.model import Block, Challenge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from tidegate.language.diagnostics import Diagnostic
     from tidegate.policy.model import (
@@ -216,7 +216,9 @@ class _Compiler:
         self._report(checked.warnings, pointer, text)
         return checked
 
-    def _report(self, diagnostics: Iterable[Diagnostic], pointer: str, text: str) -> None:
+    def _report(self, diagnostics: Collection[Diagnostic], pointer: str, text: str) -> None:
+        if not diagnostics:
+            return
         source = Source(text)
         self._findings.extend(
             Finding(

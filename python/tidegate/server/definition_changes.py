@@ -35,9 +35,8 @@ def load_present(call: Call) -> DefinitionSet:
     Raises:
         NotFoundError: there is no such tenant.
     """
-    engine = call.app.runtime.engine(call.tenant_id)
+    at_work = call.app.runtime.at_work(call.tenant_id)
     with call.app.store.read() as connection:
-        at_work = None if engine is None else engine.definitions.compilation
         return load_set(connection, call.tenant_id, at_work)
 
 

@@ -12,7 +12,7 @@ import attrs
 
 from tidegate.errors import DefinitionsError
 from tidegate.language.diagnostics import Source, quote
-from tidegate.policy.document import read_document
+from tidegate.policy.document import Ready, count_nodes, read_document
 from tidegate.policy.model import API_VERSION
 from tidegate.server.definition_kinds import KINDS, LIST, wire_pointer
 from tidegate.server.problems import ErrorDetail, Problem, Referrer, error_of_finding
@@ -34,6 +34,24 @@ _CONFLICTS = frozenset({"duplicate-name", "duplicate-slug", "duplicate-id"})
 _SECTIONS = {kind.section: kind for kind in KINDS.values()}
 
 
+@attrs.frozen
+class AtWork:
+    """Definitions that decide now: most of what is looked at next is the same.
+
+    Attributes:
+        compilation: what was checked for them is not checked again.
+        read: each object as it was read, and the revision it was at.
+    """
+
+    compilation: Compilation
+    read: Mapping[UUID, tuple[int, Ready]]
+
+    def find(self, definition: Definition) -> Ready | None:
+        """An object as it was read, if it is still as it was."""
+        revision, ready = self.read.get(definition.object_id, (0, None))
+        return ready if revision == definition.revision else None
+
+
 @attrs.frozen(kw_only=True)
 class DefinitionSet:
     """All definitions of a tenant at one revision, by section in the order of the document.
@@ -42,13 +60,13 @@ class DefinitionSet:
         tenant: whose they are.
         revision: of the whole set.
         objects: by section.
-        at_work: what decides now, mostly the same; what was checked for it is not checked again.
+        at_work: what decides now.
     """
 
     tenant: Tenant
     revision: int
     objects: Mapping[str, tuple[Definition, ...]]
-    at_work: Compilation | None = None
+    at_work: AtWork | None = None
 
     @property
     def tenant_id(self) -> UUID:
@@ -63,19 +81,56 @@ class DefinitionSet:
         """The id of a slug that another object of the set refers to."""
         return next(each.object_id for each in self.objects[kind.section] if each.slug == slug)
 
+    @property
+    def compilation(self) -> Compilation | None:
+        """Of what decides now."""
+        return None if self.at_work is None else self.at_work.compilation
+
     def document(self, *, entries: bool = True) -> dict[str, Any]:
         """The set as a definitions document.
 
         Args:
             entries: with those of the lists; no expression depends on them.
         """
-        sections: dict[str, Any] = {
+        shown = {
             section: [dict(each.body) for each in objects]
             for section, objects in self.objects.items()
         }
         if not entries:
-            for each in sections[LIST.section]:
+            for each in shown[LIST.section]:
                 each.pop("entries", None)
+        return self._document(shown)
+
+    def to_read(self, *, entries: bool = True) -> dict[str, Any]:
+        """The same, to be read: what is as it is at work is there as it was read then."""
+        if self.at_work is None:
+            return self.document(entries=entries)
+        find = self.at_work.find
+        shown: dict[str, list[Any]] = {
+            section: [find(each) or each.body for each in objects]
+            for section, objects in self.objects.items()
+        }
+        if not entries:
+            shown[LIST.section] = [_without_entries(each) for each in shown[LIST.section]]
+        return self._document(shown)
+
+    def put_to_work(self, compilation: Compilation) -> AtWork:
+        """What decides now, when it is these definitions.
+
+        Args:
+            compilation: what was made of :meth:`document` or :meth:`to_read`.
+        """
+        source = compilation.compiled.source
+        read = {}
+        for kind in KINDS.values():
+            models = getattr(source, kind.section)
+            for each, model in zip(self.objects[kind.section], models, strict=True):
+                known = None if self.at_work is None else self.at_work.find(each)
+                ready = known or Ready(model=model, nodes=count_nodes(each.body))
+                read[each.object_id] = (each.revision, ready)
+        return AtWork(compilation, read)
+
+    def _document(self, sections: Mapping[str, Any]) -> dict[str, Any]:
         return {
             "apiVersion": API_VERSION,
             "tenant": {
@@ -98,22 +153,24 @@ class DefinitionSet:
             Problem: ``conflict`` for a name or slug that is taken, else
                 ``invalid-definitions``, with pointers into the object as the wire has it.
         """
-        document = self.document(entries=False)
-        section = document[kind.section]
         at = next(
             (
                 number
                 for number, each in enumerate(self.objects[kind.section])
                 if each.object_id == object_id
             ),
-            len(section),
+            len(self.objects[kind.section]),
         )
-        section[at : at + 1] = [{**body, kind.id_member: str(object_id)}]
+        changed = [{**body, kind.id_member: str(object_id)}]
+        document = self.to_read(entries=False)
+        document[kind.section][at : at + 1] = changed
         try:
-            compilation = read_document(document, self.at_work)
+            compilation = read_document(document, self.compilation)
         except DefinitionsError as error:
             findings: list[Finding] = list(error.diagnostics)  # type: ignore[arg-type]
-            raise _refusal(document, findings, f"/{kind.section}/{at}") from None
+            shown = self.document(entries=False)
+            shown[kind.section][at : at + 1] = changed
+            raise _refusal(shown, findings, f"/{kind.section}/{at}") from None
         return getattr(compilation.compiled.source, kind.section)[at]
 
     def check_delete(self, kind: DefinitionKind, object_id: UUID) -> None:
@@ -132,7 +189,7 @@ class DefinitionSet:
         }
         rest = attrs.evolve(self, objects=objects)
         try:
-            read_document(rest.document(entries=False), self.at_work)
+            read_document(rest.to_read(entries=False), self.compilation)
         except DefinitionsError as error:
             referrers = rest.referrers(error.diagnostics)  # type: ignore[arg-type]
             detail = f"{len(referrers)} other objects refer to this {kind.name}"
@@ -151,7 +208,7 @@ class DefinitionSet:
 
 
 def load_set(
-    connection: Connection, tenant_id: UUID, at_work: Compilation | None = None
+    connection: Connection, tenant_id: UUID, at_work: AtWork | None = None
 ) -> DefinitionSet:
     """The present definitions of a tenant.
 
@@ -171,6 +228,13 @@ def load_set(
     return DefinitionSet(
         tenant=tenant, revision=tenant.definition_revision, objects=objects, at_work=at_work
     )
+
+
+def _without_entries(named: Any) -> Any:
+    """A list of a document that is to be read."""
+    if isinstance(named, Ready):
+        return attrs.evolve(named, model=attrs.evolve(named.model, entries=()))
+    return {name: value for name, value in named.items() if name != "entries"}
 
 
 def in_text(document: Mapping[str, Any], finding: Finding) -> Finding:

@@ -55,7 +55,7 @@ def replace(call: Call) -> Answer:
             Tenant(
                 tenant_id=str(call.tenant_id), name=present.tenant.name, slug=present.tenant.slug
             ),
-            present.at_work,
+            present.compilation,
         )
         source = compilation.compiled.source
         wanted = list(_wanted(call, present, source))

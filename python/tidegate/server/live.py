@@ -22,6 +22,7 @@ from tidegate.stores import lifts, snapshots
 if TYPE_CHECKING:
     from tidegate.engine import Engine
     from tidegate.policy.standing import ActiveMitigation
+    from tidegate.server.definition_set import AtWork
     from tidegate.server.metrics import HotMetrics
     from tidegate.server.recorder import Recorder
     from tidegate.server.runtime import Runtimes
@@ -42,6 +43,9 @@ class Runtime(Protocol):
 
     def engine(self, tenant_id: UUID) -> Engine | None:
         """The engine of a tenant, to be looked at; None when there is none at work."""
+
+    def at_work(self, tenant_id: UUID) -> AtWork | None:
+        """The definitions of a tenant that decide now; None when there are none."""
 
     def lift(
         self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str
@@ -72,6 +76,9 @@ class NoRuntime:
         return page([])
 
     def engine(self, tenant_id: UUID) -> Engine | None:  # noqa: ARG002
+        return None
+
+    def at_work(self, tenant_id: UUID) -> AtWork | None:  # noqa: ARG002
         return None
 
     def lift(
@@ -118,6 +125,11 @@ class LiveRuntime:
         """See :class:`Runtime`."""
         tenant = self._runtimes.find(tenant_id)
         return None if tenant is None else tenant.engine
+
+    def at_work(self, tenant_id: UUID) -> AtWork | None:
+        """See :class:`Runtime`."""
+        tenant = self._runtimes.find(tenant_id)
+        return None if tenant is None else tenant.at_work
 
     def lift(
         self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str

@@ -140,7 +140,7 @@ def _document(call: Call, body: wire.ReplayJobCreate) -> dict[str, Any]:
         place = "definitions"
     with in_member(place):
         try:
-            read_document(document, present.at_work)
+            read_document(document, present.compilation)
         except Exception as error:
             raise problem_of(error) from error
     return document

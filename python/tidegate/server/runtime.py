@@ -26,6 +26,7 @@ from tidegate.stores import log as decision_log
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from tidegate.server.definition_set import AtWork, DefinitionSet
     from tidegate.stores.base import Store
 
 Revision: TypeAlias = tuple[int, int]
@@ -44,6 +45,7 @@ class Tenant:
     redactor: Redactor
     policy_ids: Mapping[str, str]
     """From slug to id, of every policy."""
+    at_work: AtWork | None = None
     id_text: str = attrs.field(init=False)
 
     @id_text.default
@@ -117,26 +119,27 @@ class Runtimes:
         self, tenant_id: UUID, revision: Revision, present: Tenant | None
     ) -> Tenant | None:
         with self._store.read() as connection:
-            document = load_set(connection, tenant_id).document()
+            newest = load_set(connection, tenant_id, None if present is None else present.at_work)
         make = Engine if present is None else present.engine.with_definitions
-        return self._tenant(document, revision, lambda: make(document))
+        return self._tenant(newest, revision, lambda: make(newest.to_read()))
 
     def _revisions(self) -> dict[UUID, Revision]:
         with self._store.read() as connection:
             return tenants.definition_revisions(connection)
 
     def _load(self, connection: Connection, tenant_id: UUID, revision: Revision) -> Tenant | None:
-        document = load_set(connection, tenant_id).document()
-        return self._tenant(document, revision, lambda: rebuilt(connection, tenant_id, document))
+        newest = load_set(connection, tenant_id)
+        document = newest.document()
+        return self._tenant(newest, revision, lambda: rebuilt(connection, tenant_id, document))
 
     def _tenant(
-        self, document: Mapping[str, Any], revision: Revision, make: Callable[[], Engine]
+        self, newest: DefinitionSet, revision: Revision, make: Callable[[], Engine]
     ) -> Tenant | None:
         """A tenant by an engine that is made now; None when its definitions cannot be used.
 
         The definitions are kept first: what they decide can be explained by them later.
         """
-        tenant_id = UUID(document["tenant"]["tenant_id"])
+        tenant_id = newest.tenant_id
         try:
             engine = make()
         except DefinitionsError as error:
@@ -144,7 +147,7 @@ class Runtimes:
             self.refused[tenant_id] = (revision, str(error))
             return None
         self.refused.pop(tenant_id, None)
-        keep_definitions(self._store, tenant_id, document)
+        keep_definitions(self._store, tenant_id, newest.document())
         made = engine.definitions
         return Tenant(
             tenant_id,
@@ -153,6 +156,7 @@ class Runtimes:
             engine,
             Redactor(list(made.settings.redact), self._redaction_key),
             {policy.slug: str(policy.policy_id) for policy in made.policies},
+            None if made.compilation is None else newest.put_to_work(made.compilation),
         )
 
 

@@ -27,7 +27,7 @@ def simulate(call: Call) -> Answer:
     body: wire.Simulation = call.body
     present = load_present(call)
     document = with_policy(present, call.ids["policy_id"], body.policy)
-    definitions = read_document(document, present.at_work).compiled.source
+    definitions = read_document(document, present.compilation).compiled.source
     with in_member("event"):
         explanation = _explained(call, definitions, json.dumps(body.event).encode())
     saved = present.find(POLICY, call.ids["policy_id"])

@@ -27,8 +27,7 @@ from tidegate.evaluation import reference
 from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.rules import Rules, bundle, read_rules
 from tidegate.language import checked
-from tidegate.language.canonical import VERSION
-from tidegate.language.canonical_writer import node_to_json
+from tidegate.language.canonical_writer import VERSION, node_to_json
 from tidegate.language.checker import check
 from tidegate.language.schema import Schema
 from tidegate.language.types import BOOL

@@ -3,19 +3,20 @@
 //! each other by position.
 //!
 //! What is here says which members there are; [`crate::definitions`] says what
-//! they must be.
+//! they must be. An expression is left as it is written: equal ones are written alike.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value as Json;
+use serde_json::value::RawValue;
 
 use crate::limits::Limits;
 use crate::lists::ListDefinition;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Bundle {
+pub(crate) struct Bundle<'t> {
     pub(crate) version: u32,
     pub(crate) tenant: String,
     pub(crate) revision: u64,
@@ -28,27 +29,28 @@ pub(crate) struct Bundle {
     pub(crate) lists: BTreeMap<String, ListDefinition>,
     #[serde(default)]
     pub(crate) trusted_proxies: Vec<String>,
-    #[serde(default)]
-    pub(crate) actions: Vec<ActionForm>,
-    #[serde(default)]
-    pub(crate) entities: Vec<EntityForm>,
+    #[serde(borrow, default)]
+    pub(crate) actions: Vec<ActionForm<'t>>,
+    #[serde(borrow, default)]
+    pub(crate) entities: Vec<EntityForm<'t>>,
     #[serde(default)]
     pub(crate) mitigations: Vec<MitigationForm>,
-    #[serde(default)]
-    pub(crate) policies: Vec<PolicyForm>,
+    #[serde(borrow, default)]
+    pub(crate) policies: Vec<PolicyForm<'t>>,
     pub(crate) max_keys: u32,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ActionForm {
+pub(crate) struct ActionForm<'t> {
     pub(crate) slug: String,
-    pub(crate) expression: Json,
+    #[serde(borrow)]
+    pub(crate) expression: &'t RawValue,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct EntityForm {
+pub(crate) struct EntityForm<'t> {
     pub(crate) slug: String,
     pub(crate) id: String,
     /// The order is that of the array; the number is for people.
@@ -56,8 +58,10 @@ pub(crate) struct EntityForm {
     #[expect(dead_code, reason = "a member of the form")]
     pub(crate) priority: i64,
     pub(crate) on_missing_key: MissingKey,
-    pub(crate) match_expression: Option<Json>,
-    pub(crate) key_fields: Vec<Json>,
+    #[serde(borrow)]
+    pub(crate) match_expression: Option<&'t RawValue>,
+    #[serde(borrow)]
+    pub(crate) key_fields: Vec<&'t RawValue>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -115,23 +119,27 @@ pub(crate) struct BlockForm {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PolicyForm {
+pub(crate) struct PolicyForm<'t> {
     pub(crate) slug: String,
     #[serde(default)]
     pub(crate) id: String,
-    pub(crate) expression: Option<Json>,
-    pub(crate) clauses: Vec<ClauseForm>,
+    #[serde(borrow)]
+    pub(crate) expression: Option<&'t RawValue>,
+    #[serde(borrow)]
+    pub(crate) clauses: Vec<ClauseForm<'t>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ClauseForm {
+pub(crate) struct ClauseForm<'t> {
     pub(crate) name: String,
-    pub(crate) expression: Option<Json>,
+    #[serde(borrow)]
+    pub(crate) expression: Option<&'t RawValue>,
     pub(crate) actions: Vec<u32>,
     pub(crate) entity: Option<u32>,
     pub(crate) mitigation: Option<u32>,
-    pub(crate) window: Option<WindowForm>,
+    #[serde(borrow)]
+    pub(crate) window: Option<WindowForm<'t>>,
     #[serde(rename = "final")]
     pub(crate) is_final: bool,
     /// False when the clause names a disabled action or entity: it keeps its
@@ -146,11 +154,12 @@ fn enabled() -> bool {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WindowForm {
+pub(crate) struct WindowForm<'t> {
     pub(crate) duration_seconds: f64,
     pub(crate) threshold: u16,
     pub(crate) measure: Measure,
-    pub(crate) field: Option<Json>,
+    #[serde(borrow)]
+    pub(crate) field: Option<&'t RawValue>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]

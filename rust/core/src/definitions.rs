@@ -4,8 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use serde::Deserialize;
 use serde_json::Value as Json;
+use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use crate::address::{Network, NetworkSet};
@@ -22,6 +22,7 @@ use crate::plan::{Plan, Planned, Step};
 use crate::program::Program;
 use crate::record::{Layout, Slot};
 use crate::ruleset::{read_json, read_tree};
+use crate::tree::Tree;
 use crate::window::Rule;
 use crate::wire;
 
@@ -170,8 +171,7 @@ impl Definitions {
     /// # Errors
     /// The bundle is not one that the compiler of this version writes.
     pub fn from_json(bytes: &[u8]) -> Result<Self, ProgramError> {
-        let bundle = Bundle::deserialize(read_json::<Json>(bytes)?)
-            .map_err(|error| refused(error.to_string(), ""))?;
+        let bundle: Bundle<'_> = read_json(bytes)?;
         if bundle.version != VERSION {
             let message = format!("definitions of version {} are not read here", bundle.version);
             return Err(refused(message, "/version"));
@@ -179,7 +179,7 @@ impl Definitions {
         Self::compile(bundle)
     }
 
-    fn compile(bundle: Bundle) -> Result<Self, ProgramError> {
+    fn compile(bundle: Bundle<'_>) -> Result<Self, ProgramError> {
         let tenant = Uuid::parse_str(&bundle.tenant)
             .map_err(|_| refused(format!("`{}` is no UUID", bundle.tenant), "/tenant"))?;
         unique("/entities", bundle.entities.iter().map(|entity| &entity.slug))?;
@@ -272,7 +272,7 @@ impl Definitions {
 struct DefinitionsCompiler<'c> {
     programs: Compiler<'c>,
     expressions: Expressions,
-    known: HashMap<String, ExpressionId, RandomState>,
+    known: HashMap<&'c str, ExpressionId, RandomState>,
     policies: u32,
     clause_places: Vec<(u32, u32)>,
 }
@@ -300,43 +300,48 @@ impl<'c> DefinitionsCompiler<'c> {
     }
 
     /// Compiles an expression, once for all that are equal to it.
-    fn expression(&mut self, envelope: &Json, at: &str) -> Result<ExpressionId, ProgramError> {
-        let text = envelope.to_string();
-        if let Some(&id) = self.known.get(&text) {
+    fn expression(
+        &mut self,
+        envelope: &'c RawValue,
+        at: &str,
+    ) -> Result<ExpressionId, ProgramError> {
+        let text = envelope.get();
+        if let Some(&id) = self.known.get(text) {
             return Ok(id);
         }
-        let compiled = read_tree(text.as_bytes()).and_then(|tree| self.programs.compile(&tree));
-        let program =
+        let compiled = read_tree(text.as_bytes())
+            .and_then(|tree| Ok((self.programs.compile(&tree)?, reads_entity(&tree))));
+        let (program, reads_entity) =
             compiled.map_err(|error| refused(error.message, &format!("{at}{}", error.pointer)))?;
         let id = number(self.expressions.programs.len(), at).map(ExpressionId)?;
         self.expressions.programs.push(program);
-        self.expressions.read_entity.push(reads_entity(envelope));
+        self.expressions.read_entity.push(reads_entity);
         self.known.insert(text, id);
         Ok(id)
     }
 
     fn optional(
         &mut self,
-        envelope: Option<&Json>,
+        envelope: Option<&'c RawValue>,
         at: &str,
     ) -> Result<Option<ExpressionId>, ProgramError> {
         envelope.map(|envelope| self.expression(envelope, at)).transpose()
     }
 
-    fn action(&mut self, form: ActionForm, at: &str) -> Result<Action, ProgramError> {
-        let expression = self.expression(&form.expression, &format!("{at}/expression"))?;
+    fn action(&mut self, form: ActionForm<'c>, at: &str) -> Result<Action, ProgramError> {
+        let expression = self.expression(form.expression, &format!("{at}/expression"))?;
         Ok(Action { slug: form.slug.into(), expression, slot: None })
     }
 
-    fn entity(&mut self, form: EntityForm, at: &str) -> Result<EntityDefinition, ProgramError> {
+    fn entity(&mut self, form: EntityForm<'c>, at: &str) -> Result<EntityDefinition, ProgramError> {
         if form.key_fields.is_empty() {
             return Err(refused("an entity needs a key field".into(), at));
         }
         let match_expression =
-            self.optional(form.match_expression.as_ref(), &format!("{at}/match_expression"))?;
+            self.optional(form.match_expression, &format!("{at}/match_expression"))?;
         let key_fields =
             self.each(&format!("{at}/key_fields"), form.key_fields, |compiler, field, at| {
-                compiler.expression(&field, at)
+                compiler.expression(field, at)
             })?;
         Ok(EntityDefinition {
             slug: form.slug.into(),
@@ -349,12 +354,12 @@ impl<'c> DefinitionsCompiler<'c> {
 
     fn policy(
         &mut self,
-        form: PolicyForm,
+        form: PolicyForm<'c>,
         at: &str,
         references: References,
     ) -> Result<Policy, ProgramError> {
         unique(at, form.clauses.iter().map(|clause| &clause.name))?;
-        let scope = self.optional(form.expression.as_ref(), &format!("{at}/expression"))?;
+        let scope = self.optional(form.expression, &format!("{at}/expression"))?;
         let mut position = 0;
         let clauses = self.each(&format!("{at}/clauses"), form.clauses, |compiler, form, at| {
             let clause = compiler.clause(form, at, references)?;
@@ -368,7 +373,7 @@ impl<'c> DefinitionsCompiler<'c> {
 
     fn clause(
         &mut self,
-        form: ClauseForm,
+        form: ClauseForm<'c>,
         at: &str,
         references: References,
     ) -> Result<Clause, ProgramError> {
@@ -376,7 +381,7 @@ impl<'c> DefinitionsCompiler<'c> {
         if form.window.is_some() && form.entity.is_none() && form.enabled {
             return Err(refused("a window needs an entity".into(), at));
         }
-        let condition = self.optional(form.expression.as_ref(), &format!("{at}/expression"))?;
+        let condition = self.optional(form.expression, &format!("{at}/expression"))?;
         let window = form.window.map(|window| self.window(&window, at)).transpose()?;
         Ok(Clause {
             number: number(self.clause_places.len(), at)?,
@@ -391,7 +396,7 @@ impl<'c> DefinitionsCompiler<'c> {
         })
     }
 
-    fn window(&mut self, form: &WindowForm, at: &str) -> Result<ClauseWindow, ProgramError> {
+    fn window(&mut self, form: &WindowForm<'c>, at: &str) -> Result<ClauseWindow, ProgramError> {
         let duration = nanoseconds(form.duration_seconds)
             .filter(|duration| (1..=Rule::LONGEST).contains(duration))
             .ok_or_else(|| refused("a window is at most one day".into(), at))?;
@@ -399,7 +404,7 @@ impl<'c> DefinitionsCompiler<'c> {
             let message = format!("a threshold is between 1 and {MAX_THRESHOLD}");
             return Err(refused(message, at));
         }
-        let distinct = match (form.measure, &form.field) {
+        let distinct = match (form.measure, form.field) {
             (Measure::Count, _) => None,
             (Measure::Distinct, Some(field)) => {
                 Some(self.expression(field, &format!("{at}/window/field"))?)
@@ -421,7 +426,7 @@ struct References {
 }
 
 impl References {
-    fn check(self, clause: &ClauseForm, at: &str) -> Result<(), ProgramError> {
+    fn check(self, clause: &ClauseForm<'_>, at: &str) -> Result<(), ProgramError> {
         let inside = |position: &u32, len: usize| {
             usize::try_from(*position).is_ok_and(|position| position < len)
         };
@@ -475,15 +480,14 @@ fn nanoseconds(seconds: f64) -> Option<i64> {
 }
 
 /// Whether a tree reads the state of the clause's entity.
-fn reads_entity(tree: &Json) -> bool {
+fn reads_entity(tree: &Tree<'_>) -> bool {
     match tree {
-        Json::Object(members) => {
-            let is_field =
-                matches!(members.get("kind").and_then(Json::as_str), Some("field" | "has_field"));
-            let name = members.get("name").and_then(Json::as_str).unwrap_or_default();
-            (is_field && name.starts_with("entity.")) || members.values().any(reads_entity)
+        Tree::Object(members) => {
+            let text = |name| members.get(name).and_then(Tree::as_str).unwrap_or_default();
+            let is_field = matches!(text("kind"), "field" | "has_field");
+            (is_field && text("name").starts_with("entity.")) || members.values().any(reads_entity)
         }
-        Json::Array(elements) => elements.iter().any(reads_entity),
+        Tree::Array(elements) => elements.iter().any(reads_entity),
         _ => false,
     }
 }

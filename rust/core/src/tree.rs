@@ -25,6 +25,11 @@ pub enum Tree<'t> {
 pub struct Members<'t>(Vec<(Cow<'t, str>, Tree<'t>)>);
 
 impl<'t> Members<'t> {
+    /// What the members are.
+    pub fn values(&self) -> impl Iterator<Item = &Tree<'t>> {
+        self.0.iter().map(|(_, value)| value)
+    }
+
     /// A member by its name; the last where there are several.
     pub fn get(&self, name: &str) -> Option<&Tree<'t>> {
         self.0.iter().rev().find(|(other, _)| other == name).map(|(_, value)| value)

@@ -20,8 +20,10 @@ from tidegate.policy.document.reader import read_tree
 from tidegate.policy.document.tree import (
     MAX_BYTES,
     Mapping,
+    Ready,
     Scalar,
     UnreadableDocumentError,
+    count_nodes,
     find,
     from_python,
     unreadable,
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Finding",
+    "Ready",
     "compile_definitions",
+    "count_nodes",
     "parse_document",
     "read_document",
     "to_document",
@@ -105,7 +109,8 @@ def read_document(
 
     Args:
         document: YAML text, JSON text (it begins with ``{``), either as UTF-8 bytes,
-            or plain data of the same shape.
+            or plain data of the same shape, in which objects that were read before may stand
+            as they were read (``Ready``).
         before: definitions that this document may be a change of; their expressions are
             not checked again where that cannot matter.
 

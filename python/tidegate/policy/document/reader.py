@@ -22,7 +22,7 @@ from tidegate.policy.document.members import (
     stand_in,
     text_problem,
 )
-from tidegate.policy.document.tree import Mapping, Node, Scalar, Sequence
+from tidegate.policy.document.tree import Mapping, Node, Ready, Scalar, Sequence
 from tidegate.policy.findings import MAX_FINDINGS, Finding, pointer_to
 from tidegate.policy.model import (
     API_VERSION,
@@ -100,6 +100,8 @@ class _Reader:
             self._report("unknown-version", "unknown version of the format", pointer, hint=wanted)
 
     def _object(self, model: Any, node: Node, pointer: str) -> Any:
+        if isinstance(node, Ready) and isinstance(node.model, model):
+            return node.model
         if not isinstance(node, Mapping):
             self._wrong_type("an object", node, pointer)
             return self._stand_in(shapes.Part(model), pointer)

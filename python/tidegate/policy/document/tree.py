@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as AbstractMapping
 from collections.abc import Sequence as AbstractSequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import attrs
 
@@ -48,6 +48,16 @@ class Mapping:
     end: int | None = None
 
 
+@attrs.frozen(kw_only=True)
+class Ready(Mapping):
+    """An object of plain data that was read before, and is not read again."""
+
+    entries: tuple[tuple[Scalar, Node], ...] = ()
+    model: Any
+    nodes: int
+    """Of the object as it was written."""
+
+
 Node: TypeAlias = Scalar | Sequence | Mapping
 
 
@@ -72,13 +82,13 @@ class NodeCount:
     def __init__(self) -> None:
         self._left = MAX_NODES
 
-    def add(self, depth: int, offset: int | None) -> None:
-        """One more node, at this depth.
+    def add(self, depth: int, offset: int | None, nodes: int = 1) -> None:
+        """One more node, at this depth; or more of them.
 
         Raises:
             UnreadableDocumentError: too many, or too deep.
         """
-        self._left -= 1
+        self._left -= nodes
         if self._left < 0:
             raise unreadable("document-too-large", f"more than {MAX_NODES} values", offset)
         if depth > MAX_DEPTH:
@@ -94,7 +104,19 @@ def from_python(value: object) -> Node:
     return _from_python(value, 0, NodeCount())
 
 
+def count_nodes(value: object) -> int:
+    """The nodes that the tree of plain Python values has."""
+    if isinstance(value, AbstractMapping):
+        return 1 + sum(map(count_nodes, value.values()))
+    if isinstance(value, (list, tuple)):
+        return 1 + sum(map(count_nodes, value))
+    return 1
+
+
 def _from_python(value: object, depth: int, count: NodeCount) -> Node:
+    if isinstance(value, Ready):
+        count.add(depth, None, value.nodes)
+        return value
     count.add(depth, None)
     match value:
         case None | bool() | int() | float() | str():
