@@ -89,7 +89,8 @@ class KeyRing:
         self._keys: dict[bytes, ApiKey] = {}
         self._proven: dict[bytes, tuple[ApiKey, int | None]] = {}
         """Texts whose hash was compared since the last swap, and until when they count: nearly
-        every call brings one of them."""
+        every call brings one of them.  How long a look into this takes tells nothing of a secret:
+        a text is compared only with one of the same 64-bit hash, which is keyed by the process."""
 
     def replace(self, keys: Iterable[ApiKey]) -> None:
         """Put these in place of all that were there."""
