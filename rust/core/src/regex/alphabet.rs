@@ -18,7 +18,8 @@ const FAR: u8 = u8::MAX;
 pub(super) struct Alphabet {
     /// The class of each, or [`FAR`].
     ascii: [u8; ASCII],
-    /// Where each interval of code points starts, and its class.
+    /// Where each interval of code points starts, and its class; of those that are all in
+    /// `ascii` the last alone.
     starts: Box<[u32]>,
     classes: Box<[u16]>,
     /// What the characters of a class are to an assertion.
@@ -80,7 +81,17 @@ impl Alphabet {
                 *place = u8::try_from(class).unwrap_or(FAR);
             }
         }
+        if !alphabet.ascii.contains(&FAR) {
+            alphabet.forget_ascii();
+        }
         Some((alphabet, members))
+    }
+
+    /// Drops the intervals before the one that has the first character past ASCII.
+    fn forget_ascii(&mut self) {
+        let kept = self.interval(ASCII as u32);
+        self.starts = self.starts.get(kept..).unwrap_or_default().into();
+        self.classes = self.classes.get(kept..).unwrap_or_default().into();
     }
 
     /// How many classes there are.
@@ -107,8 +118,12 @@ impl Alphabet {
     }
 
     fn find(&self, code_point: u32) -> u16 {
-        let interval = self.starts.partition_point(|start| *start <= code_point).saturating_sub(1);
-        self.classes.get(interval).copied().unwrap_or(0)
+        self.classes.get(self.interval(code_point)).copied().unwrap_or(0)
+    }
+
+    /// The number of the interval that has a code point.
+    fn interval(&self, code_point: u32) -> usize {
+        self.starts.partition_point(|start| *start <= code_point).saturating_sub(1)
     }
 }
 

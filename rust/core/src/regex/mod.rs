@@ -10,6 +10,7 @@
 
 mod alphabet;
 mod captures;
+mod lazies;
 mod lazy;
 mod looks;
 mod machine;
@@ -19,14 +20,14 @@ mod program;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use regex_automata::util::pool::Pool;
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
 use alphabet::{Alphabet, Members};
 use captures::Finder;
 pub(crate) use captures::{Captures, Matches};
-use lazy::{Automaton, Lazy};
+use lazies::Lazies;
+use lazy::Automaton;
 use machine::Machine;
 use positions::Positions;
 use program::Program;
@@ -69,8 +70,7 @@ struct Compiled {
     alphabet: Alphabet,
     machine: Machine,
     groups: usize,
-    /// Made when the pattern is first run.
-    lazies: OnceLock<Pool<Lazy>>,
+    lazies: Lazies,
     /// Made where matches are asked for.
     finder: OnceLock<Box<Finder>>,
 }
@@ -94,7 +94,7 @@ impl Regex {
             machine,
             groups: hir.properties().explicit_captures_len(),
             alphabet,
-            lazies: OnceLock::new(),
+            lazies: Lazies::default(),
             finder: OnceLock::new(),
         })))
     }
@@ -128,14 +128,15 @@ impl Regex {
     pub(crate) fn is_match(&self, text: &str) -> bool {
         let Compiled { part, alphabet, machine, lazies, .. } = &*self.0;
         part.as_ref().is_none_or(|part| part.is_in(text))
-            && Automaton { alphabet, machine }.is_match(text, &mut pool(lazies).get())
+            && lazies.with(|lazy| Automaton { alphabet, machine }.is_match(text, lazy))
     }
 
     /// Whether the pattern may be found in a text, as far as that is known quickly.
     fn may_match(&self, text: &str) -> bool {
         let Compiled { part, alphabet, machine, lazies, .. } = &*self.0;
         part.as_ref().is_none_or(|part| part.is_in(text))
-            && Automaton { alphabet, machine }.search(text, &mut pool(lazies).get()).unwrap_or(true)
+            && lazies
+                .with(|lazy| Automaton { alphabet, machine }.search(text, lazy).unwrap_or(true))
     }
 
     /// Makes ready for [`Regex::matches`], which finds nothing before.
@@ -175,11 +176,6 @@ impl fmt::Debug for Regex {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_tuple("Regex").field(&self.0.text).finish()
     }
-}
-
-#[inline]
-fn pool(lazies: &OnceLock<Pool<Lazy>>) -> &Pool<Lazy> {
-    lazies.get_or_init(|| Pool::new(Lazy::default))
 }
 
 fn parse(text: &str) -> Result<Hir, Refused> {
