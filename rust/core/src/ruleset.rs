@@ -1,6 +1,7 @@
 //! A set of rules: many programs over one layout.
 
 mod change;
+mod ids;
 mod segment;
 
 use std::collections::BTreeMap;
@@ -108,9 +109,7 @@ impl RuleSet {
         let sample = Sample::of(events, user_agents);
         let set = Self {
             sample: Arc::new(sample.thinned()),
-            base: Arc::new(Segment::new(
-                self.rules().map(|(id, program)| (Arc::clone(id), program.clone())),
-            )),
+            base: Arc::new(Segment::new(self.rules().map(|(id, program)| (id, program.clone())))),
             changes: None,
             merging: Arc::default(),
             ..self
@@ -206,10 +205,10 @@ impl RuleSet {
 
     /// The id of a program.
     pub fn id(&self, index: usize) -> Option<&str> {
-        self.rule(index).map(|(id, _)| &**id)
+        self.rule(index).map(|(id, _)| id)
     }
 
-    fn rule(&self, index: usize) -> Option<(&Arc<str>, &Program)> {
+    fn rule(&self, index: usize) -> Option<(&str, &Program)> {
         match &self.changes {
             None => self.base.rule(index),
             Some(changes) => changes.rule(&self.base, index),
@@ -217,7 +216,7 @@ impl RuleSet {
     }
 
     /// The rules, in order.
-    fn rules(&self) -> impl Iterator<Item = (&Arc<str>, &Program)> {
+    fn rules(&self) -> impl Iterator<Item = (&str, &Program)> {
         (0..self.len()).filter_map(|index| self.rule(index))
     }
 
@@ -234,7 +233,7 @@ impl RuleSet {
     }
 }
 
-type Rule = (Arc<str>, Program);
+type Rule = (Box<str>, Program);
 
 /// The programs of a bundle with their ids.
 fn read_programs(
@@ -243,7 +242,7 @@ fn read_programs(
 ) -> Result<Box<[Rule]>, ProgramError> {
     each(bundle, "programs", |envelope| {
         let program = compiler.compile(envelope)?;
-        Ok((Arc::from(text(object(envelope)?, "id")?), program))
+        Ok((text(object(envelope)?, "id")?.into(), program))
     })
 }
 

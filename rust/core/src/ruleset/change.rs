@@ -91,7 +91,7 @@ impl Changes {
         &'s self,
         base: &'s Segment,
         place: usize,
-    ) -> Option<(&'s Arc<str>, &'s Program)> {
+    ) -> Option<(&'s str, &'s Program)> {
         rule(base, &self.layers, *self.numbers.get(place)?)
     }
 
@@ -107,14 +107,10 @@ impl Changes {
 /// The rules of a set as one segment.
 fn combine(base: &Segment, layers: &[Layer], numbers: &[u32]) -> Segment {
     let rules = numbers.iter().filter_map(|number| rule(base, layers, *number));
-    Segment::new(rules.map(|(id, program)| (Arc::clone(id), program.clone())))
+    Segment::new(rules.map(|(id, program)| (id, program.clone())))
 }
 
-fn rule<'s>(
-    base: &'s Segment,
-    layers: &'s [Layer],
-    number: u32,
-) -> Option<(&'s Arc<str>, &'s Program)> {
+fn rule<'s>(base: &'s Segment, layers: &'s [Layer], number: u32) -> Option<(&'s str, &'s Program)> {
     let of_layer = |layer: &'s Layer| layer.segment.rule(number.checked_sub(layer.first)? as usize);
     base.rule(number as usize).or_else(|| layers.iter().find_map(of_layer))
 }
@@ -137,7 +133,7 @@ struct Draft {
     /// By place, a number as in [`Changes`]; [`NONE`] where the rule is gone.
     numbers: Vec<u32>,
     /// Rules whose numbers come after those of the layers.
-    new: Vec<(Arc<str>, Program)>,
+    new: Vec<(Box<str>, Program)>,
 }
 
 impl Draft {
@@ -154,9 +150,9 @@ impl Draft {
     fn rebased(self, merged: Merged) -> Self {
         let mut new = Vec::new();
         let mut next = numbers_from(merged.base.len());
-        let mut number = |(id, program): (&Arc<str>, &Program)| {
+        let mut number = |(id, program): (&str, &Program)| {
             merged.numbers.get(&address(program)).copied().or_else(|| {
-                new.push((Arc::clone(id), program.clone()));
+                new.push((id.into(), program.clone()));
                 next.next()
             })
         };
@@ -171,9 +167,9 @@ impl Draft {
         layers.fold(self.base.len(), usize::saturating_add)
     }
 
-    fn rule(&self, number: u32) -> Option<(&Arc<str>, &Program)> {
+    fn rule(&self, number: u32) -> Option<(&str, &Program)> {
         let new = || self.new.get((number as usize).checked_sub(self.end())?);
-        rule(&self.base, &self.layers, number).or_else(|| new().map(|(id, rule)| (id, rule)))
+        rule(&self.base, &self.layers, number).or_else(|| new().map(|(id, rule)| (&**id, rule)))
     }
 
     /// The place of a rule. One that is in several layers has that of the latest.
@@ -196,14 +192,14 @@ impl Draft {
     }
 
     /// Puts a rule in the place of that with its id, or last.
-    fn put(&mut self, id: &Arc<str>, program: &Program) {
+    fn put(&mut self, id: &str, program: &Program) {
         let next = self.end().saturating_add(self.new.len());
         let next = u32::try_from(next).unwrap_or(NONE);
         match self.find(id).and_then(|place| self.numbers.get_mut(place)) {
             Some(number) => *number = next,
             None => self.numbers.push(next),
         }
-        self.new.push((Arc::clone(id), program.clone()));
+        self.new.push((id.into(), program.clone()));
     }
 
     /// What has changed from the base.
@@ -211,7 +207,8 @@ impl Draft {
         let kept = self.layers.len().saturating_sub(joined(&self.layers, self.new.len()));
         let first = self.layers.get(kept).map_or_else(|| self.end(), |layer| layer.first as usize);
         let mut places = vec![NONE; first];
-        let (mut numbers, mut top) = (Vec::with_capacity(self.numbers.len()), Vec::new());
+        let (mut numbers, mut top) =
+            (Vec::with_capacity(self.numbers.len()), Vec::<(Box<str>, Program)>::new());
         let mut next = numbers_from(first);
         let numbered = self.numbers.iter().filter(|number| **number != NONE);
         for (place, number) in (0_u32..).zip(numbered) {
@@ -222,7 +219,7 @@ impl Draft {
                 numbers.push(*number);
                 continue;
             }
-            let rule = self.rule(*number).map(|(id, program)| (Arc::clone(id), program.clone()));
+            let rule = self.rule(*number).map(|(id, program)| (Box::from(id), program.clone()));
             top.extend(rule);
             places.push(place);
             numbers.extend(next.next());

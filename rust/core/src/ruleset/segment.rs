@@ -1,13 +1,14 @@
 //! Programs with one index, which sets share.
 
 use std::hash::BuildHasher;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use bumpalo::Bump;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use super::Common;
+use super::ids::Ids;
 use crate::encode::{Settings, encode};
 use crate::event;
 use crate::footprint::Footprint;
@@ -62,7 +63,7 @@ impl Sample {
 /// Programs by number, with their ids and one index of them all.
 #[derive(Debug)]
 pub(super) struct Segment {
-    pub(super) ids: Box<[Arc<str>]>,
+    ids: Ids,
     pub(super) programs: Box<[Program]>,
     /// Both are made when first asked for.
     index: OnceLock<Index>,
@@ -77,10 +78,10 @@ struct Numbers {
 }
 
 impl Segment {
-    pub(super) fn new(rules: impl IntoIterator<Item = (Arc<str>, Program)>) -> Self {
-        let (ids, programs): (Vec<_>, Vec<_>) = rules.into_iter().unzip();
+    pub(super) fn new<I: AsRef<str>>(rules: impl IntoIterator<Item = (I, Program)>) -> Self {
+        let (ids, programs): (Ids, Vec<_>) = rules.into_iter().unzip();
         Self {
-            ids: ids.into(),
+            ids: ids.shrunk(),
             programs: programs.into(),
             index: OnceLock::new(),
             numbers: OnceLock::new(),
@@ -92,7 +93,7 @@ impl Segment {
     }
 
     /// The rule of a number.
-    pub(super) fn rule(&self, number: usize) -> Option<(&Arc<str>, &Program)> {
+    pub(super) fn rule(&self, number: usize) -> Option<(&str, &Program)> {
         Some((self.ids.get(number)?, self.programs.get(number)?))
     }
 
@@ -106,22 +107,21 @@ impl Segment {
     fn numbers(&self) -> Numbers {
         let hasher = RandomState::default();
         let mut table = HashTable::with_capacity(self.len());
-        for (number, id) in (0_u32..).zip(&self.ids) {
-            let hash = |number: &u32| hasher.hash_one(self.id(*number));
-            table.insert_unique(hasher.hash_one(&**id), number, hash);
+        let hash = |number: &u32| hasher.hash_one(self.id(*number));
+        for number in (0_u32..).take(self.len()) {
+            table.insert_unique(hash(&number), number, hash);
         }
         Numbers { table, hasher }
     }
 
     fn id(&self, number: u32) -> &str {
-        self.ids.get(number as usize).map_or("", |id| id)
+        self.ids.get(number as usize).unwrap_or_default()
     }
 
     /// Adds what the rules occupy, the index apart.
     pub(super) fn measure(&self, footprint: &mut Footprint) {
-        footprint.add(std::mem::size_of_val(&*self.ids));
+        footprint.add(self.ids.memory_bytes());
         footprint.add(std::mem::size_of_val(&*self.programs));
-        self.ids.iter().for_each(|id| footprint.add_name(id));
         self.programs.iter().for_each(|program| footprint.add_program(program));
     }
 
