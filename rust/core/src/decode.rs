@@ -168,6 +168,14 @@ impl Decoder<'_, '_> {
         let name = text(object, "function")?;
         let is_member = flag(object, "member")?;
         let arguments = self.children(object, "args", depth)?;
+        let arguments = match <Box<[Expr; 1]>>::try_from(arguments) {
+            Ok(operand) if name == "!" => {
+                let [operand] = *operand;
+                return Ok(Node::Not(Box::new(operand)));
+            }
+            Ok(operand) => operand,
+            Err(arguments) => arguments,
+        };
         if let Some(operator) = Operator::from_sign(name, arguments.len()) {
             let members = match (operator, &*arguments) {
                 (Operator::In, [_, range]) => members(range).map(Box::new),

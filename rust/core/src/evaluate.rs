@@ -70,6 +70,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
             }
             Node::And(operands) => return self.and(operands).map(Value::Bool),
             Node::Or(operands) => return self.or(operands).map(Value::Bool),
+            Node::Not(operand) => return self.not(operand, span).map(Value::Bool),
             Node::Operator(operation) => return self.operation(operation, span),
             Node::Call(call) => return self.call(call, span),
             Node::Select(member) => return self.select(member, span),
@@ -101,6 +102,10 @@ impl<'a, 'e> Evaluation<'a, 'e> {
                 self.charge(1, expression.span)?;
                 self.or(operands)
             }
+            Node::Not(operand) => {
+                self.charge(1, expression.span)?;
+                self.not(operand, expression.span)
+            }
             _ => match self.evaluate(expression)? {
                 Value::Bool(value) => Ok(value),
                 _ => Err(Failure { code: ErrorCode::NoSuchOverload, span: expression.span }),
@@ -130,6 +135,13 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         absorbed.end()
     }
 
+    fn not(&mut self, operand: &'a Expr, span: Span) -> Result<bool, Failure> {
+        match self.evaluate(operand)? {
+            Value::Bool(value) => Ok(!value),
+            _ => Err(Failure { code: ErrorCode::NoSuchOverload, span }),
+        }
+    }
+
     fn conditional(&mut self, conditional: &'a Conditional) -> Evaluated<'a> {
         if self.test(&conditional.condition)? {
             self.evaluate(&conditional.then)
@@ -140,10 +152,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
 
     fn operation(&mut self, operation: &'a Operation, span: Span) -> Evaluated<'a> {
         let applied = match &*operation.arguments {
-            [operand] => {
-                let operand = self.evaluate(operand)?;
-                ops::apply_unary(operation.operator, &operand)
-            }
+            [operand] => ops::negate(&self.evaluate(operand)?),
             [left, right] => {
                 let left = self.evaluate(left)?;
                 let right = self.evaluate(right)?;

@@ -36,13 +36,6 @@ impl Footprint {
         }
     }
 
-    /// A name that is shared.
-    pub(crate) fn add_name(&mut self, name: &Arc<str>) {
-        if self.is_new(name.as_ptr().addr()) {
-            self.add(COUNTS.saturating_add(name.len()));
-        }
-    }
-
     pub(crate) fn add(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_add(bytes);
     }
@@ -70,6 +63,7 @@ impl Footprint {
                 self.add(operation.members.as_ref().map_or(0, |members| members.memory_bytes()));
             }
             Node::And(operands) | Node::Or(operands) => self.add(size_of_val(&**operands)),
+            Node::Not(operand) => self.add(size_of_val(&**operand)),
             Node::Conditional(conditional) => self.add(size_of_val(&**conditional)),
             Node::List(elements) => self.add(size_of_val(&**elements)),
             Node::Map(entries) => self.add(size_of_val(&**entries)),

@@ -24,7 +24,6 @@ pub(crate) enum Operator {
     Greater,
     GreaterOrEqual,
     In,
-    Not,
     Negate,
 }
 
@@ -44,7 +43,6 @@ impl Operator {
             (">", 2) => Self::Greater,
             (">=", 2) => Self::GreaterOrEqual,
             ("in", 2) => Self::In,
-            ("!", 1) => Self::Not,
             ("-", 1) => Self::Negate,
             _ => return None,
         })
@@ -70,14 +68,11 @@ impl Operator {
     }
 }
 
-/// Applies an operator of one operand.
-pub(crate) fn apply_unary<'a>(operator: Operator, operand: &Value<'a>) -> Applied<'a> {
-    match (operator, operand) {
-        (Operator::Not, Value::Bool(value)) => Ok(Value::Bool(!value)),
-        (Operator::Negate, Value::Int(value)) => {
-            value.checked_neg().map(Value::Int).ok_or(ErrorCode::Overflow)
-        }
-        (Operator::Negate, Value::Double(value)) => Ok(Value::Double(-value)),
+/// The operator of one operand.
+pub(crate) fn negate<'a>(operand: &Value<'a>) -> Applied<'a> {
+    match operand {
+        Value::Int(value) => value.checked_neg().map(Value::Int).ok_or(ErrorCode::Overflow),
+        Value::Double(value) => Ok(Value::Double(-value)),
         _ => Err(ErrorCode::NoSuchOverload),
     }
 }
@@ -101,7 +96,7 @@ pub(crate) fn apply_binary<'a>(
         Operator::Less | Operator::LessOrEqual | Operator::Greater | Operator::GreaterOrEqual => {
             compare(left, right, meter).map(|order| Value::Bool(operator.accepts(order)))
         }
-        Operator::Not | Operator::Negate => Err(ErrorCode::NoSuchOverload),
+        Operator::Negate => Err(ErrorCode::NoSuchOverload),
     }
 }
 

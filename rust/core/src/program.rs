@@ -102,6 +102,7 @@ impl Expr {
             Node::Call(call) => call.arguments.iter().for_each(take),
             Node::Operator(operation) => operation.arguments.iter().for_each(take),
             Node::And(operands) | Node::Or(operands) => operands.iter().for_each(take),
+            Node::Not(operand) => take(operand),
             Node::Conditional(conditional) => {
                 take(&conditional.condition);
                 take(&conditional.then);
@@ -149,6 +150,7 @@ pub(crate) enum Node {
     Operator(Box<Operation>),
     And(Box<[Expr]>),
     Or(Box<[Expr]>),
+    Not(Box<Expr>),
     Conditional(Box<Conditional>),
     List(Box<[Element]>),
     Map(Box<[Entry]>),

@@ -69,8 +69,8 @@ pub(crate) fn requirements(expression: &Expr) -> Option<Vec<Requirement>> {
         Node::Field(slot) => Some(vec![Requirement::Bool(*slot)]),
         Node::Predicate(predicate) => of_predicate(predicate),
         Node::And(operands) | Node::Or(operands) => all(operands, requirements),
+        Node::Not(operand) => requirements(operand),
         Node::Operator(operation) => match operation.operator {
-            Operator::Not => all(&operation.arguments, requirements),
             Operator::Equal | Operator::NotEqual => all(&operation.arguments, of_text),
             Operator::In if operation.members.is_some() => {
                 operation.arguments.first().and_then(of_text)

@@ -6,7 +6,6 @@
 
 use crate::index::atom::{Atom, Atoms, Local};
 use crate::index::certainty::{Requirement, requirements};
-use crate::ops::Operator;
 use crate::predicate::Kind;
 use crate::program::{Bind, Comprehension, Conditional, Expr, Macro, Node};
 use crate::value::Value;
@@ -203,14 +202,10 @@ fn truth(expression: &Expr, positive: bool, atoms: &mut Atoms<'_>) -> Truth {
         Node::Predicate(predicate) if matches!(predicate.kind, Kind::AnyEntry(_)) => {
             truth(&predicate.nodes(expression.span.start), positive, atoms)
         }
-        _ => match negated(expression) {
-            Some(operand) => truth(operand, !positive, atoms),
-            None => match literal(expression, atoms) {
-                Some((condition, value)) => {
-                    Truth::One { condition, is_positive: value == positive }
-                }
-                None => Truth::Open,
-            },
+        Node::Not(operand) => truth(operand, !positive, atoms),
+        _ => match literal(expression, atoms) {
+            Some((condition, value)) => Truth::One { condition, is_positive: value == positive },
+            None => Truth::Open,
         },
     }
 }
@@ -294,24 +289,13 @@ fn formula(expression: &Expr, positive: bool, atoms: &mut Atoms<'_>) -> Formula 
         Node::Comprehension(comprehension) => {
             of_comprehension(comprehension, positive, atoms).with(certainty(expression, atoms))
         }
-        _ => match negated(expression) {
-            Some(operand) => formula(operand, !positive, atoms),
-            None => of_test(expression, positive, atoms),
-        },
+        Node::Not(operand) => formula(operand, !positive, atoms),
+        _ => of_test(expression, positive, atoms),
     }
 }
 
 fn is_bool(value: &Value<'_>, expected: bool) -> bool {
     matches!(value, Value::Bool(value) if *value == expected)
-}
-
-fn negated(expression: &Expr) -> Option<&Expr> {
-    match &expression.node {
-        Node::Operator(operation) if operation.operator == Operator::Not => {
-            operation.arguments.first()
-        }
-        _ => None,
-    }
 }
 
 fn chain(operands: &[Expr], is_all: bool, positive: bool, atoms: &mut Atoms<'_>) -> Formula {

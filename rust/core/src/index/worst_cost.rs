@@ -109,6 +109,7 @@ pub(crate) fn cost(expression: &Expr, layout: &Layout) -> Option<Cost> {
             let parts = [&conditional.condition, &conditional.then, &conditional.otherwise];
             parts.into_iter().try_fold(node, |sum, part| Some(sum.and(cost(part, layout)?)))
         }
+        Node::Not(operand) => Some(node.and(cost(operand, layout)?)),
         Node::Operator(operation) => match operation.operator {
             Operator::Add => None,
             Operator::In if operation.members.is_none() => None,
@@ -151,6 +152,7 @@ fn reads_event(expression: &Expr) -> bool {
     match &expression.node {
         Node::Literal(_) | Node::Local(_) | Node::Index(_) => false,
         Node::And(operands) | Node::Or(operands) => operands.iter().any(reads_event),
+        Node::Not(operand) => reads_event(operand),
         Node::Operator(operation) => operation.arguments.iter().any(reads_event),
         Node::Call(call) => call.arguments.iter().any(reads_event),
         _ => true,
