@@ -35,11 +35,19 @@ struct Run {
 }
 
 /// What follows what, under the same assertions.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Follow {
+    shifts: Box<[Shift]>,
+    /// In the order of the words that are written.
+    pieces: Box<[Piece]>,
+    products: Box<[Products]>,
+}
+
+/// The same while it comes together.
+#[derive(Default)]
+struct FollowBuilder {
     shifts: Vec<Shift>,
-    /// By the word that is written.
-    pieces: Vec<(usize, Vec<Piece>)>,
+    pieces: Vec<Piece>,
     products: Vec<Products>,
 }
 
@@ -57,7 +65,8 @@ struct Shift {
 /// The part of a shift that goes from one word to another.
 #[derive(Debug)]
 struct Piece {
-    from: usize,
+    from: u16,
+    to: u16,
     bits: u32,
     mask: u64,
 }
@@ -98,7 +107,7 @@ impl Machine {
             }
             mask.into_iter().skip(1).take(words.saturating_sub(2))
         });
-        let mut follow: BTreeMap<Looks, Follow> = BTreeMap::new();
+        let mut follow: BTreeMap<Looks, FollowBuilder> = BTreeMap::new();
         for ((needs, distance), targets) in &positions.near {
             follow.entry(*needs).or_default().add_near(*distance, targets, words);
         }
@@ -111,7 +120,7 @@ impl Machine {
             first: runs(&positions.first, words),
             last: runs(&positions.last, words),
             empty: positions.empty.clone().into(),
-            follow: follow.into_iter().map(|(needs, follow)| (needs, follow.shrunk())).collect(),
+            follow: follow.into_iter().map(|(needs, follow)| (needs, follow.build())).collect(),
         }
     }
 
@@ -169,7 +178,7 @@ impl Machine {
     }
 }
 
-impl Follow {
+impl FollowBuilder {
     fn add_near(&mut self, distance: i32, targets: &[u32], words: usize) {
         let to = Run::new(targets, words);
         let bits = distance.rem_euclid(64).cast_unsigned();
@@ -184,40 +193,15 @@ impl Follow {
             let from = to.start.wrapping_add_signed(whole.wrapping_neg()).wrapping_sub(1);
             return self.shifts.push(Shift { from, bits, to });
         }
-        for ((from, to), mask) in pieces {
-            let piece = Piece { from, bits, mask };
-            match self.pieces.iter_mut().find(|(word, _)| *word == to) {
-                Some((_, pieces)) => pieces.push(piece),
-                None => self.pieces.push((to, vec![piece])),
-            }
-        }
-    }
-
-    fn memory_bytes(&self) -> usize {
-        let shifts = self.shifts.iter().map(|shift| size_of_val(&*shift.to.words)).sum::<usize>();
-        let pieces = self.pieces.iter().map(|(_, pieces)| size_of_val(&**pieces)).sum::<usize>();
-        let each = |products: &Products| {
-            size_of_val(&*products.from).saturating_add(size_of_val(&*products.to))
-        };
-        size_of_val(&*self.shifts)
-            .saturating_add(shifts)
-            .saturating_add(size_of_val(&*self.pieces))
-            .saturating_add(pieces)
-            .saturating_add(size_of_val(&*self.products))
-            .saturating_add(self.products.iter().map(each).sum())
-    }
-
-    /// The same with no room for more.
-    fn shrunk(mut self) -> Self {
-        self.shifts.shrink_to_fit();
-        self.pieces.shrink_to_fit();
-        self.pieces.iter_mut().for_each(|(_, pieces)| pieces.shrink_to_fit());
-        self.products.shrink_to_fit();
-        for products in &mut self.products {
-            products.from.shrink_to_fit();
-            products.to.shrink_to_fit();
-        }
-        self
+        // There are fewer words than that.
+        let word = |word: usize| u16::try_from(word).unwrap_or(u16::MAX);
+        let pieces = pieces.into_iter();
+        self.pieces.extend(pieces.map(|((from, to), mask)| Piece {
+            from: word(from),
+            to: word(to),
+            bits,
+            mask,
+        }));
     }
 
     fn add_product(&mut self, product: &Product) {
@@ -231,16 +215,48 @@ impl Follow {
         }
     }
 
+    /// What follows what, with no room for more.
+    fn build(mut self) -> Follow {
+        self.pieces.sort_by_key(|piece| piece.to);
+        for products in &mut self.products {
+            products.from.shrink_to_fit();
+            products.to.shrink_to_fit();
+        }
+        Follow {
+            shifts: self.shifts.into(),
+            pieces: self.pieces.into(),
+            products: self.products.into(),
+        }
+    }
+}
+
+impl Follow {
+    fn memory_bytes(&self) -> usize {
+        let shifts = self.shifts.iter().map(|shift| size_of_val(&*shift.to.words)).sum::<usize>();
+        let each = |products: &Products| {
+            size_of_val(&*products.from).saturating_add(size_of_val(&*products.to))
+        };
+        size_of_val(&*self.shifts)
+            .saturating_add(shifts)
+            .saturating_add(size_of_val(&*self.pieces))
+            .saturating_add(size_of_val(&*self.products))
+            .saturating_add(self.products.iter().map(each).sum())
+    }
+
     #[inline]
     fn run(&self, state: &Set, next: &mut Set) {
         for shift in &self.shifts {
             shift.run(state, next);
         }
-        for (to, pieces) in &self.pieces {
-            if let Some(word) = next.get_mut(*to) {
-                *word |= pieces.iter().fold(0, |found, piece| found | piece.of(state));
+        let (mut to, mut found) = (0, 0);
+        for piece in &self.pieces {
+            if piece.to != to {
+                add_word(next, to, found);
+                (to, found) = (piece.to, 0);
             }
+            found |= piece.of(state);
         }
+        add_word(next, to, found);
         for products in &self.products {
             products.run(state, next);
         }
@@ -283,7 +299,7 @@ impl Shift {
 impl Piece {
     #[inline]
     fn of(&self, state: &Set) -> u64 {
-        state.get(self.from).map_or(0, |word| word.rotate_left(self.bits) & self.mask)
+        state.get(usize::from(self.from)).map_or(0, |word| word.rotate_left(self.bits) & self.mask)
     }
 }
 
@@ -344,6 +360,13 @@ const PIECE_COST: usize = 4;
 
 const fn shift_cost(words: usize) -> usize {
     words.saturating_mul(2).saturating_add(28)
+}
+
+#[inline]
+fn add_word(set: &mut Set, word: u16, bits: u64) {
+    if let Some(word) = set.get_mut(usize::from(word)) {
+        *word |= bits;
+    }
 }
 
 const fn word_of(position: u32) -> usize {

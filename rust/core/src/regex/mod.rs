@@ -16,6 +16,7 @@ mod looks;
 mod machine;
 mod positions;
 mod program;
+mod text;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -31,6 +32,7 @@ use lazy::Automaton;
 use machine::Machine;
 use positions::Positions;
 use program::Program;
+use text::shortened;
 
 use crate::search::Part;
 
@@ -89,7 +91,7 @@ impl Regex {
             .filter(|part| machine.begins_anywhere() && part.len() >= MIN_PART)
             .map(Part::new);
         Ok(Self(Arc::new(Compiled {
-            text: text.into(),
+            text: shortened(text),
             part,
             machine,
             groups: hir.properties().explicit_captures_len(),
@@ -99,7 +101,7 @@ impl Regex {
         })))
     }
 
-    /// The text of the pattern.
+    /// A text of the pattern: the same for those compiled from the same.
     pub(crate) fn as_str(&self) -> &str {
         &self.0.text
     }
