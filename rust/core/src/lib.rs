@@ -89,6 +89,8 @@ mod stored_key;
 pub mod succession;
 pub mod survey;
 pub mod tally;
+mod text_table;
+mod texts;
 pub mod time_text;
 pub mod tree;
 pub mod user_agent;

@@ -9,6 +9,7 @@ use crate::address::{Address, Network, NetworkSet};
 use crate::error::ProgramError;
 use crate::map::integral;
 use crate::ops;
+use crate::text_table::TextTable;
 use crate::value::Value;
 
 /// What a named list holds, as a bundle writes it.
@@ -103,7 +104,7 @@ fn read_networks(name: &str, entries: &[String]) -> Result<NetworkSet, ProgramEr
 /// The members of a literal list, found without a walk. Numbers are one kind.
 #[derive(Debug, Default)]
 pub(crate) struct LiteralSet {
-    strings: HashSet<Box<str>, RandomState>,
+    strings: TextTable,
     /// Apart, since most sets are of strings alone.
     others: Option<Box<OtherLiterals>>,
 }
@@ -119,31 +120,21 @@ struct OtherLiterals {
 
 impl LiteralSet {
     pub(crate) fn new(values: &[Value<'static>]) -> Self {
-        let mut set = Self::default();
-        for value in values {
-            match value {
-                Value::String(text) => {
-                    set.strings.insert(Box::from(&**text));
-                }
-                other => set.others.get_or_insert_default().insert(other),
-            }
+        let mut others: Option<Box<OtherLiterals>> = None;
+        for other in values.iter().filter(|value| value.as_str().is_none()) {
+            others.get_or_insert_default().insert(other);
         }
-        set.strings.shrink_to_fit();
-        set
+        Self { strings: values.iter().filter_map(Value::as_str).collect(), others }
     }
 
     pub(crate) fn has_text(&self, text: &str) -> bool {
-        self.strings.contains(text)
+        self.strings.find(text).is_some()
     }
 
     /// Bytes of the set, itself included.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let texts = self.strings.iter().map(|text| text.len()).sum::<usize>();
         let others = self.others.as_ref().map_or(0, |others| others.memory_bytes());
-        size_of::<Self>()
-            .saturating_add(table_bytes(&self.strings))
-            .saturating_add(texts)
-            .saturating_add(others)
+        size_of::<Self>().saturating_add(self.strings.memory_bytes()).saturating_add(others)
     }
 
     pub(crate) fn contains(&self, value: &Value<'_>) -> bool {

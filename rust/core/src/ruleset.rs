@@ -1,7 +1,6 @@
 //! A set of rules: many programs over one layout.
 
 mod change;
-mod ids;
 mod segment;
 
 use std::collections::BTreeMap;

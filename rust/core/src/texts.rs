@@ -1,37 +1,41 @@
-//! The ids of many rules in one text.
+//! Many texts in one.
 
-/// Ids by number.
+/// Texts by number.
 #[derive(Debug, Default)]
-pub(super) struct Ids {
-    text: String,
+pub(crate) struct Texts {
+    whole: String,
     /// Where each ends; it begins where the one before ends.
     ends: Vec<u32>,
 }
 
-impl Ids {
-    pub(super) fn get(&self, number: usize) -> Option<&str> {
+impl Texts {
+    pub(crate) fn get(&self, number: usize) -> Option<&str> {
         let before = number.checked_sub(1).and_then(|before| self.ends.get(before));
         let start = before.map_or(0, |end| *end as usize);
-        self.text.get(start..*self.ends.get(number)? as usize)
+        self.whole.get(start..*self.ends.get(number)? as usize)
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.ends.len()
     }
 
     /// The same with no room for more.
-    pub(super) fn shrunk(mut self) -> Self {
-        self.text.shrink_to_fit();
+    pub(crate) fn shrunk(mut self) -> Self {
+        self.whole.shrink_to_fit();
         self.ends.shrink_to_fit();
         self
     }
 
-    pub(super) const fn memory_bytes(&self) -> usize {
-        self.text.capacity().saturating_add(size_of_val(self.ends.as_slice()))
+    pub(crate) const fn memory_bytes(&self) -> usize {
+        self.whole.capacity().saturating_add(size_of_val(self.ends.as_slice()))
     }
 }
 
-impl<I: AsRef<str>> Extend<I> for Ids {
-    fn extend<T: IntoIterator<Item = I>>(&mut self, ids: T) {
-        for id in ids {
-            self.text.push_str(id.as_ref());
-            self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
+impl<I: AsRef<str>> Extend<I> for Texts {
+    fn extend<T: IntoIterator<Item = I>>(&mut self, texts: T) {
+        for text in texts {
+            self.whole.push_str(text.as_ref());
+            self.ends.push(u32::try_from(self.whole.len()).unwrap_or(u32::MAX));
         }
     }
 }
@@ -41,11 +45,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_found_by_number() {
-        let mut ids = Ids::default();
-        ids.extend(["one", "", "zwölf"]);
-        let ids = ids.shrunk();
-        let found: Vec<Option<&str>> = (0..4).map(|number| ids.get(number)).collect();
+    fn texts_are_found_by_number() {
+        let mut texts = Texts::default();
+        texts.extend(["one", "", "zwölf"]);
+        let texts = texts.shrunk();
+        let found: Vec<Option<&str>> = (0..4).map(|number| texts.get(number)).collect();
         assert_eq!(found, [Some("one"), Some(""), Some("zwölf"), None]);
     }
 }

@@ -9,6 +9,7 @@ use crate::index::scratch::Scratch;
 use crate::index::substring::{GramCounts, Part, Place, Scanned, Substrings};
 use crate::lists::{ListIndex, Lists};
 use crate::regex::Regex;
+use crate::text_table::TextTable;
 use foldhash::fast::RandomState;
 
 /// Patterns by their text, as programs have them.
@@ -23,33 +24,37 @@ const FIRST_PATTERN: u32 = 1 << 31;
 /// Conditions by the whole text.
 #[derive(Debug, Default)]
 struct Whole {
-    ranges: HashMap<Box<str>, (u32, u32), RandomState>,
+    texts: TextTable,
+    /// Where the conditions of each text end; they begin where those of the one before end.
+    ends: Box<[u32]>,
     conditions: Box<[u32]>,
 }
 
 impl Whole {
-    fn new(named: HashMap<Box<str>, Vec<u32>, RandomState>) -> Self {
+    fn new(named: &HashMap<Box<str>, Vec<u32>, RandomState>) -> Self {
         let mut conditions = Vec::new();
-        let mut ranges = HashMap::default();
-        for (text, of_text) in named {
-            let start = u32::try_from(conditions.len()).unwrap_or(u32::MAX);
+        let ends = named.values().map(|of_text| {
             conditions.extend(of_text);
-            let end = u32::try_from(conditions.len()).unwrap_or(u32::MAX);
-            ranges.insert(text, (start, end));
-        }
-        Self { ranges, conditions: conditions.into() }
+            u32::try_from(conditions.len()).unwrap_or(u32::MAX)
+        });
+        let ends = ends.collect();
+        Self { texts: named.keys().collect(), ends, conditions: conditions.into() }
     }
 
     #[inline]
     fn find(&self, text: &str) -> &[u32] {
-        let Some((start, end)) = self.ranges.get(text) else { return &[] };
-        self.conditions.get(*start as usize..*end as usize).unwrap_or_default()
+        let Some(number) = self.texts.find(text).map(|number| number as usize) else { return &[] };
+        let before = number.checked_sub(1).and_then(|before| self.ends.get(before));
+        let start = before.map_or(0, |end| *end as usize);
+        let end = self.ends.get(number).map_or(start, |end| *end as usize);
+        self.conditions.get(start..end).unwrap_or_default()
     }
 
     fn memory_bytes(&self) -> usize {
-        let texts: usize = self.ranges.keys().map(|text| text.len()).sum();
-        let places = self.ranges.capacity().saturating_mul(size_of::<(Box<str>, (u32, u32))>());
-        texts.saturating_add(places).saturating_add(std::mem::size_of_val(&*self.conditions))
+        self.texts
+            .memory_bytes()
+            .saturating_add(std::mem::size_of_val(&*self.ends))
+            .saturating_add(std::mem::size_of_val(&*self.conditions))
     }
 }
 
@@ -268,8 +273,8 @@ impl TextSearchBuilder {
             finds_in_nothing: is_named || !self.others.is_empty() || !self.lists.is_empty(),
             folds: substrings.is_some() || has_folded_patterns || !self.whole_folded.is_empty(),
             remembers: substrings.is_some() || !self.others.is_empty(),
-            whole: Whole::new(self.whole),
-            whole_folded: Whole::new(self.whole_folded),
+            whole: Whole::new(&self.whole),
+            whole_folded: Whole::new(&self.whole_folded),
             substrings,
             led_to: self.led_to.into(),
             others: self.others.into(),

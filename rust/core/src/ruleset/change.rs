@@ -285,7 +285,7 @@ impl Merging {
 }
 
 fn address(program: &Program) -> usize {
-    Arc::as_ptr(&program.root).addr()
+    triomphe::Arc::as_ptr(&program.root).addr()
 }
 
 impl RuleSet {

@@ -8,13 +8,13 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use super::Common;
-use super::ids::Ids;
 use crate::encode::{Settings, encode};
 use crate::event;
 use crate::footprint::Footprint;
 use crate::index::{Index, Rules};
 use crate::program::Program;
 use crate::record::{Layout, Record};
+use crate::texts::Texts;
 use crate::user_agent::UserAgents;
 
 /// Events that an index is trained on, at most.
@@ -63,7 +63,7 @@ impl Sample {
 /// Programs by number, with their ids and one index of them all.
 #[derive(Debug)]
 pub(super) struct Segment {
-    ids: Ids,
+    ids: Texts,
     pub(super) programs: Box<[Program]>,
     /// Both are made when first asked for.
     index: OnceLock<Index>,
@@ -79,7 +79,7 @@ struct Numbers {
 
 impl Segment {
     pub(super) fn new<I: AsRef<str>>(rules: impl IntoIterator<Item = (I, Program)>) -> Self {
-        let (ids, programs): (Ids, Vec<_>) = rules.into_iter().unzip();
+        let (ids, programs): (Texts, Vec<_>) = rules.into_iter().unzip();
         Self {
             ids: ids.shrunk(),
             programs: programs.into(),
