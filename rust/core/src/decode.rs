@@ -120,8 +120,8 @@ impl Decoder<'_, '_> {
                 optional: flag(object, "optional")?,
             })),
             "call" => self.call(object, depth)?,
-            "and" => Node::And(self.operands(object, depth)?),
-            "or" => Node::Or(self.operands(object, depth)?),
+            "and" => Node::And(self.operands(object, depth)?.into()),
+            "or" => Node::Or(self.operands(object, depth)?.into()),
             "conditional" => {
                 let arguments = self.children(object, "args", depth)?;
                 let Ok(arguments) = <Box<[Expr; 3]>>::try_from(arguments) else {
@@ -130,8 +130,10 @@ impl Decoder<'_, '_> {
                 let [condition, then, otherwise] = *arguments;
                 Node::Conditional(Box::new(Conditional { condition, then, otherwise }))
             }
-            "list" => Node::List(each(object, "elements", |json| self.element(json, depth))?),
-            "map" => Node::Map(each(object, "entries", |json| self.entry(json, depth))?),
+            "list" => {
+                Node::List(each(object, "elements", |json| self.element(json, depth))?.into())
+            }
+            "map" => Node::Map(each(object, "entries", |json| self.entry(json, depth))?.into()),
             "comprehension" => Node::Comprehension(Box::new(self.comprehension(object, depth)?)),
             "bind" => {
                 let value = self.child(object, "value", depth)?;

@@ -37,8 +37,15 @@ impl FirstNetwork {
         Self { v4: disjoint(v4).into_iter().map(narrow).collect(), v6: disjoint(v6).into() }
     }
 
+    /// The same with other numbers for the networks.
+    pub(crate) fn renumbered(mut self, number: impl Fn(u32) -> u32) -> Self {
+        self.v4.iter_mut().for_each(|segment| segment.network = number(segment.network));
+        self.v6.iter_mut().for_each(|segment| segment.network = number(segment.network));
+        self
+    }
+
     /// The number of the first network that contains the address.
-    pub(crate) fn find(&self, address: Address) -> Option<usize> {
+    pub(crate) fn find(&self, address: Address) -> Option<u32> {
         match address {
             Address::V4(bits) => find(&self.v4, bits),
             Address::V6(bits) => find(&self.v6, bits),
@@ -50,10 +57,10 @@ impl FirstNetwork {
     }
 }
 
-fn find<N: Copy + PartialOrd>(segments: &[Segment<N>], bits: N) -> Option<usize> {
+fn find<N: Copy + PartialOrd>(segments: &[Segment<N>], bits: N) -> Option<u32> {
     let after = segments.partition_point(|segment| segment.first <= bits);
     let segment = segments.get(after.checked_sub(1)?)?;
-    (bits <= segment.last).then_some(segment.network as usize)
+    (bits <= segment.last).then_some(segment.network)
 }
 
 /// Cuts networks, of which any two are nested or disjoint, into segments.
@@ -152,7 +159,8 @@ mod tests {
             for text in addresses {
                 let address = Address::parse(text).unwrap();
                 let expected = list.iter().position(|network| network.contains(address));
-                assert_eq!(index.find(address), expected, "{text} in {list:?}");
+                let found = index.find(address).map(|number| number as usize);
+                assert_eq!(found, expected, "{text} in {list:?}");
             }
         }
     }

@@ -1,10 +1,9 @@
 //! What compiled rules occupy: each allocation once, however many rules share it.
 
+use foldhash::fast::RandomState;
 use std::collections::HashSet;
 use std::mem::size_of_val;
-use std::sync::Arc;
-
-use foldhash::fast::RandomState;
+use triomphe::Arc;
 
 use crate::predicate::{Kind, Predicate, TextTest};
 use crate::prepare::Prepared;
@@ -12,8 +11,9 @@ use crate::program::{Call, Expr, Node, Program};
 use crate::regex::Regex;
 use crate::value::{Text, Value};
 
-/// The strong and the weak count before what is shared.
-const COUNTS: usize = 2 * size_of::<usize>();
+/// The count before what is shared, and both where it can be referred to weakly.
+const COUNT: usize = size_of::<usize>();
+const COUNTS: usize = 2 * COUNT;
 
 /// Bytes on the heap, counted from rules.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ impl Footprint {
 
     pub(crate) fn add_program(&mut self, program: &Program) {
         if self.is_new(Arc::as_ptr(&program.root).addr()) {
-            self.add(COUNTS.saturating_add(size_of::<Expr>()));
+            self.add(COUNT.saturating_add(size_of::<Expr>()));
             self.add_parts(&program.root);
         }
     }
@@ -62,11 +62,11 @@ impl Footprint {
                 self.add(size_of_val(&*operation.arguments));
                 self.add(operation.members.as_ref().map_or(0, |members| members.memory_bytes()));
             }
-            Node::And(operands) | Node::Or(operands) => self.add(size_of_val(&**operands)),
+            Node::And(operands) | Node::Or(operands) => self.add(operands.memory_bytes()),
             Node::Not(operand) => self.add(size_of_val(&**operand)),
             Node::Conditional(conditional) => self.add(size_of_val(&**conditional)),
-            Node::List(elements) => self.add(size_of_val(&**elements)),
-            Node::Map(entries) => self.add(size_of_val(&**entries)),
+            Node::List(elements) => self.add(elements.memory_bytes()),
+            Node::Map(entries) => self.add(entries.memory_bytes()),
             Node::Comprehension(comprehension) => self.add(size_of_val(&**comprehension)),
             Node::Bind(bind) => self.add(size_of_val(&**bind)),
             Node::OptionalMap(mapped) => self.add(size_of_val(&**mapped)),
@@ -100,12 +100,11 @@ impl Footprint {
         }
     }
 
-    fn add_predicate(&mut self, predicate: &Arc<Predicate>) {
-        if !self.is_new(Arc::as_ptr(predicate).addr()) {
+    fn add_predicate(&mut self, predicate: &Predicate) {
+        if !self.is_new(predicate.address()) {
             return;
         }
-        self.add(COUNTS.saturating_add(size_of_val(&**predicate)));
-        self.add(predicate.packed.memory_bytes());
+        self.add(predicate.memory_bytes());
         match &predicate.kind {
             Kind::Text { test, .. } => self.add_test(test),
             Kind::AnyEntry(entry) => self.add_test(&entry.test),

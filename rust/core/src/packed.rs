@@ -61,8 +61,8 @@ const OPERATORS: [Operator; 7] = [
 ];
 
 /// An expression as bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Packed(Box<[u8]>);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Packed<'p>(pub(crate) &'p [u8]);
 
 /// The field that an expression reads before all else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,23 +73,23 @@ pub(crate) struct FirstField {
     pub(crate) entered: u64,
 }
 
-impl Packed {
-    /// None for an expression that has a node or value of another kind.
-    pub(crate) fn new(expression: &Expr) -> Option<Self> {
-        let mut writer = Writer { bytes: Vec::new(), start: expression.span.start };
-        writer.expression(expression)?;
-        Some(Self(writer.bytes.into()))
-    }
+/// None for an expression that has a node or value of another kind.
+pub(crate) fn pack(expression: &Expr) -> Option<Vec<u8>> {
+    let mut writer = Writer { bytes: Vec::new(), start: expression.span.start };
+    writer.expression(expression)?;
+    Some(writer.bytes)
+}
 
+impl<'p> Packed<'p> {
     /// The expression again, where it starts at a place of its text. `pattern` is what its
     /// pattern was compiled to, if it has one.
-    pub(crate) fn unpack(&self, start: u32, pattern: Option<&Regex>) -> Expr {
-        Reader { rest: &self.0, start, pattern }.expression()
+    pub(crate) fn unpack(self, start: u32, pattern: Option<&Regex>) -> Expr {
+        Reader { rest: self.0, start, pattern }.expression()
     }
 
     /// The field that is read first; None where something else comes first.
-    pub(crate) fn first_field(&self, start: u32) -> Option<FirstField> {
-        let mut reader = Reader { rest: &self.0, start, pattern: None };
+    pub(crate) fn first_field(self, start: u32) -> Option<FirstField> {
+        let mut reader = Reader { rest: self.0, start, pattern: None };
         let mut entered = 0_u64;
         loop {
             let (tag, span) = reader.head()?;
@@ -114,12 +114,8 @@ impl Packed {
 
     /// The text of so many bytes that the expression ends with.
     #[inline]
-    pub(crate) fn last_text(&self, length: usize) -> &[u8] {
+    pub(crate) fn last_text(self, length: usize) -> &'p [u8] {
         self.0.get(self.0.len().saturating_sub(length)..).unwrap_or_default()
-    }
-
-    pub(crate) fn memory_bytes(&self) -> usize {
-        self.0.len()
     }
 }
 
@@ -142,7 +138,10 @@ impl Writer {
                 self.number(section_key.entered.len() as u64);
                 section_key.entered.iter().for_each(|span| self.span(*span));
             }
-            Node::Literal(value) => self.value(value, span)?,
+            Node::Literal(value) => {
+                self.head(tag_of(value)?, span);
+                self.content(value)?;
+            }
             Node::Local(position) => {
                 self.head(Tag::Local, span);
                 self.number(*position as u64);
@@ -186,24 +185,18 @@ impl Writer {
         Some(())
     }
 
-    fn value(&mut self, value: &Value<'static>, span: Span) -> Option<()> {
+    /// A value behind its tag.
+    fn content(&mut self, value: &Value<'static>) -> Option<()> {
         match value {
-            Value::String(text) => {
-                self.head(Tag::Text, span);
-                self.text(text);
-            }
-            Value::Int(number) => {
-                self.head(Tag::Int, span);
-                self.number(number.cast_unsigned());
-            }
-            Value::Double(number) => {
-                self.head(Tag::Double, span);
-                self.number(number.to_bits().swap_bytes());
-            }
+            Value::String(text) => self.text(text),
+            Value::Int(number) => self.number(number.cast_unsigned()),
+            Value::Double(number) => self.number(number.to_bits().swap_bytes()),
             Value::List(values) => {
-                self.head(Tag::List, span);
                 self.number(values.len() as u64);
-                values.iter().try_for_each(|value| self.value(value, span))?;
+                for value in &**values {
+                    self.bytes.push(tag_of(value)? as u8);
+                    self.content(value)?;
+                }
             }
             _ => return None,
         }
@@ -232,6 +225,17 @@ impl Writer {
             number >>= 7;
         }
         self.bytes.push(number as u8);
+    }
+}
+
+/// What a value is written behind.
+const fn tag_of(value: &Value<'static>) -> Option<Tag> {
+    match value {
+        Value::String(_) => Some(Tag::Text),
+        Value::Int(_) => Some(Tag::Int),
+        Value::Double(_) => Some(Tag::Double),
+        Value::List(_) => Some(Tag::List),
+        _ => None,
     }
 }
 
@@ -308,10 +312,8 @@ impl<'p> Reader<'p> {
             Tag::Text => Value::text(self.text().to_owned()),
             Tag::Double => Value::Double(f64::from_bits(self.number().swap_bytes())),
             Tag::List => {
-                let values = (0..self.count()).map(|_| match self.head() {
-                    Some((tag, _)) => self.value(tag),
-                    None => Value::Null,
-                });
+                let values = (0..self.count())
+                    .map(|_| self.tag().map_or(Value::Null, |tag| self.value(tag)));
                 Value::List(values.collect::<Vec<_>>().into())
             }
             _ => Value::Int(self.number().cast_signed()),
@@ -319,9 +321,13 @@ impl<'p> Reader<'p> {
     }
 
     fn head(&mut self) -> Option<(Tag, Span)> {
+        Some((self.tag()?, self.span()))
+    }
+
+    fn tag(&mut self) -> Option<Tag> {
         let (tag, rest) = self.rest.split_first()?;
         self.rest = rest;
-        Some((*TAGS.get(usize::from(*tag))?, self.span()))
+        TAGS.get(usize::from(*tag)).copied()
     }
 
     fn span(&mut self) -> Span {
@@ -435,18 +441,19 @@ mod tests {
         let lists = Lists::default();
         let mut compiler = Compiler::new(&mut layout, &lists).plain();
         let program = compiler.compile(&read_tree(text.as_bytes()).unwrap()).unwrap();
-        std::sync::Arc::try_unwrap(program.root).unwrap()
+        triomphe::Arc::try_unwrap(program.root).unwrap()
     }
 
     #[test]
     fn an_expression_is_the_same_again_wherever_it_starts() {
         for root in expressions() {
             let expression = compile(&root);
-            let packed = Packed::new(&expression).unwrap();
+            let bytes = pack(&expression).unwrap();
+            let packed = Packed(&bytes);
             assert_eq!(format!("{:?}", packed.unpack(300, None)), format!("{expression:?}"));
             let moved = packed.unpack(7, None);
             assert_eq!(moved.span, Span { start: 7, end: 16 });
-            assert_eq!(Packed::new(&moved).unwrap(), packed);
+            assert_eq!(pack(&moved).unwrap(), bytes);
         }
     }
 
@@ -454,7 +461,7 @@ mod tests {
     fn the_field_that_is_read_first_is_known() {
         let firsts: Vec<Option<FirstField>> = expressions()
             .iter()
-            .map(|root| Packed::new(&compile(root)).unwrap().first_field(300))
+            .map(|root| Packed(&pack(&compile(root)).unwrap()).first_field(300))
             .collect();
         let first = |start| FirstField {
             slot: Slot::from_number(0),
@@ -467,17 +474,17 @@ mod tests {
     #[test]
     fn an_expression_ends_with_its_constant() {
         for (root, constant) in expressions().iter().zip(["/admin", "", "é", "", "", "a"]) {
-            let packed = Packed::new(&compile(root)).unwrap();
-            assert_eq!(packed.last_text(constant.len()), constant.as_bytes());
+            let bytes = pack(&compile(root)).unwrap();
+            assert_eq!(Packed(&bytes).last_text(constant.len()), constant.as_bytes());
         }
     }
 
     #[test]
     fn bytes_that_are_cut_short_are_read_all_the_same() {
         for root in expressions() {
-            let Packed(bytes) = Packed::new(&compile(&root)).unwrap();
+            let bytes = pack(&compile(&root)).unwrap();
             for length in 0..bytes.len() {
-                let cut = Packed(bytes[..length].into());
+                let cut = Packed(&bytes[..length]);
                 assert!(cut.unpack(0, None).span.end <= 9 + 300);
                 cut.first_field(0);
             }
@@ -487,6 +494,6 @@ mod tests {
     #[test]
     fn what_no_predicate_is_made_of_is_not_packed() {
         let flag = node("literal", 0, json!({"value": {"type": "bool", "value": true}}));
-        assert_eq!(Packed::new(&compile(&call("in", 0, &[flag, field("headers", 1)]))), None);
+        assert_eq!(pack(&compile(&call("in", 0, &[flag, field("headers", 1)]))), None);
     }
 }

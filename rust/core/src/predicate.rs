@@ -5,7 +5,10 @@
 //! and of the kind, and the budget suffices. Otherwise the nodes it stands for
 //! are run, so that errors, their places and their cost need no second telling.
 
+use std::ops::Deref;
+
 use smallvec::SmallVec;
+use triomphe::ThinArc;
 
 use crate::address::{Address, NetworkSet};
 use crate::error::{ErrorCode, Failure};
@@ -23,13 +26,25 @@ use crate::regex::Regex;
 use crate::search::has_part;
 use crate::value::Value;
 
+/// A test with the nodes that it stands for behind it, packed: one allocation, shared by
+/// all rules of a set that say the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Predicate(ThinArc<Test, u8>);
+
 #[derive(Debug)]
-pub(crate) struct Predicate {
+pub(crate) struct Test {
     pub(crate) kind: Kind,
     /// The cost of the nodes.
     pub(crate) units: u64,
-    /// The nodes; see [`Predicate::nodes`].
-    pub(crate) packed: Packed,
+}
+
+impl Deref for Predicate {
+    type Target = Test;
+
+    #[inline]
+    fn deref(&self) -> &Test {
+        &self.0.header.header
+    }
 }
 
 #[derive(Debug)]
@@ -53,6 +68,19 @@ pub(crate) enum Kind {
     HasKey(KeySlot),
     Address(Box<AddressTest>),
     FirstNetwork(Box<FirstNetworkTest>),
+}
+
+impl Kind {
+    /// The pattern of the test, if it has one.
+    pub(crate) const fn pattern(&self) -> Option<&Regex> {
+        match self {
+            Self::Text { test: TextTest::Matches { pattern, .. }, .. }
+            | Self::AnyEntry(EntryTest { test: TextTest::Matches { pattern, .. }, .. }) => {
+                Some(pattern)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The text of a test: one of the event, as it is or in lower case.
@@ -132,7 +160,7 @@ impl TextTest {
     }
 
     #[inline]
-    fn holds(&self, text: &str, nodes: &Packed) -> bool {
+    fn holds(&self, text: &str, nodes: Packed<'_>) -> bool {
         let constant = || nodes.last_text(self.constant_length());
         match self {
             Self::Equals(_) => text.as_bytes() == constant(),
@@ -164,7 +192,7 @@ impl EntryTest {
 
     /// Whether the test holds for an entry, and the units up to there; None
     /// when there are not so many left.
-    fn answer(&self, nodes: &Packed, record: &Record<'_>, meter: &Meter) -> Option<(bool, u64)> {
+    fn answer(&self, nodes: Packed<'_>, record: &Record<'_>, meter: &Meter) -> Option<(bool, u64)> {
         let Value::TotalMap(entries) = record.get(self.map)? else { return None };
         let mut spent = 0_u64;
         for (_, text) in (0..entries.len()).filter_map(|position| entries.pair(position)) {
@@ -183,7 +211,7 @@ impl EntryTest {
         Some((false, spent))
     }
 
-    fn holds(&self, text: &str, nodes: &Packed) -> bool {
+    fn holds(&self, text: &str, nodes: Packed<'_>) -> bool {
         if !self.is_lowered {
             return self.test.holds(text, nodes);
         }
@@ -227,24 +255,32 @@ pub(crate) struct FirstNetworkTest {
     pub(crate) field: AddressField,
     pub(crate) networks: FirstNetwork,
     /// Units of the walk up to and with each network, texts of addresses apart.
-    pub(crate) walks: Box<[u64]>,
+    pub(crate) walks: Box<[u32]>,
 }
 
 impl Predicate {
-    /// The nodes that a predicate at a place of its text stands for.
-    pub(crate) fn nodes(&self, start: u32) -> Expr {
-        self.packed.unpack(start, self.pattern())
+    pub(crate) fn new(kind: Kind, units: u64, packed: &[u8]) -> Self {
+        Self(ThinArc::from_header_and_slice(Test { kind, units }, packed))
     }
 
-    /// The pattern of the test, if it has one.
-    pub(crate) fn pattern(&self) -> Option<&Regex> {
-        match &self.kind {
-            Kind::Text { test: TextTest::Matches { pattern, .. }, .. }
-            | Kind::AnyEntry(EntryTest { test: TextTest::Matches { pattern, .. }, .. }) => {
-                Some(pattern)
-            }
-            _ => None,
-        }
+    #[inline]
+    pub(crate) fn packed(&self) -> Packed<'_> {
+        Packed(&self.0.slice)
+    }
+
+    /// The nodes that a predicate at a place of its text stands for.
+    pub(crate) fn nodes(&self, start: u32) -> Expr {
+        self.packed().unpack(start, self.kind.pattern())
+    }
+
+    /// Where the predicate lies, which is the same for those that are shared.
+    pub(crate) fn address(&self) -> usize {
+        self.0.as_ptr().addr()
+    }
+
+    /// Bytes of the allocation.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        size_of::<usize>().saturating_add(size_of_val(&*self.0))
     }
 
     /// Whether the predicate holds, from its own test or from the nodes it stands for;
@@ -261,7 +297,7 @@ impl Predicate {
             if let Some(text) = subject.text(record) {
                 let units = test.units(text.len()).saturating_add(subject.units(text.len()));
                 if evaluation.meter.try_charge(self.units.saturating_add(units)) {
-                    return Ok(test.holds(text, &self.packed));
+                    return Ok(test.holds(text, self.packed()));
                 }
             }
         } else if let Some((holds, units)) = self.answer(record, evaluation.meter)
@@ -274,7 +310,7 @@ impl Predicate {
 
     #[cold]
     fn test_nodes(&self, start: u32, evaluation: &mut Evaluation<'_, '_>) -> Result<bool, Failure> {
-        if let Some(FirstField { slot, span, entered }) = self.packed.first_field(start)
+        if let Some(FirstField { slot, span, entered }) = self.packed().first_field(start)
             && evaluation.record.get(slot).is_none()
             && evaluation.meter.try_charge(entered)
         {
@@ -289,7 +325,7 @@ impl Predicate {
     fn answer(&self, record: &Record<'_>, meter: &Meter) -> Option<(bool, u64)> {
         match &self.kind {
             Kind::Text { .. } => None,
-            Kind::AnyEntry(test) => test.answer(&self.packed, record, meter),
+            Kind::AnyEntry(test) => test.answer(self.packed(), record, meter),
             Kind::Number { text, operator, literal } => {
                 let text = record.key(*text)?;
                 let order = read_double(text).ok()?.partial_cmp(literal);
@@ -311,10 +347,11 @@ impl Predicate {
             Kind::FirstNetwork(test) => {
                 let text = record.get(test.field.slot)?.as_str()?;
                 let found = test.networks.find(test.field.address(text, record)?);
-                let last = found.unwrap_or(test.walks.len().saturating_sub(1));
+                let last = found.map_or(test.walks.len().saturating_sub(1), |found| found as usize);
                 let visited = last.saturating_add(1) as u64;
                 let texts = visited.saturating_mul(units(text.len()));
-                Some((found.is_some(), test.walks.get(last)?.saturating_add(texts)))
+                let walk = u64::from(*test.walks.get(last)?);
+                Some((found.is_some(), walk.saturating_add(texts)))
             }
         }
     }

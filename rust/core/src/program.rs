@@ -3,7 +3,9 @@
 //!
 //! [`crate::decode`] makes it from JSON, [`crate::evaluate`] runs it.
 
-use std::sync::Arc;
+use std::ops::Deref;
+
+use triomphe::{Arc, ThinArc};
 
 use crate::error::{Failure, Span};
 use crate::evaluate::{Evaluation, Meter};
@@ -110,7 +112,7 @@ impl Expr {
             }
             Node::List(elements) => elements.iter().for_each(|element| take(&element.value)),
             Node::Map(entries) => {
-                for entry in entries {
+                for entry in &**entries {
                     take(&entry.key);
                     take(&entry.value);
                 }
@@ -148,19 +150,45 @@ pub(crate) enum Node {
     Index(Box<Index>),
     Call(Box<Call>),
     Operator(Box<Operation>),
-    And(Box<[Expr]>),
-    Or(Box<[Expr]>),
+    And(Parts<Expr>),
+    Or(Parts<Expr>),
     Not(Box<Expr>),
     Conditional(Box<Conditional>),
-    List(Box<[Element]>),
-    Map(Box<[Entry]>),
+    List(Parts<Element>),
+    Map(Parts<Entry>),
     Comprehension(Box<Comprehension>),
     Bind(Box<Bind>),
     OptionalMap(Box<OptionalMap>),
     /// `request.headers["host"]` and its like.
     SectionKey(Box<SectionKey>),
-    /// Shared by all rules of a set that say the same.
-    Predicate(Arc<Predicate>),
+    Predicate(Predicate),
+}
+
+/// Parts of a node, behind one word: their number stands with them, which keeps every
+/// node small.
+#[derive(Debug)]
+pub(crate) struct Parts<T>(ThinArc<(), T>);
+
+impl<T> From<Box<[T]>> for Parts<T> {
+    fn from(parts: Box<[T]>) -> Self {
+        Self(ThinArc::from_header_and_iter((), parts.into_iter()))
+    }
+}
+
+impl<T> Deref for Parts<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        &self.0.slice
+    }
+}
+
+impl<T> Parts<T> {
+    /// Bytes of the allocation.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        size_of::<usize>().saturating_add(size_of_val(&*self.0))
+    }
 }
 
 #[derive(Debug)]

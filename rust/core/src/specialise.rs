@@ -1,9 +1,9 @@
 //! Which nodes have the shape of a [`Predicate`].
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 
 use crate::address::Network;
 use crate::field::Field;
@@ -11,13 +11,14 @@ use crate::first_network::FirstNetwork;
 use crate::lists::LiteralSet;
 use crate::meter::units;
 use crate::ops::Operator;
-use crate::packed::Packed;
+use crate::packed::{Packed, pack};
 use crate::predicate::{
     AddressField, AddressTest, EntryTest, FirstNetworkTest, Kind, Predicate, Subject, TextTest,
 };
 use crate::prepare::{Prepared, literal};
 use crate::program::{Call, Comprehension, Expr, Macro, Member, Node, Operation};
 use crate::record::{Layout, Slot, Source, TextSlot};
+use crate::regex::Regex;
 use crate::search::rarest;
 use crate::value::Value;
 
@@ -26,20 +27,27 @@ type Found = Option<(Kind, u64)>;
 
 /// The predicates of a set, each once.
 #[derive(Debug, Default)]
-pub(crate) struct Predicates(HashMap<Packed, Arc<Predicate>, RandomState>);
+pub(crate) struct Predicates {
+    table: HashTable<Predicate>,
+    hasher: RandomState,
+}
 
 impl Predicates {
     /// A predicate that others may be equal to.
-    fn share(&mut self, predicate: Predicate) -> Arc<Predicate> {
-        let text = |predicate: &Predicate| predicate.pattern().map(|pattern| pattern.address());
-        match self.0.get(&predicate.packed) {
-            Some(known) if text(known) == text(&predicate) => Arc::clone(known),
-            _ => {
-                let shared = Arc::new(predicate);
-                self.0.insert(shared.packed.clone(), Arc::clone(&shared));
-                shared
-            }
+    fn share(&mut self, kind: Kind, units: u64, packed: &[u8]) -> Predicate {
+        let Self { table, hasher } = self;
+        let hash = hasher.hash_one(packed);
+        let pattern = |kind: &Kind| kind.pattern().map(Regex::address);
+        let is_same = |known: &Predicate| {
+            known.packed() == Packed(packed) && pattern(&known.kind) == pattern(&kind)
+        };
+        if let Some(known) = table.find(hash, is_same) {
+            return known.clone();
         }
+        let predicate = Predicate::new(kind, units, packed);
+        let hash_of = |known: &Predicate| hasher.hash_one(known.packed().0);
+        table.insert_unique(hash, predicate.clone(), hash_of);
+        predicate
     }
 }
 
@@ -56,10 +64,10 @@ pub(crate) fn specialise(
         Node::Has(member) => of_has(member, layout),
         _ => None,
     };
-    let packed = found.and_then(|found| Some((found, Packed::new(&expression)?)));
+    let packed = found.and_then(|found| Some((found, pack(&expression)?)));
     match packed {
         Some(((kind, units), packed)) => {
-            let predicate = predicates.share(Predicate { kind, units, packed });
+            let predicate = predicates.share(kind, units, &packed);
             Expr { node: Node::Predicate(predicate), ..expression }
         }
         None => expression,
@@ -247,12 +255,13 @@ fn of_any_network(texts: &[Value<'static>], body: &Call, depth: usize, layout: &
     let walks = texts.iter().scan(0_u64, |walk, text| {
         // The element, the call, `cidr`, its text and the field; the scan of the text.
         *walk = walk.saturating_add(5).saturating_add(units(text.len()));
-        Some(*walk)
+        Some(u32::try_from(*walk).ok())
     });
+    let walks: Option<Box<[u32]>> = walks.collect();
     let test = FirstNetworkTest {
         field: address_field(field, layout)?,
         networks: FirstNetwork::new(&networks?),
-        walks: walks.collect(),
+        walks: walks?,
     };
     Some((Kind::FirstNetwork(Box::new(test)), 2))
 }

@@ -8,9 +8,14 @@ use foldhash::fast::RandomState;
 use crate::address::{Address, Network};
 use crate::first_network::FirstNetwork;
 
+/// Set in the number of a node; what is less is the only condition of a network that
+/// nothing is around, which is most of them.
+const NODE: u32 = 1 << 31;
+
 /// Networks, each with the conditions that name it.
 #[derive(Debug)]
 pub(crate) struct Networks {
+    /// The node of each, or its condition.
     innermost: FirstNetwork,
     nodes: Box<[Node]>,
     conditions: Box<[u32]>,
@@ -18,7 +23,7 @@ pub(crate) struct Networks {
 
 #[derive(Debug)]
 struct Node {
-    /// The next network around this one.
+    /// The node or the condition of the next network around this one.
     outer: Option<u32>,
     /// The end of its conditions; they begin where those of the one before end.
     end: u32,
@@ -36,16 +41,29 @@ impl Networks {
             .sort_by_key(|(network, _)| (u8::MAX.saturating_sub(network.prefix), network.address));
         let numbers: HashMap<Network, u32, RandomState> =
             networks.iter().map(|(network, _)| *network).zip(0..).collect();
+        let outer: Vec<Option<u32>> =
+            networks.iter().map(|(network, _)| around(*network, &numbers)).collect();
+        let mut nodes = NODE..;
+        let codes =
+            networks.iter().zip(&outer).map(|((_, named), outer)| match (&**named, outer) {
+                (&[condition], None) if condition < NODE => condition,
+                _ => nodes.next().unwrap_or(u32::MAX),
+            });
+        let codes: Vec<u32> = codes.collect();
+        let code = |number: u32| codes.get(number as usize).copied();
         let mut conditions = Vec::new();
-        let mut nodes = Vec::with_capacity(networks.len());
-        for (network, named) in &networks {
-            conditions.extend(named);
-            let end = u32::try_from(conditions.len()).unwrap_or(u32::MAX);
-            nodes.push(Node { outer: around(*network, &numbers), end });
+        let mut nodes = Vec::new();
+        for ((own, outer), (_, named)) in codes.iter().zip(&outer).zip(&networks) {
+            if *own >= NODE {
+                conditions.extend(named);
+                let end = u32::try_from(conditions.len()).unwrap_or(u32::MAX);
+                nodes.push(Node { outer: outer.and_then(code), end });
+            }
         }
         let networks: Vec<Network> = networks.into_iter().map(|(network, _)| network).collect();
+        let innermost = FirstNetwork::new(&networks);
         Self {
-            innermost: FirstNetwork::new(&networks),
+            innermost: innermost.renumbered(|number| code(number).unwrap_or(u32::MAX)),
             nodes: nodes.into(),
             conditions: conditions.into(),
         }
@@ -55,15 +73,17 @@ impl Networks {
     #[inline]
     pub(crate) fn report(&self, address: Address, mut report: impl FnMut(u32)) {
         let mut next = self.innermost.find(address);
-        while let Some((number, node)) =
-            next.and_then(|number| Some((number, self.nodes.get(number)?)))
-        {
+        while let Some(code) = next {
+            let Some(number) = code.checked_sub(NODE).map(|number| number as usize) else {
+                return report(code);
+            };
             let before = number.checked_sub(1).and_then(|before| self.nodes.get(before));
+            let Some(node) = self.nodes.get(number) else { return };
             let start = before.map_or(0, |before| before.end as usize);
             for condition in self.conditions.get(start..node.end as usize).unwrap_or_default() {
                 report(*condition);
             }
-            next = node.outer.map(|outer| outer as usize);
+            next = node.outer;
         }
     }
 

@@ -4,6 +4,11 @@
 //! most: one that is not true drops the rule before it is looked at. Where the condition
 //! and what is needed are all that the rule asks for, it need not be looked at to be true.
 
+use std::collections::HashMap;
+use std::iter::once;
+
+use foldhash::fast::RandomState;
+
 use crate::error::ErrorCode;
 use crate::evaluate::Meter;
 use crate::index::formula::at_path;
@@ -37,21 +42,41 @@ pub(crate) struct Postings {
     /// Where those of each condition begin; one more than there are conditions.
     starts: Box<[u32]>,
     rules: Box<[u32]>,
+    /// Which of `needs` stands beside each rule.
+    needed: Box<[u16]>,
+    /// Each once, nothing first.
     needs: Box<[u64]>,
 }
 
 impl Postings {
     pub(crate) fn new(by_condition: Vec<Vec<Posting>>) -> Self {
         let mut starts = vec![0_u32];
-        let (mut rules, mut needs) = (Vec::new(), Vec::new());
-        for posting in by_condition {
-            rules.extend(posting.iter().map(|posting| {
-                if posting.is_sufficient { posting.rule | SUFFICIENT } else { posting.rule }
-            }));
-            needs.extend(posting.iter().map(|posting| posting.need));
-            starts.push(u32::try_from(rules.len()).unwrap_or(u32::MAX));
+        let (mut rules, mut needed) = (Vec::new(), Vec::new());
+        let mut needs = vec![0];
+        let mut numbers: HashMap<u64, u16, RandomState> = once((0, 0)).collect();
+        for Posting { rule, need, is_sufficient } in by_condition.iter().flatten() {
+            let number = numbers.get(need).copied().or_else(|| {
+                let next = u16::try_from(needs.len()).ok()?;
+                needs.push(*need);
+                numbers.insert(*need, next);
+                Some(next)
+            });
+            // One past all numbers is looked at whatever it needs.
+            let is_sufficient = *is_sufficient && number.is_some();
+            rules.push(if is_sufficient { rule | SUFFICIENT } else { *rule });
+            needed.push(number.unwrap_or_default());
         }
-        Self { starts: starts.into(), rules: rules.into(), needs: needs.into() }
+        let mut total = 0_usize;
+        starts.extend(by_condition.iter().map(|postings| {
+            total = total.saturating_add(postings.len());
+            u32::try_from(total).unwrap_or(u32::MAX)
+        }));
+        Self {
+            starts: starts.into(),
+            rules: rules.into(),
+            needed: needed.into(),
+            needs: needs.into(),
+        }
     }
 
     /// The rules to look at when a condition is true.
@@ -60,10 +85,10 @@ impl Postings {
         let bound = |index: usize| self.starts.get(index).map_or(0, |start| *start as usize);
         let range = bound(condition as usize)..bound((condition as usize).wrapping_add(1));
         let rules = self.rules.get(range.clone()).unwrap_or_default();
-        let needs = self.needs.get(range).unwrap_or_default();
-        rules.iter().zip(needs).map(|(rule, need)| Posting {
+        let needed = self.needed.get(range).unwrap_or_default();
+        rules.iter().zip(needed).map(|(rule, number)| Posting {
             rule: rule & !SUFFICIENT,
-            need: *need,
+            need: self.needs.get(usize::from(*number)).copied().unwrap_or_default(),
             is_sufficient: rule & SUFFICIENT != 0,
         })
     }
@@ -71,6 +96,7 @@ impl Postings {
     pub(crate) fn memory_bytes(&self) -> usize {
         std::mem::size_of_val(&*self.starts)
             .saturating_add(std::mem::size_of_val(&*self.rules))
+            .saturating_add(std::mem::size_of_val(&*self.needed))
             .saturating_add(std::mem::size_of_val(&*self.needs))
     }
 }
@@ -161,5 +187,27 @@ impl<'a, 'e> Needs<'a, 'e> {
 
     fn expression(&self, shared: &Shared) -> Option<&'a Expr> {
         at_path(&self.programs.get(shared.program as usize)?.root, &shared.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_need_past_all_numbers_is_nothing_that_suffices() {
+        let posting = |need: u32| Posting { rule: need, need: need.into(), is_sufficient: true };
+        let postings =
+            Postings::new(vec![(0..70_000).map(posting).collect(), vec![], vec![posting(7)]]);
+        let first: Vec<Posting> = postings.of(0).collect();
+        assert_eq!(first.len(), 70_000);
+        for (rule, posting) in (0..).zip(&first) {
+            let is_known = rule < 1 << 16;
+            let need = if is_known { rule.into() } else { 0 };
+            let found = (posting.rule, posting.need, posting.is_sufficient);
+            assert_eq!(found, (rule, need, is_known));
+        }
+        assert_eq!(postings.of(1).count(), 0);
+        assert_eq!(postings.of(2).map(|posting| posting.need).collect::<Vec<_>>(), [7]);
     }
 }

@@ -124,7 +124,7 @@ pub(crate) fn cost(expression: &Expr, layout: &Layout) -> Option<Cost> {
                 Some(Cost { fixed: predicate.units, scans, entries: each })
             }
             Kind::FirstNetwork(test) => {
-                let walk = test.walks.last().copied().unwrap_or_default();
+                let walk = u64::from(test.walks.last().copied().unwrap_or_default());
                 let scans = test.walks.len() as u64;
                 Some(Cost { fixed: predicate.units.saturating_add(walk), scans, entries: 0 })
             }
