@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use bumpalo::Bump;
+use wide::u8x16;
 
 /// The text with percent escapes decoded once. Bad sequences stay as they are;
 /// bytes that are no UTF-8 become U+FFFD.
@@ -40,6 +41,11 @@ pub fn canonical_path<'a>(path: &'a str, arena: &'a Bump) -> &'a str {
     if is_canonical(path) {
         return path;
     }
+    resolved(path, arena)
+}
+
+/// The path decoded, without empty and dot segments.
+fn resolved<'a>(path: &str, arena: &'a Bump) -> &'a str {
     let decoded = percent_decode(path);
     let mut segments: Vec<&str> = Vec::new();
     for segment in decoded.split('/') {
@@ -69,10 +75,18 @@ pub fn canonical_path<'a>(path: &'a str, arena: &'a Bump) -> &'a str {
 /// Whether nothing can need a change; some canonical paths are not recognised.
 fn is_canonical(path: &str) -> bool {
     let bytes = path.as_bytes();
-    let is_plain = |slash: usize| !matches!(bytes.get(slash.wrapping_add(1)), Some(b'/' | b'.'));
-    bytes.first() != Some(&b'.')
-        && memchr::memchr(b'%', bytes).is_none()
-        && memchr::memchr_iter(b'/', bytes).all(is_plain)
+    let Some((first, after)) = bytes.split_first() else { return true };
+    let before = bytes.split_last().map_or(after, |(_, before)| before);
+    let is_split = |pair: (&u8, &u8)| matches!(pair, (_, b'%') | (b'/', b'/' | b'.'));
+    let (blocks, rest) = before.as_chunks::<16>();
+    let (after_blocks, after_rest) = after.as_chunks::<16>();
+    let has_change = blocks.iter().zip(after_blocks).any(|(block, after)| {
+        let [slash, dot, percent] = [b'/', b'.', b'%'].map(u8x16::splat);
+        let (block, after) = (u8x16::new(*block), u8x16::new(*after));
+        let ends = after.simd_eq(slash) | after.simd_eq(dot);
+        (after.simd_eq(percent) | (block.simd_eq(slash) & ends)).to_bitmask() != 0
+    });
+    !matches!(first, b'.' | b'%') && !has_change && !rest.iter().zip(after_rest).any(is_split)
 }
 
 /// The segments of a path: what stands between slashes after the first one.
@@ -153,6 +167,23 @@ mod tests {
             let canonical = canonical_path(path, &arena);
             assert_eq!(canonical_path(canonical, &arena), canonical, "{path}");
         }
+    }
+
+    #[test]
+    fn what_is_taken_for_canonical_is() {
+        let arena = Bump::new();
+        let mut paths = vec![String::new()];
+        for _ in 0..7 {
+            let longer = |path: &String| ["/", ".", "%", "a"].map(|end| format!("{path}{end}"));
+            paths = paths.iter().flat_map(longer).collect();
+            for path in &paths {
+                let long = format!("/a/path/of/more/bytes/than/are/looked/at/at/once{path}/b");
+                for path in [path, &long] {
+                    assert!(!is_canonical(path) || resolved(path, &arena) == path, "{path}");
+                }
+            }
+        }
+        assert!(is_canonical("/a.b/c-d_e") && !is_canonical("/a/.b"));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! and without its mispredicted branches.
 
 use bumpalo::Bump;
+use wide::u8x16;
 
 const BLOCK: usize = 64;
 
@@ -19,13 +20,17 @@ impl<'a> Specials<'a> {
     /// Marks the special bytes of a text.
     pub(crate) fn of(bytes: &[u8], arena: &'a Bump) -> Self {
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-        let mut last = [b' '; BLOCK];
-        for (place, byte) in last.iter_mut().zip(rest) {
-            *place = *byte;
+        let marks = arena.alloc_slice_fill_copy(blocks.len().wrapping_add(1), 0);
+        for (marks, block) in marks.iter_mut().zip(blocks) {
+            *marks = mark_block(block);
         }
-        let count = blocks.len().wrapping_add(1);
-        let mut blocks = blocks.iter().chain(std::iter::once(&last));
-        let marks = arena.alloc_slice_fill_with(count, |_| blocks.next().map_or(0, mark_block));
+        if let Some(marks) = marks.last_mut() {
+            let mut last = [b' '; BLOCK];
+            for (place, byte) in last.iter_mut().zip(rest) {
+                *place = *byte;
+            }
+            *marks = mark_block(&last);
+        }
         Self { blocks: marks, length: bytes.len() }
     }
 
@@ -50,19 +55,16 @@ impl<'a> Specials<'a> {
     }
 }
 
-/// The bit set of 64 bytes. The compiler turns the first loop into vector
-/// comparisons; each product then gathers the flags of eight bytes into its top byte.
+/// The bit set of 64 bytes.
 #[inline]
 fn mark_block(block: &[u8; BLOCK]) -> u64 {
-    const GATHER: u64 = 0x0102_0408_1020_4080;
-    let mut flags = [0u8; BLOCK];
-    for (flag, byte) in flags.iter_mut().zip(block) {
-        *flag = u8::from((*byte == b'"') | (*byte == b'\\') | (*byte < b' '));
-    }
-    let (words, _) = flags.as_chunks::<8>();
-    words.iter().rev().fold(0, |marks, word| {
-        let gathered = u64::from_le_bytes(*word).wrapping_mul(GATHER) >> 56;
-        (marks << 8) | gathered
+    let (quarters, _) = block.as_chunks::<16>();
+    quarters.iter().rev().fold(0, |marks, quarter| {
+        let bytes = u8x16::new(*quarter);
+        let quotes = bytes.simd_eq(u8x16::splat(b'"'));
+        let backslashes = bytes.simd_eq(u8x16::splat(b'\\'));
+        let controls = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes);
+        (marks << 16) | u64::from((quotes | backslashes | controls).to_bitmask())
     })
 }
 
