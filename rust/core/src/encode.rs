@@ -59,11 +59,13 @@ pub fn encode<'a>(
             },
         );
     }
-    let keys = arena.alloc_slice_fill_copy(layout.key_count(), None);
-    for section in Section::ALL {
-        layout.place_keys(section, || encoder.section(section), keys);
-    }
-    record.set_keys(keys);
+    record.set_keys(event.keys().unwrap_or_else(|| {
+        let keys = arena.alloc_slice_fill_copy(layout.key_count(), None);
+        for section in Section::ALL {
+            layout.place_keys(section, || encoder.section(section), keys);
+        }
+        keys
+    }));
     record.set_client_address(encoder.known_client_address());
     record.lower(layout, arena);
     Ok(record)
@@ -162,7 +164,11 @@ impl<'e, 'a> Encoder<'e, 'a> {
     }
 
     fn headers(&self) -> Entries<'a> {
-        self.headers.get_or_init(|| headers::fold(self.event.section(Section::Headers), self.arena))
+        let received = self.event.section(Section::Headers);
+        if self.event.keys().is_some() {
+            return received;
+        }
+        self.headers.get_or_init(|| headers::fold(received, self.arena))
     }
 
     fn host(&self) -> &'a str {

@@ -6,8 +6,9 @@ use bumpalo::collections::Vec as ArenaVec;
 use crate::error::EventError;
 use crate::field::{Member, Section};
 use crate::json::{self, Fault, FaultKind, Kind, Reader, Result};
+use crate::letters::has_upper;
 use crate::limits::Limits;
-use crate::record::Layout;
+use crate::record::{KeySlot, Layout};
 use crate::time_text::parse_timestamp;
 use crate::value::{Timestamp, Value};
 use crate::variable;
@@ -51,6 +52,9 @@ pub struct RawEvent<'a> {
     /// The values of the declared variables that some program reads, not yet
     /// converted to their types.
     pub variables: Vec<RawVariable<'a>>,
+    /// The values under the literal keys that some program reads, by slot. `None` where they
+    /// were not taken out while reading, or where the names of headers are still to be folded.
+    keys: Option<&'a [Option<&'a str>]>,
 }
 
 impl<'a> RawEvent<'a> {
@@ -74,6 +78,12 @@ impl<'a> RawEvent<'a> {
         if let Some(place) = self.sections.get_mut(section.index()) {
             *place = entries;
         }
+    }
+
+    /// The values under literal keys by slot, where reading found them all; the names of
+    /// headers are in lower case then.
+    pub(crate) fn keys(&self) -> Option<&'a [Option<&'a str>]> {
+        self.keys
     }
 }
 
@@ -118,81 +128,116 @@ fn read_all<'a>(
 ) -> Result<RawEvent<'a>> {
     let mut reader = Reader::new(bytes, arena, limits)?;
     let start = layout.reads_variables().then(|| reader.clone());
-    let mut event = RawEvent::default();
+    let keys = arena.alloc_slice_fill_copy(layout.key_count(), None);
+    let mut reading = Reading { layout, event: RawEvent::default(), keys, has_capitals: false };
     expect(&mut reader, Kind::Object, "the event must be an object")?;
-    reader.object(|reader, name| read_member(reader, name, layout, &mut event))?;
+    reader.object(|reader, name| reading.member(reader, name))?;
     reader.finish()?;
+    let Reading { mut event, keys, has_capitals, .. } = reading;
+    event.keys = (!has_capitals).then_some(keys);
     if let Some(start) = start {
         event.variables = read_variables(start, layout)?;
     }
     Ok(event)
 }
 
-fn read_member<'a>(
-    reader: &mut Reader<'a>,
-    name: &str,
-    layout: &Layout,
-    event: &mut RawEvent<'a>,
-) -> Result<()> {
-    if layout.declares_variable(name) {
-        return reader.skip();
-    }
-    match name {
-        "source" => read_text(reader, Member::Source, event),
-        "return_url" => {
-            event.return_url = optional_text(reader)?;
-            Ok(())
-        }
-        "idempotency_key" => {
-            event.idempotency_key = optional_text(reader)?;
-            Ok(())
-        }
-        "tenant_id" => {
-            event.tenant_id = optional_text(reader)?;
-            Ok(())
-        }
-        "observed_at" => {
-            event.observed_at = read_observed_at(reader)?;
-            Ok(())
-        }
-        "request" => read_request(reader, layout, event),
-        "fields" => read_section(reader, Section::Fields, layout, event),
-        _ => reader.skip(),
-    }
+/// An event that is being read.
+struct Reading<'l, 'a> {
+    layout: &'l Layout,
+    event: RawEvent<'a>,
+    /// The values under literal keys that were met, by slot.
+    keys: &'a mut [Option<&'a str>],
+    /// Whether some header's name was not in lower case.
+    has_capitals: bool,
 }
 
-fn read_request<'a>(
-    reader: &mut Reader<'a>,
-    layout: &Layout,
-    event: &mut RawEvent<'a>,
-) -> Result<()> {
-    if reader.kind()? == Kind::Null {
-        return reader.null();
-    }
-    expect(reader, Kind::Object, "must be an object")?;
-    reader.object(|reader, name| {
-        event.has_content = event.has_content || reader.kind()? != Kind::Null;
+impl<'a> Reading<'_, 'a> {
+    fn member(&mut self, reader: &mut Reader<'a>, name: &str) -> Result<()> {
+        if self.layout.declares_variable(name) {
+            return reader.skip();
+        }
+        let event = &mut self.event;
         match name {
-            "method" => read_text(reader, Member::Method, event),
-            "scheme" => read_text(reader, Member::Scheme, event),
-            "host" => read_text(reader, Member::Host, event),
-            "path" => read_text(reader, Member::Path, event),
-            "client_ip" => read_text(reader, Member::ClientIp, event),
-            "user_agent" => read_text(reader, Member::UserAgent, event),
-            "referer" => read_text(reader, Member::Referer, event),
-            "content_type" => read_text(reader, Member::ContentType, event),
-            "headers" => read_section(reader, Section::Headers, layout, event),
-            "query_params" => read_section(reader, Section::QueryParams, layout, event),
-            "cookies" => read_section(reader, Section::Cookies, layout, event),
-            "route_params" => read_section(reader, Section::RouteParams, layout, event),
-            _ => reader.skip(),
+            "source" => return self.text(reader, Member::Source),
+            "return_url" => event.return_url = optional_text(reader)?,
+            "idempotency_key" => event.idempotency_key = optional_text(reader)?,
+            "tenant_id" => event.tenant_id = optional_text(reader)?,
+            "observed_at" => event.observed_at = read_observed_at(reader)?,
+            "request" => return self.request(reader),
+            "fields" => return self.section(reader, Section::Fields),
+            _ => return reader.skip(),
         }
-    })
-}
+        Ok(())
+    }
 
-fn read_text<'a>(reader: &mut Reader<'a>, member: Member, event: &mut RawEvent<'a>) -> Result<()> {
-    event.set_member(member, optional_text(reader)?);
-    Ok(())
+    fn request(&mut self, reader: &mut Reader<'a>) -> Result<()> {
+        if reader.kind()? == Kind::Null {
+            return reader.null();
+        }
+        expect(reader, Kind::Object, "must be an object")?;
+        reader.object(|reader, name| {
+            self.event.has_content = self.event.has_content || reader.kind()? != Kind::Null;
+            match name {
+                "method" => self.text(reader, Member::Method),
+                "scheme" => self.text(reader, Member::Scheme),
+                "host" => self.text(reader, Member::Host),
+                "path" => self.text(reader, Member::Path),
+                "client_ip" => self.text(reader, Member::ClientIp),
+                "user_agent" => self.text(reader, Member::UserAgent),
+                "referer" => self.text(reader, Member::Referer),
+                "content_type" => self.text(reader, Member::ContentType),
+                "headers" => self.section(reader, Section::Headers),
+                "query_params" => self.section(reader, Section::QueryParams),
+                "cookies" => self.section(reader, Section::Cookies),
+                "route_params" => self.section(reader, Section::RouteParams),
+                _ => reader.skip(),
+            }
+        })
+    }
+
+    fn text(&mut self, reader: &mut Reader<'a>, member: Member) -> Result<()> {
+        self.event.set_member(member, optional_text(reader)?);
+        Ok(())
+    }
+
+    fn section(&mut self, reader: &mut Reader<'a>, section: Section) -> Result<()> {
+        if reader.kind()? == Kind::Null {
+            return reader.null();
+        }
+        expect(reader, Kind::Object, "must be an object")?;
+        let keys = self.layout.keys(section).filter(|_| self.layout.reads_section(section));
+        let capacity = if keys.is_some() { 16 } else { 0 };
+        let mut entries = ArenaVec::with_capacity_in(capacity, reader.arena());
+        reader.object(|reader, name| {
+            if section == Section::Fields {
+                self.event.has_content = self.event.has_content || reader.kind()? != Kind::Null;
+                if name == "body" && read_body(reader, self.layout, &mut self.event)? {
+                    return Ok(());
+                }
+            }
+            let (Some(text), Some(keys)) = (read_entry(reader, section)?, keys) else {
+                return Ok(());
+            };
+            entries.push((name, text));
+            match keys.get(name) {
+                Some(slot) => self.keep(slot, text),
+                None if section == Section::Headers => {
+                    self.has_capitals = self.has_capitals || has_upper(name.as_bytes());
+                }
+                None => {}
+            }
+            Ok(())
+        })?;
+        self.event.set_section(section, entries.into_bump_slice());
+        Ok(())
+    }
+
+    #[inline]
+    fn keep(&mut self, slot: KeySlot, text: &'a str) {
+        if let Some(place) = self.keys.get_mut(slot.number() as usize) {
+            *place = Some(text);
+        }
+    }
 }
 
 #[inline]
@@ -217,36 +262,6 @@ fn read_observed_at(reader: &mut Reader<'_>) -> Result<Option<Timestamp>> {
         Some(Ok(moment)) => Ok(Some(moment)),
         None => Ok(None),
     }
-}
-
-fn read_section<'a>(
-    reader: &mut Reader<'a>,
-    section: Section,
-    layout: &Layout,
-    event: &mut RawEvent<'a>,
-) -> Result<()> {
-    if reader.kind()? == Kind::Null {
-        return reader.null();
-    }
-    expect(reader, Kind::Object, "must be an object")?;
-    let is_read = layout.reads_section(section);
-    let mut entries = ArenaVec::with_capacity_in(if is_read { 16 } else { 0 }, reader.arena());
-    reader.object(|reader, name| {
-        if section == Section::Fields {
-            event.has_content = event.has_content || reader.kind()? != Kind::Null;
-            if name == "body" && read_body(reader, layout, event)? {
-                return Ok(());
-            }
-        }
-        if let Some(text) = read_entry(reader, section)?
-            && is_read
-        {
-            entries.push((name, text));
-        }
-        Ok(())
-    })?;
-    event.set_section(section, entries.into_bump_slice());
-    Ok(())
 }
 
 /// Reads `fields.body`; false when it is a value like others, not read yet.

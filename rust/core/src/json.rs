@@ -489,22 +489,29 @@ impl<'a> Reader<'a> {
             }
             match self.byte_at(self.at) {
                 Some(b'"') => break,
-                Some(b'\\') => decoded.push(self.escape()?),
+                Some(b'\\') => {}
                 Some(_) => return Err(self.text_fault("a control character must be escaped")),
                 None => return Err(self.text_fault("the string has no end")),
             }
-            plain = self.at;
-            self.at = self.specials.next(self.at);
+            let escaped = self.at.wrapping_add(1);
+            if let Some(b'"' | b'\\' | b'/') = self.byte_at(escaped) {
+                // It stands for itself: what follows the backslash goes on with it.
+                plain = escaped;
+                self.at = self.specials.next(escaped.wrapping_add(1));
+            } else {
+                decoded.push(self.escape()?);
+                plain = self.at;
+                self.at = self.specials.next(self.at);
+            }
         }
         self.step();
         Ok(decoded.into_bump_str())
     }
 
-    /// Reads one escape sequence, from its backslash.
+    /// Reads one escape sequence of another character, from its backslash.
     fn escape(&mut self) -> Result<char> {
         let letter = self.byte_at(self.at.wrapping_add(1));
         let decoded = match letter {
-            Some(byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
             Some(b'b') => '\u{8}',
             Some(b'f') => '\u{c}',
             Some(b'n') => '\n',

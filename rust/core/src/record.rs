@@ -15,7 +15,7 @@ use foldhash::fast::RandomState;
 use crate::address::Address;
 use crate::event::Entries;
 use crate::field::{Field, Member, Section};
-use crate::letters::lower;
+use crate::letters::{has_upper, lower};
 use crate::literal_keys::LiteralKeys;
 use crate::value::{Text, Value};
 use crate::variable::VariableType;
@@ -101,6 +101,8 @@ pub struct Layout {
     slots: Vec<(String, Source)>,
     keys: [LiteralKeys; Section::COUNT],
     key_count: u32,
+    /// The slot of the keys that no event has.
+    never: Option<KeySlot>,
     lowered: Vec<TextSlot>,
     sections: [bool; Section::COUNT],
     members: [bool; Member::COUNT],
@@ -172,13 +174,19 @@ impl Layout {
         let Source::Field(Field::Section(section)) = *self.declared.get(map)? else {
             return None;
         };
-        let keys = self.keys.get_mut(section.index())?;
-        if let Some(slot) = keys.get(key) {
-            return Some(slot);
+        // No header has a name with a capital once names are folded.
+        let never = section == Section::Headers && has_upper(key.as_bytes());
+        let known = if never { self.never } else { self.keys.get(section.index())?.get(key) };
+        if known.is_some() {
+            return known;
         }
         let slot = KeySlot(self.key_count);
         self.key_count = self.key_count.checked_add(1)?;
-        keys.insert(key, slot);
+        if never {
+            self.never = Some(slot);
+        } else {
+            self.keys.get_mut(section.index())?.insert(key, slot);
+        }
         self.note(&Source::Field(Field::Section(section)));
         Some(slot)
     }
@@ -226,6 +234,12 @@ impl Layout {
         self.slots.get(slot.0 as usize).map(|(_, source)| source)
     }
 
+    /// The literal keys that some program reads of a section.
+    #[inline]
+    pub(crate) fn keys(&self, section: Section) -> Option<&LiteralKeys> {
+        self.keys.get(section.index())
+    }
+
     /// Puts the values of the keys that some program reads of a section into the
     /// places of their slots.
     pub(crate) fn place_keys<'a>(
@@ -234,9 +248,7 @@ impl Layout {
         entries: impl FnOnce() -> Entries<'a>,
         places: &mut [Option<&'a str>],
     ) {
-        let Some(keys) = self.keys.get(section.index()).filter(|keys| !keys.is_empty()) else {
-            return;
-        };
+        let Some(keys) = self.keys(section).filter(|keys| !keys.is_empty()) else { return };
         for (key, value) in entries() {
             let slot = keys.get(key);
             if let Some(place) = slot.and_then(|slot| places.get_mut(slot.0 as usize)) {
@@ -367,19 +379,23 @@ impl<'a> Record<'a> {
 
     /// Makes the texts in lower case that the layout has slots for.
     pub fn lower(&mut self, layout: &Layout, arena: &'a Bump) {
-        let lowered = arena.alloc_slice_fill_iter(layout.lowered.iter().map(|slot| {
-            let text = match *slot {
-                TextSlot::Key(key) => match self.key(key) {
-                    Some(text) => text,
-                    None => return Some(""),
-                },
-                TextSlot::Field(slot) => match self.get(slot)? {
-                    Value::String(Text::Borrowed(text)) => *text,
-                    value => arena.alloc_str(value.as_str()?),
-                },
-            };
-            Some(lower(text, arena))
-        }));
+        let lowered = arena.alloc_slice_fill_copy(layout.lowered.len(), Some(""));
+        for (place, slot) in lowered.iter_mut().zip(&layout.lowered) {
+            match *slot {
+                TextSlot::Key(key) => {
+                    if let Some(text) = self.key(key) {
+                        *place = Some(lower(text, arena));
+                    }
+                }
+                TextSlot::Field(slot) => {
+                    let text = self.get(slot).and_then(|value| match value {
+                        Value::String(Text::Borrowed(text)) => Some(*text),
+                        value => Some(&*arena.alloc_str(value.as_str()?)),
+                    });
+                    *place = text.map(|text| lower(text, arena));
+                }
+            }
+        }
         self.lowered = Texts::Borrowed(lowered);
     }
 
@@ -485,6 +501,18 @@ mod tests {
         assert_ne!(layout.key_slot("request.headers", "accept"), Some(host));
         assert_eq!(layout.key_slot("request.path", "host"), None);
         assert_eq!(layout.key_slot("x", "host"), None);
+    }
+
+    #[test]
+    fn headers_with_capitals_are_one_key_that_no_event_has() {
+        let mut layout = layout();
+        let host = layout.key_slot("request.headers", "host");
+        let never = layout.key_slot("request.headers", "Host");
+        assert_ne!(never, host);
+        assert_eq!(layout.key_slot("request.headers", "ACCEPT"), never);
+        let mut places = vec![None; layout.key_count()];
+        layout.place_keys(Section::Headers, || &[("Host", "a"), ("host", "b")], &mut places);
+        assert_eq!(places, [Some("b"), None]);
     }
 
     #[test]
