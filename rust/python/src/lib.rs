@@ -1,5 +1,6 @@
 //! The extension module `tidegate._native`: a skin over `tidegate-core`.
 
+mod arena;
 mod calls;
 mod context;
 mod convert;

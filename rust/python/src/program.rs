@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use bumpalo::Bump;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use tidegate_core::constant::write_value;
-use tidegate_core::event::ARENA_BYTES;
 use tidegate_core::prepared::PreparedRecord;
 use tidegate_core::record::Record;
 use tidegate_core::user_agent::UserAgents;
 use tidegate_core::{ErrorCode, Failure, RuleSet};
 
+use crate::arena::with_arena;
 use crate::context::{read_bytes, read_record};
 use crate::convert::to_python;
 use crate::error::{
@@ -24,6 +23,9 @@ use crate::event::user_agents;
 
 /// Fewer rules than this are done sooner than the interpreter is let go.
 const RULES_WORTH_A_DETACH: usize = 32;
+/// A set of at most so many rules keeps the ids of all as objects. Of a larger one they would
+/// be seen in the time of the first answer, and in memory.
+const FEW: usize = 2048;
 /// An answer is long that names more rules than this, and this part of all rules.
 const LONG: usize = 64;
 const LONG_PART: usize = 16;
@@ -37,7 +39,7 @@ type WireOutcome<'py> =
 pub(crate) struct PyRuleSet {
     rules: Arc<RuleSet>,
     user_agents: Option<&'static UserAgents>,
-    /// All ids, kept since the first long answer.
+    /// All ids, kept since the first answer, or the first long one where rules are many.
     ids: PyOnceLock<Py<PyTuple>>,
 }
 
@@ -131,9 +133,10 @@ impl PyRuleSet {
             Ok(bytes) if self.rules.len() >= RULES_WORTH_A_DETACH => {
                 let bytes = bytes.as_bytes();
                 py.detach(|| {
-                    let arena = Bump::with_capacity(ARENA_BYTES);
-                    let record = read_bytes(bytes, &self.rules, self.user_agents, &arena)?;
-                    Ok(Matches::of(&self.rules, &record, errors))
+                    with_arena(|arena| {
+                        let record = read_bytes(bytes, &self.rules, self.user_agents, arena)?;
+                        Ok(Matches::of(&self.rules, &record, errors))
+                    })
                 })
                 .map_err(|error| event_error(py, error))?
             }
@@ -181,9 +184,10 @@ impl PyRuleSet {
         self.rules.id(index as usize)
     }
 
-    /// The ids of some rules; those of a long answer are made once for all answers.
+    /// The ids of some rules; those of few rules and of a long answer are made once for all
+    /// answers.
     fn names<'py>(&self, py: Python<'py>, rules: &[u32]) -> PyResult<Bound<'py, PyList>> {
-        if rules.len() < LONG.max(self.rules.len() / LONG_PART) {
+        if self.rules.len() > FEW && rules.len() < LONG.max(self.rules.len() / LONG_PART) {
             let names = rules.iter().filter_map(|index| self.id(*index));
             return PyList::new(py, names.collect::<Vec<_>>());
         }
@@ -209,9 +213,7 @@ impl PyRuleSet {
             }
             return run(prepared.record.record());
         }
-        let arena = Bump::with_capacity(ARENA_BYTES);
-        let record = read_record(context, &self.rules, self.user_agents, &arena)?;
-        run(&record)
+        with_arena(|arena| run(&read_record(context, &self.rules, self.user_agents, arena)?))
     }
 }
 
