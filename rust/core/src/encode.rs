@@ -409,6 +409,41 @@ mod tests {
     }
 
     #[test]
+    fn keys_found_while_reading_are_those_of_the_maps() {
+        let maps = ["request.headers", "request.cookies", "fields"];
+        let declared = maps.map(|map| (map, "map(string, string)"));
+        let mut layout = Layout::new(declared).unwrap();
+        let names = ["a", "b", "Accept", "a\n"];
+        let slots = maps.map(|map| {
+            let map_slot = layout.slot(map).unwrap();
+            (map_slot, names.map(|name| layout.key_slot(map, name).unwrap()))
+        });
+        let (arena, limits, proxies) = (Bump::new(), Limits::default(), NetworkSet::default());
+        let settings = Settings {
+            trusted_proxies: &proxies,
+            databases: None,
+            user_agents: None,
+            limits: &limits,
+        };
+        let map = r#"{"b":"1","a\n":[2,3],"a":null,"other":""}"#;
+        let capitals = r#"{"b":"1","Accept":"2","B":"3","a":[4,null]}"#;
+        for (headers, others) in [(map, map), (map, capitals), (capitals, map), (capitals, "{}")] {
+            let text = format!(
+                r#"{{"request":{{"headers":{headers},"cookies":{others}}},"fields":{others}}}"#
+            );
+            let event = event::read(text.as_bytes(), &layout, &arena, &limits).unwrap();
+            assert_eq!(event.keys().is_some(), headers == map);
+            let record = encode(&event, &layout, &arena, settings).unwrap();
+            for (map_slot, keys) in slots {
+                let Some(Value::TotalMap(map)) = record.get(map_slot) else { panic!("{text}") };
+                for (name, slot) in names.iter().zip(keys) {
+                    assert_eq!(record.key(slot), map.find(name), "{name} in {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn variables_of_another_type_are_refused_with_their_place() {
         let declared = [("a.b", "int")];
         assert_eq!(encoded(&declared, r#"{"a":{"b":5}}"#).unwrap(), [Some("Int(5)".to_owned())]);
