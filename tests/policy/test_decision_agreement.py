@@ -18,10 +18,11 @@ from tidegate.policy.reference_engine import ReferenceEngine
 from tidegate.policy.served import ServedDecision
 from tidegate.policy.state import State
 from tidegate.testing.choices import RandomChoices
-from tidegate.testing.scenarios import arrivals, definitions
+from tidegate.testing.scenarios import arrivals, changed, definitions
 
 if TYPE_CHECKING:
     from tidegate.policy.compiled import CompiledDefinitions
+    from tidegate.policy.model import Definitions
     from tidegate.testing.scenarios import Arrival
 
 EVENTS = 60
@@ -82,6 +83,11 @@ class Pair:
         self.state = snapshot.restore(self.compiled, of_native)
 
 
+def _others(choices: RandomChoices, seed: int, before: Definitions) -> Definitions:
+    """Other definitions: mostly those before, changed."""
+    return definitions(choices) if seed % 3 == 0 else changed(choices, before)
+
+
 @pytest.mark.parametrize("seed", range(SCENARIOS))
 def test_both_evaluators_decide_and_remember_alike(seed: int) -> None:
     """Records and snapshots are equal after every event, also past a restart in the middle.
@@ -125,10 +131,11 @@ def test_both_serve_alike_and_effects_make_the_state_again(seed: int) -> None:
 def test_both_apply_effects_to_changed_definitions_alike(seed: int) -> None:
     """What of them still has a place is the same for both."""
     choices = RandomChoices(random.Random(seed))
-    old = Pair(compile_all(definitions(choices)).compiled)
+    before = definitions(choices)
+    old = Pair(compile_all(before).compiled)
     for arrival in arrivals(choices, EVENTS):
         old.serve(arrival)
-    new = compile_all(definitions(choices)).compiled
+    new = compile_all(_others(choices, seed, before)).compiled
     reference, native = ReferenceEngine(new), NativeEngine(bundle(new))
     reference.apply_effects(old.effects)
     native.apply_effects(old.effects)
@@ -139,8 +146,9 @@ def test_both_apply_effects_to_changed_definitions_alike(seed: int) -> None:
 def test_both_change_definitions_under_way_alike(seed: int) -> None:
     """As a snapshot would, and with what the old engine decides before it is let go."""
     choices = RandomChoices(random.Random(seed))
-    old = compile_all(definitions(choices)).compiled
-    new = compile_all(definitions(choices)).compiled
+    before = definitions(choices)
+    old = compile_all(before).compiled
+    new = compile_all(_others(choices, seed, before)).compiled
     reference, native = ReferenceEngine(old), NativeEngine(bundle(old))
     events = list(arrivals(choices, EVENTS))
     for arrival in events[:40]:
@@ -153,6 +161,11 @@ def test_both_change_definitions_under_way_alike(seed: int) -> None:
     for arrival in events[40:]:
         for engine in (reference, native):
             engine.decide_json(arrival.body, arrival.received_at)
+    ours, theirs = (orjson.loads(heir.snapshot()) for heir in heirs)
+    assert ours == theirs
+    for arrival in arrivals(choices, EVENTS):
+        first, second = (h.decide_record(arrival.body, arrival.received_at) for h in heirs)
+        assert orjson.loads(first) == orjson.loads(second)
     ours, theirs = (orjson.loads(heir.snapshot()) for heir in heirs)
     assert ours == theirs
 
@@ -187,10 +200,11 @@ def test_both_tell_and_lift_alike(seed: int) -> None:
 def test_both_take_a_snapshot_into_changed_definitions_alike(seed: int) -> None:
     """What of a snapshot still has a place is the same for both."""
     choices = RandomChoices(random.Random(seed))
-    old = Pair(compile_all(definitions(choices)).compiled)
+    before = definitions(choices)
+    old = Pair(compile_all(before).compiled)
     for arrival in arrivals(choices, EVENTS):
         old.decide(arrival)
-    new = Pair(compile_all(definitions(choices)).compiled)
+    new = Pair(compile_all(_others(choices, seed, before)).compiled)
     saved = old.native.snapshot()
     new.native.restore(saved)
     new.state = snapshot.restore(new.compiled, saved)

@@ -119,6 +119,16 @@ def definitions(choices: Choices) -> Definitions:
     )
 
 
+def changed(choices: Choices, definitions: Definitions) -> Definitions:
+    """The same definitions with some clauses changed, some gone and some new ones."""
+    policies = tuple(
+        attrs.evolve(policy, clauses=tuple(_changed(choices, policy.clauses)))
+        for policy in definitions.policies
+        if happens(choices, 90)
+    )
+    return attrs.evolve(definitions, policies=policies)
+
+
 def arrivals(choices: Choices, count: int) -> Iterator[Arrival]:
     """So many events, in the order of their arrival."""
     received_at = START
@@ -204,8 +214,39 @@ def _policy(choices: Choices, number: int, objects: tuple[int, int, int]) -> Pol
         status="active" if happens(choices, 90) else "draft",
         priority=choices.below(3),
         expression=_condition(choices, objects[0]) if happens(choices, 40) else None,
-        clauses=tuple(_clause(choices, at, objects) for at in range(_count(choices, 1, 4))),
+        clauses=tuple(_clauses(choices, objects)),
     )
+
+
+def _clauses(choices: Choices, objects: tuple[int, int, int]) -> Iterator[Clause]:
+    """Clauses of which some ask for the same as the one before them."""
+    last = _clause(choices, 0, objects)
+    for number in range(_count(choices, 1, 4)):
+        if number > 0 and happens(choices, 45):
+            last = _like(choices, last, f"clause-{number + 1}")
+        elif number > 0:
+            last = _clause(choices, number, objects)
+        yield last
+
+
+def _like(choices: Choices, clause: Clause, name: str) -> Clause:
+    """A clause that asks for the same, mostly in another span."""
+    window = clause.window
+    if window and happens(choices, 80):
+        rule = _window(choices)
+        duration = rule.duration_seconds if happens(choices, 60) else window.duration_seconds
+        window = attrs.evolve(window, threshold=rule.threshold, duration_seconds=duration)
+    return attrs.evolve(clause, name=name, window=window, final=happens(choices, 15))
+
+
+def _changed(choices: Choices, clauses: tuple[Clause, ...]) -> Iterator[Clause]:
+    for clause in clauses:
+        if happens(choices, 20):
+            yield _like(choices, clause, f"{clause.name}-more")
+        if happens(choices, 60):
+            yield clause
+        elif happens(choices, 70):
+            yield _like(choices, clause, clause.name)
 
 
 def _clause(choices: Choices, number: int, objects: tuple[int, int, int]) -> Clause:

@@ -1,6 +1,7 @@
 //! What the state alone takes of a decision: nine windows of one entity are counted, for
 //! random ones of a million whose keys are given, in batches that are looked up together.
-//! No event is read, nothing is matched, no answer is made.
+//! No event is read, nothing is matched, no answer is made. First the nine are of clauses
+//! that count different events, then of clauses that count the same, which share one.
 //!
 //! ```text
 //! cargo run --release -p tidegate-core --example count_windows
@@ -14,16 +15,31 @@ use std::time::Instant;
 use foldhash::fast::RandomState;
 use tidegate_core::state::{Change, State};
 use tidegate_core::window::Rule;
+use tidegate_core::windows::Family;
 
 const KEYS: u64 = 1_000_000;
 const BATCH: usize = 64;
 const BATCHES: usize = 8_192;
-const CLAUSES: u32 = 9;
+const CLAUSES: usize = 9;
+const RULE: Rule = Rule { duration: 60_000_000_000, threshold: 8 };
 
 fn main() {
-    let rule = Rule { duration: 60_000_000_000, threshold: 8 };
-    let changes: Vec<Change<'_>> =
-        (0..CLAUSES).map(|clause| Change::Count { clause, rule }).collect();
+    let rules = [RULE; CLAUSES];
+    let apart: Vec<Change<'_>> = (0..).zip(rules.chunks(1)).map(change).collect();
+    let [apart, shared] = [apart, vec![change((0, &rules))]].map(|changes| measure(&changes));
+    println!(
+        "{{\"windows\": {CLAUSES}, \"keys\": {KEYS}, \"median\": {}, \"mean\": {}, \
+         \"shared_median\": {}, \"shared_mean\": {}}}",
+        apart.0, apart.1, shared.0, shared.1
+    );
+}
+
+fn change((first, rules): (u32, &[Rule])) -> Change<'_> {
+    Change::Count { family: Family { first, rules }, value: None }
+}
+
+/// Nanoseconds an event: median of the batches, and mean.
+fn measure(changes: &[Change<'_>]) -> (f64, f64) {
     let state = State::new(1_000_000, RandomState::default());
     let mut all = state.all();
     for number in 0..KEYS {
@@ -49,10 +65,7 @@ fn main() {
     }
     let mean = times.iter().sum::<u128>() as f64 / keys.len() as f64;
     times.sort_unstable();
-    let median = times.get(BATCHES / 2).map_or(0.0, |&time| time as f64 / BATCH as f64);
-    println!(
-        "{{\"windows\": {CLAUSES}, \"keys\": {KEYS}, \"median\": {median}, \"mean\": {mean}}}"
-    );
+    (times.get(BATCHES / 2).map_or(0.0, |&time| time as f64 / BATCH as f64), mean)
 }
 
 fn key(number: u64) -> String {

@@ -3,12 +3,13 @@
 
 use foldhash::fast::RandomState;
 
-use crate::definitions::{Clause, Definitions};
+use crate::definitions::{Clause, ClauseWindow, Definitions};
 use crate::entity::{ActiveMitigation, Entity};
 use crate::frozen::FrozenState;
+use crate::held::{Held, folded, held};
 use crate::key::split;
 use crate::state::State;
-use crate::window::{Rule, Window};
+use crate::window::Window;
 
 /// What of a state the new definitions have a place for.
 pub(crate) fn carried(
@@ -29,14 +30,14 @@ pub(crate) fn carried(
 
 /// By the numbers of the old definitions, what the new ones have.
 struct Places<'n> {
+    old: &'n Definitions,
+    new: &'n Definitions,
     entities: Vec<Option<u32>>,
     clauses: Vec<Option<&'n Clause>>,
-    /// By clause, whether the rule of its window stayed the same.
-    same_rule: Vec<bool>,
 }
 
 impl<'n> Places<'n> {
-    fn new(old: &Definitions, new: &'n Definitions) -> Self {
+    fn new(old: &'n Definitions, new: &'n Definitions) -> Self {
         let entity = |slug: &str, len: usize| {
             new.entity_of(slug).filter(|&(_, new_len)| new_len == len).map(|(number, _)| number)
         };
@@ -45,32 +46,28 @@ impl<'n> Places<'n> {
             .iter()
             .map(|definition| entity(&definition.slug, definition.key_fields.len()))
             .collect();
-        let old_clauses = || {
-            old.policies
-                .iter()
-                .flat_map(|policy| policy.clauses.iter().map(move |clause| (policy, clause)))
-        };
-        let clauses: Vec<Option<&Clause>> = old_clauses()
+        let old_clauses = old
+            .policies
+            .iter()
+            .flat_map(|policy| policy.clauses.iter().map(move |clause| (policy, clause)));
+        let clauses = old_clauses
             .map(|(policy, clause)| {
                 let definition = number_at(&entities, clause.entity?)?;
                 new.clause_of(definition, &policy.slug, &clause.name)
             })
             .collect();
-        let rule = |clause: &Clause| clause.window.as_ref().map(|window| window.rule);
-        let same_rule = old_clauses()
-            .zip(&clauses)
-            .map(|((_, old), new)| new.is_some_and(|new| rule(new) == rule(old)))
-            .collect();
-        Self { entities, clauses, same_rule }
+        Self { old, new, entities, clauses }
     }
 
     fn entity(&self, entity: &Entity, hasher: &RandomState) -> Option<Entity> {
         let (old, parts) = split(entity.key());
         let number = number_at(&self.entities, old)?;
         let key = format!("{number}{parts}");
-        let windows = entity.windows().iter().filter_map(|window| self.window(window, hasher));
+        let windows = held(self.old, entity);
+        let windows = windows.iter().filter_map(|held| self.window(held, hasher));
         let mut windows: Vec<Window> = windows.collect();
-        windows.sort_by_key(Window::clause);
+        windows.sort_by_key(Window::number);
+        let windows = folded(self.new, windows);
         let mitigations = entity.mitigations().iter().filter_map(|each| {
             let clause = self.clause(each.clause)?;
             clause.mitigation?;
@@ -82,35 +79,13 @@ impl<'n> Places<'n> {
         Some(Entity::restored(&key, entity.event_count(), times, windows, mitigations))
     }
 
-    fn window(&self, window: &Window, hasher: &RandomState) -> Option<Window> {
-        let clause = self.clause(window.clause())?;
-        let rule = clause.window.as_ref()?.rule;
-        let is_distinct = clause.window.as_ref()?.distinct.is_some();
-        if is_distinct != matches!(window, Window::Distinct { .. }) {
-            return None;
-        }
-        let index = usize::try_from(window.clause()).ok()?;
-        if self.same_rule.get(index).copied().unwrap_or_default() {
-            return Some(window.clone().of(clause.number));
-        }
-        Some(counted_again(window, clause.number, rule, hasher))
+    fn window(&self, held: &Held<'_>, hasher: &RandomState) -> Option<Window> {
+        let &ClauseWindow { rule, distinct, number } = self.clause(held.clause)?.window.as_ref()?;
+        (distinct.is_some() == held.is_distinct()).then(|| held.window(rule, number, hasher))
     }
 
     fn clause(&self, number: u32) -> Option<&'n Clause> {
         self.clauses.get(usize::try_from(number).ok()?).copied().flatten()
-    }
-}
-
-/// As much of a window as another rule looks at.
-fn counted_again(window: &Window, clause: u32, rule: Rule, hasher: &RandomState) -> Window {
-    if let Window::Distinct { .. } = window {
-        let mut again = Window::distinct(clause);
-        window.values().for_each(|(value, time)| again.add_value(rule, time, value, hasher));
-        again
-    } else {
-        let mut again = Window::count(clause);
-        window.times().for_each(|time| again.add(rule, time));
-        again
     }
 }
 

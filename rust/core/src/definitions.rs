@@ -23,6 +23,7 @@ use crate::program::Program;
 use crate::record::{Layout, Slot};
 use crate::ruleset::{read_json, read_tree};
 use crate::tree::Tree;
+use crate::trigger::Triggers;
 use crate::window::Rule;
 use crate::wire;
 
@@ -112,7 +113,7 @@ pub struct Policy {
 
 #[derive(Debug)]
 pub struct Clause {
-    /// Counted through all policies: what the state knows it by.
+    /// Counted through all policies: what the state knows its mitigation by.
     pub number: u32,
     pub name: Box<str>,
     pub is_enabled: bool,
@@ -129,6 +130,8 @@ pub struct Clause {
 
 #[derive(Debug)]
 pub struct ClauseWindow {
+    /// What the state knows it by. Those of one family are in a row.
+    pub number: u32,
     pub rule: Rule,
     /// For a distinct window, what it counts the values of.
     pub distinct: Option<ExpressionId>,
@@ -161,6 +164,8 @@ pub struct Definitions {
     /// Policy and position of each clause by its number.
     pub clause_places: Vec<(u32, u32)>,
     pub names: Names,
+    /// What makes clauses fire.
+    pub triggers: Triggers,
     /// What an event can concern.
     pub plan: Plan,
 }
@@ -197,7 +202,7 @@ impl Definitions {
         let mut actions = compiler.each("/actions", bundle.actions, DefinitionsCompiler::action)?;
         let entities = compiler.each("/entities", bundle.entities, DefinitionsCompiler::entity)?;
         let mitigations = compiler.each("/mitigations", bundle.mitigations, mitigation)?;
-        let policies = compiler.each("/policies", bundle.policies, |compiler, form, at| {
+        let mut policies = compiler.each("/policies", bundle.policies, |compiler, form, at| {
             compiler.policy(form, at, references)
         })?;
         let DefinitionsCompiler { expressions, clause_places, .. } = compiler;
@@ -209,6 +214,7 @@ impl Definitions {
             first_seen_at: layout.find("entity.first_seen_at"),
             last_seen_at: layout.find("entity.last_seen_at"),
         };
+        let triggers = Triggers::new(&mut policies);
         let plan = Plan::new(&Planned {
             layout: &layout,
             lists: &lists,
@@ -217,9 +223,11 @@ impl Definitions {
             actions: &actions,
             entities: &entities,
             policies: &policies,
+            triggers: &triggers,
         });
         Ok(Self {
             plan,
+            triggers,
             tenant,
             revision: bundle.revision,
             max_keys: bundle.max_keys,
@@ -413,7 +421,8 @@ impl<'c> DefinitionsCompiler<'c> {
                 return Err(refused("a distinct window needs a field".into(), at));
             }
         };
-        Ok(ClauseWindow { rule: Rule { duration, threshold: form.threshold }, distinct })
+        let rule = Rule { duration, threshold: form.threshold };
+        Ok(ClauseWindow { number: 0, rule, distinct })
     }
 }
 

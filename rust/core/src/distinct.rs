@@ -31,10 +31,17 @@ impl DistinctTimes {
         Some(self.seen.get(self.order.newest()?)?.time)
     }
 
-    /// How many values were last seen after `edge`.
-    pub fn inside(&self, edge: i64) -> usize {
-        let outside = self.iter().take_while(|&(_, time)| time <= edge).count();
-        self.order.len().saturating_sub(outside)
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// How many values were last seen at `edge` or before.
+    pub fn outside(&self, edge: i64) -> usize {
+        self.iter().take_while(|&(_, time)| time <= edge).count()
     }
 
     /// When a value was last seen.

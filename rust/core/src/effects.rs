@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use bumpalo::Bump;
+use smallvec::SmallVec;
 
 use crate::decide::Decision;
 use crate::definitions::{Clause, Definitions};
@@ -14,11 +15,14 @@ use crate::limits::Limits;
 use crate::locked::Locked;
 use crate::snapshot::write_clause;
 use crate::state::Change;
+use crate::trigger::WindowFamily;
 use crate::value::Value;
 use crate::wire::list;
 
 const EVENT: &str = "event";
 const LIFT: &str = "lift";
+/// Windows that count one event without memory on the heap.
+const FEW_COUNTS: usize = 16;
 
 /// Effects that are refused: one of several, which stands at a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,11 +61,35 @@ pub(crate) fn write(out: &mut String, definitions: &Definitions, decision: &Deci
         out.push_str(",\"");
         push_int(out, decision.time);
         out.push_str("\",");
-        let counts = changes().filter(|change| !matches!(change, Change::Mitigate { .. }));
-        list(out, counts, |out, change| write_change(out, definitions, change));
+        let mut counts: SmallVec<[(u32, Option<&str>); FEW_COUNTS]> = SmallVec::new();
+        for change in changes() {
+            counts.extend(counted(definitions, change));
+        }
+        counts.sort_unstable_by_key(|(clause, _)| *clause);
+        list(out, counts.iter(), |out, (clause, value)| {
+            out.push('[');
+            write_clause(out, definitions, *clause);
+            match value {
+                Some(value) => {
+                    out.push(',');
+                    write_string(out, value);
+                    out.push(']');
+                }
+                None => out.push_str(",null]"),
+            }
+        });
         out.push(',');
-        let mitigations = changes().filter(|change| matches!(change, Change::Mitigate { .. }));
-        list(out, mitigations, |out, change| write_change(out, definitions, change));
+        let mitigations = changes().filter_map(|change| match change {
+            Change::Mitigate { clause, expires_at } => Some((clause, expires_at)),
+            _ => None,
+        });
+        list(out, mitigations, |out, (clause, expires_at)| {
+            out.push('[');
+            write_clause(out, definitions, clause);
+            out.push_str(",\"");
+            push_int(out, expires_at);
+            out.push_str("\"]");
+        });
         out.push(']');
     });
 }
@@ -89,26 +117,20 @@ pub(crate) fn write_lift(
     out
 }
 
-fn write_change(out: &mut String, definitions: &Definitions, change: Change<'_>) {
-    out.push('[');
-    match change {
-        Change::Count { clause, .. } => {
-            write_clause(out, definitions, clause);
-            out.push_str(",null]");
-        }
-        Change::CountValue { clause, value, .. } => {
-            write_clause(out, definitions, clause);
-            out.push(',');
-            write_string(out, value);
-            out.push(']');
-        }
-        Change::Mitigate { clause, expires_at } => {
-            write_clause(out, definitions, clause);
-            out.push_str(",\"");
-            push_int(out, expires_at);
-            out.push_str("\"]");
-        }
-    }
+/// The clauses whose windows count by a change, and what.
+fn counted<'c>(
+    definitions: &Definitions,
+    change: Change<'c>,
+) -> impl Iterator<Item = (u32, Option<&'c str>)> {
+    let (family, only, value) = match change {
+        Change::Count { family, value } => (Some(family), None, value),
+        Change::CountOne { family, position, value } => (Some(family), Some(position), value),
+        Change::Mitigate { .. } => (None, None, None),
+    };
+    let family = family.and_then(|family| definitions.triggers.family_of(family.first));
+    let steps = family.map_or(&[][..], |family| &family.steps).iter().enumerate();
+    let steps = steps.filter(move |(position, _)| only.is_none_or(|only| only == *position));
+    steps.filter_map(move |(_, step)| Some((definitions.at(*step)?.1.number, value)))
 }
 
 /// What one entry of effects does, as far as the definitions have a place for it.
@@ -153,7 +175,7 @@ pub(crate) fn read_key(definitions: &Definitions, slug: &str, parts: &[u8]) -> O
 /// # Errors
 /// They are not in the form that [`write`] writes.
 pub(crate) fn read<'a>(
-    definitions: &Definitions,
+    definitions: &'a Definitions,
     bytes: &'a [u8],
     arena: &'a Bump,
 ) -> Result<Vec<Effect<'a>>> {
@@ -188,25 +210,31 @@ fn limits() -> Limits {
 }
 
 /// One entry, read part by part.
-struct Row<'a, 'd> {
-    definitions: &'d Definitions,
+struct Row<'a> {
+    definitions: &'a Definitions,
     len: usize,
     /// Position and number of key parts, when there still is such a definition.
     definition: Option<(u32, usize)>,
     /// Absent when the definitions have no place for the entry.
     key: Option<String>,
     time: i64,
+    /// Numbers of the windows that count, and what they count of a value.
+    counts: Vec<(u32, Option<&'a str>)>,
     does: Does<'a>,
 }
 
-impl<'a, 'd> Row<'a, 'd> {
-    fn new(definitions: &'d Definitions) -> Self {
+impl<'a> Row<'a> {
+    fn new(definitions: &'a Definitions) -> Self {
         let does = Does::Count(Vec::new());
-        Self { definitions, len: 6, definition: None, key: None, time: 0, does }
+        let counts = Vec::new();
+        Self { definitions, len: 6, definition: None, key: None, time: 0, counts, does }
     }
 
     fn effect(self) -> Option<Effect<'a>> {
-        let Self { key, time, does, .. } = self;
+        let Self { definitions, key, time, counts, mut does, .. } = self;
+        if let Does::Count(changes) = &mut does {
+            add_counts(definitions, counts, changes);
+        }
         key.map(|key| Effect { key, time, does })
     }
 
@@ -249,15 +277,10 @@ impl<'a, 'd> Row<'a, 'd> {
         let number = clause.number;
         match &mut self.does {
             Does::Lift(clauses) => clauses.push(number),
-            Does::Count(changes) => {
+            Does::Count(_) => {
                 let Some(window) = &clause.window else { return Ok(()) };
-                let rule = window.rule;
-                match (value, window.distinct) {
-                    (None, None) => changes.push(Change::Count { clause: number, rule }),
-                    (Some(value), Some(_)) => {
-                        changes.push(Change::CountValue { clause: number, rule, value });
-                    }
-                    _ => {}
+                if value.is_some() == window.distinct.is_some() {
+                    self.counts.push((window.number, value));
                 }
             }
         }
@@ -281,9 +304,34 @@ impl<'a, 'd> Row<'a, 'd> {
         Ok(())
     }
 
-    fn clause(&self, policy: &str, clause: &str) -> Option<&'d Clause> {
+    fn clause(&self, policy: &str, clause: &str) -> Option<&'a Clause> {
         let (definition, _) = self.definition?;
         self.definitions.clause_of(definition, policy, clause)
+    }
+}
+
+/// Adds changes for windows that count: one for a family of which all count the same.
+fn add_counts<'a>(
+    definitions: &'a Definitions,
+    mut counts: Vec<(u32, Option<&'a str>)>,
+    changes: &mut Vec<Change<'a>>,
+) {
+    counts.sort_by_key(|(number, _)| *number);
+    let mut rest = &*counts;
+    while let Some(&(number, value)) = rest.first() {
+        let Some(family) = definitions.triggers.family_of(number).map(WindowFamily::family) else {
+            break;
+        };
+        let len = family.rules.len();
+        let is_all = rest.get(..len).is_some_and(|part| {
+            part.iter().zip(family.first..).all(|(each, number)| *each == (number, value))
+        });
+        if is_all {
+            changes.push(Change::Count { family, value });
+        } else if let Some(position) = family.position(number) {
+            changes.push(Change::CountOne { family, position, value });
+        }
+        rest = rest.get(if is_all { len } else { 1 }..).unwrap_or_default();
     }
 }
 

@@ -5,6 +5,7 @@ use foldhash::fast::RandomState;
 use crate::state::Change;
 use crate::stored_key::StoredKey;
 use crate::window::Window;
+use crate::windows::{self, Counted, Family, FamilyWindows};
 
 /// The end of a clause's mitigation of an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +23,7 @@ enum Clauses {
     Many(Block),
 }
 
-/// Windows in the order of clauses, and the rest.
+/// Windows in the order of their numbers, and the rest.
 #[derive(Clone, Debug, Default)]
 struct Block {
     windows: Vec<Window>,
@@ -47,32 +48,20 @@ impl Block {
         time: i64,
         hasher: &RandomState,
     ) -> usize {
-        let (place, window) = match change {
-            Change::Count { clause, .. } => self.window(near, clause, Window::count),
-            Change::CountValue { clause, .. } => self.window(near, clause, Window::distinct),
+        match change {
+            Change::Count { family, value } => {
+                windows::count(&mut self.windows, near, family, Counted { time, value, hasher })
+            }
+            Change::CountOne { family, position, value } => {
+                let counted = Counted { time, value, hasher };
+                windows::count_one(&mut self.windows, family, position, counted);
+                near
+            }
             Change::Mitigate { clause, expires_at } => {
                 self.mitigate(clause, expires_at);
-                return near;
+                near
             }
-        };
-        if let Some(window) = window {
-            count(window, change, time, hasher);
         }
-        place
-    }
-
-    /// The place and the window of a clause, made if there is none. See [`place_of`].
-    fn window(
-        &mut self,
-        near: usize,
-        clause: u32,
-        make: fn(u32) -> Window,
-    ) -> (usize, Option<&mut Window>) {
-        let place = place_of(&self.windows, near, clause).unwrap_or_else(|place| {
-            self.windows.insert(place, make(clause));
-            place
-        });
-        (place, self.windows.get_mut(place))
     }
 
     fn mitigate(&mut self, clause: u32, expires_at: i64) {
@@ -86,45 +75,6 @@ impl Block {
             Err(place) => mitigations.insert(place, ActiveMitigation { clause, expires_at }),
         }
     }
-}
-
-/// Counts what a change says in its window.
-fn count(window: &mut Window, change: Change<'_>, time: i64, hasher: &RandomState) {
-    match change {
-        Change::Count { rule, .. } => window.add(rule, time),
-        Change::CountValue { rule, value, .. } => window.add_value(rule, time, value, hasher),
-        Change::Mitigate { .. } => {}
-    }
-}
-
-/// Where the window of a clause is, or would be. `near` is the place of one before it:
-/// who asks for several asks in the order of clauses, and mostly it is there or the next.
-#[inline]
-fn place_of(windows: &[Window], near: usize, clause: u32) -> Result<usize, usize> {
-    let next = near.saturating_add(1);
-    let is_at = |place: usize| windows.get(place).is_some_and(|window| window.clause() == clause);
-    if is_at(next) {
-        Ok(next)
-    } else if is_at(near) {
-        Ok(near)
-    } else {
-        search(windows, near, clause)
-    }
-}
-
-/// The same where it is neither.
-fn search(windows: &[Window], near: usize, clause: u32) -> Result<usize, usize> {
-    let is_before = |window: &Window| window.clause() < clause;
-    let (mut start, mut step) = (near, 1_usize);
-    while windows.get(start.saturating_add(step.wrapping_sub(1))).is_some_and(is_before) {
-        start = start.saturating_add(step);
-        step = step.saturating_mul(2);
-    }
-    let end = start.saturating_add(step).min(windows.len());
-    let rest = windows.get(start..end).unwrap_or_default();
-    let place = start.saturating_add(rest.partition_point(is_before));
-    let is_there = windows.get(place).is_some_and(|window| window.clause() == clause);
-    if is_there { Ok(place) } else { Err(place) }
 }
 
 /// One entity key and its state.
@@ -156,7 +106,8 @@ impl Entity {
         }
     }
 
-    /// A block from a snapshot; windows and mitigations in the order of clauses.
+    /// A block from a snapshot; windows in the order of their numbers, mitigations in that of
+    /// clauses.
     pub fn restored(
         key: &str,
         event_count: u64,
@@ -218,24 +169,10 @@ impl Entity {
         self.rare().map_or(&[], |rare| &rare.mitigations)
     }
 
-    pub fn window(&self, clause: u32) -> Option<&Window> {
-        self.window_after(&mut 0, clause)
-    }
-
-    /// The window of a clause that comes after that of the last call with the same
-    /// `near`, which is 0 at first.
-    pub fn window_after(&self, near: &mut usize, clause: u32) -> Option<&Window> {
-        let windows = self.windows();
-        match place_of(windows, *near, clause) {
-            Ok(place) => {
-                *near = place;
-                windows.get(place)
-            }
-            Err(place) => {
-                *near = place;
-                None
-            }
-        }
+    /// The windows of a family that comes after that of the last call with the same `near`,
+    /// which is 0 at first.
+    pub fn family_after(&self, near: &mut usize, family: Family<'_>) -> FamilyWindows<'_> {
+        windows::of_family(self.windows(), near, family)
     }
 
     /// Whether a clause mitigates the entity at `time`.
@@ -255,7 +192,7 @@ impl Entity {
         !self.mitigations().is_empty()
     }
 
-    /// Counts an event at `time` with what it changes, best in the order of clauses.
+    /// Counts an event at `time` with what it changes, best in the order of windows.
     pub fn see<'c>(
         &mut self,
         changes: impl Iterator<Item = Change<'c>>,
@@ -271,11 +208,12 @@ impl Entity {
         }
         let (mut near, mut last) = (0, 0);
         for change in changes {
-            let clause = change.clause();
-            if clause < last {
-                near = 0;
+            if let Change::Count { family, .. } = change {
+                if family.first < last {
+                    near = 0;
+                }
+                last = family.first;
             }
-            last = clause;
             near = self.change(near, change, time, hasher);
         }
         self.last_seen = self.last_seen.max(time);
@@ -320,21 +258,19 @@ impl Entity {
         time: i64,
         hasher: &RandomState,
     ) -> usize {
-        let make: Option<fn(u32) -> Window> = match change {
-            Change::Count { .. } => Some(Window::count),
-            Change::CountValue { .. } => Some(Window::distinct),
-            Change::Mitigate { .. } => None,
-        };
-        if let (Clauses::None, Some(make)) = (&self.clauses, make) {
-            self.clauses = Clauses::One(make(change.clause()));
-        }
-        match &mut self.clauses {
-            Clauses::Many(block) => return block.change(near, change, time, hasher),
-            Clauses::One(window) if make.is_some() && window.clause() == change.clause() => {
-                count(window, change, time, hasher);
-                return 0;
+        if let Change::Count { family, value } = change
+            && let Some(&widest) = family.rules.first()
+        {
+            let counted = Counted { time, value, hasher };
+            if let Clauses::None = self.clauses {
+                self.clauses = Clauses::One(counted.empty(family.first));
             }
-            _ => {}
+            if let Clauses::One(window) = &mut self.clauses
+                && window.number() == family.first
+            {
+                counted.tally(window, widest);
+                return near;
+            }
         }
         self.block_mut().map_or(near, |block| block.change(near, change, time, hasher))
     }

@@ -11,7 +11,8 @@
 //!   regular expressions;
 //! - [`index`] finds the few of many rules that can be true of an event;
 //! - [`definitions`] are the tenant's rules, read from a [`bundle`]; [`state`] is
-//!   what is remembered of its traffic, by [`entity`] and [`window`], [`snapshot`] its
+//!   what is remembered of its traffic, by [`entity`] and [`window`] ([`windows`] that count
+//!   the same are one; which do is said by the [`trigger`] of their clauses), [`snapshot`] its
 //!   form outside;
 //! - [`decide`] is the decision, over [`conditions`]; [`wire`] writes it, [`engine`]
 //!   puts all this together;
@@ -51,6 +52,7 @@ pub mod frozen;
 pub mod functions;
 pub mod geo;
 pub mod headers;
+mod held;
 pub mod index;
 pub mod json;
 pub mod key;
@@ -93,10 +95,13 @@ mod text_table;
 mod texts;
 pub mod time_text;
 pub mod tree;
+pub mod trigger;
 pub mod user_agent;
 pub mod value;
 pub mod variable;
+mod walk;
 pub mod window;
+pub mod windows;
 pub mod wire;
 
 pub use error::{ErrorCode, EventError, Failure, ProgramError, Span};

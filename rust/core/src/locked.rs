@@ -114,8 +114,8 @@ impl<'s> Locked<'s> {
     /// comes in at the same time.
     pub fn read_ahead(&self, known: &[Known]) {
         let blocks = known.iter().filter_map(|known| self.get(*known));
-        let clauses = blocks.flat_map(Entity::windows).map(Window::clause);
-        black_box(clauses.fold(0, |all, clause| all ^ clause));
+        let numbers = blocks.flat_map(Entity::windows).map(Window::number);
+        black_box(numbers.fold(0, |all, number| all ^ number));
     }
 
     /// The same for blocks that were not looked for. No search waits for the memory of another.
@@ -127,7 +127,7 @@ impl<'s> Locked<'s> {
         let blocks = likely.iter().filter_map(|(shard, index)| shard.get_with_neighbours(*index));
         let blocks: Vec<(&Entity, u64)> = blocks.collect();
         let windows = blocks.iter().flat_map(|(block, _)| block.windows());
-        let all = windows.map(|window| u64::from(window.clause()));
+        let all = windows.map(|window| u64::from(window.number()));
         black_box(
             all.chain(blocks.iter().map(|(_, touches)| *touches)).fold(0, |all, it| all ^ it),
         );

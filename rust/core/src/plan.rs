@@ -1,20 +1,21 @@
 //! Which parts of the definitions an event can concern, found by one search in place of
 //! a walk through them all.
 //!
-//! Every action, match expression, scope and clause is a rule of one [`Index`]. A clause
-//! is the conjunction of its policy's scope, its actions and its condition, so that the
-//! rarest of these leads to it. What the search leaves out is certainly false and no
+//! Every action, match expression, scope and trigger is a rule of one [`Index`]. A trigger
+//! is the conjunction of a scope, actions and a condition, so that the rarest of these leads
+//! to it. What the search leaves out is certainly false and no
 //! error: going there would change nothing, nor be told.
 
 use std::collections::BTreeMap;
 
-use crate::definitions::{Action, Clause, EntityDefinition, ExpressionId, Expressions, Policy};
+use crate::definitions::{Action, EntityDefinition, ExpressionId, Expressions, Policy};
 use crate::index::certainty::{Requirement, requirements};
 use crate::index::worst_cost::{Cost, cost};
 use crate::index::{Analysed, Atoms, ExactRule, Formula, Index, Report, Rules, Truth, analyse};
 use crate::limits::Limits;
 use crate::lists::Lists;
 use crate::record::{Layout, Record};
+use crate::trigger::{Trigger, Triggers};
 
 /// What a plan is made of.
 pub struct Planned<'d> {
@@ -25,6 +26,7 @@ pub struct Planned<'d> {
     pub actions: &'d [Action],
     pub entities: &'d [EntityDefinition],
     pub policies: &'d [Policy],
+    pub triggers: &'d Triggers,
 }
 
 /// What a rule of the index stands for.
@@ -34,7 +36,7 @@ enum Target {
     Match(u32),
     /// By position in [`Plan::scopes`].
     Scope(u32),
-    Clause(Step),
+    Trigger(u32),
 }
 
 /// A stop of the walk through the policies: the scope of a policy, or one of its
@@ -79,8 +81,8 @@ pub struct Concerns {
     pub matches: Vec<u32>,
     /// Scopes that may be errors.
     pub scopes: Vec<u32>,
-    /// Clauses whose conditions may all hold.
-    pub steps: Vec<Step>,
+    /// Triggers whose conditions may all hold.
+    pub triggers: Vec<u32>,
 }
 
 /// The index of a definition set.
@@ -99,7 +101,7 @@ impl Plan {
         builder.actions();
         builder.matches();
         let scopes = builder.scopes();
-        builder.clauses();
+        builder.triggers();
         let Builder { atoms, rules, targets, .. } = builder;
         let index = Index::exact(
             &atoms,
@@ -122,23 +124,21 @@ impl Plan {
         record: &Record<'a>,
         concerns: &mut Concerns,
     ) {
-        let Concerns { actions, matches, scopes, steps } = concerns;
-        for list in [&mut *actions, matches, scopes] {
+        let Concerns { actions, matches, scopes, triggers } = concerns;
+        for list in [&mut *actions, matches, scopes, triggers] {
             list.clear();
         }
-        steps.clear();
         let rules = Rules { programs: expressions.programs(), lists, limits };
         self.index.each_candidate(rules, record, |rule| match self.targets.get(rule as usize) {
             Some(Target::Action(position)) => actions.push(*position),
             Some(Target::Match(position)) => matches.push(*position),
             Some(Target::Scope(position)) => scopes.push(*position),
-            Some(Target::Clause(step)) => steps.push(*step),
+            Some(Target::Trigger(position)) => triggers.push(*position),
             None => {}
         });
-        for list in [actions, matches] {
+        for list in [actions, matches, triggers] {
             list.sort_unstable();
         }
-        steps.sort_unstable();
     }
 
     /// Actions that expressions read, in order.
@@ -197,7 +197,7 @@ impl<'d> Builder<'d> {
     }
 
     /// Scopes are looked for because of their errors alone: whether they are true is
-    /// part of the clauses.
+    /// part of the triggers.
     fn scopes(&mut self) -> Vec<Scope> {
         let mut policies: BTreeMap<usize, Scope> = BTreeMap::new();
         for (position, policy) in (0..).zip(self.planned.policies) {
@@ -224,23 +224,18 @@ impl<'d> Builder<'d> {
         scopes
     }
 
-    fn clauses(&mut self) {
-        for (policy, definition) in (0..).zip(self.planned.policies) {
-            for (position, clause) in (0..).zip(&definition.clauses) {
-                if clause.is_enabled {
-                    let step = Step::clause(policy, position);
-                    self.clause(definition, clause, step);
-                }
-            }
+    fn triggers(&mut self) {
+        for (position, trigger) in (0..).zip(self.planned.triggers.iter()) {
+            self.trigger(position, trigger);
         }
     }
 
-    fn clause(&mut self, policy: &Policy, clause: &Clause, step: Step) {
+    fn trigger(&mut self, position: u32, trigger: &Trigger) {
         let matching = |action: &u32| self.matching.get(*action as usize).cloned();
-        let mut parts: Vec<Formula> = clause.actions.iter().filter_map(matching).collect();
+        let mut parts: Vec<Formula> = trigger.actions.iter().filter_map(matching).collect();
         let mut conjuncts = Vec::new();
         let mut total = Cost::default();
-        for expression in policy.scope.into_iter().chain(clause.condition) {
+        for expression in trigger.scope.into_iter().chain(trigger.condition) {
             if let (analysed, Some(cost)) = self.analyse(expression) {
                 parts.push(analysed.formula);
                 conjuncts.extend(analysed.conjuncts);
@@ -248,7 +243,7 @@ impl<'d> Builder<'d> {
             }
         }
         let analysed = Analysed { formula: Formula::All(parts), truth: Truth::Open, conjuncts };
-        self.add(Target::Clause(step), analysed, Some(total), Vec::new());
+        self.add(Target::Trigger(position), analysed, Some(total), Vec::new());
     }
 
     fn add(

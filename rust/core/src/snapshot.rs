@@ -5,10 +5,10 @@ use std::fmt::Write;
 
 use crate::definitions::Definitions;
 use crate::entity::Entity;
+use crate::held::{Held, held};
 use crate::key::{split, write_string};
 use crate::locked::Locked;
 use crate::state::Evictions;
-use crate::window::Window;
 use crate::wire::list;
 
 mod restore;
@@ -98,7 +98,7 @@ fn write_entity(out: &mut String, definitions: &Definitions, entity: &Entity) {
         entity.first_seen(),
         entity.last_seen()
     );
-    list(out, entity.windows().iter(), |out, window| write_window(out, definitions, window));
+    list(out, held(definitions, entity).iter(), |out, held| write_window(out, definitions, held));
     out.push(',');
     list(out, entity.mitigations().iter(), |out, each| {
         out.push('[');
@@ -127,19 +127,19 @@ fn write_parts(out: &mut String, parts: &str) {
     });
 }
 
-fn write_window(out: &mut String, definitions: &Definitions, window: &Window) {
+fn write_window(out: &mut String, definitions: &Definitions, held: &Held<'_>) {
     out.push('[');
-    write_clause(out, definitions, window.clause());
-    if let Window::Distinct { .. } = window {
+    write_clause(out, definitions, held.clause);
+    if held.is_distinct() {
         out.push_str(",\"distinct\",");
-        list(out, window.values(), |out, (value, time)| {
+        list(out, held.values(), |out, (value, time)| {
             out.push('[');
             write_string(out, value);
             _ = write!(out, ",\"{time}\"]");
         });
     } else {
         out.push_str(",\"count\",");
-        list(out, window.times(), |out, time| _ = write!(out, "\"{time}\""));
+        list(out, held.times(), |out, time| _ = write!(out, "\"{time}\""));
     }
     out.push(']');
 }

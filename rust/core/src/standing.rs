@@ -11,8 +11,8 @@ use crate::definitions::Definitions;
 use crate::effects;
 use crate::engine::Engine;
 use crate::entity::{ActiveMitigation, Entity};
+use crate::held::{Held, held};
 use crate::key::{split, write_string};
-use crate::window::Window;
 use crate::wire::{entity_id, list};
 
 /// A mitigation of an entity by its names, in the order of which they are listed:
@@ -106,8 +106,8 @@ impl Engine {
             entity.first_seen(),
             entity.last_seen()
         );
-        list(&mut out, entity.windows().iter(), |out, window| {
-            write_window(out, definitions, window, at);
+        list(&mut out, held(definitions, &entity).iter(), |out, held| {
+            write_window(out, definitions, held, at);
         });
         out.push_str(",\"mitigations\":");
         list(&mut out, active(&entity, at), |out, each| {
@@ -166,14 +166,10 @@ fn write_mitigation(out: &mut String, definitions: &Definitions, active: ActiveM
     _ = write!(out, ",\"mode\":\"{}\",\"expires_at\":{}", mode.as_str(), active.expires_at);
 }
 
-fn write_window(out: &mut String, definitions: &Definitions, window: &Window, at: i64) {
-    let rule = definitions
-        .clause(window.clause())
-        .and_then(|(_, clause)| Some(clause.window.as_ref()?.rule));
+fn write_window(out: &mut String, definitions: &Definitions, held: &Held<'_>, at: i64) {
     out.push('{');
-    write_names(out, definitions, window.clause());
-    let value = rule.map_or(0, |rule| window.inside(rule, at));
-    let threshold = rule.map_or(0, |rule| rule.threshold);
+    write_names(out, definitions, held.clause);
+    let (value, threshold) = (held.inside(at), held.rule.threshold);
     _ = write!(out, ",\"value\":{value},\"threshold\":{threshold}}}");
 }
 

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use crate::entity::Entity;
 use crate::locked::Locked;
 use crate::shard::Shard;
-use crate::window::Rule;
+use crate::windows::Family;
 
 /// Keys that are looked for together without memory on the heap.
 pub(crate) const AT_ONCE: usize = 8;
@@ -28,23 +28,12 @@ const _: () = assert!(SHARDS <= u64::BITS as usize);
 /// What one event changes in the state of one of its entities.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'c> {
-    /// A count window counts the event.
-    Count { clause: u32, rule: Rule },
-    /// A distinct window counts a value.
-    CountValue { clause: u32, rule: Rule, value: &'c str },
+    /// The windows of a family count the event; distinct ones a value in it.
+    Count { family: Family<'c>, value: Option<&'c str> },
+    /// The window at a position of a family does, and the others do not.
+    CountOne { family: Family<'c>, position: usize, value: Option<&'c str> },
     /// A clause fired and mitigates the entity.
     Mitigate { clause: u32, expires_at: i64 },
-}
-
-impl Change<'_> {
-    /// The number of the clause that makes it.
-    pub const fn clause(&self) -> u32 {
-        match self {
-            Self::Count { clause, .. }
-            | Self::CountValue { clause, .. }
-            | Self::Mitigate { clause, .. } => *clause,
-        }
-    }
 }
 
 /// How many keys had to make room.

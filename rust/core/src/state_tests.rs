@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::slab::FreezableSlab;
+use crate::window::{Rule, Window};
 
 /// The definition: keys in the order of their last touch.
 #[derive(Default)]
@@ -152,21 +153,23 @@ fn threads_keep_the_bound_and_the_count() {
 
 #[test]
 fn windows_of_one_entity_stay_apart_and_in_order() {
-    let rule = Rule { duration: 100, threshold: 5 };
+    let rules = [Rule { duration: 100, threshold: 5 }];
     let state = State::new(10, RandomState::default());
+    let family = |first| Family { first, rules: &rules };
     let changes = [
-        Change::Count { clause: 7, rule },
-        Change::Count { clause: 2, rule },
-        Change::CountValue { clause: 4, rule, value: "a" },
+        Change::Count { family: family(7), value: None },
+        Change::Count { family: family(2), value: None },
+        Change::Count { family: family(4), value: Some("a") },
     ];
     update(&state, "0[1]", 10, changes.into_iter());
     update(&state, "0[1]", 11, changes.into_iter().take(1));
     let entity = entity(&state, "0[1]");
-    let clauses: Vec<u32> = entity.windows().iter().map(crate::window::Window::clause).collect();
-    assert_eq!(clauses, [2, 4, 7]);
-    assert_eq!(entity.window(7).unwrap().times().collect::<Vec<_>>(), [10, 11]);
-    assert_eq!(entity.window(4).unwrap().values().collect::<Vec<_>>(), [("a", 10)]);
-    assert!(entity.window(3).is_none());
+    let numbers: Vec<u32> = entity.windows().iter().map(Window::number).collect();
+    assert_eq!(numbers, [2, 4, 7]);
+    let window = |number| entity.family_after(&mut 0, family(number)).source(number);
+    assert_eq!(window(7).unwrap().times().collect::<Vec<_>>(), [10, 11]);
+    assert_eq!(window(4).unwrap().values().collect::<Vec<_>>(), [("a", 10)]);
+    assert!(window(3).is_none());
 }
 
 #[test]
@@ -200,9 +203,9 @@ fn an_expired_mitigation_is_forgotten_at_the_next_touch() {
 
 #[test]
 fn an_entity_with_one_short_window_takes_120_bytes() {
-    let rule = Rule { duration: Rule::LONGEST, threshold: 8 };
+    let rules = [Rule { duration: Rule::LONGEST, threshold: 8 }];
     let state = State::new(100_000, RandomState::default());
-    let changes = [Change::Count { clause: 0, rule }; 8];
+    let changes = [Change::Count { family: Family { first: 0, rules: &rules }, value: None }; 8];
     let mut all = state.all();
     for number in 0..100_000_i64 {
         let key = format!("0[\"192.168.{}.{}\"]", number >> 8, number & 255);

@@ -7,10 +7,11 @@ use bumpalo::collections::Vec as ArenaVec;
 use crate::bundle::MissingKey;
 use crate::conditions::{Conditions, Outcome};
 use crate::decide::Place;
-use crate::definitions::{Clause, Definitions, EntityDefinition, ExpressionId, Policy};
+use crate::definitions::{Definitions, EntityDefinition, ExpressionId};
 use crate::error::ErrorCode;
 use crate::key::{KeyWriter, Part};
 use crate::plan::{Concerns, Step};
+use crate::trigger::Trigger;
 use crate::value::Text;
 
 /// An entity that applies to the event.
@@ -29,7 +30,9 @@ pub struct Survey<'a> {
     pub entities: ArenaVec<'a, EventEntity>,
     /// Of actions and entities.
     pub errors: Vec<(Place<'a>, ErrorCode)>,
-    /// The stops of the walk at which something may happen, in order.
+    /// Positions of the triggers that hold, or may by the state, in order.
+    pub triggers: ArenaVec<'a, u32>,
+    /// Stops of the walk at which an error is to be told, in any order.
     pub steps: ArenaVec<'a, Step>,
     /// What distinct windows are to count.
     counted: Vec<(ExpressionId, Result<Text<'a>, ErrorCode>)>,
@@ -51,13 +54,14 @@ impl<'a> Survey<'a> {
                 matched_actions: ArenaVec::new_in(arena),
                 entities: ArenaVec::with_capacity_in(definitions.entities.len(), arena),
                 errors: Vec::new(),
-                steps: ArenaVec::with_capacity_in(concerns.steps.len(), arena),
+                triggers: ArenaVec::with_capacity_in(concerns.triggers.len(), arena),
+                steps: ArenaVec::new_in(arena),
                 counted: Vec::new(),
             },
         };
         surveyor.actions(&concerns.actions);
         surveyor.entities(&concerns.matches);
-        surveyor.steps(concerns);
+        surveyor.triggers(concerns);
         surveyor.survey
     }
 
@@ -81,9 +85,9 @@ impl<'a> Survey<'a> {
         self.entities.binary_search_by_key(&definition, |entity| entity.definition).ok()
     }
 
-    /// Whether the actions that a clause asks for have matched.
-    pub fn has_actions(&self, clause: &Clause) -> bool {
-        clause.actions.iter().all(|action| self.matched_actions.binary_search(action).is_ok())
+    /// Whether some actions have all matched.
+    pub fn has_actions(&self, actions: &[u32]) -> bool {
+        actions.iter().all(|action| self.matched_actions.binary_search(action).is_ok())
     }
 }
 
@@ -166,52 +170,51 @@ impl<'a> Surveyor<'a, '_, '_> {
         }
     }
 
-    /// Keeps the steps at which a clause may fire or an error is to be told.
-    fn steps(&mut self, concerns: &Concerns) {
+    /// Keeps the triggers that may hold, and the steps at which an error is to be told.
+    fn triggers(&mut self, concerns: &Concerns) {
         let definitions = self.definitions;
         for scope in concerns.scopes.iter().filter_map(|scope| definitions.plan.scope(*scope)) {
             if self.conditions.test(scope.expression).is_err() {
                 self.survey.steps.extend(scope.policies.iter().copied().map(Step::scope));
             }
         }
-        let scopes = self.survey.steps.len();
-        for &step in &concerns.steps {
-            if let Some((policy, clause)) = definitions.at(step)
-                && self.may_fire(policy, clause)
-            {
-                self.survey.steps.push(step);
+        for &position in &concerns.triggers {
+            let Some(trigger) = definitions.triggers.get(position) else { continue };
+            match self.may_hold(trigger) {
+                Ok(true) => {
+                    self.values(trigger);
+                    self.survey.triggers.push(position);
+                }
+                Ok(false) => {}
+                Err(_) => self.survey.steps.extend_from_slice(&trigger.steps),
             }
-        }
-        // Those of clauses come in order.
-        if scopes > 0 {
-            self.survey.steps.sort_unstable();
         }
     }
 
-    fn may_fire(&mut self, policy: &Policy, clause: &Clause) -> bool {
+    fn may_hold(&mut self, trigger: &Trigger) -> Outcome {
         let applies = |entity| self.survey.applied(entity).is_some();
-        if !clause.entity.is_none_or(applies) || !self.survey.has_actions(clause) {
-            return false;
+        if !trigger.entity.is_none_or(applies) || !self.survey.has_actions(&trigger.actions) {
+            return Ok(false);
         }
-        if policy.scope.is_some_and(|scope| self.conditions.test(scope) != Ok(true)) {
-            return false;
+        if trigger.scope.is_some_and(|scope| self.conditions.test(scope) != Ok(true)) {
+            return Ok(false);
         }
-        if let Some(condition) = clause.condition {
-            if !self.conditions.is_free_of_state(condition) {
-                return true;
+        match trigger.condition {
+            Some(condition) if self.conditions.is_free_of_state(condition) => {
+                self.conditions.test(condition)
             }
-            match self.conditions.test(condition) {
-                Ok(true) => {}
-                Ok(false) => return false,
-                Err(_) => return true,
+            _ => Ok(true),
+        }
+    }
+
+    /// Works out what the distinct windows of a trigger count.
+    fn values(&mut self, trigger: &Trigger) {
+        let families = self.definitions.triggers.families_of(trigger);
+        for field in families.iter().filter_map(|family| family.distinct) {
+            if !self.survey.counted.iter().any(|(known, _)| *known == field) {
+                self.survey.counted.push((field, count_text(field, self.conditions)));
             }
         }
-        if let Some(field) = clause.window.as_ref().and_then(|window| window.distinct)
-            && !self.survey.counted.iter().any(|(known, _)| *known == field)
-        {
-            self.survey.counted.push((field, count_text(field, self.conditions)));
-        }
-        true
     }
 
     /// An outcome as a bool; an error is noted and false.
@@ -262,8 +265,8 @@ mod tests {
         Definitions::from_json(bundle.to_string().as_bytes()).unwrap()
     }
 
-    /// How many clauses the search leads to, and the steps that are left.
-    fn steps(definitions: &Definitions, path: Option<&str>) -> (usize, Vec<Step>) {
+    /// How many triggers the search leads to, those that are left, and the steps to tell errors.
+    fn surveyed(definitions: &Definitions, path: Option<&str>) -> (usize, Vec<u32>, Vec<Step>) {
         let mut known = KnownOutcomes::default();
         let mut record = Record::empty(&definitions.layout);
         if let (Some(slot), Some(path)) = (definitions.layout.find("path"), path) {
@@ -273,7 +276,7 @@ mod tests {
         let mut conditions = Conditions::new(definitions, record, &mut known);
         let arena = Bump::new();
         let survey = Survey::new(definitions, &mut conditions, &mut concerns, &arena);
-        (concerns.steps.len(), survey.steps.to_vec())
+        (concerns.triggers.len(), survey.triggers.to_vec(), survey.steps.to_vec())
     }
 
     #[test]
@@ -282,9 +285,18 @@ mod tests {
             .map(|number| policy(number, &Json::Null, &expression(&is_path(&format!("/{number}")))))
             .collect();
         let definitions = definitions(1_000, &policies);
-        let step = Step::clause(42, 0);
-        assert_eq!(steps(&definitions, Some("/42")), (1, vec![step]));
-        assert_eq!(steps(&definitions, Some("/")), (0, vec![]));
+        assert_eq!(surveyed(&definitions, Some("/42")), (1, vec![42], vec![]));
+        assert_eq!(surveyed(&definitions, Some("/")), (0, vec![], vec![]));
+    }
+
+    #[test]
+    fn clauses_that_ask_for_the_same_are_looked_at_once() {
+        let condition = expression(&is_path("/a"));
+        let policies: Vec<Json> =
+            (0..100).map(|number| policy(number, &Json::Null, &condition)).collect();
+        let definitions = definitions(1_000, &policies);
+        assert_eq!(surveyed(&definitions, Some("/a")), (1, vec![0], vec![]));
+        assert_eq!(surveyed(&definitions, None).2.len(), 100);
     }
 
     #[test]
@@ -296,8 +308,8 @@ mod tests {
         let first = Step::clause(0, 0);
         let scope = Step::scope(1);
         // The flag is absent; so is the path at first, and then it is too long.
-        assert_eq!(steps(&definitions, None).1, [first, scope]);
-        assert_eq!(steps(&definitions, Some("/b")).1, [scope]);
-        assert_eq!(steps(&definitions, Some(&"/".repeat(200))).0, 2);
+        assert_eq!(surveyed(&definitions, None).2, [scope, first]);
+        assert_eq!(surveyed(&definitions, Some("/b")).2, [scope]);
+        assert_eq!(surveyed(&definitions, Some(&"/".repeat(200))).0, 2);
     }
 }

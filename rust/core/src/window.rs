@@ -28,6 +28,11 @@ impl Rule {
     pub fn edge(self, newest: i64) -> i64 {
         newest.saturating_sub(self.duration)
     }
+
+    /// Whether a window of this rule holds all that one of another does, counting the same.
+    pub fn covers(self, other: Self) -> bool {
+        self.duration >= other.duration && self.threshold >= other.threshold
+    }
 }
 
 /// Times a window holds itself: one whole, seven as differences.
@@ -35,85 +40,111 @@ const FEW: u8 = 8;
 /// A long form this short goes back to the short one.
 const FEW_AGAIN: usize = 4;
 
-/// The window of one entity for one clause. Times never decrease: an event is
+/// What one entity did that some clauses count. Times never decrease: an event is
 /// counted at the newest time seen when it is late.
 #[derive(Clone, Debug)]
 pub enum Window {
     /// Up to eight times: the oldest, and differences from it.
-    Few { clause: u32, len: u8, oldest: i64, later: Differences },
+    Few { number: u32, len: u8, oldest: i64, later: Differences },
     /// More of them, oldest first.
-    Many { clause: u32, times: Box<VecDeque<i64>> },
+    Many { number: u32, times: Box<VecDeque<i64>> },
     /// Values, each with the time it was last seen.
-    Distinct { clause: u32, values: Box<DistinctTimes> },
+    Distinct { number: u32, values: Box<DistinctTimes> },
 }
 
 impl Window {
     /// An empty count window.
-    pub fn count(clause: u32) -> Self {
-        Self::Few { clause, len: 0, oldest: 0, later: Differences::default() }
+    pub fn count(number: u32) -> Self {
+        Self::Few { number, len: 0, oldest: 0, later: Differences::default() }
     }
 
     /// An empty distinct window.
-    pub fn distinct(clause: u32) -> Self {
-        Self::Distinct { clause, values: Box::default() }
+    pub fn distinct(number: u32) -> Self {
+        Self::Distinct { number, values: Box::default() }
     }
 
-    /// The clause the window belongs to, by its number in the definitions.
-    pub fn clause(&self) -> u32 {
+    /// Its number in the definitions.
+    pub fn number(&self) -> u32 {
         match self {
-            Self::Few { clause, .. }
-            | Self::Many { clause, .. }
-            | Self::Distinct { clause, .. } => *clause,
+            Self::Few { number, .. }
+            | Self::Many { number, .. }
+            | Self::Distinct { number, .. } => *number,
         }
     }
 
-    /// The same window for a clause of another number.
-    pub fn of(mut self, number: u32) -> Self {
+    pub fn is_distinct(&self) -> bool {
+        matches!(self, Self::Distinct { .. })
+    }
+
+    fn numbered(mut self, other: u32) -> Self {
         match &mut self {
-            Self::Few { clause, .. }
-            | Self::Many { clause, .. }
-            | Self::Distinct { clause, .. } => *clause = number,
+            Self::Few { number, .. }
+            | Self::Many { number, .. }
+            | Self::Distinct { number, .. } => *number = other,
         }
         self
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.newest().is_none()
+    }
+
+    /// An empty window of the same kind.
+    pub fn emptied(&self, number: u32) -> Self {
+        if self.is_distinct() { Self::distinct(number) } else { Self::count(number) }
+    }
+
+    /// As much of the window as another rule would hold of the same.
+    pub fn narrowed(&self, rule: Rule, number: u32, hasher: &RandomState) -> Self {
+        if self.not_held_by(rule) == 0 {
+            return self.clone().numbered(number);
+        }
+        let mut narrowed = self.emptied(number);
+        self.times_of(rule).for_each(|time| narrowed.add(rule, time));
+        self.values_of(rule).for_each(|(value, time)| {
+            narrowed.add_value(rule, time, value, hasher);
+        });
+        narrowed
+    }
+
+    /// Whether another rule would hold of this exactly what another window holds.
+    pub fn holds_by(&self, rule: Rule, other: &Self) -> bool {
+        // Mostly their numbers tell.
+        self.is_distinct() == other.is_distinct()
+            && self.len().saturating_sub(self.not_held_by(rule)) == other.len()
+            && self.times_of(rule).eq(other.times())
+            && self.values_of(rule).eq(other.values())
     }
 
     /// What the window holds at `time`, without another event.
     pub fn inside(&self, rule: Rule, time: i64) -> usize {
         let edge = rule.edge(self.newest().map_or(time, |newest| newest.max(time)));
-        self.times().chain(self.values().map(|(_, time)| time)).filter(|&time| time > edge).count()
+        self.len().saturating_sub(self.outside(edge))
     }
 
-    /// What the window would hold after counting an event at `time`.
-    pub fn peek(&self, rule: Rule, time: i64) -> u16 {
+    /// What a window of a duration would hold after counting an event, or a value in it, at
+    /// `time`, if there were no threshold that it need not hold more than.
+    pub fn peek(&self, duration: i64, time: i64, value: Option<&str>, hasher: &RandomState) -> u16 {
         let Some(newest) = self.newest() else { return 1 };
-        let edge = rule.edge(time.max(newest));
-        let inside = match self {
-            Self::Few { len, .. } => {
-                let outside = self.few_times().take_while(|&time| time <= edge).count();
-                usize::from(*len).saturating_sub(outside)
+        let edge = time.max(newest).saturating_sub(duration);
+        let is_known = match (self, value) {
+            (Self::Distinct { values, .. }, Some(value)) => {
+                values.last_seen(value, hasher).is_some_and(|seen| seen > edge)
             }
-            Self::Many { times, .. } => {
-                let outside = match times.front() {
-                    Some(&oldest) if oldest > edge => 0,
-                    _ => times.partition_point(|&time| time <= edge),
-                };
-                times.len().saturating_sub(outside)
-            }
-            Self::Distinct { values, .. } => values.inside(edge),
+            _ => false,
         };
-        at_most(inside.saturating_add(1), rule.threshold)
+        let inside = self.len().saturating_sub(self.outside(edge));
+        let after = inside.saturating_add(usize::from(!is_known));
+        u16::try_from(after).unwrap_or(u16::MAX)
     }
 
-    /// What the window would hold after counting `value` at `time`; for a count
-    /// window the value does not matter.
-    pub fn peek_value(&self, rule: Rule, time: i64, value: &str, hasher: &RandomState) -> u16 {
-        let Self::Distinct { values, .. } = self else {
-            return self.peek(rule, time);
-        };
-        let Some(newest) = values.newest() else { return 1 };
-        let edge = rule.edge(time.max(newest));
-        let known = values.last_seen(value, hasher).is_some_and(|seen| seen > edge);
-        at_most(values.inside(edge).saturating_add(usize::from(!known)), rule.threshold)
+    /// Counts an event, or a value in it, at `time`.
+    #[inline]
+    pub fn tally(&mut self, rule: Rule, time: i64, value: Option<&str>, hasher: &RandomState) {
+        match value {
+            Some(value) => self.add_value(rule, time, value, hasher),
+            None => self.add(rule, time),
+        }
     }
 
     /// Counts an event at `time`; what is left outside is forgotten.
@@ -145,10 +176,10 @@ impl Window {
         let time = self.newest().map_or(time, |newest| newest.max(time));
         let edge = rule.edge(time);
         match self {
-            Self::Few { clause, .. } => {
-                let clause = *clause;
+            Self::Few { number, .. } => {
+                let number = *number;
                 if let Some(times) = self.add_few(rule, time, edge) {
-                    *self = Self::Many { clause, times: Box::new(times) };
+                    *self = Self::Many { number, times: Box::new(times) };
                 }
             }
             Self::Many { times, .. } => {
@@ -192,6 +223,16 @@ impl Window {
         values.into_iter().flatten()
     }
 
+    /// The times of [`Window::times`] that another rule would hold.
+    pub fn times_of(&self, rule: Rule) -> impl Iterator<Item = i64> + use<'_> {
+        self.times().skip(self.not_held_by(rule))
+    }
+
+    /// The values of [`Window::values`] that another rule would hold.
+    pub fn values_of(&self, rule: Rule) -> impl Iterator<Item = (&str, i64)> + use<'_> {
+        self.values().skip(self.not_held_by(rule))
+    }
+
     /// Bytes on the heap, for the account of memory.
     pub fn heap_bytes(&self) -> usize {
         match self {
@@ -201,6 +242,33 @@ impl Window {
                 .saturating_mul(size_of::<i64>())
                 .saturating_add(size_of::<VecDeque<i64>>()),
             Self::Distinct { values, .. } => values.heap_bytes(),
+        }
+    }
+
+    /// How many of what it holds, from the oldest, another rule would not.
+    fn not_held_by(&self, rule: Rule) -> usize {
+        let Some(newest) = self.newest() else { return 0 };
+        let past = self.len().saturating_sub(usize::from(rule.threshold));
+        self.outside(rule.edge(newest)).max(past)
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Few { len, .. } => usize::from(*len),
+            Self::Many { times, .. } => times.len(),
+            Self::Distinct { values, .. } => values.len(),
+        }
+    }
+
+    /// How many of what it holds are of the time of an edge or older.
+    fn outside(&self, edge: i64) -> usize {
+        match self {
+            Self::Few { .. } => self.few_times().take_while(|&time| time <= edge).count(),
+            Self::Many { times, .. } => match times.front() {
+                Some(&oldest) if oldest > edge => 0,
+                _ => times.partition_point(|&time| time <= edge),
+            },
+            Self::Distinct { values, .. } => values.outside(edge),
         }
     }
 
@@ -251,7 +319,7 @@ impl Window {
 
     /// Gives memory back after a burst has passed.
     fn compact(&mut self) {
-        let Self::Many { clause, times } = self else { return };
+        let Self::Many { number, times } = self else { return };
         if times.len() > FEW_AGAIN {
             if times.capacity() >= 64 && times.len() < times.capacity() / 4 {
                 times.shrink_to(times.capacity() / 2);
@@ -266,7 +334,7 @@ impl Window {
             }
             len = len.saturating_add(1);
         }
-        *self = Self::Few { clause: *clause, len, oldest, later };
+        *self = Self::Few { number: *number, len, oldest, later };
     }
 }
 
@@ -302,10 +370,6 @@ impl Differences {
         *oldest = oldest.saturating_add(first);
         *len = left;
     }
-}
-
-fn at_most(held: usize, threshold: u16) -> u16 {
-    u16::try_from(held).unwrap_or(u16::MAX).min(threshold)
 }
 
 #[cfg(test)]

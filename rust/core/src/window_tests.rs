@@ -56,14 +56,14 @@ fn agrees_with_the_log(mut window: Window, rule: Rule, seed: u64, values: u64) {
     let hasher = RandomState::default();
     let mut dice = Dice(seed);
     let (mut log, mut time) = (Log::default(), 1_000_000_000_000_000_000);
-    let distinct = matches!(window, Window::Distinct { .. });
+    let distinct = window.is_distinct();
     for event in 0..400 {
         time = step(&mut dice, time, rule.duration);
         let value = dice.below(values);
         let text = value.to_string();
         let expected = log.count(rule, time, value, distinct);
         assert_eq!(
-            window.peek_value(rule, time, &text, &hasher),
+            window.peek(rule.duration, time, Some(&text), &hasher).min(rule.threshold),
             expected,
             "seed {seed}, event {event}, {rule:?}"
         );
@@ -102,7 +102,8 @@ fn the_edge_of_a_window_is_open_at_its_old_end() {
     let rule = Rule { duration: 10, threshold: 2 };
     let mut window = Window::count(0);
     window.add(rule, 100);
-    assert_eq!((window.peek(rule, 109), window.peek(rule, 110)), (2, 1));
+    let peek = |time| window.peek(rule.duration, time, None, &RandomState::default());
+    assert_eq!((peek(109), peek(110)), (2, 1));
 }
 
 #[test]

@@ -11,8 +11,9 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use uuid::Uuid;
 
 use super::{SnapshotError, VERSION};
-use crate::definitions::Definitions;
+use crate::definitions::{ClauseWindow, Definitions};
 use crate::entity::{ActiveMitigation, Entity};
+use crate::held::folded;
 use crate::key::{KeyWriter, Part};
 use crate::state::{Evictions, State};
 use crate::window::Window;
@@ -65,7 +66,7 @@ impl<'d> Restorer<'d> {
         let mut key = KeyWriter::new(definition);
         parts.iter().for_each(|part| key.push(part));
         let windows = windows.into_iter().filter_map(|row| self.window(definition, row)).collect();
-        let windows = in_order(windows, Window::clause)?;
+        let windows = folded(self.definitions, in_order(windows, Window::number)?);
         let mitigations = mitigations
             .into_iter()
             .filter_map(|row| self.mitigation(definition, &row))
@@ -84,16 +85,16 @@ impl<'d> Restorer<'d> {
     fn window(&self, definition: u32, row: WindowRow<'_>) -> Option<Window> {
         let WindowRow(policy, name, _, held) = row;
         let clause = self.definitions.clause_of(definition, &policy, &name)?;
-        let rule = clause.window.as_ref()?.rule;
-        let is_distinct = clause.window.as_ref()?.distinct.is_some();
+        let &ClauseWindow { rule, distinct, number } = clause.window.as_ref()?;
+        let is_distinct = distinct.is_some();
         match held {
             Held::Times(times) if !is_distinct => {
-                let mut window = Window::count(clause.number);
+                let mut window = Window::count(number);
                 times.into_iter().for_each(|Time(time)| window.add(rule, time));
                 Some(window)
             }
             Held::Values(values) if is_distinct => {
-                let mut window = Window::distinct(clause.number);
+                let mut window = Window::distinct(number);
                 for (value, Time(time)) in values {
                     window.add_value(rule, time, &value, self.state.hasher());
                 }
@@ -306,11 +307,11 @@ fn is_unique<'v>(mut values: impl Iterator<Item = &'v str>) -> bool {
     values.all(|value| seen.insert(value))
 }
 
-/// Sorts by clause; a clause twice is refused.
-fn in_order<T>(mut items: Vec<T>, clause: fn(&T) -> u32) -> Result<Vec<T>, String> {
-    items.sort_by_key(clause);
+/// Sorts by number; a clause twice is refused.
+fn in_order<T>(mut items: Vec<T>, number: fn(&T) -> u32) -> Result<Vec<T>, String> {
+    items.sort_by_key(number);
     let is_unique = items.windows(2).all(|pair| match pair {
-        [one, other] => clause(one) != clause(other),
+        [one, other] => number(one) != number(other),
         _ => true,
     });
     if is_unique { Ok(items) } else { Err("a clause is there twice for one key".into()) }
