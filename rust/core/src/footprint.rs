@@ -117,7 +117,7 @@ impl Footprint {
                 self.add(test.networks.memory_bytes());
                 self.add(size_of_val(&*test.walks));
             }
-            Kind::Number { .. } | Kind::Integer { .. } | Kind::HasKey(_) => {}
+            Kind::Number { .. } | Kind::Integer { .. } | Kind::Size { .. } | Kind::HasKey(_) => {}
         }
     }
 

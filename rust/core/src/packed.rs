@@ -4,6 +4,7 @@
 //! error or an index asks. Spans count from the start of the predicate: equal tests of
 //! many rules are equal bytes, and so are kept once.
 
+use crate::address::{Address, Network};
 use crate::error::Span;
 use crate::functions;
 use crate::lists::{Lists, LiteralSet};
@@ -26,6 +27,8 @@ enum Tag {
     Int,
     Double,
     List,
+    /// A list of texts that are networks, in the form in which networks are written.
+    Networks,
     Local,
     Index,
     Call,
@@ -34,13 +37,14 @@ enum Tag {
     Exists,
 }
 
-const TAGS: [Tag; 12] = [
+const TAGS: [Tag; 13] = [
     Tag::Field,
     Tag::SectionKey,
     Tag::Text,
     Tag::Int,
     Tag::Double,
     Tag::List,
+    Tag::Networks,
     Tag::Local,
     Tag::Index,
     Tag::Call,
@@ -138,10 +142,16 @@ impl Writer {
                 self.number(section_key.entered.len() as u64);
                 section_key.entered.iter().for_each(|span| self.span(*span));
             }
-            Node::Literal(value) => {
-                self.head(tag_of(value)?, span);
-                self.content(value)?;
-            }
+            Node::Literal(value) => match networks(value) {
+                Some(networks) => {
+                    self.head(Tag::Networks, span);
+                    self.networks(&networks);
+                }
+                None => {
+                    self.head(tag_of(value)?, span);
+                    self.content(value)?;
+                }
+            },
             Node::Local(position) => {
                 self.head(Tag::Local, span);
                 self.number(*position as u64);
@@ -203,6 +213,14 @@ impl Writer {
         Some(())
     }
 
+    fn networks(&mut self, networks: &[(u32, u8)]) {
+        self.number(networks.len() as u64);
+        for (address, prefix) in networks {
+            self.bytes.extend_from_slice(&address.to_be_bytes());
+            self.bytes.push(*prefix);
+        }
+    }
+
     fn head(&mut self, tag: Tag, span: Span) {
         self.bytes.push(tag as u8);
         self.span(span);
@@ -239,6 +257,18 @@ const fn tag_of(value: &Value<'static>) -> Option<Tag> {
     }
 }
 
+/// Addresses and prefixes of a list of IPv4 networks whose texts say no more than these.
+fn networks(value: &Value<'static>) -> Option<Vec<(u32, u8)>> {
+    let Value::List(values) = value else { return None };
+    let network = |value: &Value<'static>| {
+        let text = value.as_str()?;
+        let network = Network::parse(text)?;
+        let Address::V4(address) = network.address else { return None };
+        (network.to_string() == text).then_some((address, network.prefix))
+    };
+    values.iter().map(network).collect()
+}
+
 /// Reads what a writer wrote. What is not there reads as nothing.
 struct Reader<'p> {
     rest: &'p [u8],
@@ -258,7 +288,7 @@ impl<'p> Reader<'p> {
                 let entered = (0..self.count()).map(|_| self.span()).collect();
                 Node::SectionKey(Box::new(SectionKey { key, entered }))
             }
-            Tag::Text | Tag::Int | Tag::Double | Tag::List => {
+            Tag::Text | Tag::Int | Tag::Double | Tag::List | Tag::Networks => {
                 Node::Literal(Box::new(self.value(tag)))
             }
             Tag::Local => Node::Local(self.count()),
@@ -316,8 +346,18 @@ impl<'p> Reader<'p> {
                     .map(|_| self.tag().map_or(Value::Null, |tag| self.value(tag)));
                 Value::List(values.collect::<Vec<_>>().into())
             }
+            Tag::Networks => {
+                let values = (0..self.count()).map(|_| self.network());
+                Value::List(values.collect::<Vec<_>>().into())
+            }
             _ => Value::Int(self.number().cast_signed()),
         }
+    }
+
+    fn network(&mut self) -> Value<'static> {
+        let address = Address::V4(u32::from_be_bytes([0; 4].map(|_: u8| self.byte())));
+        let network = Network::new(address, self.byte());
+        network.map_or(Value::Null, |network| Value::text(network.to_string()))
     }
 
     fn head(&mut self) -> Option<(Tag, Span)> {
@@ -398,6 +438,12 @@ mod tests {
         node("literal", start, json!({"value": {"type": "string", "value": text}}))
     }
 
+    fn texts(texts: &[&str]) -> Json {
+        let texts: Vec<Json> =
+            texts.iter().map(|text| json!({"type": "string", "value": text})).collect();
+        json!({"type": "list", "value": texts})
+    }
+
     fn call(function: &str, start: u32, arguments: &[Json]) -> Json {
         let is_member = !matches!(function, "lower" | "double" | "==" | "in" | ">");
         node("call", start, json!({"function": function, "member": is_member, "args": arguments}))
@@ -421,6 +467,22 @@ mod tests {
             call("contains", 300, &[field("path", 301), text("/admin", 320)]),
             call("==", 300, &[header, text("", 330)]),
             call("in", 300, &[field("path", 300), node("literal", 310, json!({"value": numbers}))]),
+            call(
+                "in",
+                300,
+                &[
+                    field("path", 300),
+                    node("literal", 310, json!({"value": texts(&["10.1.2.3/8", "0.0.0.0/0"])})),
+                ],
+            ),
+            call(
+                "in",
+                300,
+                &[
+                    field("path", 300),
+                    node("literal", 310, json!({"value": texts(&["10.0.0.0/08", "::/0"])})),
+                ],
+            ),
             call("in", 300, &[text("x", 300), field("headers", 310)]),
             node("has", 300, json!({"operand": field("headers", 300), "field": "x"})),
             node(
@@ -468,12 +530,17 @@ mod tests {
             span: Span { start, end: start + 9 },
             entered: 2,
         };
-        assert_eq!(firsts, [Some(first(301)), None, Some(first(300)), None, None, None]);
+        let paths = [Some(first(300)); 3];
+        assert_eq!(firsts[..2], [Some(first(301)), None]);
+        assert_eq!(firsts[2..5], paths);
+        assert_eq!(firsts[5..], [None; 3]);
     }
 
     #[test]
     fn an_expression_ends_with_its_constant() {
-        for (root, constant) in expressions().iter().zip(["/admin", "", "é", "", "", "a"]) {
+        for (root, constant) in
+            expressions().iter().zip(["/admin", "", "é", "", "::/0", "", "", "a"])
+        {
             let bytes = pack(&compile(root)).unwrap();
             assert_eq!(Packed(&bytes).last_text(constant.len()), constant.as_bytes());
         }

@@ -64,6 +64,12 @@ pub(crate) enum Kind {
         operator: Operator,
         literal: i64,
     },
+    /// `size(request.path) > 100` and its like.
+    Size {
+        slot: Slot,
+        operator: Operator,
+        literal: i64,
+    },
     /// `"key" in request.headers` and its like.
     HasKey(KeySlot),
     Address(Box<AddressTest>),
@@ -335,6 +341,15 @@ impl Predicate {
                 Value::Int(value) => Some((compare(*value, *operator, *literal), 0)),
                 _ => None,
             },
+            Kind::Size { slot, operator, literal } => {
+                let (size, units) = match record.get(*slot)? {
+                    Value::String(text) => (text.chars().count(), units(text.len())),
+                    Value::List(values) => (values.len(), 0),
+                    Value::TotalMap(entries) => (entries.len(), 0),
+                    _ => return None,
+                };
+                Some((compare(i64::try_from(size).ok()?, *operator, *literal), units))
+            }
             Kind::HasKey(key) => Some((record.key(*key).is_some(), 0)),
             Kind::Address(test) => {
                 let text = record.get(test.field.slot)?.as_str()?;

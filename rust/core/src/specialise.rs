@@ -114,12 +114,25 @@ fn of_operation(operation: &Operation, layout: &mut Layout) -> Found {
             Some((Kind::Text { subject, test }, entered.saturating_add(2)))
         }
         (operator, Some(Value::Int(literal))) if operator.is_comparison() => {
-            let Node::Field(slot) = left.node else { return None };
-            Some((Kind::Integer { slot, operator, literal: *literal }, 3))
+            of_integer(left, operator, *literal)
         }
         (operator, Some(Value::Double(literal))) if operator.is_order() => {
             of_number(left, operator, *literal)
         }
+        _ => None,
+    }
+}
+
+/// `field < 5` or `size(field) < 5`.
+fn of_integer(left: &Expr, operator: Operator, literal: i64) -> Found {
+    match &left.node {
+        Node::Field(slot) => Some((Kind::Integer { slot: *slot, operator, literal }, 3)),
+        Node::Call(call) => match (call.function.name, &*call.arguments) {
+            ("size", [Expr { node: Node::Field(slot), .. }]) => {
+                Some((Kind::Size { slot: *slot, operator, literal }, 4))
+            }
+            _ => None,
+        },
         _ => None,
     }
 }

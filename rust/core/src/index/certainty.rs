@@ -112,6 +112,7 @@ fn of_predicate(predicate: &Predicate) -> Option<Vec<Requirement>> {
         Kind::AnyEntry(_) | Kind::HasKey(_) => Vec::new(),
         Kind::Number { text, .. } => vec![Requirement::DoubleText(*text)],
         Kind::Integer { slot, .. } => vec![Requirement::Int(*slot)],
+        Kind::Size { slot, .. } => vec![Requirement::Sized(*slot)],
         Kind::Address(test) if test.otherwise.is_some() => vec![Requirement::Text(test.field.slot)],
         Kind::Address(test) => vec![address(test.field)],
         Kind::FirstNetwork(test) => vec![address(test.field)],
