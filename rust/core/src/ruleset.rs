@@ -309,7 +309,12 @@ fn depth(text: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use bumpalo::Bump;
+    use serde_json::{Value as Json, json};
+
     use super::*;
+    use crate::encode::{Settings, encode};
+    use crate::event;
 
     #[test]
     fn depth_is_counted_outside_strings() {
@@ -323,6 +328,42 @@ mod tests {
         }
         let deep = "[".repeat(MAX_JSON_DEPTH) + &"]".repeat(MAX_JSON_DEPTH);
         assert!(read_tree(deep.as_bytes()).is_ok());
+    }
+
+    /// `request.path.contains(part) && flag`
+    fn flagged(part: &str) -> Json {
+        let place = json!([0, 1]);
+        let field = |name: &str| json!({"kind": "field", "span": place, "name": name});
+        let value = json!({"type": "string", "value": part});
+        let part = json!({"kind": "literal", "span": place, "value": value});
+        let contains = json!({
+            "kind": "call", "span": place, "function": "contains", "member": true,
+            "args": [field("request.path"), part],
+        });
+        let root = json!({"kind": "and", "span": place, "args": [contains, field("flag")]});
+        json!({"id": "", "version": 1, "text": "", "type": "bool", "root": root})
+    }
+
+    #[test]
+    fn every_candidate_of_a_large_set_is_evaluated() {
+        let programs: Vec<Json> = (0..100).map(|number| flagged(&format!("<{number}>"))).collect();
+        let fields = json!({"request.path": "string", "flag": "bool"});
+        let bundle = json!({"version": 1, "fields": fields, "programs": programs}).to_string();
+        let set = RuleSet::from_json(bundle.as_bytes()).unwrap();
+        let path: String = (0..100).step_by(3).map(|number| format!("<{number}>")).collect();
+        for (flag, expected) in [(true, (0..100).step_by(3).collect()), (false, Vec::new())] {
+            let event = json!({"flag": flag, "request": {"path": path}}).to_string();
+            let arena = Bump::new();
+            let settings = Settings {
+                trusted_proxies: set.trusted_proxies(),
+                databases: None,
+                user_agents: None,
+                limits: set.limits(),
+            };
+            let event = event::read(event.as_bytes(), set.layout(), &arena, set.limits()).unwrap();
+            let record = encode(&event, set.layout(), &arena, settings).unwrap();
+            assert_eq!(set.matches(&record), expected);
+        }
     }
 
     #[test]

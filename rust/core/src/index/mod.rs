@@ -42,6 +42,7 @@ mod text_search;
 mod unless;
 pub(crate) mod worst_cost;
 
+use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
 
 use crate::evaluate::Meter;
@@ -69,6 +70,20 @@ pub(crate) struct Rules<'a> {
     pub(crate) programs: &'a [Program],
     pub(crate) lists: &'a Lists,
     pub(crate) limits: &'a Limits,
+}
+
+/// The programs of so many rules lie past the nearer caches.
+const FAR: usize = if cfg!(test) { 16 } else { 32 * 1024 };
+/// Rules that are read before the first of them is evaluated: more misses than a core has at
+/// once, and few enough that what is read stays in its nearest cache.
+const TOGETHER: usize = 16;
+
+impl Rules<'_> {
+    /// Has the memory of some programs come in, that of all at the same time.
+    fn read_ahead(&self, rules: &[u32]) {
+        let programs = rules.iter().filter_map(|rule| self.programs.get(*rule as usize));
+        black_box(programs.fold(0, |read, program| read ^ program.read()));
+    }
 }
 
 /// A rule that may be true of a record.
@@ -125,11 +140,24 @@ impl Index {
                 .get_or_insert_with(|| self.certain_cost.is_within(rules.limits, Size::of(record)))
         };
         local::with_scratch(self.number, |scratch| {
+            let mut open = std::mem::take(&mut scratch.open);
             self.candidates(rules, record, scratch, |Candidate { rule, is_certain }| {
-                if passes(rule) && (is_certain && is_within() || holds(rule)) {
+                if !passes(rule) {
+                    return;
+                }
+                let is_known = is_certain && is_within();
+                if !is_known && self.rules >= FAR {
+                    open.push(rule);
+                } else if is_known || holds(rule) {
                     take(rule);
                 }
             });
+            for together in open.chunks(TOGETHER) {
+                rules.read_ahead(together);
+                together.iter().filter(|rule| holds(**rule)).for_each(|rule| take(*rule));
+            }
+            open.clear();
+            scratch.open = open;
         });
     }
 

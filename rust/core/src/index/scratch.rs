@@ -47,6 +47,8 @@ pub struct Scratch {
     /// Whether some of those found may not be true.
     pub(crate) found_too_much: bool,
     pub(crate) rules: Marks,
+    /// Rules that are to be evaluated.
+    pub(crate) open: Vec<u32>,
     /// By the number of the text search.
     pub(crate) memories: Vec<Memory>,
 }
