@@ -281,7 +281,8 @@ class Engine:
         return dict(self._backend.stats())
 
     def _at(self, received_at: int | None) -> int:
-        return min(max(self._clock() if received_at is None else received_at, 0), LATEST)
+        at = self._clock() if received_at is None else received_at
+        return at if 0 <= at <= LATEST else min(max(at, 0), LATEST)
 
 
 class Frozen(Protocol):

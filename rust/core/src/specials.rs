@@ -61,10 +61,11 @@ fn mark_block(block: &[u8; BLOCK]) -> u64 {
     let (quarters, _) = block.as_chunks::<16>();
     quarters.iter().rev().fold(0, |marks, quarter| {
         let bytes = u8x16::new(*quarter);
-        let quotes = bytes.simd_eq(u8x16::splat(b'"'));
+        // With this bit turned over, a quote is what follows the control characters.
+        let turned = bytes ^ u8x16::splat(b'"' ^ b' ');
+        let controls_and_quotes = turned.min(u8x16::splat(b' ')).simd_eq(turned);
         let backslashes = bytes.simd_eq(u8x16::splat(b'\\'));
-        let controls = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes);
-        (marks << 16) | u64::from((quotes | backslashes | controls).to_bitmask())
+        (marks << 16) | u64::from((controls_and_quotes | backslashes).to_bitmask())
     })
 }
 
