@@ -1,6 +1,7 @@
 //! A set of rules: many programs over one layout.
 
 mod change;
+mod order;
 mod segment;
 
 use std::collections::BTreeMap;
@@ -124,21 +125,28 @@ impl RuleSet {
         let base_index = self.base.index(&self.layout, &self.common, &self.sample);
         let base_rules = self.base.rules(&self.common);
         match &self.changes {
-            None => base_index.matches(base_rules, record, |_| true, |rule| matched.push(rule)),
+            None => {
+                let take = |rules: &[u32]| matched.extend_from_slice(rules);
+                base_index.matches(base_rules, record, |_| true, take);
+            }
             Some(changes) => {
                 let passes = |rule| changes.place(rule).is_some();
-                let take = |rule| matched.extend(changes.place(rule));
+                let take = |rules: &[u32]| {
+                    matched.extend(rules.iter().filter_map(|rule| changes.place(*rule)));
+                };
                 base_index.matches(base_rules, record, passes, take);
                 for Layer { first, segment } in &changes.layers {
                     let index = segment.index(&self.layout, &self.common, &self.sample);
                     let place = |rule: u32| changes.place(first.saturating_add(rule));
-                    let take = |rule| matched.extend(place(rule));
+                    let take = |rules: &[u32]| {
+                        matched.extend(rules.iter().filter_map(|rule| place(*rule)));
+                    };
                     let passes = |rule| place(rule).is_some();
                     index.matches(segment.rules(&self.common), record, passes, take);
                 }
             }
         }
-        matched.sort_unstable();
+        order::sort(&mut matched, self.len());
         matched
     }
 

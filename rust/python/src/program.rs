@@ -1,5 +1,6 @@
 //! The compiled rule set and the prepared event.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -29,6 +30,9 @@ const FEW: usize = 2048;
 /// An answer is long that names more rules than this, and this part of all rules.
 const LONG: usize = 64;
 const LONG_PART: usize = 16;
+
+/// Rules that follow one another are named at once where so many do on average.
+const LONG_RUN: usize = 16;
 
 /// VALUE as JSON, or a code and span; and the cost.
 type WireOutcome<'py> =
@@ -196,6 +200,14 @@ impl PyRuleSet {
             .ids
             .get_or_try_init(py, || PyTuple::new(py, all.collect::<Vec<_>>()).map(Bound::unbind))?;
         let all = all.bind(py);
+        if runs(rules).count() < rules.len() / LONG_RUN {
+            let names = PyList::empty(py);
+            for run in runs(rules) {
+                let end = names.len();
+                names.set_slice(end, end, all.get_slice(run.start, run.end).as_any())?;
+            }
+            return Ok(names);
+        }
         let names = rules.iter().map(|index| all.get_borrowed_item(*index as usize));
         PyList::new(py, names.collect::<PyResult<Vec<_>>>()?)
     }
@@ -215,6 +227,15 @@ impl PyRuleSet {
         }
         with_arena(|arena| run(&read_record(context, &self.rules, self.user_agents, arena)?))
     }
+}
+
+/// The runs of numbers that follow one another, of numbers in ascending order.
+fn runs(rules: &[u32]) -> impl Iterator<Item = Range<usize>> {
+    let run = |run: &[u32]| {
+        let start = run.first().map_or(0, |first| *first as usize);
+        start..start.saturating_add(run.len())
+    };
+    rules.chunk_by(|one, next| one.wrapping_add(1) == *next).map(run)
 }
 
 /// The rules that hold and, when asked for, those that are errors.

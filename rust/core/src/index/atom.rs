@@ -9,7 +9,7 @@ use crate::field::Field;
 use crate::index::condition::{Condition, Pattern, TextSource, TextTest};
 use crate::index::formula::{Formula, Reason};
 use crate::index::pattern::required_texts;
-use crate::index::text_search::CompiledPatterns;
+use crate::index::text_search::{CompiledPattern, CompiledPatterns};
 use crate::ops::Operator;
 use crate::predicate::Kind;
 use crate::prepare::{LikePattern, Prepared};
@@ -276,12 +276,11 @@ impl<'l> Atoms<'l> {
     /// A pattern with what leads to it, which is worked out once.
     fn pattern(&mut self, regex: &Regex) -> Pattern {
         let text = regex.as_str();
-        if let Some((_, pattern)) = self.patterns.get(text) {
-            return pattern.clone();
-        }
-        let pattern = Pattern { text: text.into(), required: required_texts(text) };
-        self.patterns.insert(text.into(), (regex.clone(), pattern.clone()));
-        pattern
+        let known = self.patterns.entry(text.into()).or_insert_with(|| CompiledPattern {
+            regex: regex.clone(),
+            required: required_texts(text),
+        });
+        Pattern { text: text.into(), required: known.required.first().cloned() }
     }
 
     /// `[...].exists(c, cidr(c).containsIP(text))` as one condition, however long the list.

@@ -11,10 +11,10 @@ use crate::index::certainty::{Requirement, requirements};
 use crate::index::condition::{Condition, TextSource};
 use crate::index::formula::{Access, Analysed, Reason, Skipped, Term, Truth, analyse};
 use crate::index::guards::Guards;
-use crate::index::postings::{Posting, Postings, Shared};
+use crate::index::postings::{Meaning, Posting, Postings, Shared};
 use crate::index::searches::{Samples, Searches, each_text};
 use crate::index::substring::count_grams;
-use crate::index::unless::Unless;
+use crate::index::unless::{Grounds, Unless};
 use crate::index::worst_cost::{Cost, Size, cost};
 use crate::index::{Index, NUMBERS, Rules, Scratch};
 use crate::limits::Limits;
@@ -25,6 +25,9 @@ use crate::record::{Layout, Record};
 const SHARED: usize = 64;
 /// Events up to this size are common.
 const COMMON_SIZE: Size = Size { bytes: 4096, entries: 64 };
+/// What leads to a rule on more events than this part is no help where the rule can be
+/// settled otherwise.
+const COMMON: f64 = 0.5;
 /// How much what is believed of a condition counts, in sample events.
 const BELIEF: f64 = 4.0;
 
@@ -63,7 +66,7 @@ pub(crate) struct ExactRule {
 /// What is known of a rule that costs little.
 struct Cheap {
     cost: Cost,
-    /// Those under which it is true where none of its conditions is; None where it is not.
+    /// Those under which it is no error, where it is best settled by what is not found.
     facts: Option<Vec<Requirement>>,
 }
 
@@ -88,10 +91,12 @@ impl Index {
             .iter()
             .map(|rule| rule.formula.access(&rule.truth, &weights, Skipped::NotTrue))
             .collect();
-        let cheap = rules.programs.iter().zip(&analysed).map(|(program, analysed)| {
+        let each = rules.programs.iter().zip(analysed.iter().zip(&accesses));
+        let cheap = each.map(|(program, (analysed, access))| {
             let cost = cost(&program.root, layout).filter(|cost| is_small(*cost, rules.limits))?;
-            let facts = if analysed.truth.is_true_of_none() { facts(&program.root) } else { None };
-            Some(Cheap { cost, facts })
+            let is_helped = access.as_ref().is_ok_and(|access| access.weight <= COMMON);
+            let stands = !is_helped && analysed.stands_unless_found();
+            Some(Cheap { cost, facts: if stands { facts(&program.root) } else { None } })
         });
         let cheap: Vec<Option<Cheap>> = cheap.collect();
         Self::build(&atoms, &analysed, &accesses, cheap, &frequencies, (&weights, samples))
@@ -125,13 +130,20 @@ impl Index {
         (weights, samples): (&[f64], &[Record<'_>]),
     ) -> Self {
         let layout = atoms.layout();
-        let shared = Chosen::new(analysed, accesses, weights);
+        let stands =
+            |rule: usize| matches!(cheap.get(rule), Some(Some(Cheap { facts: Some(_), .. })));
+        let ways = accesses.iter().enumerate().map(|(rule, access)| match access {
+            _ if stands(rule) => vec![Way::Unless],
+            Ok(access) => access.terms.iter().map(Way::By).collect(),
+            Err(_) => vec![Way::Always],
+        });
+        let shared = Chosen::new(analysed, &ways.collect::<Vec<_>>(), weights);
 
         let mut numbers: HashMap<u32, u32, RandomState> = HashMap::default();
         let mut searched: Vec<&Condition> = Vec::new();
         let mut by_condition: Vec<Vec<Posting>> = Vec::new();
         let (mut always, mut unindexed) = (Vec::new(), Vec::new());
-        let mut unless: BTreeMap<Vec<Requirement>, Vec<Posting>> = BTreeMap::new();
+        let mut unless: BTreeMap<Grounds, Vec<u32>> = BTreeMap::new();
         let mut certain_cost = Cost::default();
         let mut cheap = cheap.into_iter();
         for (rule, (analysed, access)) in (0_u32..).zip(analysed.iter().zip(accesses)) {
@@ -150,30 +162,42 @@ impl Index {
                     postings.push(posting);
                 }
             };
-            let mut posting = |term: Option<&Term<'_>>| {
-                let need = shared.need(analysed.borrow(), term);
-                let is_known = |truth: &Truth| {
-                    shared.bit(truth).is_some_and(|bit| need & bit != 0) || is_it(term, truth)
-                };
+            let mut posting = |way: Way<'_>| {
+                let need = shared.need(analysed.borrow(), way);
+                let is_known = |truth: &Truth| shared.is_in(truth, need) || way.settles(truth);
                 let is_sufficient = cost.is_some() && analysed.borrow().truth.follows(&is_known);
                 if let Some(cost) = cost.filter(|_| is_sufficient) {
                     certain_cost = certain_cost.max(cost);
                 }
-                Posting { rule, need, is_sufficient }
+                let meaning = if is_sufficient { Meaning::True } else { Meaning::MaybeTrue };
+                Posting { rule, need, meaning }
             };
-            match (access, facts) {
-                (Ok(access), _) => {
-                    access.terms.iter().for_each(|term| lead(term.condition, posting(Some(term))));
-                }
-                (Err(_), Some(facts)) => {
-                    let posting = posting(None);
-                    let truth = &analysed.borrow().truth;
-                    truth.each_negative(&mut |condition| lead(condition, posting));
-                    unless.entry(facts).or_default().push(posting);
+            let truth = &analysed.borrow().truth;
+            let grounds = facts.and_then(|facts| {
+                let need = shared.need(analysed.borrow(), Way::Unless);
+                let is_known =
+                    |truth: &Truth| shared.is_in(truth, need) || Way::Unless.settles(truth);
+                truth.follows(&is_known).then_some((facts, need))
+            });
+            match (grounds, access) {
+                (Some(grounds), _) => {
+                    truth.each_negative(&mut |condition| {
+                        let is_refuting = truth.is_refuted_by(condition);
+                        let meaning =
+                            if is_refuting { Meaning::NotTrue } else { Meaning::MaybeNotTrue };
+                        lead(condition, Posting { rule, need: grounds.1, meaning });
+                    });
+                    unless.entry(grounds).or_default().push(rule);
                     certain_cost = cost.map_or(certain_cost, |cost| certain_cost.max(cost));
                 }
-                (Err(reason), None) => {
-                    always.push(posting(None));
+                (None, Ok(access)) => {
+                    access
+                        .terms
+                        .iter()
+                        .for_each(|term| lead(term.condition, posting(Way::By(term))));
+                }
+                (None, Err(reason)) => {
+                    always.push(posting(Way::Always));
                     unindexed.push(Unindexed { rule, reason: *reason });
                 }
             }
@@ -309,20 +333,38 @@ fn grams(conditions: &[&Condition], samples: &[Record<'_>]) -> Samples {
     grams
 }
 
-/// Whether an expression is the condition of a term.
-fn is_it(term: Option<&Term<'_>>, truth: &Truth) -> bool {
-    let condition = term.map(|term| term.condition);
-    matches!(truth, Truth::One { condition: other, is_positive: true } if Some(*other) == condition)
+/// How a rule is come to.
+#[derive(Clone, Copy)]
+enum Way<'t> {
+    /// By one of the terms of its access.
+    By(&'t Term<'t>),
+    /// On every event.
+    Always,
+    /// Unless something is found that it excludes.
+    Unless,
 }
 
-/// What a rule needs when it is come to by one of the terms of its access.
-fn needs<'n>(
-    analysed: &'n Analysed,
-    term: Option<&'n Term<'n>>,
-) -> impl Iterator<Item = &'n Truth> {
-    let of_term = term.map_or(&[][..], |term| &term.needs).iter().copied();
+impl Way<'_> {
+    /// Whether part of a rule that is come to in this way is true.
+    fn settles(self, truth: &Truth) -> bool {
+        match (self, truth) {
+            (Self::By(term), Truth::One { condition, is_positive: true }) => {
+                *condition == term.condition
+            }
+            (Self::Unless, truth) => truth.follows(&Truth::is_negative),
+            _ => false,
+        }
+    }
+}
+
+/// What a rule needs when it is come to in some way.
+fn needs<'n>(analysed: &'n Analysed, way: Way<'n>) -> impl Iterator<Item = &'n Truth> {
+    let of_term = match way {
+        Way::By(term) => &*term.needs,
+        Way::Always | Way::Unless => &[],
+    };
     let of_rule = analysed.conjuncts.iter().map(|conjunct| &conjunct.truth);
-    of_term.chain(of_rule).filter(move |truth| !is_it(term, truth))
+    of_term.iter().copied().chain(of_rule).filter(move |truth| !way.settles(truth))
 }
 
 /// The conjuncts that postings have bits for.
@@ -342,12 +384,8 @@ struct Use {
 }
 
 impl Chosen {
-    /// Chooses those that drop the most rules.
-    fn new<A: Borrow<Analysed>>(
-        analysed: &[A],
-        accesses: &[Result<Access<'_>, Reason>],
-        weights: &[f64],
-    ) -> Self {
+    /// Chooses those that drop the most rules, each of which is come to in some ways.
+    fn new<A: Borrow<Analysed>>(analysed: &[A], ways: &[Vec<Way<'_>>], weights: &[f64]) -> Self {
         let mut uses: HashMap<&Truth, Use, RandomState> = HashMap::default();
         for conjunct in analysed.iter().flat_map(|analysed| &analysed.borrow().conjuncts) {
             uses.entry(&conjunct.truth).or_insert_with(|| Use {
@@ -357,13 +395,14 @@ impl Chosen {
                 place: Shared { program: conjunct.program, path: conjunct.path.clone() },
             });
         }
-        for (rule, (analysed, access)) in (0_u32..).zip(analysed.iter().zip(accesses)) {
-            let terms = access.as_ref().map_or(&[][..], |access| &access.terms);
-            let terms = terms.iter().map(Some).chain(access.is_err().then_some(None));
-            for term in terms {
-                let condition = term.and_then(|term| weights.get(term.condition as usize));
-                let weight = condition.copied().unwrap_or(1.0);
-                for truth in needs(analysed.borrow(), term) {
+        for (rule, (analysed, ways)) in (0_u32..).zip(analysed.iter().zip(ways)) {
+            for way in ways {
+                let weight = match way {
+                    Way::By(term) => weights.get(term.condition as usize).copied(),
+                    Way::Always | Way::Unless => None,
+                };
+                let weight = weight.unwrap_or(1.0);
+                for truth in needs(analysed.borrow(), *way) {
                     let Some(used) = uses.get_mut(truth) else { continue };
                     if used.last != rule {
                         used.rules = used.rules.saturating_add(1);
@@ -387,8 +426,13 @@ impl Chosen {
         self.bits.get(truth).map(|bit| 1 << bit)
     }
 
-    /// The bits of what a rule needs when it is come to by a term.
-    fn need(&self, analysed: &Analysed, term: Option<&Term<'_>>) -> u64 {
-        needs(analysed, term).filter_map(|truth| self.bit(truth)).fold(0, |need, bit| need | bit)
+    /// Whether it is among those whose bits are in a need.
+    fn is_in(&self, truth: &Truth, need: u64) -> bool {
+        self.bit(truth).is_some_and(|bit| need & bit != 0)
+    }
+
+    /// The bits of what a rule needs when it is come to in some way.
+    fn need(&self, analysed: &Analysed, way: Way<'_>) -> u64 {
+        needs(analysed, way).filter_map(|truth| self.bit(truth)).fold(0, |need, bit| need | bit)
     }
 }

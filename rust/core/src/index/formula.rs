@@ -103,9 +103,19 @@ impl Truth {
         }
     }
 
-    /// Whether the expression is true where none of its conditions is.
-    pub(crate) fn is_true_of_none(&self) -> bool {
-        self.follows(&|part| matches!(part, Self::One { is_positive: false, .. }))
+    /// Whether it says no more than that a condition is not true.
+    pub(crate) const fn is_negative(&self) -> bool {
+        matches!(self, Self::One { is_positive: false, .. })
+    }
+
+    /// Whether the expression is not true where a condition is.
+    pub(crate) fn is_refuted_by(&self, refuting: u32) -> bool {
+        match self {
+            Self::Open => false,
+            Self::One { condition, is_positive } => !is_positive && *condition == refuting,
+            Self::All(parts) => parts.iter().any(|part| part.is_refuted_by(refuting)),
+            Self::Any(parts) => parts.iter().all(|part| part.is_refuted_by(refuting)),
+        }
     }
 
     fn opposite(self) -> Self {
@@ -171,6 +181,14 @@ impl Analysed {
     /// What is known of a rule that asks for nothing.
     pub(crate) const fn of_nothing() -> Self {
         Self { formula: Formula::All(Vec::new()), truth: Truth::Open, conjuncts: Vec::new() }
+    }
+
+    /// Whether the rule is true where some of its conjuncts are and nothing is found that it
+    /// excludes.
+    pub(crate) fn stands_unless_found(&self) -> bool {
+        let is_conjunct =
+            |truth: &Truth| self.conjuncts.iter().any(|conjunct| conjunct.truth == *truth);
+        self.truth.follows(&|truth| truth.is_negative() || is_conjunct(truth))
     }
 }
 

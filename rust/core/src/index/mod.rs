@@ -14,8 +14,8 @@
 //! search found nothing too much and no limit of cost can be met, the rule is true and is
 //! not evaluated.
 //!
-//! A rule that only says what must not be has no access. It is true where nothing that it
-//! excludes was found ([`unless`]), and is evaluated only where something was.
+//! A rule that says what must not be, and else only what is common, is not led to. It is
+//! true where what is common is and nothing that it excludes was found ([`unless`]).
 //!
 //! Where errors are told, as in a decision, the index passes over a rule only if it is
 //! certainly no error either ([`certainty`], [`worst_cost`], [`guards`]).
@@ -27,6 +27,7 @@ mod atom;
 mod build;
 pub(crate) mod certainty;
 mod condition;
+mod crowd;
 mod formula;
 mod guards;
 mod local;
@@ -43,6 +44,7 @@ mod unless;
 pub(crate) mod worst_cost;
 
 use std::hint::black_box;
+use std::slice::from_ref;
 use std::sync::atomic::AtomicU64;
 
 use crate::evaluate::Meter;
@@ -60,7 +62,7 @@ pub(crate) use formula::{Analysed, Formula, Truth, analyse};
 pub use scratch::Scratch;
 
 use guards::Guards;
-use postings::{Needs, Posting, Postings, Shared};
+use postings::{Meaning, Needs, Posting, Postings, Shared};
 use searches::Searches;
 use unless::Unless;
 
@@ -84,14 +86,6 @@ impl Rules<'_> {
         let programs = rules.iter().filter_map(|rule| self.programs.get(*rule as usize));
         black_box(programs.fold(0, |read, program| read ^ program.read()));
     }
-}
-
-/// A rule that may be true of a record.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    rule: u32,
-    /// Whether it is, if it does not cost too much.
-    is_certain: bool,
 }
 
 /// Tells indexes of one process apart.
@@ -119,14 +113,14 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Hands over the rules that are true of a record, in no order, each once; those
-    /// that `passes` refuses are not evaluated.
+    /// Hands over the rules that are true of a record, in no order, each once. Those that
+    /// `passes` refuses are not evaluated, but may be among them.
     pub(crate) fn matches<'a>(
         &'a self,
         rules: Rules<'a>,
         record: &Record<'a>,
         passes: impl Fn(u32) -> bool,
-        mut take: impl FnMut(u32),
+        mut take: impl FnMut(&[u32]),
     ) {
         let mut meter = Meter::new(rules.limits);
         let mut holds = |rule: u32| {
@@ -141,20 +135,20 @@ impl Index {
         };
         local::with_scratch(self.number, |scratch| {
             let mut open = std::mem::take(&mut scratch.open);
-            self.candidates(rules, record, scratch, |Candidate { rule, is_certain }| {
-                if !passes(rule) {
-                    return;
+            self.candidates(rules, record, scratch, |candidates, are_certain| {
+                if are_certain && is_within() {
+                    return take(candidates);
                 }
-                let is_known = is_certain && is_within();
-                if !is_known && self.rules >= FAR {
-                    open.push(rule);
-                } else if is_known || holds(rule) {
-                    take(rule);
+                let passing = candidates.iter().filter(|rule| passes(**rule));
+                if self.rules >= FAR {
+                    open.extend(passing);
+                } else {
+                    passing.filter(|rule| holds(**rule)).for_each(|rule| take(from_ref(rule)));
                 }
             });
             for together in open.chunks(TOGETHER) {
                 rules.read_ahead(together);
-                together.iter().filter(|rule| holds(**rule)).for_each(|rule| take(*rule));
+                together.iter().filter(|rule| holds(**rule)).for_each(|rule| take(from_ref(rule)));
             }
             open.clear();
             scratch.open = open;
@@ -177,17 +171,20 @@ impl Index {
         mut take: impl FnMut(u32),
     ) {
         local::with_scratch(self.number, |scratch| {
-            self.candidates(rules, record, scratch, |candidate| take(candidate.rule));
+            self.candidates(rules, record, scratch, |candidates, _| {
+                candidates.iter().for_each(|rule| take(*rule));
+            });
         });
     }
 
-    /// The same with scratch memory at hand.
+    /// The same with scratch memory at hand, some at once, and whether they are true if they
+    /// do not cost too much.
     fn candidates<'a>(
         &'a self,
         rules: Rules<'a>,
         record: &Record<'a>,
         scratch: &mut Scratch,
-        mut take: impl FnMut(Candidate),
+        mut take: impl FnMut(&[u32], bool),
     ) {
         scratch.begin(&self.searches, self.conditions, self.rules);
         self.searches.run(record, rules.lists, scratch);
@@ -196,26 +193,29 @@ impl Index {
             needs = needs.keeping_errors();
             guards.each_unmet(record, rules.limits, |rule| {
                 if scratch.rules.mark(rule) {
-                    take(Candidate { rule, is_certain: false });
+                    take(&[rule], false);
                 }
             });
         }
-        let Scratch { found, rules: seen, found_too_much, .. } = scratch;
-        let mut consider = |posting: Posting| {
-            if !needs.lacks(posting.need) && seen.mark(posting.rule) {
-                let is_certain = posting.is_sufficient && !*found_too_much && !needs.are_open();
-                take(Candidate { rule: posting.rule, is_certain });
+        let Scratch { found, rules: seen, found_too_much, exceptions, .. } = scratch;
+        let mut consider = |Posting { rule, need, meaning }| {
+            if needs.lacks(need) || !seen.mark(rule) {
+                return;
+            }
+            if meaning.is_exception() {
+                exceptions.push(rule);
+            }
+            if meaning != Meaning::NotTrue || *found_too_much {
+                let is_settled = meaning == Meaning::True && !*found_too_much;
+                take(&[rule], is_settled && !needs.are_open());
             }
         };
         self.always.iter().for_each(|posting| consider(*posting));
         for condition in found {
             self.postings.of(*condition).for_each(&mut consider);
         }
-        self.unless.each(record, |Posting { rule, need, .. }, is_certain| {
-            if !needs.lacks(need) && seen.mark(rule) {
-                take(Candidate { rule, is_certain });
-            }
-        });
+        exceptions.sort_unstable();
+        self.unless.each(record, &mut needs, exceptions, take);
     }
 
     pub(crate) const fn report(&self) -> &Report {

@@ -4,6 +4,8 @@
 //! Case plays no part: the texts are in ASCII lower case and sought in text in
 //! lower case. That finds too much at worst.
 
+use std::cmp::Reverse;
+
 use regex_syntax::Parser;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
@@ -11,25 +13,26 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 const MAX_TEXTS: usize = 64;
 /// Shorter texts are in too many values.
 const MIN_LENGTH: usize = 3;
+/// No more ways to look for one pattern are told.
+const MAX_CHOICES: usize = 4;
 
-/// Texts in lower case of which every match has at least one; None when no
-/// such texts are worth looking for.
-pub(crate) fn required_texts(pattern: &str) -> Option<Vec<Box<str>>> {
-    let hir = Parser::new().parse(pattern).ok()?;
-    required(&hir).map(|found| found.into_iter().map(String::into_boxed_str).collect())
+/// Texts in lower case of which every match has at least one, as many times as that can be
+/// said; the best to look for first, none where none is worth it.
+pub(crate) fn required_texts(pattern: &str) -> Vec<Vec<Box<str>>> {
+    let Ok(hir) = Parser::new().parse(pattern) else { return Vec::new() };
+    let boxed = |texts: Vec<String>| texts.into_iter().map(String::into_boxed_str).collect();
+    required(&hir).into_iter().map(boxed).collect()
 }
 
-fn required(hir: &Hir) -> Option<Vec<String>> {
+fn required(hir: &Hir) -> Vec<Vec<String>> {
     match hir.kind() {
         HirKind::Concat(parts) => of_concatenation(parts),
         HirKind::Alternation(parts) => {
-            let mut texts = Vec::new();
-            for part in parts {
-                texts.extend(required(part)?);
-            }
-            worthwhile(texts)
+            let best = parts.iter().map(|part| required(part).into_iter().next());
+            let texts: Option<Vec<Vec<String>>> = best.collect();
+            texts.and_then(|texts| worthwhile(texts.concat())).into_iter().collect()
         }
-        HirKind::Repetition(repetition) if repetition.min == 0 => None,
+        HirKind::Repetition(repetition) if repetition.min == 0 => Vec::new(),
         HirKind::Repetition(repetition) => required(&repetition.sub),
         HirKind::Capture(capture) => required(&capture.sub),
         _ => of_concatenation(std::slice::from_ref(hir)),
@@ -43,21 +46,23 @@ fn worthwhile(mut texts: Vec<String>) -> Option<Vec<String>> {
     (is_long && !texts.is_empty() && texts.len() <= MAX_TEXTS).then_some(texts)
 }
 
-/// The best that one of the parts, or parts that are fixed text together, require.
-fn of_concatenation(parts: &[Hir]) -> Option<Vec<String>> {
+/// What each of the parts, or parts that are fixed text together, requires.
+fn of_concatenation(parts: &[Hir]) -> Vec<Vec<String>> {
     let mut runs = Runs::default();
     for part in parts {
         runs.add(part);
     }
     runs.end();
-    runs.best
+    runs.required.sort_by_key(|texts| Reverse(worth(texts)));
+    runs.required.truncate(MAX_CHOICES);
+    runs.required
 }
 
-/// Fixed text as it comes together, and the best texts so far.
+/// Fixed text as it comes together, and the texts required so far.
 #[derive(Default)]
 struct Runs {
     open: String,
-    best: Option<Vec<String>>,
+    required: Vec<Vec<String>>,
 }
 
 impl Runs {
@@ -80,25 +85,14 @@ impl Runs {
             }
             HirKind::Repetition(_) | HirKind::Alternation(_) => {
                 self.end();
-                self.offer(required(hir));
+                self.required.extend(required(hir));
             }
         }
     }
 
     fn end(&mut self) {
         let run = std::mem::take(&mut self.open);
-        self.offer(worthwhile(vec![run]));
-    }
-
-    fn offer(&mut self, texts: Option<Vec<String>>) {
-        let Some(texts) = texts else { return };
-        let is_better = match &self.best {
-            Some(best) => worth(&texts) > worth(best),
-            None => true,
-        };
-        if is_better {
-            self.best = Some(texts);
-        }
+        self.required.extend(worthwhile(vec![run]));
     }
 }
 
@@ -142,8 +136,15 @@ mod tests {
         ] {
             let texts = required_texts(pattern);
             let texts: Option<Vec<&str>> =
-                texts.as_ref().map(|texts| texts.iter().map(|text| &**text).collect());
+                texts.first().map(|texts| texts.iter().map(|text| &**text).collect());
             assert_eq!(texts, expected, "{pattern}");
         }
+    }
+
+    #[test]
+    fn what_is_required_beside_the_best_is_told_too() {
+        let texts = required_texts("admin[0-9]*(123|4567)x+(ab)?path");
+        let texts: Vec<String> = texts.iter().map(|texts| texts.join("|")).collect();
+        assert_eq!(texts, ["admin", "path", "123|4567"]);
     }
 }

@@ -1,8 +1,8 @@
 //! From true conditions to the rules that may be true.
 //!
 //! Beside each rule stands what it needs of the 64 conjuncts that rules share
-//! most: one that is not true drops the rule before it is looked at. Where the condition
-//! and what is needed are all that the rule asks for, it need not be looked at to be true.
+//! most: one that is not true drops the rule before it is looked at. What a condition means
+//! for a rule may be so much that the rule need not be looked at at all ([`Meaning`]).
 
 use std::collections::HashMap;
 use std::iter::once;
@@ -30,12 +30,43 @@ pub(crate) struct Posting {
     pub(crate) rule: u32,
     /// The shared conjuncts that it needs.
     pub(crate) need: u64,
-    /// Whether the rule is true where the condition is and it has what it needs.
-    pub(crate) is_sufficient: bool,
+    pub(crate) meaning: Meaning,
 }
 
-/// Set in the number of a rule whose posting is sufficient.
-const SUFFICIENT: u32 = 1 << 31;
+/// What it means for a rule that a condition is true and the rule has what it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    MaybeTrue,
+    True,
+    /// That the rule, of those that are true unless something is found, may not be.
+    MaybeNotTrue,
+    /// That it is not.
+    NotTrue,
+}
+
+impl Meaning {
+    /// Whether it is about a rule that is true unless something is found.
+    pub(crate) const fn is_exception(self) -> bool {
+        matches!(self, Self::MaybeNotTrue | Self::NotTrue)
+    }
+
+    /// The bits that say it above the number of a rule.
+    const fn bits(self) -> u32 {
+        (self as u32) << MEANING_SHIFT
+    }
+
+    const fn of(bits: u32) -> Self {
+        match bits >> MEANING_SHIFT {
+            0 => Self::MaybeTrue,
+            1 => Self::True,
+            2 => Self::MaybeNotTrue,
+            _ => Self::NotTrue,
+        }
+    }
+}
+
+/// Where in the number of a rule its meaning begins: no set has so many rules.
+const MEANING_SHIFT: u32 = 30;
 
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
@@ -54,7 +85,7 @@ impl Postings {
         let (mut rules, mut needed) = (Vec::new(), Vec::new());
         let mut needs = vec![0];
         let mut numbers: HashMap<u64, u16, RandomState> = once((0, 0)).collect();
-        for Posting { rule, need, is_sufficient } in by_condition.iter().flatten() {
+        for Posting { rule, need, meaning } in by_condition.iter().flatten() {
             let number = numbers.get(need).copied().or_else(|| {
                 let next = u16::try_from(needs.len()).ok()?;
                 needs.push(*need);
@@ -62,8 +93,11 @@ impl Postings {
                 Some(next)
             });
             // One past all numbers is looked at whatever it needs.
-            let is_sufficient = *is_sufficient && number.is_some();
-            rules.push(if is_sufficient { rule | SUFFICIENT } else { *rule });
+            let meaning = match (*meaning, number) {
+                (Meaning::True, None) => Meaning::MaybeTrue,
+                (meaning, _) => meaning,
+            };
+            rules.push(rule | meaning.bits());
             needed.push(number.unwrap_or_default());
         }
         let mut total = 0_usize;
@@ -87,9 +121,9 @@ impl Postings {
         let rules = self.rules.get(range.clone()).unwrap_or_default();
         let needed = self.needed.get(range).unwrap_or_default();
         rules.iter().zip(needed).map(|(rule, number)| Posting {
-            rule: rule & !SUFFICIENT,
+            rule: rule & !(u32::MAX << MEANING_SHIFT),
             need: self.needs.get(usize::from(*number)).copied().unwrap_or_default(),
-            is_sufficient: rule & SUFFICIENT != 0,
+            meaning: Meaning::of(*rule),
         })
     }
 
@@ -196,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_need_past_all_numbers_is_nothing_that_suffices() {
-        let posting = |need: u32| Posting { rule: need, need: need.into(), is_sufficient: true };
+        let posting = |need: u32| Posting { rule: need, need: need.into(), meaning: Meaning::True };
         let postings =
             Postings::new(vec![(0..70_000).map(posting).collect(), vec![], vec![posting(7)]]);
         let first: Vec<Posting> = postings.of(0).collect();
@@ -204,7 +238,7 @@ mod tests {
         for (rule, posting) in (0..).zip(&first) {
             let is_known = rule < 1 << 16;
             let need = if is_known { rule.into() } else { 0 };
-            let found = (posting.rule, posting.need, posting.is_sufficient);
+            let found = (posting.rule, posting.need, posting.meaning == Meaning::True);
             assert_eq!(found, (rule, need, is_known));
         }
         assert_eq!(postings.of(1).count(), 0);

@@ -49,6 +49,8 @@ pub struct Scratch {
     pub(crate) rules: Marks,
     /// Rules that are to be evaluated.
     pub(crate) open: Vec<u32>,
+    /// Rules that would be true but for something that was found.
+    pub(crate) exceptions: Vec<u32>,
     /// By the number of the text search.
     pub(crate) memories: Vec<Memory>,
 }
@@ -56,6 +58,7 @@ pub struct Scratch {
 impl Scratch {
     pub(crate) fn begin(&mut self, searches: &Searches, conditions: usize, rules: usize) {
         self.found.clear();
+        self.exceptions.clear();
         self.found_too_much = false;
         self.conditions.begin(conditions);
         self.rules.begin(rules);

@@ -5,13 +5,18 @@
 //! table which parts have it and what four bytes they have beside it, and only where those
 //! stand there as well is a part compared. Everything is compared in ASCII lower case first,
 //! so one pass serves both cases.
+//!
+//! Where parts are made of few grams ([`crowd`]), longer runs tell them apart, for which
+//! the text is passed over once more.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
 
-/// Bytes of a gram.
-const WIDTH: usize = 4;
+use crate::index::crowd::{by_widths, crowd};
+
+/// Bytes of a gram, but for parts that are shorter or crowded.
+pub(crate) const WIDTH: usize = 4;
 /// Bits of the filter for each part.
 const BITS_A_PART: usize = 32;
 /// The filter stays in the second level of cache: 128 KiB.
@@ -57,7 +62,7 @@ pub(crate) fn count_grams(text: &str, counts: &mut GramCounts) {
 pub(crate) struct Substrings {
     texts: Box<str>,
     parts: Box<[Compiled]>,
-    /// By the width of their grams, 1 to [`WIDTH`], where there are any.
+    /// By the width of their grams.
     tables: Box<[Table]>,
 }
 
@@ -90,8 +95,8 @@ impl Substrings {
             texts.push_str(&part.text);
             compiled.push(Compiled { start, length, place, is_folded, condition });
         }
-        let tables = (1..=WIDTH).filter_map(|width| Table::new(width, parts, counts));
-        Self { texts: texts.into(), tables: tables.collect(), parts: compiled.into() }
+        let tables = tables(parts, counts);
+        Self { texts: texts.into(), tables, parts: compiled.into() }
     }
 
     /// Reports the conditions whose parts are in a text. `folded` is the text in
@@ -132,7 +137,7 @@ impl Substrings {
         let from = part.start as usize;
         let sought =
             self.texts.as_bytes().get(from..from.wrapping_add(usize::from(part.length)))?;
-        (searched.get(start..end)? == sought).then_some(part.condition)
+        are_equal(searched.get(start..end)?, sought).then_some(part.condition)
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
@@ -143,8 +148,8 @@ impl Substrings {
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// Bytes of the part that are looked at before all of it is: as wide as the gram, and not
-    /// the gram where the part has others.
+    /// What is looked at before all of the part is: as wide as the gram, and not the gram
+    /// where the part has others.
     beside: u32,
     part: u32,
     /// Where in the part the gram stands.
@@ -167,12 +172,7 @@ struct Table {
 }
 
 impl Table {
-    /// None when no part has grams of the width.
-    fn new(width: usize, parts: &[Part], counts: &GramCounts) -> Option<Self> {
-        let mut chosen = choose_grams(width, parts, counts);
-        if chosen.is_empty() {
-            return None;
-        }
+    fn new(width: usize, mut chosen: Vec<(u32, Entry)>) -> Self {
         let bits = chosen.len().saturating_mul(BITS_A_PART).next_power_of_two();
         let filter_bits = bits.clamp(256, MAX_FILTER_BITS);
         let filter_shift = 32_u32.saturating_sub(filter_bits.trailing_zeros());
@@ -196,26 +196,36 @@ impl Table {
             *start = total;
         }
         chosen.sort_by_key(|(gram, _)| hash(*gram) >> bucket_shift);
-        Some(Self {
+        Self {
             width,
             filter: filter.into(),
             filter_shift,
             starts: starts.into(),
             bucket_shift,
             entries: chosen.into_iter().map(|(_, entry)| entry).collect(),
-        })
+        }
     }
 
     /// Hands the entries that are worth a comparison, and where their gram stands, to
     /// `visit`, until too many have been looked at.
     #[inline]
-    fn scan(
+    fn scan(&self, folded: &[u8], left: &mut usize, visit: impl FnMut(Entry, usize)) -> Scanned {
+        // Of a known width a gram is one load.
+        match self.width {
+            WIDTH => self.scan_by(WIDTH, folded, left, visit),
+            width => self.scan_by(width, folded, left, visit),
+        }
+    }
+
+    #[inline(always)]
+    fn scan_by(
         &self,
+        width: usize,
         folded: &[u8],
         left: &mut usize,
         mut visit: impl FnMut(Entry, usize),
     ) -> Scanned {
-        for (position, window) in folded.windows(self.width).enumerate() {
+        for (position, window) in folded.windows(width).enumerate() {
             let gram = gram(window);
             let hash = hash(gram);
             let bit = hash >> self.filter_shift;
@@ -227,21 +237,13 @@ impl Table {
             let Some(rest) = left.checked_sub(bucket.len()) else { return Scanned::GivenUp };
             *left = rest;
             for entry in bucket {
-                if self.is_beside(*entry, position, folded) {
+                if is_beside(width, *entry, position, folded) {
                     *left = left.saturating_sub(LOOKS_A_COMPARISON);
                     visit(*entry, position);
                 }
             }
         }
         Scanned::Whole
-    }
-
-    /// Whether the bytes beside the gram of an entry are in the text as well.
-    #[inline]
-    fn is_beside(&self, entry: Entry, position: usize, folded: &[u8]) -> bool {
-        let start = position.wrapping_add_signed(isize::from(entry.distance));
-        let window = folded.get(start..start.wrapping_add(self.width));
-        window.is_some_and(|window| gram(window) == entry.beside)
     }
 
     #[inline]
@@ -258,23 +260,68 @@ impl Table {
     }
 }
 
-/// One entry for each part whose grams have the width: its rarest gram, in the
-/// text searched as far as that is known and among those chosen before.
-fn choose_grams(width: usize, parts: &[Part], counts: &GramCounts) -> Vec<(u32, Entry)> {
-    let has_width = |part: &&Part| part.text.len().min(WIDTH) == width;
+/// Whether the bytes beside the gram of an entry are in the text as well.
+#[inline(always)]
+fn is_beside(width: usize, entry: Entry, position: usize, folded: &[u8]) -> bool {
+    let start = position.wrapping_add_signed(isize::from(entry.distance));
+    let window = folded.get(start..start.wrapping_add(width));
+    window.is_some_and(|window| gram(window) == entry.beside)
+}
+
+/// A part by its number, in lower case.
+pub(crate) type Numbered = (u32, Box<[u8]>);
+
+/// The tables that find all parts.
+fn tables(parts: &[Part], counts: &GramCounts) -> Box<[Table]> {
+    let mut by_width: BTreeMap<usize, Vec<Numbered>> = BTreeMap::new();
+    for (number, part) in (0_u32..).zip(parts) {
+        let folded = part.text.to_ascii_lowercase().into_boxed_str().into_boxed_bytes();
+        by_width.entry(folded.len().min(WIDTH)).or_default().push((number, folded));
+    }
+    let mut tables = Vec::new();
+    if let Some(parts) = by_width.remove(&WIDTH) {
+        let mut chosen = choose_grams(WIDTH, &parts, counts);
+        let grams: Vec<u32> = chosen.iter().map(|(gram, _)| *gram).collect();
+        let crowd = crowd(&parts, &grams);
+        if !crowd.is_empty() {
+            chosen.retain(|(_, entry)| crowd.binary_search(&entry.part).is_err());
+            let mut crowded = parts;
+            crowded.retain(|(number, _)| crowd.binary_search(number).is_ok());
+            by_width.extend(by_widths(crowded));
+        }
+        if !chosen.is_empty() {
+            tables.push(Table::new(WIDTH, chosen));
+        }
+    }
+    for (width, parts) in by_width {
+        tables.push(Table::new(width, choose_grams(width, &parts, &GramCounts::default())));
+    }
+    tables.into()
+}
+
+/// Whether texts of one length are equal; of short ones without a call.
+#[inline]
+fn are_equal(one: &[u8], other: &[u8]) -> bool {
+    let ends = |text: &[u8]| Some((*text.first_chunk::<8>()?, *text.last_chunk::<8>()?));
+    if one.len() > 16 || one.len() < 8 { one == other } else { ends(one) == ends(other) }
+}
+
+/// One entry for each part: its rarest gram, in the text searched as far as that is known
+/// and among those chosen before.
+fn choose_grams(width: usize, parts: &[Numbered], counts: &GramCounts) -> Vec<(u32, Entry)> {
     let mut common = GramCounts::default();
     if counts.is_empty() {
         // What many parts have in common is likely common in text as well.
-        for part in parts.iter().filter(has_width) {
-            count_grams(&part.text.to_ascii_lowercase(), &mut common);
+        for window in parts.iter().flat_map(|(_, part)| part.windows(width)) {
+            let count = common.entry(gram(window)).or_default();
+            *count = count.saturating_add(1);
         }
     }
     let counts = if counts.is_empty() { &common } else { counts };
     let mut chosen: HashMap<u32, u32, RandomState> = HashMap::default();
     let mut entries = Vec::new();
-    for (number, part) in (0_u32..).zip(parts).filter(|(_, part)| has_width(part)) {
-        let folded = part.text.to_ascii_lowercase();
-        let rarest = folded.as_bytes().windows(width).enumerate().min_by_key(|(_, window)| {
+    for (number, part) in parts {
+        let rarest = part.windows(width).enumerate().min_by_key(|(_, window)| {
             let gram = gram(window);
             let count = counts.get(&gram).copied().unwrap_or(0);
             let sharers = chosen.get(&gram).copied().unwrap_or(0);
@@ -284,14 +331,14 @@ fn choose_grams(width: usize, parts: &[Part], counts: &GramCounts) -> Vec<(u32, 
         let gram = gram(window);
         let sharers = chosen.entry(gram).or_default();
         *sharers = sharers.saturating_add(1);
-        let distance = distance(offset, width, folded.len());
+        let distance = distance(offset, width, part.len());
         let start = offset.wrapping_add_signed(distance);
-        let beside = folded.as_bytes().get(start..start.wrapping_add(width)).unwrap_or(window);
+        let beside = part.get(start..start.wrapping_add(width)).unwrap_or(window);
         entries.push((
             gram,
             Entry {
                 beside: self::gram(beside),
-                part: number,
+                part: *number,
                 offset: u16::try_from(offset).unwrap_or(u16::MAX),
                 distance: i16::try_from(distance).unwrap_or_default(),
             },
@@ -308,16 +355,33 @@ fn distance(offset: usize, width: usize, length: usize) -> isize {
     if after >= before { after.cast_signed() } else { before.cast_signed().wrapping_neg() }
 }
 
-/// Up to four bytes as a number.
+/// Up to four bytes as a number; of more bytes, one that others hardly have.
 #[inline]
-fn gram(window: &[u8]) -> u32 {
+pub(crate) fn gram(window: &[u8]) -> u32 {
     match *window {
         [a, b, c, d] => u32::from_le_bytes([a, b, c, d]),
         [a, b, c] => u32::from_le_bytes([a, b, c, 0]),
         [a, b] => u32::from_le_bytes([a, b, 0, 0]),
         [a] => u32::from(a),
-        _ => 0,
+        _ => mixed(window),
     }
+}
+
+/// The bytes of a window of five to sixteen, mixed.
+#[inline]
+fn mixed(window: &[u8]) -> u32 {
+    let ends = match (window.first_chunk(), window.last_chunk()) {
+        (Some(first), Some(last)) => (u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
+        _ => match (window.first_chunk(), window.last_chunk()) {
+            (Some(first), Some(last)) => {
+                (u64::from(u32::from_le_bytes(*first)), u64::from(u32::from_le_bytes(*last)))
+            }
+            _ => (0, 0),
+        },
+    };
+    let (first, last) = ends;
+    let sum = first.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ last.rotate_left(32);
+    (sum.wrapping_mul(0xD6E8_FEB8_6659_FD93) >> 32) as u32
 }
 
 #[inline]

@@ -1,6 +1,6 @@
 //! All tests of one text: by hash, by a search for parts, by pattern.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::functions::regex::clip;
 use crate::index::condition::{Pattern, TextTest};
@@ -11,15 +11,26 @@ use crate::lists::{ListIndex, Lists};
 use crate::regex::Regex;
 use crate::text_table::TextTable;
 use foldhash::fast::RandomState;
+use smallvec::SmallVec;
 
-/// Patterns by their text, as programs have them.
-pub(crate) type CompiledPatterns = HashMap<Box<str>, (Regex, Pattern), RandomState>;
+/// Patterns by their text.
+pub(crate) type CompiledPatterns = HashMap<Box<str>, CompiledPattern, RandomState>;
+
+/// A pattern as programs have it.
+#[derive(Debug)]
+pub(crate) struct CompiledPattern {
+    pub(crate) regex: Regex,
+    /// Texts of which every match has one, the best to look for first.
+    pub(crate) required: Vec<Vec<Box<str>>>,
+}
 
 /// Found where the search for parts was given up, so that it found too much; no condition
 /// has the number.
 const GIVEN_UP: u32 = u32::MAX;
-/// What the search for parts finds from this number on is patterns to run.
-const FIRST_PATTERN: u32 = 1 << 31;
+/// What the search for parts finds from this number on leads to patterns to run.
+const FIRST_LITERAL: u32 = 1 << 31;
+/// Fewer patterns than this that require one text are soon run.
+const MANY: u32 = 16;
 
 /// Conditions by the whole text.
 #[derive(Debug, Default)]
@@ -60,13 +71,13 @@ impl Whole {
 
 /// A pattern of a condition that is true if any of its patterns matches.
 #[derive(Debug)]
-struct CompiledPattern {
+struct SoughtPattern {
     regex: Regex,
     is_folded: bool,
     condition: u32,
 }
 
-impl CompiledPattern {
+impl SoughtPattern {
     fn matches(&self, text: &str, folded: &str) -> bool {
         self.regex.is_match(clip(if self.is_folded { folded } else { text }))
     }
@@ -78,9 +89,11 @@ pub(crate) struct TextSearch {
     whole_folded: Whole,
     substrings: Option<Substrings>,
     /// Run where a text that they require was found.
-    led_to: Box<[CompiledPattern]>,
+    led_to: Box<[SoughtPattern]>,
+    /// By such a text.
+    literals: Literals,
     /// Run on every text.
-    others: Box<[CompiledPattern]>,
+    others: Box<[SoughtPattern]>,
     lists: Box<[(ListIndex, u32)]>,
     /// Whether some test is of the text in lower case.
     folds: bool,
@@ -170,17 +183,22 @@ impl TextSearch {
         local: &mut Vec<u32>,
     ) {
         let found = local.get_mut(start..).unwrap_or_default();
-        if !found.iter().any(|found| *found >= FIRST_PATTERN) {
+        if !found.iter().any(|found| *found >= FIRST_LITERAL) {
             return;
         }
         found.sort_unstable();
-        let first = found.partition_point(|found| *found < FIRST_PATTERN);
-        let mut patterns = local.split_off(start.saturating_add(first));
+        let first = found.partition_point(|found| *found < FIRST_LITERAL);
+        let mut literals: SmallVec<[u32; 32]> =
+            local.drain(start.saturating_add(first)..).collect();
+        literals.dedup();
+        let mut patterns: SmallVec<[u32; 32]> = SmallVec::new();
+        for literal in literals {
+            patterns.extend_from_slice(self.literals.patterns_of(literal));
+        }
+        patterns.sort_unstable();
         patterns.dedup();
         for number in patterns {
-            let Some(pattern) = self.led_to.get((number ^ FIRST_PATTERN) as usize) else {
-                continue;
-            };
+            let Some(pattern) = self.led_to.get(number as usize) else { continue };
             let is_known = local.last() == Some(&pattern.condition);
             if !is_known && (scanned == Scanned::GivenUp || pattern.matches(text, folded)) {
                 local.push(pattern.condition);
@@ -195,7 +213,56 @@ impl TextSearch {
             .saturating_add(self.whole_folded.memory_bytes())
             .saturating_add(substrings)
             .saturating_add(std::mem::size_of_val(&*self.led_to))
+            .saturating_add(self.literals.memory_bytes())
             .saturating_add(std::mem::size_of_val(&*self.others))
+    }
+}
+
+/// Which patterns to run where a text was found that they require.
+#[derive(Debug)]
+struct Literals {
+    /// Where the patterns of each text begin; one more than there are texts.
+    starts: Box<[u32]>,
+    patterns: Box<[u32]>,
+}
+
+impl Literals {
+    /// By what each pattern requires, of which the best is taken that few others require;
+    /// and the texts.
+    fn new(required: &[Vec<Vec<Box<str>>>]) -> (Self, Vec<Box<str>>) {
+        let mut sharers: HashMap<&str, u32, RandomState> = HashMap::default();
+        for text in required.iter().flatten().flatten() {
+            let count = sharers.entry(text).or_default();
+            *count = count.saturating_add(1);
+        }
+        let sharers = |text: &str| sharers.get(text).copied().unwrap_or(0);
+        let crowd = |texts: &&Vec<Box<str>>| {
+            texts.iter().map(|text| sharers(text)).max().map(|most| most / MANY)
+        };
+        let mut by_text: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+        for (number, choices) in (0_u32..).zip(required) {
+            for text in choices.iter().min_by_key(crowd).into_iter().flatten() {
+                by_text.entry(text).or_default().push(number);
+            }
+        }
+        let (mut starts, mut patterns) = (vec![0], Vec::new());
+        for of_text in by_text.values() {
+            patterns.extend(of_text);
+            starts.push(u32::try_from(patterns.len()).unwrap_or(u32::MAX));
+        }
+        let texts = by_text.into_keys().map(Box::from).collect();
+        (Self { starts: starts.into(), patterns: patterns.into() }, texts)
+    }
+
+    /// The patterns that a text leads to, by what the search for parts finds.
+    fn patterns_of(&self, found: u32) -> &[u32] {
+        let literal = (found ^ FIRST_LITERAL) as usize;
+        let bound = |literal: usize| self.starts.get(literal).map_or(0, |start| *start as usize);
+        self.patterns.get(bound(literal)..bound(literal.wrapping_add(1))).unwrap_or_default()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.starts).saturating_add(size_of_val(&*self.patterns))
     }
 }
 
@@ -204,8 +271,10 @@ pub(crate) struct TextSearchBuilder {
     whole: HashMap<Box<str>, Vec<u32>, RandomState>,
     whole_folded: HashMap<Box<str>, Vec<u32>, RandomState>,
     parts: Vec<Part>,
-    led_to: Vec<CompiledPattern>,
-    others: Vec<CompiledPattern>,
+    led_to: Vec<SoughtPattern>,
+    /// What leads to each of those, as its [`CompiledPattern::required`].
+    required: Vec<Vec<Vec<Box<str>>>>,
+    others: Vec<SoughtPattern>,
     lists: Vec<(ListIndex, u32)>,
 }
 
@@ -248,21 +317,24 @@ impl TextSearchBuilder {
         condition: u32,
         compiled: &CompiledPatterns,
     ) {
-        let Some((regex, _)) = compiled.get(&pattern.text) else { return };
-        let compiled = CompiledPattern { regex: regex.clone(), is_folded, condition };
-        let Some(required) = &pattern.required else { return self.others.push(compiled) };
-        let number = u32::try_from(self.led_to.len()).map_or(u32::MAX, |next| next | FIRST_PATTERN);
-        self.led_to.push(compiled);
-        self.parts.extend(required.iter().map(|text| Part {
-            text: text.clone(),
+        let Some(CompiledPattern { regex, required }) = compiled.get(&pattern.text) else { return };
+        let sought = SoughtPattern { regex: regex.clone(), is_folded, condition };
+        if required.is_empty() {
+            return self.others.push(sought);
+        }
+        self.led_to.push(sought);
+        self.required.push(required.clone());
+    }
+
+    /// The search; `counts` has the grams of texts of its kind.
+    pub(crate) fn build(mut self, counts: &GramCounts) -> TextSearch {
+        let (literals, texts) = Literals::new(&self.required);
+        self.parts.extend((FIRST_LITERAL..).zip(texts).map(|(number, text)| Part {
+            text,
             place: Place::Anywhere,
             is_folded: true,
             condition: number,
         }));
-    }
-
-    /// The search; `counts` has the grams of texts of its kind.
-    pub(crate) fn build(self, counts: &GramCounts) -> TextSearch {
         let substrings = match self.parts.as_slice() {
             [] => None,
             parts => Some(Substrings::new(parts, counts)),
@@ -277,6 +349,7 @@ impl TextSearchBuilder {
             whole_folded: Whole::new(&self.whole_folded),
             substrings,
             led_to: self.led_to.into(),
+            literals,
             others: self.others.into(),
             lists: self.lists.into(),
         }
@@ -294,8 +367,10 @@ mod tests {
         let mut builder = TextSearchBuilder::default();
         for (number, texts) in (0_u32..).zip(conditions) {
             let patterns = texts.iter().map(|text| {
-                let pattern = Pattern { text: (*text).into(), required: required_texts(text) };
-                compiled.insert((*text).into(), (Regex::new(text).unwrap(), pattern.clone()));
+                let required = required_texts(text);
+                let pattern = Pattern { text: (*text).into(), required: required.first().cloned() };
+                let regex = Regex::new(text).unwrap();
+                compiled.insert((*text).into(), CompiledPattern { regex, required });
                 pattern
             });
             let test = TextTest::Matches(patterns.collect());
@@ -346,6 +421,33 @@ mod tests {
                 assert_eq!(found(&builder.build(&GramCounts::default())), expected, "{text}");
             }
         }
+    }
+
+    #[test]
+    fn patterns_are_led_to_by_what_few_of_them_require() {
+        let texts: Vec<String> =
+            (0..1000).map(|number| format!("admin[0-9]*{number:03}$")).collect();
+        let required: Vec<_> = texts.iter().map(|text| required_texts(text)).collect();
+        let (literals, found) = Literals::new(&required);
+        assert_eq!(found.len(), 1000);
+        for (number, text) in (0_u32..).zip(&found) {
+            assert_eq!(&**text, format!("{number:03}"));
+            assert_eq!(literals.patterns_of(FIRST_LITERAL + number), [number]);
+        }
+    }
+
+    #[test]
+    fn what_leads_to_many_patterns_is_found_once() {
+        let texts: Vec<String> =
+            (0..1000).map(|number| format!("admin[0-9]{{{}}}x", number % 10 + 1)).collect();
+        let (literals, found) =
+            Literals::new(&texts.iter().map(|text| required_texts(text)).collect::<Vec<_>>());
+        assert_eq!(found, ["admin".into()]);
+        assert_eq!(literals.patterns_of(FIRST_LITERAL).len(), 1000);
+        let texts: Vec<[&str; 1]> = texts.iter().map(|text| [text.as_str()]).collect();
+        let conditions: Vec<&[&str]> = texts.iter().map(|text| &text[..]).collect();
+        let expected: Vec<u32> = (0..1000).filter(|number| number % 10 == 2).collect();
+        assert_eq!(self::found(&search(&conditions), "admin123x admin"), expected);
     }
 
     #[test]
