@@ -116,6 +116,18 @@ def test_what_is_at_work_is_not_read_again_and_changes_nothing(
     }
 
 
+def test_an_object_that_was_made_again_is_read_again() -> None:
+    """It has the id and the revision of the one that was deleted, and says something else."""
+    first = saved()
+    at_work = first.put_to_work(read_document(first.document()))
+    old = first.objects[LIST.section][0]
+    body = {**old.body, "entries": ["203.0.113.0/24"]}
+    new = attrs.evolve(old, body=body, created_at_ns=1, updated_at_ns=1)
+    second = attrs.evolve(first, objects={**first.objects, LIST.section: (new,)}, at_work=at_work)
+    made = read_document(second.to_read(), second.compilation).compiled.source
+    assert made.lists[0].entries == ("203.0.113.0/24",)
+
+
 def test_a_list_at_work_keeps_its_entries() -> None:
     """Entries are left out of the copy that is checked, and of nothing else."""
     first = saved()

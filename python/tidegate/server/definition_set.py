@@ -6,7 +6,7 @@ place only if nobody changed the set in between.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
@@ -19,7 +19,7 @@ from tidegate.server.problems import ErrorDetail, Problem, Referrer, error_of_fi
 from tidegate.stores import definitions, tenants
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from uuid import UUID
 
     from sqlalchemy import Connection
@@ -34,22 +34,27 @@ _CONFLICTS = frozenset({"duplicate-name", "duplicate-slug", "duplicate-id"})
 _SECTIONS = {kind.section: kind for kind in KINDS.values()}
 
 
+Stored: TypeAlias = tuple[int, int, int]
+"""Revision, when it was made and when it was changed: an object that was deleted and made again
+has the revisions of the first, and may have its id."""
+
+
 @attrs.frozen
 class AtWork:
     """Definitions that decide now: most of what is looked at next is the same.
 
     Attributes:
         compilation: what was checked for them is not checked again.
-        read: each object as it was read, and the revision it was at.
+        read: by id, each object as it was stored and as it was read.
     """
 
     compilation: Compilation
-    read: Mapping[UUID, tuple[int, Ready]]
+    read: Mapping[UUID, tuple[Stored, Ready]]
 
     def find(self, definition: Definition) -> Ready | None:
         """An object as it was read, if it is still as it was."""
-        revision, ready = self.read.get(definition.object_id, (0, None))
-        return ready if revision == definition.revision else None
+        stored, ready = self.read.get(definition.object_id, (None, None))
+        return ready if stored == _stored(definition) else None
 
 
 @attrs.frozen(kw_only=True)
@@ -92,27 +97,14 @@ class DefinitionSet:
         Args:
             entries: with those of the lists; no expression depends on them.
         """
-        shown = {
-            section: [dict(each.body) for each in objects]
-            for section, objects in self.objects.items()
-        }
-        if not entries:
-            for each in shown[LIST.section]:
-                each.pop("entries", None)
-        return self._document(shown)
+        return self._document(lambda each: dict(each.body), entries=entries)
 
     def to_read(self, *, entries: bool = True) -> dict[str, Any]:
         """The same, to be read: what is as it is at work is there as it was read then."""
         if self.at_work is None:
             return self.document(entries=entries)
         find = self.at_work.find
-        shown: dict[str, list[Any]] = {
-            section: [find(each) or each.body for each in objects]
-            for section, objects in self.objects.items()
-        }
-        if not entries:
-            shown[LIST.section] = [_without_entries(each) for each in shown[LIST.section]]
-        return self._document(shown)
+        return self._document(lambda each: find(each) or each.body, entries=entries)
 
     def put_to_work(self, compilation: Compilation) -> AtWork:
         """What decides now, when it is these definitions.
@@ -127,10 +119,15 @@ class DefinitionSet:
             for each, model in zip(self.objects[kind.section], models, strict=True):
                 known = None if self.at_work is None else self.at_work.find(each)
                 ready = known or Ready(model=model, nodes=count_nodes(each.body))
-                read[each.object_id] = (each.revision, ready)
+                read[each.object_id] = (_stored(each), ready)
         return AtWork(compilation, read)
 
-    def _document(self, sections: Mapping[str, Any]) -> dict[str, Any]:
+    def _document(self, show: Callable[[Definition], Any], *, entries: bool) -> dict[str, Any]:
+        sections = {
+            section: [show(each) for each in objects] for section, objects in self.objects.items()
+        }
+        if not entries:
+            sections[LIST.section] = [_without_entries(each) for each in sections[LIST.section]]
         return {
             "apiVersion": API_VERSION,
             "tenant": {
@@ -228,6 +225,10 @@ def load_set(
     return DefinitionSet(
         tenant=tenant, revision=tenant.definition_revision, objects=objects, at_work=at_work
     )
+
+
+def _stored(definition: Definition) -> Stored:
+    return definition.revision, definition.created_at_ns, definition.updated_at_ns
 
 
 def _without_entries(named: Any) -> Any:
