@@ -38,6 +38,7 @@ class Matches(NamedTuple):
 
 
 _new = tuple.__new__
+"""What ``Matches._make`` does, without its look at the length."""
 
 
 @attrs.frozen

@@ -27,7 +27,6 @@ use allocated::allocated;
 use bumpalo::Bump;
 use serde_json::{Value as Json, json};
 use tidegate_core::RuleSet;
-use tidegate_core::encode::{Settings, encode};
 use tidegate_core::event;
 use tidegate_core::record::Record;
 
@@ -149,19 +148,8 @@ impl Set {
         Self { rules, compile_seconds, index_seconds, program_bytes, index_bytes }
     }
 
-    fn settings(&self) -> Settings<'_> {
-        Settings {
-            trusted_proxies: self.rules.trusted_proxies(),
-            databases: None,
-            user_agents: None,
-            limits: self.rules.limits(),
-        }
-    }
-
     fn read<'a>(&self, bytes: &'a [u8], arena: &'a Bump) -> Record<'a> {
-        let layout = self.rules.layout();
-        let event = event::read(bytes, layout, arena, self.rules.limits()).unwrap();
-        encode(&event, layout, arena, self.settings()).unwrap()
+        self.rules.read(bytes, None, arena).unwrap()
     }
 
     /// On how many events each rule holds.

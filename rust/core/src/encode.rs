@@ -275,6 +275,11 @@ mod tests {
     use crate::address::Network;
     use crate::event;
 
+    /// Those of a set without databases.
+    fn settings<'s>(trusted_proxies: &'s NetworkSet, limits: &'s Limits) -> Settings<'s> {
+        Settings { trusted_proxies, databases: None, user_agents: None, limits }
+    }
+
     /// The wire-like text of each field read, `None` for an absent one.
     fn encoded(names: &[(&str, &str)], text: &str) -> Result<Vec<Option<String>>, EventError> {
         let mut layout = Layout::new(names.iter().copied()).unwrap();
@@ -284,12 +289,7 @@ mod tests {
         let arena = Bump::new();
         let limits = Limits::default();
         let trusted_proxies: NetworkSet = Network::parse("10.0.0.0/8").into_iter().collect();
-        let settings = Settings {
-            trusted_proxies: &trusted_proxies,
-            databases: None,
-            user_agents: None,
-            limits: &limits,
-        };
+        let settings = settings(&trusted_proxies, &limits);
         let event = event::read(text.as_bytes(), &layout, &arena, &limits)?;
         let record = encode(&event, &layout, &arena, settings)?;
         let shown = |value: &Value<'_>| match value {
@@ -395,12 +395,7 @@ mod tests {
         let accept = layout.key_slot("request.headers", "accept").unwrap();
         let other = layout.key_slot("request.headers", "x-other").unwrap();
         let (arena, limits, proxies) = (Bump::new(), Limits::default(), NetworkSet::default());
-        let settings = Settings {
-            trusted_proxies: &proxies,
-            databases: None,
-            user_agents: None,
-            limits: &limits,
-        };
+        let settings = settings(&proxies, &limits);
         let text = br#"{"request":{"headers":{"Accept":"a","accept":"b"}}}"#;
         let event = event::read(text, &layout, &arena, &limits).unwrap();
         let record = encode(&event, &layout, &arena, settings).unwrap();
@@ -419,12 +414,7 @@ mod tests {
             (map_slot, names.map(|name| layout.key_slot(map, name).unwrap()))
         });
         let (arena, limits, proxies) = (Bump::new(), Limits::default(), NetworkSet::default());
-        let settings = Settings {
-            trusted_proxies: &proxies,
-            databases: None,
-            user_agents: None,
-            limits: &limits,
-        };
+        let settings = settings(&proxies, &limits);
         let map = r#"{"b":"1","a\n":[2,3],"a":null,"other":""}"#;
         let capitals = r#"{"b":"1","Accept":"2","B":"3","a":[4,null]}"#;
         for (headers, others) in [(map, map), (map, capitals), (capitals, map), (capitals, "{}")] {

@@ -7,12 +7,15 @@ mod segment;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bumpalo::Bump;
 use serde::Deserialize;
 
 use crate::address::{Network, NetworkSet};
 use crate::decode::{Compiler, each, member, object, refused, text};
-use crate::error::{Failure, ProgramError};
+use crate::encode::{Settings, encode};
+use crate::error::{EventError, Failure, ProgramError};
 use crate::evaluate::{Evaluation, Meter};
+use crate::event::{self, RawEvent};
 use crate::footprint::Footprint;
 use crate::index::Report;
 use crate::limits::Limits;
@@ -238,6 +241,57 @@ impl RuleSet {
     pub fn trusted_proxies(&self) -> &NetworkSet {
         &self.common.trusted_proxies
     }
+
+    /// The record of an event in JSON.
+    ///
+    /// # Errors
+    /// The event is refused.
+    pub fn read<'a>(
+        &self,
+        bytes: &'a [u8],
+        user_agents: Option<&UserAgents>,
+        arena: &'a Bump,
+    ) -> Result<Record<'a>, EventError> {
+        self.common.read(bytes, &self.layout, user_agents, arena)
+    }
+
+    /// The record of an event that is read as the layout of this set says.
+    ///
+    /// # Errors
+    /// A declared variable has a value that its type does not hold.
+    pub fn encode<'a>(
+        &self,
+        event: &RawEvent<'a>,
+        user_agents: Option<&UserAgents>,
+        arena: &'a Bump,
+    ) -> Result<Record<'a>, EventError> {
+        self.common.encode(event, &self.layout, user_agents, arena)
+    }
+}
+
+impl Common {
+    fn read<'a>(
+        &self,
+        bytes: &'a [u8],
+        layout: &Layout,
+        user_agents: Option<&UserAgents>,
+        arena: &'a Bump,
+    ) -> Result<Record<'a>, EventError> {
+        let event = event::read(bytes, layout, arena, &self.limits)?;
+        self.encode(&event, layout, user_agents, arena)
+    }
+
+    fn encode<'a>(
+        &self,
+        event: &RawEvent<'a>,
+        layout: &Layout,
+        user_agents: Option<&UserAgents>,
+        arena: &'a Bump,
+    ) -> Result<Record<'a>, EventError> {
+        let (trusted_proxies, limits) = (&self.trusted_proxies, &self.limits);
+        let settings = Settings { trusted_proxies, databases: None, user_agents, limits };
+        encode(event, layout, arena, settings)
+    }
 }
 
 type Rule = (Box<str>, Program);
@@ -317,12 +371,9 @@ fn depth(text: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use bumpalo::Bump;
     use serde_json::{Value as Json, json};
 
     use super::*;
-    use crate::encode::{Settings, encode};
-    use crate::event;
 
     #[test]
     fn depth_is_counted_outside_strings() {
@@ -362,14 +413,7 @@ mod tests {
         for (flag, expected) in [(true, (0..100).step_by(3).collect()), (false, Vec::new())] {
             let event = json!({"flag": flag, "request": {"path": path}}).to_string();
             let arena = Bump::new();
-            let settings = Settings {
-                trusted_proxies: set.trusted_proxies(),
-                databases: None,
-                user_agents: None,
-                limits: set.limits(),
-            };
-            let event = event::read(event.as_bytes(), set.layout(), &arena, set.limits()).unwrap();
-            let record = encode(&event, set.layout(), &arena, settings).unwrap();
+            let record = set.read(event.as_bytes(), None, &arena).unwrap();
             assert_eq!(set.matches(&record), expected);
         }
     }

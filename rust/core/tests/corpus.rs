@@ -13,8 +13,6 @@ use bumpalo::Bump;
 use serde::Deserialize;
 use serde_json::Value as Json;
 use tidegate_core::constant::write_value;
-use tidegate_core::encode::{Settings, encode};
-use tidegate_core::event;
 use tidegate_core::ruleset::RuleSet;
 
 #[derive(Deserialize)]
@@ -42,15 +40,7 @@ fn cases() -> Vec<Case> {
 /// What becomes of the one program of a set on an event.
 fn observe(rules: &RuleSet, event: &str) -> Expected {
     let arena = Bump::new();
-    let settings = Settings {
-        trusted_proxies: rules.trusted_proxies(),
-        databases: None,
-        user_agents: None,
-        limits: rules.limits(),
-    };
-    let record = event::read(event.as_bytes(), rules.layout(), &arena, rules.limits())
-        .and_then(|event| encode(&event, rules.layout(), &arena, settings));
-    let Ok(record) = record else {
+    let Ok(record) = rules.read(event.as_bytes(), None, &arena) else {
         return Expected { code: Some("invalid-event".into()), ..Expected::default() };
     };
     let outcome = rules.outcome(0, &record).unwrap();

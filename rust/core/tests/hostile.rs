@@ -8,28 +8,15 @@
     clippy::string_slice
 )]
 
+mod trees;
+
 use bumpalo::Bump;
 use serde_json::{Value as Json, json};
 use tidegate_core::RuleSet;
-use tidegate_core::encode::{Settings, encode};
-use tidegate_core::event;
+use trees::{field, node, text};
 
 const RULES: usize = 1_000;
 const EVENT_BYTES: usize = 2_000;
-
-fn node(kind: &str, parts: Json) -> Json {
-    let mut node = json!({"kind": kind, "span": [0, 9]});
-    node.as_object_mut().unwrap().extend(parts.as_object().unwrap().clone());
-    node
-}
-
-fn field(name: &str) -> Json {
-    node("field", json!({"name": name}))
-}
-
-fn text(text: &str) -> Json {
-    node("literal", json!({"value": {"type": "string", "value": text}}))
-}
 
 fn operator(name: &str, arguments: &[Json]) -> Json {
     node("call", json!({"function": name, "args": arguments}))
@@ -59,14 +46,7 @@ fn set(roots: impl IntoIterator<Item = Json>) -> RuleSet {
 fn matched(set: &RuleSet, request: &Json) -> (usize, usize) {
     let bytes = json!({ "request": request }).to_string().into_bytes();
     let arena = Bump::new();
-    let settings = Settings {
-        trusted_proxies: set.trusted_proxies(),
-        databases: None,
-        user_agents: None,
-        limits: set.limits(),
-    };
-    let event = event::read(&bytes, set.layout(), &arena, set.limits()).unwrap();
-    let record = encode(&event, set.layout(), &arena, settings).unwrap();
+    let record = set.read(&bytes, None, &arena).unwrap();
     let mut expected = Vec::new();
     set.test_all(&record, |rule, outcome| {
         if outcome == Ok(true) {

@@ -3,24 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 mod allocated;
+mod trees;
 
 use allocated::allocated;
 use serde_json::{Value as Json, json};
 use tidegate_core::RuleSet;
-
-fn node(kind: &str, parts: Json) -> Json {
-    let mut node = json!({"kind": kind, "span": [0, 9]});
-    node.as_object_mut().unwrap().extend(parts.as_object().unwrap().clone());
-    node
-}
-
-fn field(name: &str) -> Json {
-    node("field", json!({"name": name}))
-}
-
-fn text(text: &str) -> Json {
-    node("literal", json!({"value": {"type": "string", "value": text}}))
-}
+use trees::{field, node, text};
 
 fn call(function: &str, arguments: &[Json]) -> Json {
     let is_member = !matches!(function, "==" | "in" | "cidr");

@@ -14,7 +14,7 @@ use tidegate_core::user_agent::UserAgents;
 use tidegate_core::{ErrorCode, Failure, RuleSet};
 
 use crate::arena::with_arena;
-use crate::context::{read_bytes, read_record};
+use crate::context::read_record;
 use crate::convert::to_python;
 use crate::error::{
     change_error, evaluation_error, event_error, foreign_context, no_such_rule, program_error,
@@ -138,7 +138,7 @@ impl PyRuleSet {
                 let bytes = bytes.as_bytes();
                 py.detach(|| {
                     with_arena(|arena| {
-                        let record = read_bytes(bytes, &self.rules, self.user_agents, arena)?;
+                        let record = self.rules.read(bytes, self.user_agents, arena)?;
                         Ok(Matches::of(&self.rules, &record, errors))
                     })
                 })

@@ -365,8 +365,6 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::*;
-    use crate::encode::{Settings, encode};
-    use crate::event;
 
     /// `request.path.contains(part)`
     fn rule(id: &str, part: &str) -> Json {
@@ -400,14 +398,7 @@ mod tests {
     /// The ids that match an event; None where the event is refused.
     fn matches(set: &RuleSet, event: &str) -> Option<Vec<String>> {
         let arena = Bump::new();
-        let settings = Settings {
-            trusted_proxies: set.trusted_proxies(),
-            databases: None,
-            user_agents: None,
-            limits: set.limits(),
-        };
-        let event = event::read(event.as_bytes(), set.layout(), &arena, set.limits()).ok()?;
-        let record = encode(&event, set.layout(), &arena, settings).ok()?;
+        let record = set.read(event.as_bytes(), None, &arena).ok()?;
         Some(
             set.matches(&record)
                 .into_iter()

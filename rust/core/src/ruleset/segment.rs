@@ -8,8 +8,6 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use super::Common;
-use crate::encode::{Settings, encode};
-use crate::event;
 use crate::footprint::Footprint;
 use crate::index::{Index, Rules};
 use crate::program::Program;
@@ -46,17 +44,8 @@ impl Sample {
 
     /// The records of those that are events.
     fn records<'a>(&'a self, layout: &Layout, common: &Common, arena: &'a Bump) -> Vec<Record<'a>> {
-        let settings = Settings {
-            trusted_proxies: &common.trusted_proxies,
-            databases: None,
-            user_agents: self.user_agents,
-            limits: &common.limits,
-        };
-        let record = |bytes: &'a [u8]| {
-            let event = event::read(bytes, layout, arena, &common.limits)?;
-            encode(&event, layout, arena, settings)
-        };
-        self.events.iter().filter_map(|bytes| record(bytes).ok()).collect()
+        let record = |bytes: &'a [u8]| common.read(bytes, layout, self.user_agents, arena).ok();
+        self.events.iter().filter_map(|bytes| record(bytes)).collect()
     }
 }
 
