@@ -12,15 +12,16 @@ use crate::frozen::{FrozenState, by_touch};
 use crate::shard::Shard;
 use crate::slab::Queue;
 use crate::state::{AT_ONCE, AllKnown, Change, Evictions, Known, State, shard_of};
-use crate::window::Window;
 
 /// The shards of some keys, or all of them. Nobody else sees or changes their blocks
 /// until it is dropped.
 #[derive(Debug)]
 pub struct Locked<'s> {
     state: &'s State,
+    /// The numbers of the shards, as bits.
+    numbers: u64,
     /// In the order of their numbers, which is that of locking.
-    shards: SmallVec<[(usize, MutexGuard<'s, Shard>); AT_ONCE]>,
+    shards: SmallVec<[MutexGuard<'s, Shard>; AT_ONCE]>,
     /// New blocks that are counted already.
     room: usize,
     touches: Range<u64>,
@@ -28,7 +29,7 @@ pub struct Locked<'s> {
 
 impl<'s> Locked<'s> {
     pub(crate) fn all(state: &'s State) -> Self {
-        Self::in_order(state, 0..state.shard_count())
+        Self::only(state, 0..state.shard_count())
     }
 
     /// Locks the shards of some numbers, one for each block that is to be touched.
@@ -44,18 +45,15 @@ impl<'s> Locked<'s> {
 
     /// Locks the shards of some numbers, to look at them.
     pub(crate) fn only(state: &'s State, numbers: impl Iterator<Item = usize>) -> Self {
-        let mut rest = numbers.fold(0_u64, |all, number| all | 1_u64.unbounded_shl(number as u32));
+        let numbers = numbers.fold(0, |all, number| all | bit(number));
+        let mut rest = numbers;
         let in_order = std::iter::from_fn(|| {
             let number = rest.trailing_zeros();
             rest &= rest.wrapping_sub(1);
             (number < u64::BITS).then_some(number as usize)
         });
-        Self::in_order(state, in_order)
-    }
-
-    fn in_order(state: &'s State, numbers: impl Iterator<Item = usize>) -> Self {
-        let shards = numbers.filter_map(|number| Some((number, state.lock(number)?))).collect();
-        Self { state, shards, room: 0, touches: 0..0 }
+        let shards = in_order.map_while(|number| state.lock(number)).collect();
+        Self { state, numbers, shards, room: 0, touches: 0..0 }
     }
 
     /// Whether there is room for so many new blocks, which is kept for them.
@@ -110,27 +108,27 @@ impl<'s> Locked<'s> {
         found.collect()
     }
 
-    /// Looks at the windows of blocks that are about to be used, so that the memory of all
-    /// comes in at the same time.
+    /// Looks at the windows of blocks that are about to be used, and at the blocks beside them in
+    /// their queues, so that the memory of all comes in at the same time.
     pub fn read_ahead(&self, known: &[Known]) {
-        let blocks = known.iter().filter_map(|known| self.get(*known));
-        let numbers = blocks.flat_map(Entity::windows).map(Window::number);
-        black_box(numbers.fold(0, |all, number| all ^ number));
+        let blocks = known.iter().filter_map(|known| {
+            self.shard(shard_of(known.hash))?.get_with_neighbours(known.index?)
+        });
+        let seen = blocks.fold(0, |all, (block, touches)| {
+            let numbers = block.windows().iter().map(|window| u64::from(window.number()));
+            numbers.fold(all ^ touches, |all, number| all ^ number)
+        });
+        black_box(seen);
     }
 
     /// The same for blocks that were not looked for. No search waits for the memory of another.
     pub(crate) fn read_ahead_hashed(&self, hashes: &[u64]) {
-        let shards = hashes.iter().map(|&hash| Some((hash, self.shard(shard_of(hash))?)));
-        let likely =
-            shards.flatten().filter_map(|(hash, shard)| Some((shard, shard.find_likely(hash)?)));
-        let likely: Vec<(&Shard, u32)> = likely.collect();
-        let blocks = likely.iter().filter_map(|(shard, index)| shard.get_with_neighbours(*index));
-        let blocks: Vec<(&Entity, u64)> = blocks.collect();
-        let windows = blocks.iter().flat_map(|(block, _)| block.windows());
-        let all = windows.map(|window| u64::from(window.number()));
-        black_box(
-            all.chain(blocks.iter().map(|(_, touches)| *touches)).fold(0, |all, it| all ^ it),
-        );
+        let likely = hashes.iter().map(|&hash| {
+            let shard = self.shard(shard_of(hash));
+            Known { hash, index: shard.and_then(|shard| shard.find_likely(hash)) }
+        });
+        let likely: AllKnown = likely.collect();
+        self.read_ahead(&likely);
     }
 
     pub fn get(&self, known: Known) -> Option<&Entity> {
@@ -148,12 +146,12 @@ impl<'s> Locked<'s> {
     ) {
         let known = known.unwrap_or_else(|| self.find(key));
         let number = shard_of(known.hash);
-        let index = known
-            .index
-            .filter(|&index| self.shard(number).is_some_and(|shard| shard.has_key(index, key)));
-        // An entity before this one may have made it leave, or be the same key.
-        let find = || self.shard(number)?.find(known.hash, key);
-        let index = index.or_else(find).or_else(|| self.add(known.hash, key, time));
+        let index = self.shard(number).and_then(|shard| {
+            let index = known.index.filter(|&index| shard.has_key(index, key));
+            // An entity before this one may have made it leave, or be the same key.
+            index.or_else(|| shard.find(known.hash, key))
+        });
+        let index = index.or_else(|| self.add(known.hash, key, time));
         let (touch, hasher) = (self.next_touch(), self.state.hasher());
         if let (Some(shard), Some(index)) = (self.shard_mut(number), index) {
             shard.see(index, changes, (time, touch), hasher);
@@ -172,7 +170,7 @@ impl<'s> Locked<'s> {
 
     /// Blocks of locked shards in the order of their last touch, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Entity> {
-        by_touch(self.shards.iter().flat_map(|(_, shard)| {
+        by_touch(self.shards.iter().flat_map(|shard| {
             [shard.plain(), shard.mitigated()].map(|queue| (shard.entities(), queue))
         }))
     }
@@ -180,19 +178,19 @@ impl<'s> Locked<'s> {
     /// A copy of the blocks of locked shards as they are now, made at once; the state pays
     /// for it bit by bit, when it changes while the copy is there.
     pub fn freeze(&mut self) -> FrozenState {
-        let parts = self.shards.iter_mut().map(|(_, shard)| shard.freeze()).collect();
+        let parts = self.shards.iter_mut().map(|shard| shard.freeze()).collect();
         FrozenState::new(parts, self.evictions())
     }
 
     /// Bytes of the blocks of locked shards, their keys and their tables.
     pub fn memory_bytes(&self) -> usize {
-        self.shards.iter().map(|(_, shard)| shard.memory_bytes()).sum()
+        self.shards.iter().map(|shard| shard.memory_bytes()).sum()
     }
 
     /// Puts all of another state, of the same hasher, in place of this, of which all
     /// shards are locked. Gives back what was there.
     pub fn exchange(&mut self, mut other: State) -> State {
-        self.state.exchange(&mut other, self.shards.iter_mut().map(|(_, shard)| &mut **shard));
+        self.state.exchange(&mut other, self.shards.iter_mut().map(|shard| &mut **shard));
         other
     }
 
@@ -206,18 +204,18 @@ impl<'s> Locked<'s> {
 
     pub(crate) fn shard_mut(&mut self, number: usize) -> Option<&mut Shard> {
         let place = self.place(number)?;
-        self.shards.get_mut(place).map(|(_, shard)| &mut **shard)
+        self.shards.get_mut(place).map(|shard| &mut **shard)
     }
 
     fn shard(&self, number: usize) -> Option<&Shard> {
-        self.shards.get(self.place(number)?).map(|(_, shard)| &**shard)
+        self.shards.get(self.place(number)?).map(|shard| &**shard)
     }
 
+    /// How many locked ones are before a locked one.
     fn place(&self, number: usize) -> Option<usize> {
-        let is_it = |(each, _): &(usize, MutexGuard<'_, Shard>)| *each == number;
-        // Where it is when all are locked.
-        let is_there = self.shards.get(number).is_some_and(is_it);
-        if is_there { Some(number) } else { self.shards.iter().position(is_it) }
+        let bit = bit(number);
+        let before = self.numbers & bit.wrapping_sub(1);
+        (self.numbers & bit != 0).then_some(before.count_ones() as usize)
     }
 
     fn next_touch(&mut self) -> u64 {
@@ -257,9 +255,11 @@ impl<'s> Locked<'s> {
 
     /// The oldest block of one of the queues: its touch, shard and number.
     fn oldest(&self, queue: fn(&Shard) -> &Queue) -> Option<(u64, usize, u32)> {
-        let oldest = self.shards.iter().filter_map(|(number, shard)| {
+        let numbers = 0..self.state.shard_count();
+        let oldest = numbers.filter_map(|number| {
+            let shard = self.shard(number)?;
             let index = queue(shard).oldest()?;
-            Some((shard.get(index)?.touch(), *number, index))
+            Some((shard.get(index)?.touch(), number, index))
         });
         oldest.min()
     }
@@ -270,6 +270,11 @@ impl<'s> Locked<'s> {
         self.state.shrink(1);
         Some(lost)
     }
+}
+
+/// The bit of a shard's number.
+fn bit(number: usize) -> u64 {
+    1_u64.unbounded_shl(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
 impl Drop for Locked<'_> {
