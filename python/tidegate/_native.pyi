@@ -254,11 +254,11 @@ class Calls:
         """The calls that will not be decided on, by their number, and why."""
 
     @property
-    def idempotency(self) -> list[tuple[bytes, bytes] | None]:
-        """Of each call: a hash that stands for its key, and one for its body; None without a key.
+    def keyed(self) -> tuple[list[int], list[bytes], list[bytes]]:
+        """The calls with an idempotency key: their numbers, hashes of the keys, and of the bodies.
 
-        The first is BLAKE2b of 16 bytes, keyed, over the 16 bytes of the tenant's id, the
-        endpoint, a zero byte and the key; the second XXH3 of 128 bits.
+        The hash that stands for a key is BLAKE2b of 16 bytes, keyed, over the 16 bytes of the
+        tenant's id, the endpoint, a zero byte and the key; that of a body is XXH3 of 128 bits.
         """
 
     def decide(
@@ -292,8 +292,12 @@ class Block:
     """Decisions made together; parts are made when they are asked for."""
 
     @property
-    def answers(self) -> list[bytes | EventError]:
-        """What each call that was decided on is answered; the error of one that had no decision."""
+    def answers(self) -> list[bytes | None]:
+        """What each call is answered; None where there is no decision."""
+
+    @property
+    def failures(self) -> list[tuple[int, EventError]]:
+        """The calls that were to be decided on and are no events, by their number."""
 
     @property
     def count(self) -> int:

@@ -170,7 +170,9 @@ def test_what_is_refused_or_set_aside_leaves_the_others_as_they_are() -> None:
     block = decide(calls, 5, aside=[0, 4])
     lines = [orjson.loads(line) for line in block.lines.split(b"\n")]
     assert [line["event"]["request"]["path"] for line in lines] == ["/2", "/3"]
-    assert len(block.answers) == block.count == len(orjson.loads(b"[%b]" % block.index)) == 2
+    assert block.count == len(orjson.loads(b"[%b]" % block.index)) == 2
+    assert [body is None for body in block.answers] == [True, True, False, False, True]
+    assert block.failures == []
     names = [each.bytes for each in ids(1, 5)]
     assert (block.first_id, block.last_id) == (names[2], names[3])
     for body, name in zip(bodies[2:4], ids(3, 2), strict=True):
@@ -187,10 +189,9 @@ def test_an_event_that_cannot_be_kept_is_the_only_one_refused() -> None:
     calls = read(engine, *bodies)
     assert calls.refusals == []
     block = decide(calls, 3)
-    first, second, third = block.answers
-    assert isinstance(second, EventError)
-    assert isinstance(first, bytes)
-    assert isinstance(third, bytes)
+    assert [body is None for body in block.answers] == [False, True, False]
+    [(number, error)] = block.failures
+    assert (number, isinstance(error, EventError)) == (1, True)
     assert block.count == sum(count for *_, count in block.actions) == 2
     for body in (bodies[0], bodies[2]):
         other.serve(body, START, "an id")
@@ -201,7 +202,7 @@ def test_nothing_decided_is_an_empty_block() -> None:
     """There is nothing to log then."""
     calls = read(NativeEngine(bundle(compiled(0))), b"[]")
     block = decide(calls, 1)
-    assert (block.count, block.answers, block.lines, block.index) == (0, [], b"", b"")
+    assert (block.count, block.answers, block.lines, block.index) == (0, [None], b"", b"")
     assert block.actions == []
 
 
@@ -226,7 +227,7 @@ def test_calls_are_read_as_their_definition_says(body: bytes, runtime: bool) -> 
         assert calls.refusals == [(0, "key-length")]
     else:
         assert calls.refusals == []
-        assert (calls.idempotency[0] is None) is (key is None)
+        assert calls.keyed[0] == ([] if key is None else [0])
 
 
 def test_a_key_is_of_one_tenant_and_one_endpoint() -> None:
@@ -235,9 +236,8 @@ def test_a_key_is_of_one_tenant_and_one_endpoint() -> None:
     body, other = b'{"idempotency_key":"a","fields":{"b":1}}', b'{"idempotency_key":"a"}'
 
     def pair(calls: Calls) -> tuple[bytes, bytes]:
-        found = calls.idempotency[0]
-        assert found is not None
-        return found
+        [_], [key], [fingerprint] = calls.keyed
+        return key, fingerprint
 
     runtime, beacon = pair(read(engine, body)), pair(read(engine, body, runtime=False))
     again = pair(read(engine, other, runtime=False))
@@ -264,8 +264,8 @@ def test_recorded_traffic_is_read_as_its_definition_says() -> None:
     engine = NativeEngine(bundle(compiled(0)))
     around = Surroundings(TENANT, 1, {}, bytes, BASE_URL, SECRET)
     bodies = [orjson.dumps(event) for event in shared_lines("data/traffic/events.jsonl.gz")[::200]]
-    for body, pair in zip(bodies, read(engine, *bodies).idempotency, strict=True):
-        key = envelope(body).idempotency_key
-        assert (None if pair is None else pair[0]) == (
-            None if key is None else around.identify("runtime", key)
-        )
+    numbers, found, _ = read(engine, *bodies).keyed
+    keys = {number: envelope(body).idempotency_key for number, body in enumerate(bodies)}
+    assert dict(zip(numbers, found, strict=True)) == {
+        number: around.identify("runtime", key) for number, key in keys.items() if key is not None
+    }

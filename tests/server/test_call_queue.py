@@ -12,14 +12,17 @@ import pytest
 
 from tidegate.engine import Engine
 from tidegate.evaluation.native import Redactor
+from tidegate.server.admission import Admission
 from tidegate.server.answer import Answer
-from tidegate.server.api_keys import ApiKey
-from tidegate.server.call_queue import AT_ONCE, Call, CallQueue
+from tidegate.server.api_keys import ApiKey, KeyRing, make_key
+from tidegate.server.call_queue import AT_ONCE, CallQueue
 from tidegate.server.hot import BEACON, RUNTIME
+from tidegate.server.hot_call import CallBack, HotCall
 from tidegate.server.idempotency import KEPT, IdempotencyKeys
 from tidegate.server.key_filter import KeyFilter
 from tidegate.server.metrics import HotMetrics, page
 from tidegate.server.problems import Problem
+from tidegate.server.rate_limit import RateLimits
 from tidegate.server.runtime import Tenant
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from tidegate.server.runtime import Runtimes
     from tidegate.stores import LogBlock
 
+PEPPER = bytes(32)
 ONE, OTHER, UNKNOWN = (UUID(int=7 << 76 | 2 << 62 | number) for number in (1, 2, 3))
 
 
@@ -65,7 +69,9 @@ class World:
         self.keys.use(KeyFilter(KEPT), 0)
         self.tenants = {tenant_id: tenant(tenant_id) for tenant_id in (ONE, OTHER)}
         self.outcomes: dict[int, Outcome] = {}
+        self.ring = KeyRing(PEPPER)
         self.queue = CallQueue(
+            Admission(self.ring, RateLimits(), lambda: 0, lambda: 0),
             runtimes=cast("Runtimes", self),
             idempotency=self.keys,
             recorder=cast("Recorder", self.log),
@@ -86,7 +92,7 @@ class World:
             assert number not in self.outcomes
             self.outcomes[number] = outcome
 
-        self.queue.add(Call(BEACON if beacon else RUNTIME, key, body, done, 0))
+        self.queue.add(CallBack(BEACON if beacon else RUNTIME, key, body, done, 0))
 
     def codes(self) -> dict[int, str | int]:
         """Of each outcome: the code of a refusal, else the status."""
@@ -255,10 +261,51 @@ def test_an_answer_that_cannot_be_given_is_not_for_the_others_to_bear() -> None:
             raise OSError("the connection is gone")
 
         key = ApiKey(UUID(int=9), ONE, "", 1, (), None)
-        world.queue.add(Call(RUNTIME, key, b'{"request":{"path":"/"}}', broken, 0))
+        world.queue.add(CallBack(RUNTIME, key, b'{"request":{"path":"/"}}', broken, 0))
         world.add(1)
         await turns()
         world.log.settle()
         assert world.codes() == {1: 200}
+
+    run(scene)
+
+
+class Sent(HotCall):
+    """A call with its credential, that keeps what becomes of it."""
+
+    def __init__(self, credential: bytes, path: str) -> None:
+        self.endpoint = RUNTIME
+        self.credential = credential
+        self.body = orjson.dumps({"request": {"path": path}})
+        self.started = 0
+        self.outcomes: list[Outcome] = []
+
+    def answer(self, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
+
+
+def test_calls_are_let_in_by_their_credentials() -> None:
+    """In one turn: each key has its limit, and the others' calls keep their order."""
+
+    async def scene(world: World) -> None:
+        texts = [make_key(bytes([number]) * 42, PEPPER) for number in range(3)]
+        world.ring.replace(
+            ApiKey(UUID(int=number), ONE, text.prefix, limit, ((text.secret_hash, None),))
+            for number, (text, limit) in enumerate(zip(texts, (20, 60_000), strict=False))
+        )
+        calls = [Sent(texts[number % 3].text.encode(), f"/{number}") for number in range(12)]
+        for call in calls:
+            world.queue.add(call)
+        await turns()
+        lines = [orjson.loads(line) for line in world.log.blocks[0].lines.split(b"\n")]
+        paths = [line["event"]["request"]["path"] for line in lines]
+        assert paths == ["/0", "/1", "/3", "/4", "/7", "/10"]
+        assert {line["api_key_id"][-1] for line in lines} == {"0", "1"}
+        world.log.settle()
+        codes = [getattr(call.outcomes[0], "code", 200) for call in calls]
+        assert codes == [200, 200, "unauthenticated"] * 2 + [
+            "rate-limited", 200, "unauthenticated",
+        ] * 2  # fmt: skip
+        assert all(len(call.outcomes) == 1 for call in calls)
 
     run(scene)

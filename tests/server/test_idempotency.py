@@ -57,11 +57,11 @@ def test_memory_answers_until_the_database_does() -> None:
         known = keys()
         first, second = KEY, b"other"
         for number, key in enumerate((first, second), 1):
-            assert known.take(key, now=0)
+            assert not known.take([key], now=0)
             known.finish(known.begin([key], [b"body"]), [b"answer"], seq=number)
         known.forget(indexed_seq=1)
         assert (known.is_running(first), known.is_running(second)) == (False, True)
-        assert not known.take(first, now=0)
+        assert known.take([first], now=0) == {0}
 
     asyncio.run(scene())
 
@@ -75,9 +75,9 @@ def test_a_stored_key_is_found(filled: bool) -> None:
         known = keys({KEY: stored}, filled=False)
         if filled:
             seen = KeyFilter(KEPT)
-            seen.add(KEY, 0)
+            seen.add([KEY], 0)
             known.use(seen, 0)
-        assert not known.take(KEY, now=0)
+        assert known.take([KEY], now=0) == {0}
         assert await known.find(KEY) == stored
 
     asyncio.run(scene())
@@ -86,8 +86,8 @@ def test_a_stored_key_is_found(filled: bool) -> None:
 def test_a_new_key_needs_no_look_up() -> None:
     """Once the filter is there, most keys are known to be new without the database."""
     known = keys()
-    assert known.take(KEY, now=0)
-    assert not known.take(KEY, now=0)
+    assert known.take([KEY, b"other"], now=0) == set()
+    assert known.take([KEY, b"third", KEY], now=0) == {0, 2}
 
 
 def test_of_keys_together_one_can_fail() -> None:
@@ -107,5 +107,18 @@ def test_of_keys_together_one_can_fail() -> None:
         assert [known.is_running(key) for key in others] == [True, False]
         known.finish(again, [b"answer"], seq=2)
         assert await known.find(others[0]) == Recorded(b"1", b"answer")
+
+    asyncio.run(scene())
+
+
+def test_of_those_that_looked_for_a_key_in_vain_one_takes_it() -> None:
+    """Not when another has taken it meanwhile."""
+
+    async def scene() -> None:
+        known = keys()
+        others = [b"first", b"second", b"first"]
+        assert known.take_again(others, 0) == {2}
+        known.begin([b"second"], [b"2"])
+        assert known.take_again(others, 0) == {1, 2}
 
     asyncio.run(scene())

@@ -21,7 +21,7 @@ def test_what_was_added_is_always_found(numbers: set[int]) -> None:
     """Never seen is said only of what was never added."""
     known = KeyFilter(kept=10)
     for number in numbers:
-        known.add(hashed(number), now=0)
+        known.add([hashed(number)], now=0)
     assert all(known.may_have(hashed(number)) for number in numbers)
 
 
@@ -29,7 +29,7 @@ def test_hardly_anything_else_is_found() -> None:
     """Of keys never added at most one in a hundred is looked up in vain."""
     known = KeyFilter(kept=10)
     for number in range(20_000):
-        known.add(hashed(number), now=0)
+        known.add([hashed(number)], now=0)
     assert sum(known.may_have(hashed(number)) for number in range(10**6, 10**6 + 5_000)) < 50
 
 
@@ -44,10 +44,10 @@ def test_few_keys_within_the_time_take_little_memory(monkeypatch: pytest.MonkeyP
     )
     known = KeyFilter(kept=1_000)
     for number in range(301):
-        known.add(hashed(number), now=number * 20)
+        known.add([hashed(number)], now=number * 20)
     assert made == [100, 100, 100, 100]
     for number in range(301, 1_000):
-        known.add(hashed(number), now=6_000 + number)
+        known.add([hashed(number)], now=6_000 + number)
     assert made == [100, 100, 100, 100, 10_000]
 
 
@@ -56,8 +56,24 @@ def test_old_generations_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(key_filter, "CAPACITY", 100)
     known = KeyFilter(kept=1_000)
     for number in range(100):
-        known.add(hashed(number), now=0)
+        known.add([hashed(number)], now=0)
     for number in range(100, 300):
-        known.add(hashed(number), now=2_000)
+        known.add([hashed(number)], now=2_000)
     assert not known.may_have(hashed(5))
     assert all(known.may_have(hashed(number)) for number in range(100, 300))
+
+
+@given(st.lists(st.integers(0, 20), max_size=30), st.lists(st.integers(0, 20), max_size=30))
+def test_of_keys_together_the_new_ones_are_taken_once(
+    before: list[int], together: list[int]
+) -> None:
+    """The others are those that were there, or come a second time."""
+    known = KeyFilter(kept=10)
+    known.add({hashed(number) for number in before}, now=0)
+    others = known.add_new([hashed(number) for number in together], now=0)
+    assert others == {
+        place
+        for place, number in enumerate(together)
+        if number in before or number in together[:place]
+    }
+    assert all(known.may_have(hashed(number)) for number in together)

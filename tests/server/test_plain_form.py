@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.shared_data import shared_lines
 
-from tidegate.server.hot import BEACON, RUNTIME, given_request_id, is_json
+from tidegate.server.admission import is_json
+from tidegate.server.hot import BEACON, RUNTIME, given_request_id
 from tidegate.server.limits import MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_HEADERS
 from tidegate.server.protocol import PLAIN
 

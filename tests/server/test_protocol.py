@@ -12,9 +12,11 @@ import pytest
 from uvicorn.server import ServerState
 
 from tidegate.config import ServerSettings
-from tidegate.server.answer import Answer, Done
+from tidegate.server.admission import Admission
+from tidegate.server.answer import Answer
 from tidegate.server.api_keys import ApiKey, KeyRing, make_key
-from tidegate.server.hot import RUNTIME, Endpoint, HotPath
+from tidegate.server.hot import RUNTIME, HotPath
+from tidegate.server.hot_call import HotCall
 from tidegate.server.limits import RECEIVE_SECONDS
 from tidegate.server.metrics import HotMetrics
 from tidegate.server.problems import Problem
@@ -54,22 +56,38 @@ class Transport(asyncio.Transport):
 
 
 @attrs.frozen
-class Undecided(HotPath):
-    """A hot path whose decisions the test makes."""
+class Waiting:
+    """Takes the calls that are let in, and leaves the decision to the test."""
 
-    begun: list[tuple[Endpoint, bytes, Done]] = attrs.field(factory=list)
+    admission: Admission
+    calls: list[HotCall] = attrs.field(factory=list)
 
-    def begin(self, endpoint: Endpoint, key: ApiKey, body: bytes, done: Done) -> None:
-        assert key.prefix == KEY.prefix
-        self.begun.append((endpoint, body, done))
+    def add(self, call: HotCall) -> None:
+        self.calls.extend(self.admission.let_in([call]))
 
     def answer(self, outcome: Answer | Exception = ALLOWED) -> bytes:
         """Decide the only call under way; its body."""
-        [(endpoint, body, done)] = self.begun
-        assert endpoint is RUNTIME
-        self.begun.clear()
-        done(outcome)
+        [call] = self.calls
+        assert call.endpoint is RUNTIME
+        assert call.key.prefix == KEY.prefix
+        self.calls.clear()
+        body = call.body
+        if outcome is ALLOWED:
+            call.decided(ALLOWED.body)
+        else:
+            call.answer(outcome)
         return body
+
+
+@attrs.frozen
+class Undecided(HotPath):
+    """A hot path whose decisions the test makes."""
+
+    queue: Any = attrs.field(init=False)
+
+    @queue.default
+    def _make_waiting(self) -> Waiting:
+        return Waiting(self.admission)
 
 
 def keyed(keys: KeyRing, limit: int) -> None:
@@ -85,7 +103,7 @@ def hot(monkeypatch: pytest.MonkeyPatch) -> Undecided:
     keyed(keys, 60_000)
     nothing: Any = None
     made = Undecided(
-        keys, RateLimits(), nothing, nothing, nothing, HotMetrics(), lambda: "http://t"
+        Admission(keys, RateLimits()), nothing, nothing, nothing, HotMetrics(), lambda: "http://t"
     )
     monkeypatch.setattr(Protocol, "hot", made)
     return made
@@ -163,10 +181,10 @@ def test_both_short_ways_send_the_same(
     """A call in one chunk and one in two have the same answer, of which only fresh ids differ."""
     data = request(b'{"fields":{}}', *headers)
     connection.receive(data)
-    assert hot.answer(outcome) == b'{"fields":{}}'
+    assert hot.queue.answer(outcome) == b'{"fields":{}}'
     plain = connection.sent
     connection.receive(*halves(data))
-    assert hot.answer(outcome) == b'{"fields":{}}'
+    assert hot.queue.answer(outcome) == b'{"fields":{}}'
     other = connection.sent
     if headers or isinstance(outcome, Answer):
         assert plain == other
@@ -182,16 +200,16 @@ def test_a_refused_credential_is_no_decision(connection: Connection, hot: Undeci
     for chunks in ((data,), halves(data)):
         connection.receive(*chunks)
         assert connection.sent[0] == b"HTTP/1.1 401 Unauthorized"
-    assert not hot.begun
+    assert not hot.queue.calls
     assert hot.metrics.refusals == {"unauthenticated": 2}
     assert not connection.transport.is_closed
 
 
 def test_a_key_over_its_limit_is_refused(connection: Connection, hot: Undecided) -> None:
     """The plain form counts against the limit as every other form does."""
-    keyed(hot.keys, 10)
+    keyed(hot.admission.keys, 10)
     connection.receive(request())
-    hot.answer()
+    hot.queue.answer()
     assert connection.sent[0] == b"HTTP/1.1 200 OK"
     connection.receive(request())
     status, headers, _ = connection.sent
@@ -205,14 +223,14 @@ def test_what_looks_like_a_request_in_a_body_is_body(
     """A chunk in the plain form counts as one only between two requests."""
     inner = request()
     connection.receive(request(b"", length=len(inner)), inner)
-    assert hot.answer() == inner
+    assert hot.queue.answer() == inner
 
 
 def test_a_chunk_after_half_a_head_is_no_request(connection: Connection, hot: Undecided) -> None:
     """Nor is it one in the middle of the headers: the two together are no HTTP."""
     connection.receive(b"POST / HTTP/1.1\r\nx", request())
     assert connection.sent[0] == b"HTTP/1.1 400 Bad Request"
-    assert not hot.begun
+    assert not hot.queue.calls
     assert connection.transport.is_closed
 
 
@@ -229,7 +247,7 @@ def test_calls_are_answered_in_the_order_they_came(connection: Connection, hot: 
         assert connection.transport.is_reading_paused
         await asyncio.sleep(0)
         assert connection.transport.written == b""
-        assert hot.answer() == b'"first"'
+        assert hot.queue.answer() == b'"first"'
         assert not connection.transport.is_reading_paused
         connection.receive(request(b'"third"'))
         while b'"third"' not in connection.transport.written:
@@ -247,7 +265,7 @@ def test_a_stop_finishes_the_call_under_way(connection: Connection, hot: Undecid
     connection.receive(request())
     connection.protocol.shutdown()
     assert not connection.transport.is_closed
-    hot.answer()
+    hot.queue.answer()
     status, headers, body = connection.sent
     assert (status, body) == (b"HTTP/1.1 200 OK", ALLOWED.body)
     assert b"connection: close" in headers
@@ -259,33 +277,31 @@ def test_a_stop_closes_a_connection_between_two_calls(
 ) -> None:
     """The answer to the call before was sent."""
     connection.receive(request())
-    hot.answer()
+    hot.queue.answer()
     connection.protocol.shutdown()
     assert connection.transport.is_closed
 
 
-@pytest.mark.parametrize("cut", [0, 1])
-def test_an_answer_never_goes_to_a_later_call(
-    connection: Connection, hot: Undecided, cut: int
+@pytest.mark.parametrize("first", [ALLOWED, Answer(b"first"), Problem("overloaded")])
+def test_a_call_is_answered_once(
+    connection: Connection, hot: Undecided, first: Answer | Problem
 ) -> None:
-    """What is said of a call a second time is not sent in the place of the next answer."""
-    connection.receive(request(b'"first"'))
-    [(_, _, done)] = hot.begun
-    assert hot.answer() == b'"first"'
-    assert connection.sent[2] == ALLOWED.body
-    second = request(b'"second"')
-    connection.receive(*filter(None, (second[:cut], second[cut:])))
-    done(Answer(b"stale"))
+    """What is said of it a second time is not sent."""
+    connection.receive(request())
+    [call] = hot.queue.calls
+    hot.queue.answer(first)
+    assert connection.sent[0]
+    call.decided(b"stale")
+    call.answer(Answer(b"stale"))
     assert connection.transport.written == b""
-    assert hot.answer(Answer(b"fresh")) == b'"second"'
-    assert connection.sent[2] == b"fresh"
+    assert connection.protocol.server_state.total_requests == 1
 
 
 def test_nothing_is_sent_to_a_caller_that_left(connection: Connection, hot: Undecided) -> None:
     """The decision is made and logged; its answer has nobody to go to."""
     connection.receive(request())
     connection.protocol.connection_lost(ConnectionResetError())
-    hot.answer()
+    hot.queue.answer()
     assert connection.transport.written == b""
 
 
@@ -295,7 +311,7 @@ def test_a_caller_that_reads_no_answers_sends_no_calls(
     """While answers cannot be written nothing is read, so that they do not fill the memory."""
     connection.receive(request())
     connection.protocol.pause_writing()
-    hot.answer()
+    hot.queue.answer()
     assert connection.transport.is_reading_paused
     connection.protocol.resume_writing()
     assert not connection.transport.is_reading_paused
@@ -307,7 +323,7 @@ def test_an_idle_connection_is_closed(connection: Connection, hot: Undecided) ->
     connection.receive(request())
     protocol.close_if_late(loop.time() + 2 * RECEIVE_SECONDS)
     assert not connection.transport.is_closed
-    hot.answer()
+    hot.queue.answer()
     protocol.close_if_late(loop.time() + KEEP_ALIVE_SECONDS - 1)
     assert not connection.transport.is_closed
     protocol.close_if_late(loop.time() + KEEP_ALIVE_SECONDS + 1)
@@ -328,7 +344,7 @@ def test_each_answer_has_the_present_usual_headers(connection: Connection, hot: 
     for date in (b"Sun, 22 Nov 2026 00:00:00 GMT", b"Sun, 22 Nov 2026 00:00:01 GMT"):
         state.default_headers = [(b"date", date)]
         connection.receive(request())
-        hot.answer()
+        hot.queue.answer()
         assert b"date: " + date in connection.sent[1]
 
 

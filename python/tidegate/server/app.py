@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from uuid_utils import uuid7
 
 from tidegate.server import batch
+from tidegate.server.admission import is_json
 from tidegate.server.answer import Answer, Outcome
 from tidegate.server.hot import (
     BEACON,
@@ -15,7 +16,6 @@ from tidegate.server.hot import (
     HotPath,
     finished,
     given_request_id,
-    is_json,
     problem_answer,
 )
 from tidegate.server.limits import MAX_BATCH_BYTES, MAX_BODY_BYTES, RECEIVE_SECONDS, too_large
@@ -61,7 +61,7 @@ class HotApplication:
         headers = scope["headers"]
         outcome: Outcome
         try:
-            key = self._hot.admit(headers)
+            key = self._hot.admission.admit(headers)
             outcome = await self._hot.decide(endpoint, key, await read_body(scope, receive))
         except Exception as error:
             outcome = error
@@ -69,7 +69,7 @@ class HotApplication:
 
     async def _batch(self, scope: Scope, receive: Receive) -> Answer:
         try:
-            key, content_type = self._hot.credential(scope["headers"])
+            key, content_type = self._hot.admission.credential(scope["headers"])
             is_ndjson = content_type == batch.NDJSON
             if not is_ndjson and (content_type is None or not is_json(content_type)):
                 raise Problem(

@@ -61,7 +61,7 @@ class _Items:
     def begin(self, number: int, event: bytes) -> None:
         """Have an event decided on; its answer has its place."""
         try:
-            self._hot.count(self._key)
+            self._hot.admission.count(self._key)
             if len(event) > MAX_BODY_BYTES:
                 raise too_large(MAX_BODY_BYTES)
             self._hot.begin(BEACON, self._key, event, partial(self._place, number))

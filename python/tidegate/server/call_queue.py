@@ -10,30 +10,31 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 from uuid_utils import uuid7
 
 from tidegate.errors import EventError
 from tidegate.server.answer import Answer
+from tidegate.server.hot_call import answer, refuse
 from tidegate.server.idempotency import MAX_KEY_LENGTH
 from tidegate.server.logging import log
 from tidegate.server.problems import ErrorDetail, Problem, problem_of
 from tidegate.stores.log import MAX_ROW_ENTRIES, LogBlock
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from tidegate.evaluation.native import Block, Calls
-    from tidegate.server.answer import Done, Outcome
-    from tidegate.server.api_keys import ApiKey
-    from tidegate.server.hot import Endpoint
+    from tidegate.server.admission import Admission
+    from tidegate.server.answer import Outcome
+    from tidegate.server.hot_call import HotCall
     from tidegate.server.idempotency import IdempotencyKeys, Recorded, Running
     from tidegate.server.metrics import HotMetrics
     from tidegate.server.recorder import Recorder
     from tidegate.server.runtime import Runtimes, Tenant
 
+Take: TypeAlias = Callable[[Sequence[bytes], int], "set[int]"]
+"""Takes idempotency keys, at a time; gives the places of those that are not to be had."""
 AT_ONCE = MAX_ROW_ENTRIES
 """Calls decided before others have their turn: some milliseconds, and a row of the log."""
 _NO_OBJECT = "the event must be an object"
@@ -41,41 +42,38 @@ _NO_OBJECT = "the event must be an object"
 that is no JSON."""
 
 
-@attrs.define(eq=False)
-class Call:
-    """One hot call, from its body to its answer."""
+@attrs.frozen(eq=False)
+class _Keyed:
+    """The calls of a turn that have an idempotency key."""
 
-    endpoint: Endpoint
-    key: ApiKey
-    body: bytes
-    done: Done
-    started: int
-    """Of the performance counter."""
-    is_keyed: bool = False
-    """It is decided on under an idempotency key."""
-    is_looked_up: bool = False
-    """Nothing is known of its idempotency key."""
+    numbers: Sequence[int] = ()
+    """Those that are decided on."""
+    running: Running | None = None
+    """Their keys."""
+    aside: Sequence[int] = ()
+    """Those that are looked up."""
 
 
 @attrs.define(eq=False)
 class CallQueue:
     """Where hot calls wait for the end of the loop's turn; for the event loop's thread only."""
 
+    admission: Admission
     runtimes: Runtimes
     idempotency: IdempotencyKeys
     recorder: Recorder
     metrics: HotMetrics
     base_url: Callable[[], str]
     clock: Callable[[], int]
-    _waiting: list[Call] = attrs.field(factory=list, init=False)
+    _waiting: list[HotCall] = attrs.field(factory=list, init=False)
+    _looked_up: list[HotCall] = attrs.field(factory=list, init=False)
+    """Calls of which nothing was found under their idempotency keys."""
     _is_scheduled: bool = attrs.field(default=False, init=False)
     _looking: set[asyncio.Task[None]] = attrs.field(factory=set, init=False)
     """Look-ups under way: the loop itself keeps no task alive."""
 
-    def add(self, call: Call) -> None:
-        """Take a call; its ``done`` is called when the decision is durable, or with the reason
-        why there is none.
-        """
+    def add(self, call: HotCall) -> None:
+        """Take a call; it is told when its decision is durable, or why there is none."""
         self._waiting.append(call)
         if not self._is_scheduled:
             self._schedule()
@@ -87,15 +85,27 @@ class CallQueue:
     def _turn(self) -> None:
         """Decide on what has come."""
         calls, self._waiting = self._waiting[:AT_ONCE], self._waiting[AT_ONCE:]
+        looked_up, self._looked_up = self._looked_up, []
         self._is_scheduled = False
         if self._waiting:
             self._schedule()
-        by_tenant: dict[UUID, list[Call]] = {}
+        self._read(self.admission.let_in(calls), self.idempotency.take)
+        if looked_up:
+            self._read(looked_up, self.idempotency.take_again)
+
+    def _read(self, calls: Sequence[HotCall], take: Take) -> None:
+        """Read calls that are let in, tenant by tenant, and decide on them.
+
+        Args:
+            calls: in order.
+            take: how their idempotency keys are taken.
+        """
+        by_tenant: dict[str, list[HotCall]] = {}
         for call in calls:
-            by_tenant.setdefault(call.key.tenant_id, []).append(call)
-        for tenant_id, of_tenant in by_tenant.items():
+            by_tenant.setdefault(call.key.tenant_text, []).append(call)
+        for of_tenant in by_tenant.values():
             try:
-                tenant = self.runtimes.find(tenant_id)
+                tenant = self.runtimes.find(of_tenant[0].key.tenant_id)
                 if tenant is None:
                     raise Problem("definitions-unavailable", headers={"retry-after": "1"})
                 read = tenant.engine.read_calls(
@@ -104,21 +114,17 @@ class CallQueue:
                     self.idempotency.hash_key,
                 )
             except Exception as error:
-                self._give_up(of_tenant, error)
+                refuse(of_tenant, error)
             else:
-                self._decide(tenant, of_tenant, read)
+                self._decide(tenant, of_tenant, read, take)
 
-    def _decide(self, tenant: Tenant, calls: Sequence[Call], read: Calls) -> None:
+    def _decide(self, tenant: Tenant, calls: Sequence[HotCall], read: Calls, take: Take) -> None:
         """Decide on calls of a tenant, but those that are refused or looked up."""
         at = self.clock()
         refusals = read.refusals
         for number, refusal in refusals:
             answer(calls[number], refused(refusal))
-        aside, running = self._begin(calls, read, at)
-        left = calls
-        if refusals or aside:
-            out = {number for number, _ in refusals}.union(aside)
-            left = [call for number, call in enumerate(calls) if number not in out]
+        keyed = self._begin(calls, read, at, take)
         try:
             self.recorder.check()
             block = read.decide(
@@ -127,48 +133,37 @@ class CallQueue:
                 at,
                 self.base_url(),
                 tenant.redactor,
-                aside,
+                keyed.aside,
             )
-            self._record(tenant, left, running, block, at)
+            self._record(tenant, calls, keyed, block, at)
         except Exception as error:
-            self._give_up(left, error, running)
+            out = {number for number, _ in refusals}.union(keyed.aside)
+            left = [call for number, call in enumerate(calls) if number not in out]
+            self._give_up(left, error, keyed.running)
 
-    def _begin(
-        self, calls: Sequence[Call], read: Calls, now: int
-    ) -> tuple[list[int], Running | None]:
+    def _begin(self, calls: Sequence[HotCall], read: Calls, now: int, take: Take) -> _Keyed:
         """Begin the decisions of calls with an idempotency key.
 
-        Returns:
-            The calls whose key is in use, or was perhaps used before: they are looked up.  And
-            the others' keys, if they have any.
+        Those whose key is in use, or was perhaps used before, are looked up and not begun.
         """
-        known = self.idempotency
-        aside, keys, fingerprints = [], [], []
-        for number, pair in enumerate(read.idempotency):
-            if pair is None:
-                continue
-            call = calls[number]
-            key, fingerprint = pair
-            if call.is_looked_up:
-                is_free = not known.is_running(key) and key not in keys
-            else:
-                is_free = known.take(key, now)
-            if is_free:
-                call.is_keyed = True
-                keys.append(key)
-                fingerprints.append(fingerprint)
-            else:
-                aside.append(number)
-                self._look_up(call, key, fingerprint)
-        return aside, known.begin(keys, fingerprints) if keys else None
+        numbers, keys, fingerprints = read.keyed
+        if not numbers:
+            return _Keyed()
+        used = sorted(take(keys, now))
+        for at in used:
+            self._look_up(calls[numbers[at]], keys[at], fingerprints[at])
+        aside = [numbers[at] for at in used]
+        for at in reversed(used):
+            del numbers[at], keys[at], fingerprints[at]
+        return _Keyed(numbers, self.idempotency.begin(keys, fingerprints), aside)
 
-    def _look_up(self, call: Call, key: bytes, fingerprint: bytes) -> None:
+    def _look_up(self, call: HotCall, key: bytes, fingerprint: bytes) -> None:
         """Answer a call whose key was perhaps used before."""
         looking = asyncio.get_running_loop().create_task(self._answer_known(call, key, fingerprint))
         self._looking.add(looking)
         looking.add_done_callback(self._looking.discard)
 
-    async def _answer_known(self, call: Call, key: bytes, fingerprint: bytes) -> None:
+    async def _answer_known(self, call: HotCall, key: bytes, fingerprint: bytes) -> None:
         try:
             known = await self.idempotency.find(key)
         except Exception as error:
@@ -176,41 +171,37 @@ class CallQueue:
             return
         if known is not None:
             answer(call, replayed(known, fingerprint))
-        else:
-            call.is_looked_up = True
-            self.add(call)
+            return
+        self._looked_up.append(call)
+        if not self._is_scheduled:
+            self._schedule()
 
     def _record(
-        self, tenant: Tenant, calls: Sequence[Call], running: Running | None, block: Block, at: int
+        self, tenant: Tenant, calls: Sequence[HotCall], keyed: _Keyed, block: Block, at: int
     ) -> None:
         """Hand decisions to the log; refuse the events that have none."""
-        outcomes = list(zip(calls, block.answers, strict=True))
-        decided = [(call, body) for call, body in outcomes if isinstance(body, bytes)]
-        if len(decided) < len(calls):
-            for call, outcome in outcomes:
-                if isinstance(outcome, EventError):
-                    answer(call, refused(outcome))
-        kept = [
-            body if isinstance(body, bytes) else None for call, body in outcomes if call.is_keyed
-        ]
-        if not decided:
-            self._end(running, kept)
-            return
-        logged = LogBlock(
-            tenant.tenant_id, block.count, at, block.first_id, block.last_id, block.lines,
-            block.index,
-        )  # fmt: skip
-        settled = _Decided(self, decided, running, kept, block.actions, block.rule_errors)
-        self.recorder.submit(logged, settled)
+        bodies = block.answers
+        kept = [bodies[number] for number in keyed.numbers]
+        failed = [(calls[number], refused(error)) for number, error in block.failures]
+        if block.count:
+            logged = LogBlock(
+                tenant.tenant_id, block.count, at, block.first_id, block.last_id, block.lines,
+                block.index,
+            )  # fmt: skip
+            answers = zip(calls, bodies, strict=True)
+            decided = [(call, body) for call, body in answers if body is not None]
+            settled = _Decided(self, decided, keyed.running, kept, block.actions, block.rule_errors)
+            self.recorder.submit(logged, settled)
+        else:
+            self._end(keyed.running, kept)
+        for call, problem in failed:
+            answer(call, problem)
 
-    def _give_up(
-        self, calls: Iterable[Call], error: Exception, running: Running | None = None
-    ) -> None:
+    def _give_up(self, calls: Iterable[HotCall], error: Exception, running: Running | None) -> None:
         """Refuse calls that are not decided on, and free their keys."""
         if running is not None:
             self._end(running, [None] * len(running.keys))
-        for call in calls:
-            answer(call, error)
+        refuse(calls, error)
 
     def _end(self, running: Running | None, kept: Sequence[bytes | None]) -> None:
         if running is not None:
@@ -222,7 +213,7 @@ class _Decided:
     """Calls that were decided on together, until that is durable."""
 
     queue: CallQueue
-    calls: Sequence[tuple[Call, bytes]]
+    calls: Sequence[tuple[HotCall, bytes]]
     """Each with its answer."""
     running: Running | None
     kept: Sequence[bytes | None]
@@ -242,15 +233,10 @@ class _Decided:
         started = [call.started for call, _ in self.calls]
         metrics.decided(self.actions, started, time.perf_counter_ns())
         for call, body in self.calls:
-            answer(call, Answer(body))
-
-
-def answer(call: Call, outcome: Outcome) -> None:
-    """Answer a call; what goes wrong with that is not for the others to bear."""
-    try:
-        call.done(outcome)
-    except Exception:
-        log.exception("an answer could not be given")
+            try:
+                call.decided(body)
+            except Exception:
+                log.exception("an answer could not be given")
 
 
 def replayed(known: Recorded, fingerprint: bytes) -> Outcome:

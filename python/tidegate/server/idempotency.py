@@ -72,16 +72,34 @@ class IdempotencyKeys:
 
     def use(self, known: KeyFilter, now: int) -> None:
         """Ask this filter first, from now on; until then every key is looked up."""
-        for key in self._running:
-            known.add(key, now)
+        known.add(self._running, now)
         self._filter = known
 
-    def take(self, key: bytes, now: int) -> bool:
-        """Whether a key was certainly never seen; now it has been.
+    def take(self, keys: Sequence[bytes], now: int) -> set[int]:
+        """Take the keys that were certainly never seen; now they have been.
 
-        On the event loop, without waiting.  False too for a key that was taken and not begun.
+        On the event loop, without waiting.
+
+        Returns:
+            The places of the others, and of those that were taken and not begun.
         """
-        return self._filter is not None and self._filter.add_new(key, now)
+        if self._filter is None:
+            return set(range(len(keys)))
+        return self._filter.add_new(keys, now)
+
+    def take_again(self, keys: Sequence[bytes], _now: int) -> set[int]:
+        """As :meth:`take`, of keys that were looked up and not found.
+
+        Returns:
+            The places of those that others have meanwhile taken, or that are there a second time.
+        """
+        seen: set[bytes] = set()
+        others = set()
+        for place, key in enumerate(keys):
+            if key in seen or key in self._running:
+                others.add(place)
+            seen.add(key)
+        return others
 
     def is_running(self, key: bytes) -> bool:
         """Whether a decision under this key is under way, or not yet indexed."""

@@ -6,6 +6,8 @@ The filter answers "never seen" for certain; "perhaps" is then looked up.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 from rbloom import Bloom
 
 CAPACITY = 1 << 20
@@ -38,32 +40,44 @@ class KeyFilter:
         self._kept = kept
         self._generations = [_Generation(CAPACITY)]
 
-    def add(self, key: bytes, now: int) -> None:
-        """Remember a hash, seen at ``now`` (nanoseconds since 1970)."""
+    def add(self, keys: Collection[bytes], now: int) -> None:
+        """Remember hashes, seen at ``now`` (nanoseconds since 1970)."""
         generation = self._generations[-1]
         if generation.count >= generation.capacity:
             generation = self._follow(generation, now)
-        generation.keys.add(key)
+        generation.keys.update(keys)
         if not generation.count:
             generation.oldest = now
-        generation.count += 1
+        generation.count += len(keys)
         if now > generation.newest:
             generation.newest = now
 
-    def add_new(self, key: bytes, now: int) -> bool:
-        """Remember a hash; False when it was perhaps added before, within the time."""
-        if self.may_have(key):
-            return False
-        self.add(key, now)
-        return True
+    def add_new(self, keys: Sequence[bytes], now: int) -> set[int]:
+        """Remember those of some hashes that were certainly never added.
+
+        Returns:
+            The places of the others: added before, perhaps, within the time; or there a second
+            time.
+        """
+        others: set[int] = set()
+        for generation in self._generations:
+            seen = generation.keys
+            others.update([place for place, key in enumerate(keys) if key in seen])
+        new = set(keys)
+        if others or len(new) < len(keys):
+            new = set()
+            for place, key in enumerate(keys):
+                if key in new:
+                    others.add(place)
+                elif place not in others:
+                    new.add(key)
+        if new:
+            self.add(new, now)
+        return others
 
     def may_have(self, key: bytes) -> bool:
         """False when the hash has certainly not been added within the time."""
-        # A generator expression would cost as much again as the looks themselves.
-        for generation in self._generations:  # noqa: SIM110
-            if key in generation.keys:
-                return True
-        return False
+        return any(key in generation.keys for generation in self._generations)
 
     def _follow(self, last: _Generation, now: int) -> _Generation:
         self._generations = [

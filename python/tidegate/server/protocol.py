@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 PLAIN = PlainForm(list(ENDPOINTS.items()), MAX_HEADER_BYTES, MAX_BODY_BYTES)
 """The form of a hot call that is read in one step."""
 _PATHS = {path.encode(): endpoint for path, endpoint in ENDPOINTS.items()}
-_JSON = b"application/json"
 _SWEEP_SECONDS = 1.0
 
 
@@ -68,7 +67,7 @@ class Protocol(HttpToolsProtocol):
                     self._unset_keepalive_if_required()
                 self.receiving_since = self.idle_since = None
                 self.cycle = self._call
-                self._call.answer_plain(hot, *call)
+                self._call.take(hot, *call)
                 return
         self._is_between = False
         super().data_received(data)
@@ -118,7 +117,7 @@ class Protocol(HttpToolsProtocol):
             return
         keep_alive = self.parser.get_http_version() != "1.0" and self.parser.should_keep_alive()
         self.cycle = self._call
-        self._call.admit(self.hot, endpoint, self.headers, keep_alive)
+        self._call.begin(self.hot, endpoint, self.headers, keep_alive)
 
     def on_body(self, body: bytes) -> None:
         if self.cycle is self._call:
@@ -179,12 +178,24 @@ class Protocol(HttpToolsProtocol):
         Args:
             request_id: the caller's, where the answer does not have one already.
         """
-        body = answer.body
-        if answer.status == 200 and answer.content_type == _JSON:
-            head = self._success_head()
+        head = begun(answer.status, answer.content_type, self.server_state.default_headers)
+        self._send(head, lines(answer.headers), answer.body, keep_alive, request_id)
+
+    def send_body(self, body: bytes, keep_alive: bool, request_id: bytes | None) -> None:
+        """Write the usual answer: a success with a JSON body and no headers of its own."""
+        usual = self.server_state.default_headers
+        headers, head = Protocol._success
+        if headers is not usual:
+            head = begun(200, b"application/json", usual)
+            Protocol._success = (usual, head)
+        if keep_alive and request_id is None:
+            self.transport.write(b"%b%d\r\n\r\n%b" % (head, len(body), body))
         else:
-            head = begun(answer.status, answer.content_type, self.server_state.default_headers)
-        more = lines(answer.headers) if answer.headers else b""
+            self._send(head, b"", body, keep_alive, request_id)
+
+    def _send(
+        self, head: bytes, more: bytes, body: bytes, keep_alive: bool, request_id: bytes | None
+    ) -> None:
         if request_id is not None:
             more += b"x-request-id: %b\r\n" % request_id
         if not keep_alive:
@@ -192,14 +203,6 @@ class Protocol(HttpToolsProtocol):
         self.transport.write(b"%b%d\r\n%b\r\n%b" % (head, len(body), more, body))
         if not keep_alive:
             self.transport.close()
-
-    def _success_head(self) -> bytes:
-        usual = self.server_state.default_headers
-        headers, text = Protocol._success
-        if headers is not usual:
-            text = begun(200, _JSON, usual)
-            Protocol._success = (usual, text)
-        return text
 
     def _refuse(self, code: str) -> None:
         """Answer a request that will not be read to its end."""

@@ -48,13 +48,17 @@ class RateLimits:
     def __init__(self) -> None:
         self._arrivals: dict[Hashable, int] = {}
 
-    def allow(self, key: Hashable, limit_per_minute: int, now: int) -> bool:
-        """Count an event when it conforms.
+    def take(self, key: Hashable, limit_per_minute: int, now: int, events: int = 1) -> int:
+        """Count the events that conform.
 
         Args:
             key: whose limit it is; one never affects another.
             limit_per_minute: events a minute, at least 1.
             now: nanoseconds of a clock that does not go back.
+            events: that came together.
+
+        Returns:
+            How many of them conform: the first ones.
         """
         step = MINUTE // limit_per_minute
         arrival = self._arrivals.get(key)
@@ -64,13 +68,16 @@ class RateLimits:
                 self._forget_resting(now)
         elif arrival < now:
             arrival = now
-        elif arrival - now > step * max(limit_per_minute // BURST_SHARE, 1) - step:
-            return False
-        self._arrivals[key] = arrival + step
-        return True
+        burst = max(limit_per_minute // BURST_SHARE, 1)
+        room = burst + (now - arrival) // step
+        if room <= 0:
+            return 0
+        taken = min(room, events)
+        self._arrivals[key] = arrival + taken * step
+        return taken
 
     def verdict(self, key: Hashable, limit_per_minute: int, now: int, allowed: bool) -> Verdict:
-        """How a key stands after :meth:`allow` has answered."""
+        """How a key stands after :meth:`take` has answered."""
         step = MINUTE // limit_per_minute
         burst = step * max(limit_per_minute // BURST_SHARE, 1)
         ahead = max(self._arrivals.get(key, 0) - now, 0)

@@ -13,6 +13,7 @@ from uuid import UUID
 import attrs
 
 from tidegate.server import gaps
+from tidegate.server.admission import Admission
 from tidegate.server.api_keys import ApiKey, KeyRing
 from tidegate.server.application import Application
 from tidegate.server.hot import HotPath
@@ -108,8 +109,7 @@ class Service:
         self.live.recorder, self.live.loop = self.recorder, self._loop
         self.live.is_ready = True
         return HotPath(
-            keys=self.key_ring,
-            limits=RateLimits(),
+            admission=Admission(self.key_ring, RateLimits()),
             runtimes=self.runtimes,
             idempotency=self.idempotency,
             recorder=self.recorder,
@@ -222,7 +222,7 @@ class Service:
             self.store.index_now()
             with self.store.read() as connection:
                 for key, at in idempotency.used(connection, now):
-                    known.add(key, at)
+                    known.add([key], at)
 
         await asyncio.to_thread(fill)
         self.idempotency.use(known, now)

@@ -7,7 +7,7 @@ use bumpalo::Bump;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::PyBytes;
 use self_cell::self_cell;
 use tidegate_core::EventError;
 use tidegate_core::block::{Action, Answered, Block, Circumstances, Sender, Workspace};
@@ -19,6 +19,8 @@ use crate::error::event_error;
 use crate::redact::PyRedactor;
 
 type Read<'a> = Vec<Result<Call<'a>, Refusal>>;
+/// Calls with an idempotency key: their numbers, the keys, and the fingerprints of the bodies.
+type Keyed<'py> = (Vec<usize>, Vec<Bound<'py, PyBytes>>, Vec<Bound<'py, PyBytes>>);
 
 /// Bodies, and memory for what is read of them.
 struct Bodies {
@@ -82,17 +84,18 @@ impl PyCalls {
     }
 
     #[getter]
-    fn idempotency<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> Vec<Option<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)>> {
+    fn keyed<'py>(&self, py: Python<'py>) -> Keyed<'py> {
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let calls = read.borrow_dependent().iter();
-        let pairs = calls.map(|call| {
-            let known = call.as_ref().ok()?.idempotency?;
-            Some((PyBytes::new(py, &known.identity), PyBytes::new(py, &known.fingerprint)))
-        });
-        pairs.collect()
+        let mut keyed = Keyed::default();
+        for (at, call) in read.borrow_dependent().iter().enumerate() {
+            let Some(known) = call.as_ref().ok().and_then(|call| call.idempotency) else {
+                continue;
+            };
+            keyed.0.push(at);
+            keyed.1.push(PyBytes::new(py, &known.identity));
+            keyed.2.push(PyBytes::new(py, &known.fingerprint));
+        }
+        keyed
     }
 
     #[pyo3(signature = (ids, api_key_ids, received_at, base_url, redactor, aside = Vec::new()))]
@@ -136,7 +139,7 @@ impl PyCalls {
                     &mut workspace,
                     duration,
                 );
-                made.calls.push(Decided { endpoint: call.endpoint, id: *id, outcome });
+                made.calls.push(Decided { at, endpoint: call.endpoint, id: *id, outcome });
             }
             Ok(made)
         })
@@ -158,6 +161,8 @@ fn shown<'py>(py: Python<'py>, refusal: &Refusal) -> PyResult<Bound<'py, PyAny>>
 
 /// What came of a call.
 struct Decided {
+    /// The number of the call.
+    at: usize,
     endpoint: Endpoint,
     id: [u8; 16],
     outcome: Result<Answered, EventError>,
@@ -167,13 +172,15 @@ struct Decided {
 #[pyclass(frozen, name = "Block", module = "tidegate._native")]
 pub(crate) struct PyBlock {
     block: Block,
+    /// Calls that there were, those not decided on too.
+    all: usize,
     /// Of the calls that were decided on, in order.
     calls: Vec<Decided>,
 }
 
 impl PyBlock {
     fn new(calls: usize) -> Self {
-        Self { block: Block::with_capacity(calls), calls: Vec::with_capacity(calls) }
+        Self { block: Block::with_capacity(calls), all: calls, calls: Vec::with_capacity(calls) }
     }
 
     /// The decisions, by endpoint.
@@ -190,21 +197,24 @@ impl PyBlock {
 #[pymethods]
 impl PyBlock {
     #[getter]
-    fn answers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let lines = &self.block.lines;
-        let answers = PyList::empty(py);
-        for Decided { outcome, .. } in &self.calls {
-            match outcome {
-                Ok(Answered { answer, .. }) => {
-                    let text = lines.get(answer.clone()).unwrap_or_default();
-                    answers.append(PyBytes::new(py, text.as_bytes()))?;
-                }
-                Err(error) => {
-                    answers.append(event_error(py, error.clone()).into_value(py))?;
-                }
+    fn answers<'py>(&self, py: Python<'py>) -> Vec<Option<Bound<'py, PyBytes>>> {
+        let mut answers = vec![None; self.all];
+        for Decided { at, outcome, .. } in &self.calls {
+            let text =
+                outcome.as_ref().ok().and_then(|made| self.block.lines.get(made.answer.clone()));
+            if let (Some(text), Some(answer)) = (text, answers.get_mut(*at)) {
+                *answer = Some(PyBytes::new(py, text.as_bytes()));
             }
         }
-        Ok(answers)
+        answers
+    }
+
+    #[getter]
+    fn failures<'py>(&self, py: Python<'py>) -> Vec<(usize, Bound<'py, PyAny>)> {
+        let failed =
+            self.calls.iter().filter_map(|call| Some((call.at, call.outcome.as_ref().err()?)));
+        let shown = |error: &EventError| event_error(py, error.clone()).into_value(py);
+        failed.map(|(at, error)| (at, shown(error).into_bound(py).into_any())).collect()
     }
 
     #[getter]

@@ -1,0 +1,124 @@
+"""Who may send an event, and how many: the credential of a call, then the limit of its key."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tidegate.server.hot_call import refuse
+from tidegate.server.problems import Problem
+
+if TYPE_CHECKING:
+    from tidegate.server.answer import Header
+    from tidegate.server.api_keys import ApiKey, KeyRing
+    from tidegate.server.hot_call import HotCall
+    from tidegate.server.rate_limit import RateLimits
+
+KEY_HEADER = b"x-service-api-key"
+
+
+@attrs.frozen
+class Admission:
+    """Lets calls in; for the event loop's thread only."""
+
+    keys: KeyRing
+    limits: RateLimits
+    clock: Callable[[], int] = time.time_ns
+    monotonic: Callable[[], int] = time.monotonic_ns
+
+    def admit(self, headers: Sequence[Header]) -> ApiKey:
+        """The key of a request, once its limit has room: before anything of the body is read.
+
+        Raises:
+            Problem: 400, 401, 415 or 429.
+        """
+        key, content_type = self.credential(headers)
+        self.count(key)
+        if content_type is None or not is_json(content_type):
+            raise Problem("unsupported-media-type", "send `content-type: application/json`")
+        return key
+
+    def credential(self, headers: Sequence[Header]) -> tuple[ApiKey, bytes | None]:
+        """The key of a request, and its content type.
+
+        Raises:
+            Problem: 400, 401 or 415.
+        """
+        text = content_type = None
+        for name, value in headers:
+            if name == KEY_HEADER:
+                if text is not None:
+                    raise Problem("malformed-request", "`x-service-api-key` is there twice")
+                text = value
+            elif name == b"content-type":
+                content_type = value
+            elif name == b"content-encoding" and value.lower() != b"identity":
+                raise Problem("unsupported-media-type", "send the body without content-encoding")
+        return self._key(text), content_type
+
+    def count(self, key: ApiKey) -> None:
+        """Count one event against the limit of its key.
+
+        Raises:
+            Problem: ``rate-limited``.
+        """
+        now = self.monotonic()
+        if not self._take(key, 1, now):
+            raise self._over(key, now)
+
+    def let_in(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
+        """Let calls in that bring their credential, and refuse those that are not.
+
+        Returns:
+            The calls that are in, in order, each with its key.
+        """
+        by_credential: dict[bytes | None, list[HotCall]] = {}
+        for call in calls:
+            by_credential.setdefault(call.credential, []).append(call)
+        by_credential.pop(None, None)
+        refused: set[HotCall] = set()
+        for credential, of_key in by_credential.items():
+            over = self._let_in(credential, of_key)
+            refused.update(over)
+        return [call for call in calls if call not in refused] if refused else calls
+
+    def _let_in(self, credential: bytes | None, calls: Sequence[HotCall]) -> Sequence[HotCall]:
+        """Let calls in that bring the same credential; those that are refused."""
+        try:
+            key = self._key(credential)
+        except Problem as problem:
+            refuse(calls, problem)
+            return calls
+        now = self.monotonic()
+        room = self._take(key, len(calls), now)
+        for call in calls[:room]:
+            call.key = key
+        if room < len(calls):
+            refuse(calls[room:], self._over(key, now))
+        return calls[room:]
+
+    def _key(self, text: bytes | None) -> ApiKey:
+        key = None if text is None else self.keys.find(text, self.clock())
+        if key is None:
+            raise Problem("unauthenticated", "send a valid API key in `x-service-api-key`")
+        return key
+
+    def _take(self, key: ApiKey, events: int, now: int) -> int:
+        return self.limits.take(key.id_text, key.rate_limit_per_minute, now, events)
+
+    def _over(self, key: ApiKey, now: int) -> Problem:
+        verdict = self.limits.verdict(key.id_text, key.rate_limit_per_minute, now, False)
+        detail = f"the key has {verdict.limit} a minute; come back in {verdict.retry_after} s"
+        return Problem("rate-limited", detail, headers=verdict.headers())
+
+
+def is_json(content_type: bytes) -> bool:
+    """Whether a content type is JSON, in UTF-8 if it names a character set."""
+    if content_type == b"application/json":
+        return True
+    kind, _, parameters = content_type.lower().partition(b";")
+    charset = parameters.replace(b" ", b"").replace(b'"', b"")
+    return kind.strip() == b"application/json" and charset in (b"", b"charset=utf-8")

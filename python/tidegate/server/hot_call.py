@@ -1,0 +1,72 @@
+"""A hot call, whatever way it came: alone on a connection, in a batch, through ASGI."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from tidegate.server.answer import Answer
+from tidegate.server.logging import log
+
+if TYPE_CHECKING:
+    from tidegate.server.answer import Done, Outcome
+    from tidegate.server.api_keys import ApiKey
+    from tidegate.server.hot import Endpoint
+
+
+class HotCall:
+    """One hot call, from its body to its answer.
+
+    A sender of one call after the other may use the same object for all of them.
+    """
+
+    __slots__ = ("body", "credential", "endpoint", "key", "started")
+    endpoint: Endpoint
+    credential: bytes | None
+    """As it was sent; None when the call is let in already."""
+    key: ApiKey
+    """There when the call is let in."""
+    body: bytes
+    started: int
+    """Of the performance counter."""
+
+    def answer(self, outcome: Outcome) -> None:
+        """Take what became of the call."""
+        raise NotImplementedError
+
+    def decided(self, body: bytes) -> None:
+        """Take the answer of a decision that is durable: what nearly every call ends with."""
+        self.answer(Answer(body))
+
+
+class CallBack(HotCall):
+    """A call that is let in, and of which somebody is told the outcome."""
+
+    __slots__ = ("_done",)
+
+    def __init__(
+        self, endpoint: Endpoint, key: ApiKey, body: bytes, done: Done, started: int
+    ) -> None:
+        self.endpoint = endpoint
+        self.credential = None
+        self.key = key
+        self.body = body
+        self.started = started
+        self._done = done
+
+    def answer(self, outcome: Outcome) -> None:
+        self._done(outcome)
+
+
+def answer(call: HotCall, outcome: Outcome) -> None:
+    """Answer a call; what goes wrong with that is not for the others to bear."""
+    try:
+        call.answer(outcome)
+    except Exception:
+        log.exception("an answer could not be given")
+
+
+def refuse(calls: Iterable[HotCall], error: Exception) -> None:
+    """Give calls the same refusal."""
+    for call in calls:
+        answer(call, error)
