@@ -16,6 +16,7 @@ from benchmarks.goals import (
     decisions,
     from_python,
     hostile_sets,
+    in_turn,
     native,
     patterns,
 )
@@ -57,6 +58,7 @@ def _measure(
     tables = ["Phases, means in ns an event:", native.phase_table(figures)]
     if "python" not in skip:
         goals += from_python.measure(events[::10], figures)
+        goals += in_turn.measure(directory, events[::10])
     if "patterns" not in skip:
         goals += patterns.measure(events)
     if "hostile" not in skip:

@@ -101,12 +101,13 @@ def _plain_events(workload: Workload) -> tuple[list[bytes], list[Event]]:
     Other engines do not resolve paths; on these events there is nothing to resolve, so
     that they can give the same answers.
     """
-    plain = [text for text in workload.events if _has_plain_path(json.loads(text))]
+    plain = [text for text in workload.events if has_plain_path(json.loads(text))]
     texts = plain[:: max(1, len(plain) // EVENTS)][:EVENTS]
     return texts, [json.loads(text) for text in texts]
 
 
-def _has_plain_path(event: Event) -> bool:
+def has_plain_path(event: Event) -> bool:
+    """Whether nothing in the path of an event is to be resolved."""
     path = event["request"]["path"]
     return path.startswith("/") and not any(part in path for part in ("%", "//", "/."))
 

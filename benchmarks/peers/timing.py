@@ -37,7 +37,7 @@ def interleave(work: Mapping[Key, Work], *, rounds: int, seconds: float) -> dict
     """
     times: dict[Key, list[float]] = {key: [] for key in work}
     order = list(work)
-    with _no_collector():
+    with no_collector():
         sized = {key: _fit(one, seconds) for key, one in work.items()}
         for number in range(rounds):
             shift = number % len(order) if order else 0
@@ -47,7 +47,7 @@ def interleave(work: Mapping[Key, Work], *, rounds: int, seconds: float) -> dict
 
 
 @contextmanager
-def _no_collector() -> Iterator[None]:
+def no_collector() -> Iterator[None]:
     """No cyclic collection during a timing, only between two.
 
     What is compiled is frozen out of collections: sets of some engines are millions of objects.

@@ -21,13 +21,14 @@ from tidegate.errors import (
     SnapshotError,
     TidegateError,
 )
+from tidegate.evaluation.matches import Matches
 from tidegate.language.checker import check
 from tidegate.language.printer import format
 from tidegate.language.schema import NamedList, Schema
 from tidegate.limits import Limits
 from tidegate.policy.served import Served
 from tidegate.program import Program, compile
-from tidegate.ruleset import Matches, RuleSet
+from tidegate.ruleset import RuleSet
 from tidegate.values import Duration, OptionalValue, Timestamp, TypeName, UInt
 
 if typing.TYPE_CHECKING:

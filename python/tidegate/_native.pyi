@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, final
 
 from tidegate.errors import EventError
+from tidegate.evaluation.matches import Matches
 from tidegate.evaluation.rules import Context
 from tidegate.policy.decision import ActionType, Reason
 from tidegate.policy.model import Mode
@@ -75,7 +76,7 @@ class RuleSet:
             IndexError: there is no program of this number.
         """
 
-    def match(self, context: Context, errors: bool = False) -> tuple[list[str], dict[str, str]]:
+    def match(self, context: Context, errors: bool = False) -> Matches:
         """Ids of the programs that are true, in order.
 
         With ``errors``, also id to code of those that fail.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -23,22 +23,8 @@ from tidegate.language.types import BOOL
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from tidegate.evaluation.matches import Matches
     from tidegate.language.checker import CheckedExpression
-
-
-class Matches(NamedTuple):
-    """Which rules hold for one event."""
-
-    # A tuple, for every call makes one: an attrs class takes several times as long.
-
-    matched: list[str]
-    """Ids of the rules that are true, in the order of the set."""
-    errors: dict[str, str]
-    """Id to error code of the rules that are errors; filled when asked for."""
-
-
-_new = tuple.__new__
-"""What ``Matches._make`` does, without its look at the length."""
 
 
 @attrs.frozen
@@ -168,7 +154,7 @@ class RuleSet:
         Raises:
             EventError: the event is refused.
         """
-        return _new(Matches, self._rules.match(event, errors))
+        return self._rules.match(event, errors)
 
     def prepare(self, event: Mapping[str, Any] | bytes) -> PreparedContext:
         """Encode an event once, to match this set against it many times."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 
 import attrs
@@ -181,6 +182,22 @@ def test_a_changed_set_is_as_if_built_whole(
     assert attrs.evolve(found.stats(), **sizes) == attrs.evolve(whole.stats(), **sizes)
     assert orjson.loads(found.to_canonical()) == orjson.loads(whole.to_canonical())
     assert len(found) == len(whole)
+
+
+@pytest.mark.parametrize("evaluator", ["native", "reference"])
+def test_an_answer_is_the_named_tuple_of_the_package(evaluator: Evaluator) -> None:
+    """Its parts have names and places, belong to it alone, and are collected like any other's."""
+    rules = tidegate.RuleSet({"a": TEXTS[0], "e": "1 / count == 1"}, SCHEMA, evaluator)
+    event = b'{"count": 0, ' + EVENT[1:]
+    found = rules.match(event, errors=True)
+    assert type(found) is tidegate.Matches
+    assert found == (["a"], {"e": "divide_by_zero"})
+    matched, errors = found
+    assert (matched, errors) == (found.matched, found.errors)
+    found.matched.append("more")
+    assert rules.match(event) == tidegate.Matches(["a"], {})
+    assert gc.is_tracked(found)
+    assert set(map(id, gc.get_referents(found))) >= {id(matched), id(errors)}
 
 
 @pytest.mark.parametrize("evaluator", ["native", "reference"])

@@ -16,6 +16,7 @@ from tidegate.errors import EvaluationError
 from tidegate.evaluation import reference
 from tidegate.evaluation.document import Compiled, Document, Programs
 from tidegate.evaluation.encoder import encode
+from tidegate.evaluation.matches import Matches
 from tidegate.language import canonical
 from tidegate.language.canonical_writer import VERSION
 from tidegate.language.schema import NamedList, Schema
@@ -48,7 +49,7 @@ class Rules(Protocol):
     def prepare(self, context: Mapping[str, Any] | bytes) -> PreparedContext: ...
     def outcome(self, index: int, context: Context) -> Outcome: ...
     def evaluate(self, index: int, context: Context) -> Any: ...
-    def match(self, context: Context, errors: bool) -> tuple[list[str], dict[str, str]]: ...
+    def match(self, context: Context, errors: bool) -> Matches: ...
     def stats(self) -> dict[str, Any]: ...
 
 
@@ -152,7 +153,7 @@ class ReferenceRules:
             raise EvaluationError(failure.code, failure.message, failure.span)
         return to_python(outcome.value)
 
-    def match(self, context: Context, errors: bool) -> tuple[list[str], dict[str, str]]:
+    def match(self, context: Context, errors: bool) -> Matches:
         prepared = context if isinstance(context, _Encoded) else self.prepare(context)  # type: ignore[arg-type]
         outcomes = [(name, self.outcome(index, prepared)) for index, name in enumerate(self._ids)]
         matched = [
@@ -161,7 +162,7 @@ class ReferenceRules:
         failed = {
             name: outcome.failure.code for name, outcome in outcomes if outcome.failure is not None
         }
-        return matched, failed if errors else {}
+        return Matches(matched, failed if errors else {})
 
     def stats(self) -> dict[str, Any]:
         """As the native evaluator's: there is no index, so every rule is evaluated."""

@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 
 use allocated::allocated;
 use bumpalo::Bump;
+use cpu_time::ThreadTime;
 use serde_json::{Value as Json, json};
 use tidegate_core::RuleSet;
 use tidegate_core::event;
@@ -108,19 +109,13 @@ fn unseen(event: &[u8], number: usize) -> Vec<u8> {
     serde_json::to_vec(&event).unwrap()
 }
 
-/// The time that this thread has been running.
-fn running_time() -> Duration {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
-    Duration::from_nanos(text.split(' ').next().unwrap().parse().unwrap())
-}
-
 /// Nanoseconds an event of passes over events.
 fn mean(events: &[&[u8]], mut pass: impl FnMut(&[u8])) -> f64 {
-    let started = running_time();
+    let started = ThreadTime::now();
     for _ in 0..PASSES {
         events.iter().for_each(|event| pass(event));
     }
-    let spent = (running_time() - started).as_nanos() as f64;
+    let spent = started.elapsed().as_nanos() as f64;
     spent / events.len() as f64 / f64::from(PASSES)
 }
 

@@ -8,6 +8,7 @@ mod encode;
 mod engine;
 mod error;
 mod event;
+mod matches;
 mod plain;
 mod program;
 mod redact;

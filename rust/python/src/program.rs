@@ -21,6 +21,7 @@ use crate::error::{
     too_many_parts,
 };
 use crate::event::user_agents;
+use crate::matches::matches;
 
 /// Fewer rules than this are done sooner than the interpreter is let go.
 const RULES_WORTH_A_DETACH: usize = 32;
@@ -131,29 +132,26 @@ impl PyRuleSet {
         &self,
         context: &Bound<'py, PyAny>,
         errors: bool,
-    ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyDict>)> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let py = context.py();
-        let matches = match context.cast::<PyBytes>() {
+        let found = match context.cast::<PyBytes>() {
             Ok(bytes) if self.rules.len() >= RULES_WORTH_A_DETACH => {
                 let bytes = bytes.as_bytes();
                 py.detach(|| {
                     with_arena(|arena| {
                         let record = self.rules.read(bytes, self.user_agents, arena)?;
-                        Ok(Matches::of(&self.rules, &record, errors))
+                        Ok(Found::of(&self.rules, &record, errors))
                     })
                 })
                 .map_err(|error| event_error(py, error))?
             }
-            _ => {
-                self.with_record(context, |record| Ok(Matches::of(&self.rules, record, errors)))?
-            }
+            _ => self.with_record(context, |record| Ok(Found::of(&self.rules, record, errors)))?,
         };
-        let matched = self.names(py, &matches.matched)?;
         let failed = PyDict::new(py);
-        for (index, code) in &matches.failed {
+        for (index, code) in &found.failed {
             failed.set_item(self.id(*index), code.as_str())?;
         }
-        Ok((matched, failed))
+        matches(self.names(py, &found.matched)?, failed)
     }
 
     /// What the index is made of.
@@ -200,7 +198,7 @@ impl PyRuleSet {
             .ids
             .get_or_try_init(py, || PyTuple::new(py, all.collect::<Vec<_>>()).map(Bound::unbind))?;
         let all = all.bind(py);
-        if runs(rules).count() < rules.len() / LONG_RUN {
+        if rules.len() >= LONG_RUN && runs(rules).count() < rules.len() / LONG_RUN {
             let names = PyList::empty(py);
             for run in runs(rules) {
                 let end = names.len();
@@ -208,8 +206,7 @@ impl PyRuleSet {
             }
             return Ok(names);
         }
-        let names = rules.iter().map(|index| all.get_borrowed_item(*index as usize));
-        PyList::new(py, names.collect::<PyResult<Vec<_>>>()?)
+        PyList::new(py, rules.iter().map(|index| all.get_borrowed_item(*index as usize).ok()))
     }
 
     /// Hands over the record of a context.
@@ -239,23 +236,23 @@ fn runs(rules: &[u32]) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// The rules that hold and, when asked for, those that are errors.
-struct Matches {
+struct Found {
     matched: Vec<u32>,
     failed: Vec<(u32, ErrorCode)>,
 }
 
-impl Matches {
+impl Found {
     /// Every program is evaluated only where errors are asked for.
     fn of<'a>(rules: &'a RuleSet, record: &Record<'a>, errors: bool) -> Self {
         if !errors {
             return Self { matched: rules.matches(record), failed: Vec::new() };
         }
-        let mut matches = Self { matched: Vec::new(), failed: Vec::new() };
+        let mut found = Self { matched: Vec::new(), failed: Vec::new() };
         rules.test_all(record, |index, outcome| match outcome {
-            Ok(true) => matches.matched.push(index),
+            Ok(true) => found.matched.push(index),
             Ok(false) => {}
-            Err(failure) => matches.failed.push((index, failure.code)),
+            Err(failure) => found.failed.push((index, failure.code)),
         });
-        matches
+        found
     }
 }
