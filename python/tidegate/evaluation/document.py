@@ -10,8 +10,8 @@ import attrs
 import orjson
 
 Program: TypeAlias = Mapping[str, Any]
-Programs: TypeAlias = Mapping[str, Program]
-"""Envelopes of programs, ``id`` included, by their ids."""
+Programs: TypeAlias = Mapping[str, bytes]
+"""Envelopes of programs, ``id`` included, as JSON, by their ids."""
 
 
 @attrs.frozen(slots=False, eq=False)
@@ -43,21 +43,29 @@ class Document:
 
     compiled: Compiled
     _changed: Programs = attrs.field(factory=dict)
-    """Programs at the places of those with their ids, or else after all others."""
+    """Programs at the places of those with their ids, or else after all others.
+
+    As text: trees of many changes would be thousands of objects for the collector to visit.
+    """
     _removed: frozenset[str] = frozenset()
     """Ids whose places are gone; a program that came later with the id is a new one."""
 
     def with_changes(self, programs: Programs, removed: Collection[str]) -> Document:
         """First remove some programs, then put others in the place of those with their ids."""
-        kept = {name: program for name, program in self._changed.items() if name not in removed}
+        changed = dict(self._changed)
+        for name in removed:
+            changed.pop(name, None)
+        changed.update(programs)
         gone = self._removed.union(self.compiled.ids.intersection(removed))
-        return attrs.evolve(self, changed={**kept, **programs}, removed=gone)
+        return attrs.evolve(self, changed=changed, removed=gone)
 
     def to_json(self) -> bytes:
         """The whole set as it is now."""
         if not (self._changed or self._removed):
             return self.compiled.data
-        added = dict(self._changed)
+        added: dict[str, Any] = {
+            name: orjson.Fragment(program) for name, program in self._changed.items()
+        }
         programs = [
             added.pop(program["id"], program)
             for program in self.compiled.programs()

@@ -63,14 +63,16 @@ def bundle(
             "fields": {name: str(type_) for name, type_ in schema.fields.items()},
             "lists": {name: attrs.asdict(named) for name, named in schema.lists.items()},
             "limits": attrs.asdict(limits),
-            "programs": list(to_programs(checked).values()),
+            "programs": [orjson.Fragment(one) for one in to_programs(checked).values()],
         }
     )
 
 
 def to_programs(checked: Mapping[str, CheckedExpression]) -> Programs:
     """The canonical form of checked expressions, by their ids."""
-    return {name: {"id": name, **canonical.to_json(one)} for name, one in checked.items()}
+    return {
+        name: orjson.dumps({"id": name, **canonical.to_json(one)}) for name, one in checked.items()
+    }
 
 
 def schema_of(document: Mapping[str, Any]) -> Schema:

@@ -378,8 +378,9 @@ class Run:
                 before[position] = other.program(program["id"])
         gone = pick(self._choices, list(rules.values())).program("gone")
         before.insert(self._choices.below(kept + 1), gone)
-        changed = {name: program for name, program in programs.items() if name in wrong}
-        added = dict(list(programs.items())[kept:])
+        texts = {name: orjson.dumps(program) for name, program in programs.items()}
+        changed = {name: text for name, text in texts.items() if name in wrong}
+        added = dict(list(texts.items())[kept:])
         set_ = _compiled(before, limits, sample).with_changes(changed, ["gone"])
         return set_.with_changes(added, [])
 
