@@ -47,6 +47,12 @@ pub struct RuleSet {
     merging: Arc<Merging>,
 }
 
+/// What a set shares with those that were made of it by changes: most of its memory.
+#[derive(Debug)]
+pub struct Base {
+    _segment: Arc<Segment>,
+}
+
 /// What no change of rules changes.
 #[derive(Debug)]
 struct Common {
@@ -119,6 +125,13 @@ impl RuleSet {
         };
         set.base.index(&set.layout, &set.common, &sample);
         set
+    }
+
+    /// Takes the base out of a set that has come to its end, unless another set has it still:
+    /// to let go of a large one takes its time, and who ends a set may not have it.
+    pub fn take_base(&mut self) -> Option<Base> {
+        let is_alone = Arc::strong_count(&self.base) == 1;
+        is_alone.then(|| Base { _segment: std::mem::take(&mut self.base) })
     }
 
     /// The programs that are true of a record, in order. Programs that cannot be are

@@ -16,6 +16,7 @@ use tidegate_core::geo::AddressDatabases;
 use tidegate_core::limits::Limits;
 use tidegate_core::record::Layout;
 
+use crate::aside::drop_aside;
 use crate::calls::PyCalls;
 use crate::error::{effects_error, event_error, program_error, snapshot_error};
 use crate::event::{read_event, read_return_url, user_agents};
@@ -203,8 +204,9 @@ impl PyEngine {
 impl Drop for PyEngine {
     fn drop(&mut self) {
         let state = self.engine.take_state();
-        let len = state.len();
-        drop_aside(state, len);
+        if state.len() > KEYS_WORTH_A_THREAD {
+            drop_aside(state);
+        }
     }
 }
 
@@ -262,18 +264,9 @@ impl PyFrozen {
 
 impl Drop for PyFrozen {
     fn drop(&mut self) {
-        let state = std::mem::take(&mut self.state);
-        let len = state.len();
-        drop_aside(state, len);
-    }
-}
-
-/// Lets go of a state of so many keys on a thread of its own when that takes long: the
-/// interpreter is held where its objects end.
-fn drop_aside(state: impl Send + 'static, keys: usize) {
-    if keys > KEYS_WORTH_A_THREAD {
-        // Without a thread it is let go here.
-        _ = std::thread::Builder::new().spawn(move || drop(state));
+        if self.state.len() > KEYS_WORTH_A_THREAD {
+            drop_aside(std::mem::take(&mut self.state));
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The extension module `tidegate._native`: a skin over `tidegate-core`.
 
 mod arena;
+mod aside;
 mod calls;
 mod context;
 mod convert;

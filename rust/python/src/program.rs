@@ -14,6 +14,7 @@ use tidegate_core::user_agent::UserAgents;
 use tidegate_core::{ErrorCode, Failure, RuleSet};
 
 use crate::arena::with_arena;
+use crate::aside::drop_aside;
 use crate::context::read_record;
 use crate::convert::to_python;
 use crate::error::{
@@ -25,6 +26,8 @@ use crate::matches::matches;
 
 /// Fewer rules than this are done sooner than the interpreter is let go.
 const RULES_WORTH_A_DETACH: usize = 32;
+/// A set of fewer rules is let go at once.
+const RULES_WORTH_A_THREAD: usize = 1_000;
 /// A set of at most so many rules keeps the ids of all as objects. Of a larger one they would
 /// be seen in the time of the first answer, and in memory.
 const FEW: usize = 2048;
@@ -178,6 +181,16 @@ impl PyRuleSet {
             let record = PreparedRecord::new(record, self.rules.layout());
             Ok(PyPrepared { rules: Arc::clone(&self.rules), record })
         })
+    }
+}
+
+impl Drop for PyRuleSet {
+    fn drop(&mut self) {
+        if self.rules.len() > RULES_WORTH_A_THREAD
+            && let Some(base) = Arc::get_mut(&mut self.rules).and_then(RuleSet::take_base)
+        {
+            drop_aside(base);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 /// Places, in sets of [`WAYS`], and those of the first lookups: an index that is soon
 /// replaced needs no more.
 const PLACES: usize = 4096;
-const FIRST_PLACES: usize = 256;
+const FIRST_PLACES: usize = 16;
 const WAYS: usize = 4;
 /// A longer value is not remembered.
 const MAX_VALUE_BYTES: usize = 512;

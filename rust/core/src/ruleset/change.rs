@@ -20,7 +20,7 @@ const MERGED_AT: usize = 256;
 const MERGED_PART: usize = 100;
 /// Rules of the newest layer, and of the one before it, while changed ones are added to it.
 const NEWEST: usize = 16;
-const LAYER: usize = 256;
+const LAYER: usize = 128;
 /// The place of a rule that the set has no longer, and the number of one that the
 /// base has not.
 const NONE: u32 = u32::MAX;
@@ -422,6 +422,16 @@ mod tests {
         let third = second.with_changes(&bundle(&[rule("c", "z")]), &["c", "d"]).unwrap();
         assert_eq!(matches(&third, &path("/xyz")).unwrap(), ["a", "c"]);
         assert_eq!(third.report().rules, 2);
+    }
+
+    #[test]
+    fn the_last_of_the_sets_that_share_a_base_has_it() {
+        let mut first = set(&[rule("a", "x")]);
+        let mut second = first.with_changes(&bundle(&[rule("b", "y")]), &[]).unwrap();
+        assert!(first.take_base().is_none());
+        assert_eq!(matches(&first, &path("x")).unwrap(), ["a"]);
+        drop(first);
+        assert!(second.take_base().is_some());
     }
 
     #[test]

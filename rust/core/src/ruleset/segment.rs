@@ -50,7 +50,7 @@ impl Sample {
 }
 
 /// Programs by number, with their ids and one index of them all.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Segment {
     ids: Texts,
     pub(super) programs: Box<[Program]>,
