@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from tidegate.server import idempotency
 from tidegate.server.idempotency import KEPT, IdempotencyKeys, Recorded
 from tidegate.server.key_filter import KeyFilter
 
@@ -50,8 +51,9 @@ def test_a_decision_that_failed_frees_its_key() -> None:
     asyncio.run(scene())
 
 
-def test_memory_answers_until_the_database_does() -> None:
+def test_memory_answers_until_the_database_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key is let go when its decision is indexed, and not before."""
+    monkeypatch.setattr(idempotency, "GENERATION", 1)
 
     async def scene() -> None:
         known = keys()
@@ -62,6 +64,26 @@ def test_memory_answers_until_the_database_does() -> None:
         known.forget(indexed_seq=1)
         assert (known.is_running(first), known.is_running(second)) == (False, True)
         assert known.take([first], now=0) == {0}
+        known.forget(indexed_seq=2)
+        assert not known.is_running(second)
+
+    asyncio.run(scene())
+
+
+def test_keys_are_let_go_together() -> None:
+    """When the last decision of their generation is indexed, and none is under way."""
+
+    async def scene() -> None:
+        known = keys()
+        first, second = known.begin([KEY], [b"body"]), known.begin([b"other"], [b"body"])
+        known.finish(first, [b"answer"], seq=1)
+        known.forget(indexed_seq=1)
+        assert known.is_running(KEY)
+        known.finish(second, [b"answer"], seq=2)
+        known.forget(indexed_seq=1)
+        assert await known.find(KEY) == Recorded(b"body", b"answer")
+        known.forget(indexed_seq=2)
+        assert not known.is_running(KEY)
 
     asyncio.run(scene())
 
@@ -104,7 +126,7 @@ def test_of_keys_together_one_can_fail() -> None:
         assert [known.is_running(key) for key in others] == [False, True]
         again = known.begin(others[:1], [b"1"])
         known.forget(indexed_seq=1)
-        assert [known.is_running(key) for key in others] == [True, False]
+        assert [known.is_running(key) for key in others] == [True, True]
         known.finish(again, [b"answer"], seq=2)
         assert await known.find(others[0]) == Recorded(b"1", b"answer")
 

@@ -18,6 +18,8 @@ from tidegate.server.key_filter import KeyFilter
 KEPT = 24 * 3600 * 1_000_000_000
 """Nanoseconds a key is remembered."""
 MAX_KEY_LENGTH = 255
+GENERATION = 4_096
+"""Keys that are let go together: one by one they would cost as much as they did to remember."""
 
 
 @attrs.frozen
@@ -31,11 +33,14 @@ class Recorded:
 class Running:
     """Decisions that are made together under keys of their own, until they are indexed."""
 
-    __slots__ = ("answers", "ended", "fingerprints", "keys")
+    __slots__ = ("answers", "ended", "fingerprints", "generation", "keys")
 
-    def __init__(self, keys: Sequence[bytes], fingerprints: Sequence[bytes]) -> None:
+    def __init__(
+        self, keys: Sequence[bytes], fingerprints: Sequence[bytes], generation: _Generation
+    ) -> None:
         self.keys = keys
         self.fingerprints = fingerprints
+        self.generation = generation
         self.answers: Sequence[bytes | None] | None = None
         """Of each key, once they have ended; None where nothing was decided."""
         self.ended: asyncio.Future[None] | None = None
@@ -54,6 +59,19 @@ class Running:
         return None if answer is None else Recorded(self.fingerprints[place], answer)
 
 
+class _Generation:
+    """Keys begun one after the other."""
+
+    __slots__ = ("last_seq", "running", "under_way")
+
+    def __init__(self) -> None:
+        self.running: dict[bytes, Running] = {}
+        self.under_way = 0
+        """Of what it holds, how many have not ended."""
+        self.last_seq = 0
+        """None of the decisions that have ended has a later number."""
+
+
 class IdempotencyKeys:
     """The keys of all tenants.
 
@@ -66,13 +84,13 @@ class IdempotencyKeys:
     def __init__(self, hash_key: bytes, look_up: Callable[[bytes], Recorded | None]) -> None:
         self.hash_key = hash_key
         self._look_up = look_up
-        self._running: dict[bytes, Running] = {}
-        self._finished: deque[tuple[int, Running]] = deque()
+        self._generations = deque([_Generation()])
         self._filter: KeyFilter | None = None
 
     def use(self, known: KeyFilter, now: int) -> None:
         """Ask this filter first, from now on; until then every key is looked up."""
-        known.add(self._running, now)
+        for generation in self._generations:
+            known.add(generation.running, now)
         self._filter = known
 
     def take(self, keys: Sequence[bytes], now: int) -> set[int]:
@@ -96,18 +114,18 @@ class IdempotencyKeys:
         seen: set[bytes] = set()
         others = set()
         for place, key in enumerate(keys):
-            if key in seen or key in self._running:
+            if key in seen or self.is_running(key):
                 others.add(place)
             seen.add(key)
         return others
 
     def is_running(self, key: bytes) -> bool:
         """Whether a decision under this key is under way, or not yet indexed."""
-        return key in self._running
+        return self._find(key) is not None
 
     async def find(self, key: bytes) -> Recorded | None:
         """The answer of a key, waited for when its decision is under way."""
-        running = self._running.get(key)
+        running = self._find(key)
         if running is None:
             return await asyncio.to_thread(self._look_up, key)
         if running.answers is None:
@@ -123,8 +141,13 @@ class IdempotencyKeys:
             keys: the hashes, each once.
             fingerprints: of the bodies, in the same order.
         """
-        running = Running(keys, fingerprints)
-        self._running.update(dict.fromkeys(keys, running))
+        generation = self._generations[-1]
+        if len(generation.running) >= GENERATION:
+            generation = _Generation()
+            self._generations.append(generation)
+        running = Running(keys, fingerprints, generation)
+        generation.running.update(dict.fromkeys(keys, running))
+        generation.under_way += 1
         return running
 
     def finish(self, running: Running, answers: Sequence[bytes | None], seq: int) -> None:
@@ -136,16 +159,27 @@ class IdempotencyKeys:
                 key is free again.
             seq: number of the last decision that is made; none of theirs is later.
         """
+        generation = running.generation
         for key, answer in zip(running.keys, answers, strict=True):
             if answer is None:
-                del self._running[key]
+                del generation.running[key]
         running.end(answers)
-        self._finished.append((seq, running))
+        generation.under_way -= 1
+        generation.last_seq = max(generation.last_seq, seq)
 
     def forget(self, indexed_seq: int) -> None:
         """Let go of keys that the database now answers for: decisions up to this number."""
-        while self._finished and self._finished[0][0] <= indexed_seq:
-            running = self._finished.popleft()[1]
-            for key in running.keys:
-                if self._running.get(key) is running:
-                    del self._running[key]
+        generations = self._generations
+        while not generations[0].under_way and generations[0].last_seq <= indexed_seq:
+            # Emptied, since what is in it refers to it.
+            generations[0].running.clear()
+            if len(generations) == 1:
+                return
+            generations.popleft()
+
+    def _find(self, key: bytes) -> Running | None:
+        for generation in self._generations:
+            running = generation.running.get(key)
+            if running is not None:
+                return running
+        return None
