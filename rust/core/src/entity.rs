@@ -2,6 +2,7 @@
 
 use foldhash::fast::RandomState;
 
+use crate::clock::Clock;
 use crate::state::Change;
 use crate::stored_key::StoredKey;
 use crate::window::Window;
@@ -23,10 +24,12 @@ enum Clauses {
     Many(Block),
 }
 
-/// Windows in the order of their numbers, and the rest.
+/// Windows and the rest.
 #[derive(Clone, Debug, Default)]
 struct Block {
-    windows: Vec<Window>,
+    clock: Clock,
+    /// Those that are not on the clock, in the order of their numbers.
+    windows: Box<[Window]>,
     rare: Option<Box<Rare>>,
 }
 
@@ -40,7 +43,7 @@ struct Rare {
 }
 
 impl Block {
-    /// Makes one change, and gives the place of the window it was made to.
+    /// Makes one change, and gives the place on the clock of the window it was made to.
     fn change(
         &mut self,
         near: usize,
@@ -50,18 +53,69 @@ impl Block {
     ) -> usize {
         match change {
             Change::Count { family, value } => {
-                windows::count(&mut self.windows, near, family, Counted { time, value, hasher })
+                return self.count(near, family, Counted { time, value, hasher });
             }
             Change::CountOne { family, position, value } => {
+                self.take_off(family);
                 let counted = Counted { time, value, hasher };
-                windows::count_one(&mut self.windows, family, position, counted);
-                near
+                self.change_windows(|all| windows::count_one(all, family, position, counted));
             }
-            Change::Mitigate { clause, expires_at } => {
-                self.mitigate(clause, expires_at);
-                near
-            }
+            Change::Mitigate { clause, expires_at } => self.mitigate(clause, expires_at),
         }
+        near
+    }
+
+    #[inline]
+    fn count(&mut self, near: usize, family: Family<'_>, counted: Counted<'_>) -> usize {
+        let Some(widest) = family.rule(0) else { return near };
+        if counted.value.is_none() && self.goes_on_clock(family) {
+            let place = self.clock.made(near, family.first);
+            if self.clock.count(place, widest, counted.time) {
+                return place;
+            }
+            self.take_off(family);
+        }
+        self.change_windows(|all| windows::count(all, 0, family, counted));
+        near
+    }
+
+    /// Whether the windows of a family are one that is, or may be made, on the clock. One that
+    /// holds little again comes back to it.
+    #[inline]
+    fn goes_on_clock(&mut self, family: Family<'_>) -> bool {
+        self.windows.is_empty() || self.comes_back(family)
+    }
+
+    fn comes_back(&mut self, family: Family<'_>) -> bool {
+        let mut place = 0;
+        let there = windows::of_family(&self.windows, &mut place, family);
+        if !there.are_one() || !there.has_first() {
+            return there.are_one();
+        }
+        let clock = &mut self.clock;
+        let comes_back = self.windows.get(place).is_some_and(|window| clock.put(window));
+        if comes_back {
+            self.change_windows(|all| all.remove(place));
+        }
+        comes_back
+    }
+
+    /// Has the first window of a family kept by itself.
+    fn take_off(&mut self, family: Family<'_>) {
+        let place = self.clock.find(0, family.first);
+        if let Some(window) = place.ok().and_then(|place| self.clock.take(place)) {
+            self.change_windows(|all| {
+                let place = all.partition_point(|other| other.number() < window.number());
+                all.insert(place, window);
+            });
+        }
+    }
+
+    fn change_windows<T>(&mut self, change: impl FnOnce(&mut Vec<Window>) -> T) -> T {
+        let mut windows = std::mem::take(&mut self.windows).into_vec();
+        let result = change(&mut windows);
+        self.windows = windows.into();
+        result
     }
 
     fn mitigate(&mut self, clause: u32, expires_at: i64) {
@@ -115,13 +169,18 @@ impl Entity {
         windows: Vec<Window>,
         mitigations: Vec<ActiveMitigation>,
     ) -> Self {
-        let rare = Some(Box::new(Rare { mitigations, events: event_count & !EVENT_MASK }));
+        let events = event_count & !EVENT_MASK;
+        let rare = Some(Box::new(Rare { mitigations, events }));
         let mut entity = Self {
             key: StoredKey::new(key),
             touch_and_events: event_count & EVENT_MASK,
             first_seen,
             last_seen,
-            clauses: Clauses::Many(Block { windows, rare }),
+            clauses: Clauses::Many(Block {
+                clock: Clock::default(),
+                windows: windows.into(),
+                rare,
+            }),
         };
         entity.simplify();
         entity
@@ -157,11 +216,34 @@ impl Entity {
         self.last_seen
     }
 
-    pub fn windows(&self) -> &[Window] {
+    /// The numbers of its windows, in order.
+    pub fn window_numbers(&self) -> Vec<u32> {
+        let clock = self.clock().into_iter().flat_map(Clock::numbers);
+        let mut numbers: Vec<u32> =
+            clock.chain(self.windows().iter().map(Window::number)).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// Reads the memory of its windows, so that it comes in. The result means nothing.
+    pub(crate) fn read_ahead(&self) -> u64 {
+        let windows = self.windows().iter().map(|window| u64::from(window.number()));
+        windows.fold(self.clock().map_or(0, Clock::read_ahead), |all, number| all ^ number)
+    }
+
+    /// Those that are not on the clock.
+    fn windows(&self) -> &[Window] {
         match &self.clauses {
             Clauses::None => &[],
             Clauses::One(window) => std::slice::from_ref(window),
             Clauses::Many(block) => &block.windows,
+        }
+    }
+
+    fn clock(&self) -> Option<&Clock> {
+        match &self.clauses {
+            Clauses::Many(block) => Some(&block.clock),
+            _ => None,
         }
     }
 
@@ -172,7 +254,15 @@ impl Entity {
     /// The windows of a family that comes after that of the last call with the same `near`,
     /// which is 0 at first.
     pub fn family_after(&self, near: &mut usize, family: Family<'_>) -> FamilyWindows<'_> {
-        windows::of_family(self.windows(), near, family)
+        let apart = windows::of_family(self.windows(), &mut 0, family);
+        let Some(clock) = self.clock() else { return apart };
+        let found = clock.find(*near, family.first);
+        let (Ok(place) | Err(place)) = found;
+        *near = place;
+        match found.ok().and_then(|place| clock.window(place)) {
+            Some(first) => apart.with_first(first),
+            None => apart,
+        }
     }
 
     /// Whether a clause mitigates the entity at `time`.
@@ -203,8 +293,7 @@ impl Entity {
         // One for each change, when there are no mitigations among them.
         let windows = changes.size_hint().1.unwrap_or(0);
         if windows > 1 && matches!(self.clauses, Clauses::None) {
-            self.clauses =
-                Clauses::Many(Block { windows: Vec::with_capacity(windows), rare: None });
+            self.clauses = Clauses::Many(Block { clock: Clock::new(windows), ..Block::default() });
         }
         let (mut near, mut last) = (0, 0);
         for change in changes {
@@ -214,7 +303,12 @@ impl Entity {
                 }
                 last = family.first;
             }
-            near = self.change(near, change, time, hasher);
+            near = match (&mut self.clauses, change) {
+                (Clauses::Many(block), Change::Count { family, value }) => {
+                    block.count(near, family, Counted { time, value, hasher })
+                }
+                _ => self.change(near, change, time, hasher),
+            };
         }
         self.last_seen = self.last_seen.max(time);
         self.count(touch);
@@ -238,7 +332,9 @@ impl Entity {
     pub fn heap_bytes(&self) -> usize {
         let windows: usize = self.windows().iter().map(Window::heap_bytes).sum();
         let block = match &self.clauses {
-            Clauses::Many(block) => block.windows.capacity().saturating_mul(size_of::<Window>()),
+            Clauses::Many(Block { clock, windows, .. }) => {
+                clock.heap_bytes().saturating_add(size_of_val(&**windows))
+            }
             _ => 0,
         };
         let rare = self.rare().map_or(0, |rare| {
@@ -279,10 +375,10 @@ impl Entity {
     fn block_mut(&mut self) -> Option<&mut Block> {
         if !matches!(self.clauses, Clauses::Many(_)) {
             let windows = match std::mem::take(&mut self.clauses) {
-                Clauses::One(window) => vec![window],
-                _ => Vec::new(),
+                Clauses::One(window) => Box::from([window]),
+                _ => Box::default(),
             };
-            self.clauses = Clauses::Many(Block { windows, rare: None });
+            self.clauses = Clauses::Many(Block { windows, ..Block::default() });
         }
         match &mut self.clauses {
             Clauses::Many(block) => Some(block),
@@ -315,8 +411,14 @@ impl Entity {
         if block.rare.as_ref().is_some_and(|rare| rare.mitigations.is_empty() && rare.events == 0) {
             block.rare = None;
         }
-        if block.rare.is_none() && block.windows.len() <= 1 {
-            self.clauses = block.windows.pop().map_or(Clauses::None, Clauses::One);
+        if block.rare.is_none() && block.clock.len().saturating_add(block.windows.len()) <= 1 {
+            let alone = block.clock.take(0).or_else(|| block.change_windows(Vec::pop));
+            self.clauses = alone.map_or(Clauses::None, Clauses::One);
         }
     }
 }
+
+#[cfg(test)]
+#[path = "entity_tests.rs"]
+#[allow(clippy::arithmetic_side_effects, reason = "a test may overflow")]
+mod tests;

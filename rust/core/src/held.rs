@@ -1,6 +1,8 @@
 //! What an entity's windows hold by clause, as everything outside the process knows it, whoever
 //! shares a window with whom.
 
+use std::borrow::Cow;
+
 use foldhash::fast::RandomState;
 
 use crate::definitions::Definitions;
@@ -8,27 +10,27 @@ use crate::entity::Entity;
 use crate::window::{Rule, Window};
 
 /// What the window of a clause holds, which is at least one time or value.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Held<'e> {
     /// The number of the clause.
     pub(crate) clause: u32,
     pub(crate) rule: Rule,
     /// What it is read from.
-    source: &'e Window,
+    source: Cow<'e, Window>,
 }
 
-impl<'e> Held<'e> {
+impl Held<'_> {
     pub(crate) fn is_distinct(&self) -> bool {
         self.source.is_distinct()
     }
 
     /// Times of a count window, oldest first.
-    pub(crate) fn times(&self) -> impl Iterator<Item = i64> + use<'e> {
+    pub(crate) fn times(&self) -> impl Iterator<Item = i64> {
         self.source.times_of(self.rule)
     }
 
     /// Values of a distinct window and when each was last seen, oldest first.
-    pub(crate) fn values(&self) -> impl Iterator<Item = (&'e str, i64)> + use<'e> {
+    pub(crate) fn values(&self) -> impl Iterator<Item = (&str, i64)> {
         self.source.values_of(self.rule)
     }
 
@@ -46,16 +48,17 @@ impl<'e> Held<'e> {
 
 /// What an entity holds, in the order of clauses.
 pub(crate) fn held<'e>(definitions: &Definitions, entity: &'e Entity) -> Vec<Held<'e>> {
-    let mut all = Vec::with_capacity(entity.windows().len());
+    let numbers = entity.window_numbers();
+    let mut all = Vec::with_capacity(numbers.len());
     let (mut near, mut next) = (0, 0);
-    for number in entity.windows().iter().map(Window::number) {
+    for number in numbers {
         let Some(family) = definitions.triggers.family_of(number).filter(|_| number >= next) else {
             continue;
         };
         let windows = entity.family_after(&mut near, family.family());
         for (number, rule, step) in family.members() {
             next = number.saturating_add(1);
-            let source = windows.source(number).filter(|source| !source.is_empty());
+            let source = windows.kept_source(number).filter(|source| !source.is_empty());
             let clause = definitions.at(step).map(|(_, clause)| clause.number);
             if let (Some(source), Some(clause)) = (source, clause) {
                 all.push(Held { clause, rule, source });

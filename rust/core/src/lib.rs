@@ -30,6 +30,7 @@ pub mod bundle;
 pub mod call;
 mod carry;
 pub mod chunks;
+mod clock;
 mod comprehension;
 pub mod conditions;
 pub mod constant;

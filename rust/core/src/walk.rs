@@ -152,7 +152,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
             .map_or(1, |(window, rule)| window.peek(rule.duration, time, value.as_deref(), hasher));
         let counting = Counting { family, entity, value, windows, most };
         for (number, rule, step) in family.members().rev() {
-            if windows.are_one() && rule.threshold > most {
+            if counting.windows.are_one() && rule.threshold > most {
                 break;
             }
             if counting.peek(number, rule, time, hasher) >= rule.threshold {

@@ -36,9 +36,9 @@ impl Rule {
 }
 
 /// Times a window holds itself: one whole, seven as differences.
-const FEW: u8 = 8;
+pub(crate) const FEW: u8 = 8;
 /// A long form this short goes back to the short one.
-const FEW_AGAIN: usize = 4;
+pub(crate) const FEW_AGAIN: usize = 4;
 
 /// What one entity did that some clauses count. Times never decrease: an event is
 /// counted at the newest time seen when it is late.
@@ -56,6 +56,19 @@ impl Window {
     /// An empty count window.
     pub fn count(number: u32) -> Self {
         Self::Few { number, len: 0, oldest: 0, later: Differences::default() }
+    }
+
+    /// A count window of no more than [`FEW`] times, oldest first.
+    pub(crate) fn of_few(number: u32, times: impl Iterator<Item = i64>) -> Self {
+        let (mut len, mut oldest, mut later) = (0_u8, 0, Differences::default());
+        for time in times {
+            match len.checked_sub(1) {
+                Some(index) => later.set(index, time.saturating_sub(oldest)),
+                None => oldest = time,
+            }
+            len = len.saturating_add(1);
+        }
+        Self::Few { number, len, oldest, later }
     }
 
     /// An empty distinct window.
@@ -326,15 +339,7 @@ impl Window {
             }
             return;
         }
-        let (mut len, mut oldest, mut later) = (0_u8, 0, Differences::default());
-        for &time in times.iter() {
-            match len.checked_sub(1) {
-                Some(index) => later.set(index, time.saturating_sub(oldest)),
-                None => oldest = time,
-            }
-            len = len.saturating_add(1);
-        }
-        *self = Self::Few { number: *number, len, oldest, later };
+        *self = Self::of_few(*number, times.iter().copied());
     }
 }
 

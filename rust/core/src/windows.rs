@@ -1,4 +1,5 @@
-//! The windows of one entity, in the order of their numbers.
+//! Families of windows, and those windows of one entity that are not on its clock
+//! ([`crate::clock`]), in the order of their numbers.
 //!
 //! Clauses that count the same events are a family. Their windows have numbers in a row, and
 //! the first is of the widest rule: it holds what all others would. So the others are not there;
@@ -6,6 +7,8 @@
 //! (a final clause kept an event from it, a change of definitions brought it into the family) it
 //! is there, until the two are the same again. There is also an empty one in place of a
 //! window that holds nothing while the first does hold something.
+
+use std::borrow::Cow;
 
 use foldhash::fast::RandomState;
 
@@ -25,29 +28,47 @@ impl Family<'_> {
         (position < self.rules.len()).then_some(position)
     }
 
-    fn rule(self, position: usize) -> Option<Rule> {
+    pub(crate) fn rule(self, position: usize) -> Option<Rule> {
         self.rules.get(position).copied()
     }
 }
 
 /// What an entity has of a family.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct FamilyWindows<'s> {
-    first: Option<&'s Window>,
+    first: Option<Cow<'s, Window>>,
     /// Those that are there besides.
     own: &'s [Window],
 }
 
 impl<'s> FamilyWindows<'s> {
+    /// The same where the first is kept elsewhere.
+    pub(crate) fn with_first(self, first: Window) -> Self {
+        Self { first: Some(Cow::Owned(first)), ..self }
+    }
+
     /// What a window is read from, by its number.
-    pub fn source(&self, number: u32) -> Option<&'s Window> {
-        let place = self.own.binary_search_by_key(&number, Window::number);
-        place.ok().and_then(|place| self.own.get(place)).or(self.first)
+    pub fn source(&self, number: u32) -> Option<&Window> {
+        self.own(number).or(self.first.as_deref())
+    }
+
+    /// The same, to be kept.
+    pub(crate) fn kept_source(&self, number: u32) -> Option<Cow<'s, Window>> {
+        self.own(number).map(Cow::Borrowed).or_else(|| self.first.clone())
     }
 
     /// Whether all are read from the first.
     pub fn are_one(&self) -> bool {
         self.own.is_empty()
+    }
+
+    pub(crate) fn has_first(&self) -> bool {
+        self.first.is_some()
+    }
+
+    fn own(&self, number: u32) -> Option<&'s Window> {
+        let place = self.own.binary_search_by_key(&number, Window::number);
+        place.ok().and_then(|place| self.own.get(place))
     }
 }
 
@@ -79,7 +100,7 @@ pub(crate) fn of_family<'s>(
     let found = place_of(windows, *near, family.first);
     let (Ok(place) | Err(place)) = found;
     *near = place;
-    let first = if found.is_ok() { windows.get(place) } else { None };
+    let first = if found.is_ok() { windows.get(place).map(Cow::Borrowed) } else { None };
     let start = place.saturating_add(usize::from(first.is_some()));
     let rest = windows.get(start..).unwrap_or_default();
     let is_own = |window: &&Window| family.position(window.number()).is_some();

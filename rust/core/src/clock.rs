@@ -1,0 +1,283 @@
+//! Count windows of one entity on one clock.
+//!
+//! What several clauses count of one actor are mostly the same events, and few of them. So each
+//! time is there once, and a window is a set of times: eight bytes for a time, eight for a
+//! window, all in one piece of memory. A window that comes to hold more, or for which there is
+//! no room on the clock, is kept by itself ([`crate::window`]).
+
+use crate::window::{FEW, FEW_AGAIN, Rule, Window};
+
+/// Times on a clock: as many as a set has bits.
+const MOST: usize = 32;
+/// With more times than this no window comes back to a clock that it has left.
+const FULL: usize = 16;
+/// Words by which the memory grows.
+const STEP: usize = 4;
+
+/// How many windows there are; the windows, each its number and its set, in the order of their
+/// numbers; the times, oldest first. A time that no window holds any more stays until its place
+/// is wanted. A clock that never had a window has no words.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Clock(Vec<u64>);
+
+impl Clock {
+    /// An empty clock with memory for so many windows.
+    pub(crate) fn new(windows: usize) -> Self {
+        let mut words = Vec::with_capacity(windows.saturating_add(STEP).saturating_add(1));
+        words.push(0);
+        Self(words)
+    }
+
+    /// Windows.
+    pub(crate) fn len(&self) -> usize {
+        self.0.first().map_or(0, |&windows| windows as usize)
+    }
+
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
+        let (windows, _) = self.parts();
+        windows.iter().copied().map(number_of)
+    }
+
+    /// Reads all of its memory.
+    pub(crate) fn read_ahead(&self) -> u64 {
+        self.0.iter().fold(0, |all, word| all ^ word)
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.0.capacity().saturating_mul(size_of::<u64>())
+    }
+
+    /// Where a window is, or would be. `near` is the place of one before it: who asks for several
+    /// asks in the order of numbers, and mostly it is there or the next.
+    #[inline]
+    pub(crate) fn find(&self, near: usize, number: u32) -> Result<usize, usize> {
+        let (windows, _) = self.parts();
+        let is_at =
+            |place: usize| windows.get(place).is_some_and(|&window| number_of(window) == number);
+        let next = near.saturating_add(1);
+        if is_at(next) {
+            Ok(next)
+        } else if is_at(near) {
+            Ok(near)
+        } else {
+            windows.binary_search_by_key(&number, |&window| number_of(window))
+        }
+    }
+
+    /// The place of a window, made if there is none.
+    #[inline]
+    pub(crate) fn made(&mut self, near: usize, number: u32) -> usize {
+        self.find(near, number).unwrap_or_else(|place| {
+            self.insert(place, word(number, 0));
+            self.set_len(self.len().saturating_add(1));
+            place
+        })
+    }
+
+    /// Counts an event at `time`. False when there is no room for it: then the window is to be
+    /// taken out and counts by itself.
+    #[inline]
+    pub(crate) fn count(&mut self, place: usize, rule: Rule, time: i64) -> bool {
+        let Some((windows, times)) = self.parts_mut() else { return false };
+        let Some(window) = windows.get_mut(place) else { return false };
+        let last = times.len().wrapping_sub(1);
+        let latest = times.get(last).copied().map(as_time);
+        let mut set = set_of(*window);
+        let time = match latest {
+            Some(latest) if latest > time => newest(set, times).unwrap_or(time).max(time),
+            _ => time,
+        };
+        let edge = rule.edge(time);
+        while oldest(set, times).is_some_and(|oldest| oldest <= edge) {
+            set = without_lowest(set);
+        }
+        let mut held = set.count_ones();
+        if held >= u32::from(rule.threshold) {
+            set = without_lowest(set);
+            held = held.wrapping_sub(1);
+        }
+        if held >= u32::from(FEW) {
+            return false;
+        }
+        // That of an event which others have counted already.
+        let is_there = latest == Some(time) && set & bit(last) == 0;
+        *window = word(number_of(*window), if is_there { set | bit(last) } else { set });
+        if is_there {
+            return true;
+        }
+        self.mark(place, time)
+    }
+
+    /// Puts a time into the set of a window which has none that is newer.
+    fn mark(&mut self, place: usize, time: i64) -> bool {
+        let (_, times) = self.parts();
+        if times.len() >= MOST || self.0.len() == self.0.capacity() {
+            self.forget();
+        }
+        let (windows, times) = self.parts();
+        let len = times.len();
+        let after = times.partition_point(|&other| as_time(other) <= time);
+        let before = after.wrapping_sub(1);
+        let set = windows.get(place).map_or(0, |&window| set_of(window));
+        let is_free = times.get(before).is_some_and(|&other| as_time(other) == time)
+            && set & bit(before) == 0;
+        if is_free {
+            self.set(place, set | bit(before));
+            return true;
+        }
+        if len >= MOST {
+            return false;
+        }
+        self.insert(self.len().saturating_add(after), time.cast_unsigned());
+        if after < len {
+            let older = bit(after).wrapping_sub(1);
+            self.each_set(|set| (set & older) | (set & !older).unbounded_shl(1));
+        }
+        self.set(place, set | bit(after));
+        true
+    }
+
+    /// What a window holds, as a window by itself.
+    pub(crate) fn window(&self, place: usize) -> Option<Window> {
+        let (windows, times) = self.parts();
+        let &window = windows.get(place)?;
+        let mut set = set_of(window);
+        let times = std::iter::from_fn(|| {
+            let time = oldest(set, times)?;
+            set = without_lowest(set);
+            Some(time)
+        });
+        Some(Window::of_few(number_of(window), times))
+    }
+
+    /// Takes a window out.
+    pub(crate) fn take(&mut self, place: usize) -> Option<Window> {
+        let window = self.window(place)?;
+        self.0.remove(place.saturating_add(1));
+        self.set_len(self.len().saturating_sub(1));
+        Some(window)
+    }
+
+    /// Takes in a window that is not there, if it holds so little that it will stay.
+    pub(crate) fn put(&mut self, window: &Window) -> bool {
+        let (_, times) = self.parts();
+        let len = window.times().take(FEW_AGAIN.saturating_add(1)).count();
+        if window.is_distinct() || len > FEW_AGAIN || times.len() > FULL {
+            return false;
+        }
+        let place = self.made(0, window.number());
+        window.times().all(|time| self.mark(place, time))
+    }
+
+    #[inline]
+    fn parts(&self) -> (&[u64], &[u64]) {
+        let parts = self.0.split_first();
+        let parts = parts.and_then(|(&len, rest)| rest.split_at_checked(len as usize));
+        parts.unwrap_or_default()
+    }
+
+    #[inline]
+    fn parts_mut(&mut self) -> Option<(&mut [u64], &mut [u64])> {
+        let (&mut len, rest) = self.0.split_first_mut()?;
+        rest.split_at_mut_checked(len as usize)
+    }
+
+    fn set(&mut self, place: usize, set: u32) {
+        let window = self.parts_mut().and_then(|(windows, _)| windows.get_mut(place));
+        if let Some(window) = window {
+            *window = word(number_of(*window), set);
+        }
+    }
+
+    fn each_set(&mut self, change: impl Fn(u32) -> u32) {
+        for window in self.parts_mut().into_iter().flat_map(|(windows, _)| windows) {
+            *window = word(number_of(*window), change(set_of(*window)));
+        }
+    }
+
+    fn set_len(&mut self, len: usize) {
+        if let Some(first) = self.0.first_mut() {
+            *first = len as u64;
+        }
+    }
+
+    /// Inserts a word at a place after the first.
+    fn insert(&mut self, place: usize, word: u64) {
+        if self.0.is_empty() {
+            *self = Self::new(1);
+        }
+        if self.0.len() == self.0.capacity() {
+            self.0.reserve_exact(STEP);
+        }
+        self.0.insert(place.saturating_add(1), word);
+    }
+
+    /// Lets go of times that no window holds: the oldest, or all if those before them are held.
+    fn forget(&mut self) {
+        let (windows, times) = self.parts();
+        let held = windows.iter().fold(0, |held, &window| held | set_of(window));
+        // Mostly they are the oldest.
+        let past = (held.trailing_zeros() as usize).min(times.len());
+        let start = self.len().saturating_add(1);
+        if past > 0 {
+            self.0.drain(start..start.saturating_add(past));
+            self.each_set(|set| set.unbounded_shr(past as u32));
+            return;
+        }
+        let mut place = 0_usize;
+        self.0.retain(|_| {
+            let is_held = place < start || held & bit(place.wrapping_sub(start)) != 0;
+            place = place.saturating_add(1);
+            is_held
+        });
+        self.each_set(|set| {
+            let (mut rest, mut gathered) = (set, 0);
+            while rest != 0 {
+                let older = bit(rest.trailing_zeros() as usize).wrapping_sub(1);
+                gathered |= bit((held & older).count_ones() as usize);
+                rest = without_lowest(rest);
+            }
+            gathered
+        });
+    }
+}
+
+fn word(number: u32, set: u32) -> u64 {
+    u64::from(number).unbounded_shl(u32::BITS) | u64::from(set)
+}
+
+fn number_of(window: u64) -> u32 {
+    window.unbounded_shr(u32::BITS) as u32
+}
+
+fn set_of(window: u64) -> u32 {
+    window as u32
+}
+
+fn as_time(word: u64) -> i64 {
+    word.cast_signed()
+}
+
+/// The bit of a place, none for one that no set has.
+fn bit(place: usize) -> u32 {
+    u32::try_from(place).map_or(0, |place| 1_u32.unbounded_shl(place))
+}
+
+fn without_lowest(set: u32) -> u32 {
+    set & set.wrapping_sub(1)
+}
+
+/// The oldest time of a set.
+fn oldest(set: u32, times: &[u64]) -> Option<i64> {
+    times.get(set.trailing_zeros() as usize).copied().map(as_time)
+}
+
+/// The newest time of a set.
+fn newest(set: u32, times: &[u64]) -> Option<i64> {
+    times.get(set.checked_ilog2()? as usize).copied().map(as_time)
+}
+
+#[cfg(test)]
+#[path = "clock_tests.rs"]
+#[allow(clippy::arithmetic_side_effects, reason = "a test may overflow")]
+mod tests;
