@@ -1,12 +1,11 @@
 //! The compiled rule set and the prepared event.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use tidegate_core::constant::write_value;
 use tidegate_core::prepared::PreparedRecord;
 use tidegate_core::record::Record;
@@ -35,9 +34,6 @@ const FEW: usize = 2048;
 const LONG: usize = 64;
 const LONG_PART: usize = 16;
 
-/// Rules that follow one another are named at once where so many do on average.
-const LONG_RUN: usize = 16;
-
 /// VALUE as JSON, or a code and span; and the cost.
 type WireOutcome<'py> =
     (Option<Bound<'py, PyBytes>>, Option<&'static str>, Option<(u32, u32)>, u64);
@@ -48,7 +44,7 @@ pub(crate) struct PyRuleSet {
     rules: Arc<RuleSet>,
     user_agents: Option<&'static UserAgents>,
     /// All ids, kept since the first answer, or the first long one where rules are many.
-    ids: PyOnceLock<Py<PyTuple>>,
+    ids: PyOnceLock<Box<[Py<PyString>]>>,
 }
 
 /// An event encoded for one rule set.
@@ -206,20 +202,11 @@ impl PyRuleSet {
             let names = rules.iter().filter_map(|index| self.id(*index));
             return PyList::new(py, names.collect::<Vec<_>>());
         }
-        let all = (0..self.rules.len()).filter_map(|index| self.rules.id(index));
-        let all = self
-            .ids
-            .get_or_try_init(py, || PyTuple::new(py, all.collect::<Vec<_>>()).map(Bound::unbind))?;
-        let all = all.bind(py);
-        if rules.len() >= LONG_RUN && runs(rules).count() < rules.len() / LONG_RUN {
-            let names = PyList::empty(py);
-            for run in runs(rules) {
-                let end = names.len();
-                names.set_slice(end, end, all.get_slice(run.start, run.end).as_any())?;
-            }
-            return Ok(names);
-        }
-        PyList::new(py, rules.iter().map(|index| all.get_borrowed_item(*index as usize).ok()))
+        let all = self.ids.get_or_init(py, || {
+            let all = (0..self.rules.len()).filter_map(|index| self.rules.id(index));
+            all.map(|id| PyString::new(py, id).unbind()).collect()
+        });
+        PyList::new(py, rules.iter().map(|index| Some(all.get(*index as usize)?.bind(py))))
     }
 
     /// Hands over the record of a context.
@@ -237,15 +224,6 @@ impl PyRuleSet {
         }
         with_arena(|arena| run(&read_record(context, &self.rules, self.user_agents, arena)?))
     }
-}
-
-/// The runs of numbers that follow one another, of numbers in ascending order.
-fn runs(rules: &[u32]) -> impl Iterator<Item = Range<usize>> {
-    let run = |run: &[u32]| {
-        let start = run.first().map_or(0, |first| *first as usize);
-        start..start.saturating_add(run.len())
-    };
-    rules.chunk_by(|one, next| one.wrapping_add(1) == *next).map(run)
 }
 
 /// The rules that hold and, when asked for, those that are errors.
