@@ -33,6 +33,9 @@ use segment::{Sample, Segment};
 /// Deepest JSON that is decoded. A level of a tree is at most three of JSON.
 const MAX_JSON_DEPTH: usize = 512;
 
+/// Rules that are true of most events, at most.
+const MATCHED: usize = 48;
+
 /// Programs compiled together from a bundle. A set never changes: what was changed of
 /// it is another set, which shares the rest ([`RuleSet::with_changes`]).
 #[derive(Debug)]
@@ -142,7 +145,15 @@ impl RuleSet {
         let base_rules = self.base.rules(&self.common);
         match &self.changes {
             None => {
-                let take = |rules: &[u32]| matched.extend_from_slice(rules);
+                let take = |rules: &[u32]| match rules {
+                    // Room for as many as most events have, at once.
+                    _ if matched.capacity() == 0 => {
+                        matched.reserve(MATCHED);
+                        matched.extend_from_slice(rules);
+                    }
+                    [rule] => matched.push(*rule),
+                    rules => matched.extend_from_slice(rules),
+                };
                 base_index.matches(base_rules, record, |_| true, take);
             }
             Some(changes) => {

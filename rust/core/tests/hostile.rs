@@ -160,6 +160,27 @@ fn alternatives_of_negations_are_looked_at_where_one_is_refuted() {
 }
 
 #[test]
+fn alternatives_are_passed_over_by_what_else_they_need() {
+    let and = |parts: &[Json]| node("and", json!({"args": parts}));
+    let method = |name: &str| operator("==", &[field("request.method"), text(name)]);
+    let not_curl = operator("!=", &[field("request.user_agent"), text("curl")]);
+    let rule = |number: usize| {
+        let common = and(&[method("GET"), not_curl.clone()]);
+        let part = path_contains(&format!("<{number}>"));
+        let either = node("or", json!({"args": [part, common]}));
+        and(&[either, method("POST")])
+    };
+    let plain = (0..4).flat_map(|_| [method("GET"), not_curl.clone(), method("POST")]);
+    let set = set((0..RULES).map(rule).chain(plain));
+    let event = |method: &str, path: &str| {
+        matched(&set, &json!({"method": method, "path": path, "user_agent": "x"}))
+    };
+    assert_eq!(event("POST", "/"), (8, 8));
+    assert_eq!(event("POST", "/<7><8>"), (10, 10));
+    assert_eq!(event("GET", "/<7><8>"), (8, 8));
+}
+
+#[test]
 fn patterns_of_one_literal_are_run_once_at_most() {
     let pattern = |number: usize| {
         let pattern = format!("admin[0-9]*{number}$");

@@ -6,12 +6,13 @@ use std::sync::atomic::Ordering;
 
 use foldhash::fast::RandomState;
 
+use crate::index::access::{Access, Odds, Skipped, Term, cost_unless_found};
 use crate::index::atom::Atoms;
 use crate::index::certainty::{Requirement, requirements};
 use crate::index::condition::{Condition, TextSource};
-use crate::index::formula::{Access, Analysed, Reason, Skipped, Term, Truth, analyse};
+use crate::index::formula::{Analysed, Reason, Truth, analyse, at_path};
 use crate::index::guards::Guards;
-use crate::index::postings::{Meaning, Posting, Postings, Shared};
+use crate::index::postings::{Known, Meaning, Posting, Postings, Shared};
 use crate::index::searches::{Samples, Searches, each_text};
 use crate::index::substring::count_grams;
 use crate::index::unless::{Grounds, Unless};
@@ -70,6 +71,32 @@ struct Cheap {
     facts: Option<Vec<Requirement>>,
 }
 
+/// The conditions that are searched for, by their place here, and what they lead to.
+#[derive(Default)]
+struct Searched {
+    numbers: HashMap<u32, u32, RandomState>,
+    conditions: Vec<u32>,
+    postings: Vec<Vec<Posting>>,
+}
+
+impl Searched {
+    /// The number of a condition among those searched for.
+    fn number(&mut self, condition: u32) -> u32 {
+        let next = u32::try_from(self.conditions.len()).unwrap_or(u32::MAX);
+        let number = *self.numbers.entry(condition).or_insert(next);
+        if number == next {
+            self.conditions.push(condition);
+            self.postings.push(Vec::new());
+        }
+        number
+    }
+
+    fn lead(&mut self, condition: u32, posting: Posting) {
+        let number = self.number(condition) as usize;
+        self.postings.get_mut(number).into_iter().for_each(|postings| postings.push(posting));
+    }
+}
+
 /// How often a condition is stated, and by the samples is true.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frequency {
@@ -87,19 +114,33 @@ impl Index {
             programs.map(|(number, program)| analyse(number, &program.root, &mut atoms)).collect();
         let frequencies = frequencies(&analysed, &atoms, rules, layout, samples);
         let weights = weights(&atoms.conditions, &frequencies, analysed.len(), samples.len());
-        let accesses: Vec<Result<Access<'_>, Reason>> = analysed
-            .iter()
-            .map(|rule| rule.formula.access(&rule.truth, &weights, Skipped::NotTrue))
-            .collect();
+        // What rules have in common depends on how they are come to, and that on what is
+        // found out for all of them.
+        let first = accesses(&analysed, Odds { weights: &weights, is_shared: &|_| false });
+        let ways: Vec<_> = first.iter().map(ways).collect();
+        let common = Chosen::new(&analysed, &ways, &weights);
+        let is_shared = |truth: &Truth| common.bit(truth).is_some();
+        let accesses = accesses(&analysed, Odds { weights: &weights, is_shared: &is_shared });
         let each = rules.programs.iter().zip(analysed.iter().zip(&accesses));
         let cheap = each.map(|(program, (analysed, access))| {
             let cost = cost(&program.root, layout).filter(|cost| is_small(*cost, rules.limits))?;
-            let is_helped = access.as_ref().is_ok_and(|access| access.weight <= COMMON);
+            let is_helped = access.as_ref().is_ok_and(|access| {
+                access.weight() <= COMMON
+                    || access.cost() < cost_unless_found(&analysed.truth, &weights)
+            });
             let stands = !is_helped && analysed.stands_unless_found();
             Some(Cheap { cost, facts: if stands { facts(&program.root) } else { None } })
         });
         let cheap: Vec<Option<Cheap>> = cheap.collect();
-        Self::build(&atoms, &analysed, &accesses, cheap, &frequencies, (&weights, samples))
+        let facts_of = |truth: &Truth, Shared { program, path, .. }: &Shared| {
+            if truth.has_negative() {
+                facts(at_path(&rules.programs.get(*program as usize)?.root, path)?)
+            } else {
+                Some(Vec::new())
+            }
+        };
+        let believed = (&*weights, samples);
+        Self::build(&atoms, &analysed, &accesses, cheap, &frequencies, believed, facts_of)
     }
 
     /// An index that passes over a rule only when it is certainly false and no error.
@@ -108,16 +149,20 @@ impl Index {
         let frequencies = frequencies(&analysed, atoms, programs, atoms.layout(), &[]);
         let weights = weights(&atoms.conditions, &frequencies, rules.len(), 0);
         // What one alternative needs drops no rule whose other alternative may be an error.
+        let odds = Odds { weights: &weights, is_shared: &|_| false };
         let accesses: Vec<Result<Access<'_>, Reason>> = analysed
             .iter()
-            .map(|rule| rule.formula.access(&Truth::Open, &weights, Skipped::False))
+            .map(|rule| rule.formula.access(&Truth::Open, odds, Skipped::False))
             .collect();
         let mut guards = Guards::default();
         for (number, (rule, access)) in (0_u32..).zip(rules.iter().zip(&accesses)) {
             guards.add(number, rule, access.as_ref().ok());
         }
+        // What is not true may be an error, which the search does not say.
+        let no_facts = |_: &Truth, _: &Shared| None;
+        let believed = (&*weights, &[][..]);
         let index =
-            Self::build(atoms, &analysed, &accesses, Vec::new(), &frequencies, (&weights, &[]));
+            Self::build(atoms, &analysed, &accesses, Vec::new(), &frequencies, believed, no_facts);
         Self { guards: Some(guards), ..index }
     }
 
@@ -128,20 +173,18 @@ impl Index {
         cheap: Vec<Option<Cheap>>,
         frequencies: &[Frequency],
         (weights, samples): (&[f64], &[Record<'_>]),
+        facts_of: impl Fn(&Truth, &Shared) -> Option<Vec<Requirement>>,
     ) -> Self {
         let layout = atoms.layout();
         let stands =
             |rule: usize| matches!(cheap.get(rule), Some(Some(Cheap { facts: Some(_), .. })));
         let ways = accesses.iter().enumerate().map(|(rule, access)| match access {
             _ if stands(rule) => vec![Way::Unless],
-            Ok(access) => access.terms.iter().map(Way::By).collect(),
-            Err(_) => vec![Way::Always],
+            access => self::ways(access),
         });
         let shared = Chosen::new(analysed, &ways.collect::<Vec<_>>(), weights);
 
-        let mut numbers: HashMap<u32, u32, RandomState> = HashMap::default();
-        let mut searched: Vec<&Condition> = Vec::new();
-        let mut by_condition: Vec<Vec<Posting>> = Vec::new();
+        let mut searched = Searched::default();
         let (mut always, mut unindexed) = (Vec::new(), Vec::new());
         let mut unless: BTreeMap<Grounds, Vec<u32>> = BTreeMap::new();
         let mut certain_cost = Cost::default();
@@ -150,17 +193,6 @@ impl Index {
             let (cost, facts) = match cheap.next().flatten() {
                 Some(Cheap { cost, facts }) => (Some(cost), facts),
                 None => (None, None),
-            };
-            let mut lead = |condition: u32, posting: Posting| {
-                let next = u32::try_from(by_condition.len()).unwrap_or(u32::MAX);
-                let number = *numbers.entry(condition).or_insert(next);
-                if number == next {
-                    by_condition.push(Vec::new());
-                    searched.extend(atoms.conditions.get(condition as usize));
-                }
-                if let Some(postings) = by_condition.get_mut(number as usize) {
-                    postings.push(posting);
-                }
             };
             let mut posting = |way: Way<'_>| {
                 let need = shared.need(analysed.borrow(), way);
@@ -185,16 +217,20 @@ impl Index {
                         let is_refuting = truth.is_refuted_by(condition);
                         let meaning =
                             if is_refuting { Meaning::NotTrue } else { Meaning::MaybeNotTrue };
-                        lead(condition, Posting { rule, need: grounds.1, meaning });
+                        searched.lead(condition, Posting { rule, need: grounds.1, meaning });
                     });
                     unless.entry(grounds).or_default().push(rule);
                     certain_cost = cost.map_or(certain_cost, |cost| certain_cost.max(cost));
                 }
-                (None, Ok(access)) => {
-                    access
-                        .terms
-                        .iter()
-                        .for_each(|term| lead(term.condition, posting(Way::By(term))));
+                (None, Ok(Access { terms, reason, .. })) => {
+                    for term in terms {
+                        let posting = posting(Way::By(term));
+                        match term.condition {
+                            Some(condition) => searched.lead(condition, posting),
+                            None => always.push(posting),
+                        }
+                    }
+                    unindexed.extend(reason.map(|reason| Unindexed { rule, reason }));
                 }
                 (None, Err(reason)) => {
                     always.push(posting(Way::Always));
@@ -202,11 +238,16 @@ impl Index {
                 }
             }
         }
+        let shared = shared.found_by(&mut searched, facts_of);
         let unless = Unless::new(unless);
-        let conditions = searched.len();
-        let grams = grams(&searched, samples);
-        let searches = Searches::new(&searched, &atoms.patterns, layout, &grams);
-        let postings = Postings::new(by_condition);
+        let searched_for = searched.conditions.iter();
+        let searched_for: Vec<&Condition> = searched_for
+            .filter_map(|condition| atoms.conditions.get(*condition as usize))
+            .collect();
+        let conditions = searched_for.len();
+        let grams = grams(&searched_for, samples);
+        let searches = Searches::new(&searched_for, &atoms.patterns, layout, &grams);
+        let postings = Postings::new(searched.postings);
         let shared_conditions = frequencies.iter().filter(|frequency| frequency.rules > 1).count();
         let report = Report {
             rules: analysed.len(),
@@ -225,7 +266,7 @@ impl Index {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             searches,
             postings,
-            shared: shared.shared.into(),
+            shared,
             always: always.into(),
             unless,
             conditions,
@@ -349,11 +390,25 @@ impl Way<'_> {
     fn settles(self, truth: &Truth) -> bool {
         match (self, truth) {
             (Self::By(term), Truth::One { condition, is_positive: true }) => {
-                *condition == term.condition
+                Some(*condition) == term.condition
             }
             (Self::Unless, truth) => truth.follows(&Truth::is_negative),
             _ => false,
         }
+    }
+}
+
+/// How rules that are not true when skipped are come to.
+fn accesses<'t>(analysed: &'t [Analysed], odds: Odds<'_>) -> Vec<Result<Access<'t>, Reason>> {
+    let access = |rule: &'t Analysed| rule.formula.access(&rule.truth, odds, Skipped::NotTrue);
+    analysed.iter().map(access).collect()
+}
+
+/// The ways to a rule of some access.
+fn ways<'t>(access: &'t Result<Access<'t>, Reason>) -> Vec<Way<'t>> {
+    match access {
+        Ok(access) => access.terms.iter().map(Way::By).collect(),
+        Err(_) => vec![Way::Always],
     }
 }
 
@@ -392,16 +447,19 @@ impl Chosen {
                 rules: 0,
                 last: u32::MAX,
                 power: 0.0,
-                place: Shared { program: conjunct.program, path: conjunct.path.clone() },
+                place: Shared {
+                    program: conjunct.program,
+                    path: conjunct.path.clone(),
+                    known: None,
+                },
             });
         }
         for (rule, (analysed, ways)) in (0_u32..).zip(analysed.iter().zip(ways)) {
             for way in ways {
                 let weight = match way {
-                    Way::By(term) => weights.get(term.condition as usize).copied(),
-                    Way::Always | Way::Unless => None,
+                    Way::By(term) => term.weight,
+                    Way::Always | Way::Unless => 1.0,
                 };
-                let weight = weight.unwrap_or(1.0);
                 for truth in needs(analysed.borrow(), *way) {
                     let Some(used) = uses.get_mut(truth) else { continue };
                     if used.last != rule {
@@ -420,6 +478,22 @@ impl Chosen {
         ranked.truncate(SHARED);
         let bits = ranked.iter().map(|(truth, _)| Truth::clone(truth)).zip(0..).collect();
         Self { shared: ranked.into_iter().map(|(_, used)| used.place).collect(), bits }
+    }
+
+    /// Those chosen, with what says whether they are true where that can be searched for.
+    fn found_by(
+        mut self,
+        searched: &mut Searched,
+        facts_of: impl Fn(&Truth, &Shared) -> Option<Vec<Requirement>>,
+    ) -> Box<[Shared]> {
+        let mut bits: Vec<(&Truth, &u32)> = self.bits.iter().collect();
+        bits.sort_unstable_by_key(|(_, bit)| **bit);
+        for ((truth, _), shared) in bits.into_iter().zip(&mut self.shared) {
+            let Some(facts) = facts_of(truth, shared) else { continue };
+            let truth = truth.renumbered(&mut |condition| searched.number(condition));
+            shared.known = Some(Known { truth, facts: facts.into() });
+        }
+        self.shared.into()
     }
 
     fn bit(&self, truth: &Truth) -> Option<u64> {

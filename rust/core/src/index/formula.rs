@@ -86,7 +86,7 @@ impl Truth {
     }
 
     /// Whether nothing else plays a part.
-    fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         match self {
             Self::Open => false,
             Self::One { .. } => true,
@@ -130,6 +130,31 @@ impl Truth {
         }
     }
 
+    /// Whether the expression is true, by the conditions that are.
+    pub(crate) fn holds(&self, is_true: &impl Fn(u32) -> bool) -> bool {
+        match self {
+            Self::Open => false,
+            Self::One { condition, is_positive } => is_true(*condition) == *is_positive,
+            Self::All(parts) => parts.iter().all(|part| part.holds(is_true)),
+            Self::Any(parts) => parts.iter().any(|part| part.holds(is_true)),
+        }
+    }
+
+    /// The same of conditions that have other numbers.
+    pub(crate) fn renumbered(&self, number: &mut impl FnMut(u32) -> u32) -> Self {
+        let each = |parts: &[Self], number: &mut _| {
+            parts.iter().map(|part| part.renumbered(number)).collect()
+        };
+        match self {
+            Self::Open => Self::Open,
+            Self::One { condition, is_positive } => {
+                Self::One { condition: number(*condition), is_positive: *is_positive }
+            }
+            Self::All(parts) => Self::All(each(parts, number)),
+            Self::Any(parts) => Self::Any(each(parts, number)),
+        }
+    }
+
     /// How often it is true, about, by the weights of conditions.
     pub(crate) fn weight(&self, weights: &[f64]) -> f64 {
         match self {
@@ -141,6 +166,13 @@ impl Truth {
             Self::All(parts) => parts.iter().map(|part| part.weight(weights)).fold(1.0, f64::min),
             Self::Any(parts) => parts.iter().map(|part| part.weight(weights)).sum::<f64>().min(1.0),
         }
+    }
+
+    /// Whether it says of some condition that it must not be true.
+    pub(crate) fn has_negative(&self) -> bool {
+        let mut is_some = false;
+        self.each_negative(&mut |_| is_some = true);
+        is_some
     }
 
     /// Every condition that it says must not be true.
@@ -415,109 +447,7 @@ fn within<T>(
     found
 }
 
-/// The cheapest conditions of which one must be true.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Access<'t> {
-    /// How often one of them is true, about.
-    pub(crate) weight: f64,
-    /// In ascending order, each once.
-    pub(crate) terms: Vec<Term<'t>>,
-    /// What must be met for the rule to be false when none of them is true.
-    pub(crate) requirements: Vec<Requirement>,
-}
-
-/// A condition that leads to a rule.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Term<'t> {
-    pub(crate) condition: u32,
-    /// What has to be true as well where the rule is true on account of the condition.
-    pub(crate) needs: Vec<&'t Truth>,
-}
-
-/// What it means that none of the conditions of an access is true.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Skipped {
-    /// The rule is not true.
-    NotTrue,
-    /// The rule is false, and no error.
-    False,
-}
-
 impl Formula {
-    /// The conditions to watch for, where the same expression is `truth` by its conditions.
-    ///
-    /// # Errors
-    /// There are none, and why.
-    pub(crate) fn access<'t>(
-        &self,
-        truth: &'t Truth,
-        weights: &[f64],
-        skipped: Skipped,
-    ) -> Result<Access<'t>, Reason> {
-        match self {
-            Self::Open(reason) => Err(*reason),
-            Self::One(Watch { condition, certain }) => {
-                let weight = weights.get(*condition as usize).copied().unwrap_or(1.0);
-                let requirements = match (skipped, certain) {
-                    (Skipped::NotTrue, _) => Vec::new(),
-                    (Skipped::False, Some(requirements)) => requirements.clone(),
-                    (Skipped::False, None) => return Err(Reason::Error),
-                };
-                let terms = vec![Term { condition: *condition, needs: Vec::new() }];
-                Ok(Access { weight, terms, requirements })
-            }
-            Self::All(parts) => {
-                let truths = match truth {
-                    Truth::All(truths) if truths.len() == parts.len() => &**truths,
-                    _ => &[],
-                };
-                let mut best: Result<(Access<'t>, usize), Reason> = Err(Reason::Test);
-                for (position, part) in parts.iter().enumerate() {
-                    let truth = truths.get(position).unwrap_or(&Truth::Open);
-                    let access = part.access(truth, weights, skipped);
-                    best = match (best, access) {
-                        (Ok((best, _)), Ok(access)) if access.weight < best.weight => {
-                            Ok((access, position))
-                        }
-                        (Ok(best), _) => Ok(best),
-                        (Err(_), access) => access.map(|access| (access, position)),
-                    };
-                }
-                let (mut best, position) = best?;
-                let others = truths.iter().enumerate().filter(|(other, _)| *other != position);
-                let needs = others.map(|(_, truth)| truth).filter(|truth| truth.is_closed());
-                let needs: Vec<&Truth> = needs.collect();
-                for term in &mut best.terms {
-                    term.needs.extend(&needs);
-                }
-                Ok(best)
-            }
-            Self::Any(parts) => {
-                let truths = match truth {
-                    Truth::Any(truths) if truths.len() == parts.len() => &**truths,
-                    _ => &[],
-                };
-                let mut all = Access { weight: 0.0, terms: Vec::new(), requirements: Vec::new() };
-                for (position, part) in parts.iter().enumerate() {
-                    let truth = truths.get(position).unwrap_or(&Truth::Open);
-                    let access = part.access(truth, weights, skipped)?;
-                    all.weight += access.weight;
-                    all.terms.extend(access.terms);
-                    all.requirements.extend(access.requirements);
-                }
-                all.terms.sort_by_key(|term| term.condition);
-                all.terms.dedup_by(|other, term| {
-                    let is_same = other.condition == term.condition;
-                    if is_same {
-                        term.needs.retain(|need| other.needs.contains(need));
-                    }
-                    is_same
-                });
-                Ok(all)
-            }
-        }
-    }
-
     /// The same for an expression that is no error where these are met.
     #[must_use]
     pub(crate) fn with(self, certain: Option<Vec<Requirement>>) -> Self {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::index::access::Access;
 use crate::index::build::ExactRule;
 use crate::index::certainty::Requirement;
-use crate::index::formula::Access;
 use crate::index::worst_cost::{Cost, Size};
 use crate::limits::Limits;
 use crate::record::Record;

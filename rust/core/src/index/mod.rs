@@ -10,7 +10,8 @@
 //! never finds too little.
 //!
 //! What a rule needs beside the condition that leads to it is found out once for all rules
-//! that need it. Where both are all that the rule asks for ([`formula::Truth`]), where the
+//! that need it, by the search itself where that says it ([`postings`]), and decides as much
+//! as how rare a condition is what leads to a rule ([`access`]). Where both are all that the rule asks for ([`formula::Truth`]), where the
 //! search found nothing too much and no limit of cost can be met, the rule is true and is
 //! not evaluated.
 //!
@@ -23,6 +24,7 @@
 //! The index is immutable and shared by threads; what a search needs beside it is in
 //! a [`Scratch`] that each thread has of its own.
 
+mod access;
 mod atom;
 mod build;
 pub(crate) mod certainty;
@@ -98,7 +100,8 @@ pub(crate) struct Index {
     searches: Searches,
     postings: Postings,
     shared: Box<[Shared]>,
-    /// Rules without access: looked at on every event, if they lack nothing.
+    /// Rules that no condition leads to, or that one of their alternatives has nothing to be
+    /// led to by: looked at on every event, if they lack nothing.
     always: Box<[Posting]>,
     /// Rules that are true where the search found nothing of theirs.
     unless: Unless,
@@ -188,7 +191,9 @@ impl Index {
     ) {
         scratch.begin(&self.searches, self.conditions, self.rules);
         self.searches.run(record, rules.lists, scratch);
-        let mut needs = Needs::new(&self.shared, rules.programs, record, rules.lists, rules.limits);
+        let found = (!scratch.found_too_much).then_some(&scratch.conditions);
+        let Rules { programs, lists, limits } = rules;
+        let mut needs = Needs::new(&self.shared, programs, record, lists, limits, found);
         if let Some(guards) = &self.guards {
             needs = needs.keeping_errors();
             guards.each_unmet(record, rules.limits, |rule| {

@@ -11,7 +11,9 @@ use foldhash::fast::RandomState;
 
 use crate::error::ErrorCode;
 use crate::evaluate::Meter;
-use crate::index::formula::at_path;
+use crate::index::certainty::Requirement;
+use crate::index::formula::{Truth, at_path};
+use crate::index::scratch::Marks;
 use crate::limits::Limits;
 use crate::lists::Lists;
 use crate::program::{Expr, Program};
@@ -22,6 +24,26 @@ use crate::record::Record;
 pub(crate) struct Shared {
     pub(crate) program: u32,
     pub(crate) path: Box<[u16]>,
+    /// Where what the search found says whether it is true.
+    pub(crate) known: Option<Known>,
+}
+
+/// A conjunct by conditions that are searched for.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) truth: Truth,
+    /// The facts under which it is true if the search says so.
+    pub(crate) facts: Box<[Requirement]>,
+}
+
+impl Known {
+    /// Whether the conjunct is true, if no search found too much; None where it may be an
+    /// error.
+    fn holds(&self, found: &Marks, record: &Record<'_>) -> Option<bool> {
+        let is_true = self.truth.holds(&|condition| found.is_marked(condition));
+        let is_certain = !is_true || self.facts.iter().all(|fact| fact.is_met(record));
+        is_certain.then_some(is_true)
+    }
 }
 
 /// A rule to look at when a condition is true.
@@ -141,6 +163,8 @@ pub(crate) struct Needs<'a, 'e> {
     programs: &'a [Program],
     record: &'e Record<'a>,
     lists: &'a Lists,
+    /// What the search found; None where some of it may not be true.
+    found: Option<&'e Marks>,
     meter: Meter,
     /// Whether what is an error counts as missing.
     drops_errors: bool,
@@ -157,6 +181,7 @@ impl<'a, 'e> Needs<'a, 'e> {
         record: &'e Record<'a>,
         lists: &'a Lists,
         limits: &Limits,
+        found: Option<&'e Marks>,
     ) -> Self {
         let meter = Meter::new(limits);
         Self {
@@ -164,6 +189,7 @@ impl<'a, 'e> Needs<'a, 'e> {
             programs,
             record,
             lists,
+            found,
             meter,
             drops_errors: true,
             known: 0,
@@ -202,8 +228,13 @@ impl<'a, 'e> Needs<'a, 'e> {
     }
 
     fn is_missing(&mut self, number: usize) -> bool {
-        let Some(expression) = self.shared.get(number).and_then(|shared| self.expression(shared))
-        else {
+        let shared = self.shared.get(number);
+        if let (Some(Shared { known: Some(known), .. }), Some(found)) = (shared, self.found)
+            && let Some(holds) = known.holds(found, self.record)
+        {
+            return !holds;
+        }
+        let Some(expression) = shared.and_then(|shared| self.expression(shared)) else {
             self.is_open = true;
             return false;
         };

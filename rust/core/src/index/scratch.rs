@@ -20,6 +20,11 @@ impl Marks {
         }
     }
 
+    #[inline]
+    pub(crate) fn is_marked(&self, number: u32) -> bool {
+        self.stamps.get(number as usize) == Some(&self.stamp)
+    }
+
     /// Marks one, and says whether it was not marked before.
     #[inline]
     pub(crate) fn mark(&mut self, number: u32) -> bool {
@@ -99,6 +104,7 @@ mod tests {
             marks.begin(2);
             assert!(marks.mark(1));
             assert!(!marks.mark(1));
+            assert!(marks.is_marked(1) && !marks.is_marked(0));
             assert!(marks.mark(0));
             assert!(!marks.mark(9));
         }

@@ -1,8 +1,8 @@
 //! Rules in their order.
 
 /// Fewer rules than this, or than this part of the set, are sorted by comparing them.
-const FEW: usize = 64;
-const FEW_PART: usize = 32;
+const FEW: usize = 16;
+const FEW_PART: usize = 512;
 
 /// Sorts some of the rules of a set, each there once.
 pub(super) fn sort(rules: &mut Vec<u32>, set: usize) {

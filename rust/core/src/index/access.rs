@@ -1,0 +1,282 @@
+//! How a rule is come to: by which conditions, and what it needs beside the one that is true.
+//!
+//! A rule that is come to is soon passed over where it lacks what many rules need, which is
+//! found out once for all of them, and soon told where it needs nothing else. So a condition
+//! that is often true, but of rules that then lack something, is better than one that is
+//! true seldom and leaves them to be evaluated.
+
+use crate::index::certainty::Requirement;
+use crate::index::formula::{Formula, Reason, Truth, Watch};
+
+/// What it takes to evaluate a rule, where coming to one takes 1.
+const EVALUATION: f64 = 48.0;
+/// How much more a rule must gain that is come to on every event.
+const ALWAYS: f64 = 2.0;
+
+/// What is believed of events.
+#[derive(Clone, Copy)]
+pub(crate) struct Odds<'o> {
+    /// How often each condition is true.
+    pub(crate) weights: &'o [f64],
+    /// Whether it is found out once for all rules whether something is true.
+    pub(crate) is_shared: &'o dyn Fn(&Truth) -> bool,
+}
+
+impl Odds<'_> {
+    /// How often something is true that is found out once for all rules.
+    fn of_shared(self, truth: &Truth) -> Option<f64> {
+        (self.is_shared)(truth).then(|| truth.weight(self.weights))
+    }
+}
+
+/// The cheapest conditions of which one must be true.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Access<'t> {
+    /// In ascending order of their conditions, each once.
+    pub(crate) terms: Vec<Term<'t>>,
+    /// What must be met for the rule to be false when none of them is true.
+    pub(crate) requirements: Vec<Requirement>,
+    /// Why there is a term without a condition, if all else has one as well.
+    pub(crate) reason: Option<Reason>,
+}
+
+/// A condition that leads to a rule.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Term<'t> {
+    /// None where the rule is come to on every event.
+    pub(crate) condition: Option<u32>,
+    /// How often it is true, about.
+    pub(crate) weight: f64,
+    /// What has to be true as well where the rule is true on account of the condition.
+    pub(crate) needs: Vec<&'t Truth>,
+    /// How often that is, as far as it is found out once for all rules.
+    chance: f64,
+    /// Whether all of it is, and the rule true with it.
+    is_settled: bool,
+}
+
+/// What it means that none of the conditions of an access is true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Skipped {
+    /// The rule is not true.
+    NotTrue,
+    /// The rule is false, and no error.
+    False,
+}
+
+impl<'t> Access<'t> {
+    fn by(term: Term<'t>) -> Self {
+        Self { terms: vec![term], requirements: Vec::new(), reason: None }
+    }
+
+    /// How often one of the conditions is true, about.
+    pub(crate) fn weight(&self) -> f64 {
+        self.terms.iter().map(|term| term.weight).sum()
+    }
+
+    /// What it takes on an event, about.
+    pub(crate) fn cost(&self) -> f64 {
+        self.terms.iter().map(Term::cost).sum()
+    }
+
+    /// Adds the needs that come with the other parts of a conjunction.
+    fn add_needs(&mut self, others: &Others<'t>) {
+        for term in &mut self.terms {
+            term.needs.extend(&others.truths);
+        }
+    }
+
+    /// Has the terms told by what the other parts of a conjunction ask for.
+    fn weigh(&mut self, others: &Others<'t>) {
+        for term in &mut self.terms {
+            term.chance *= others.chance;
+            term.is_settled &= others.are_shared;
+        }
+    }
+}
+
+impl Term<'_> {
+    fn cost(&self) -> f64 {
+        let evaluation = if self.is_settled { 0.0 } else { EVALUATION * self.chance };
+        let each = self.weight * (1.0 + evaluation);
+        if self.condition.is_none() { each * ALWAYS } else { each }
+    }
+
+    /// Whether nothing is known that would spare the rule an evaluation on every event.
+    fn is_hopeless(&self) -> bool {
+        self.condition.is_none() && !self.is_settled && self.chance >= 1.0
+    }
+}
+
+/// The parts of a conjunction but for one.
+struct Others<'t> {
+    truths: Vec<&'t Truth>,
+    chance: f64,
+    /// Whether all are found out once for all rules.
+    are_shared: bool,
+}
+
+impl<'t> Others<'t> {
+    fn of(truths: &'t [Truth], chances: &[Option<f64>], position: usize) -> Self {
+        let mut others = Self { truths: Vec::new(), chance: 1.0, are_shared: !truths.is_empty() };
+        let own = truths.get(position);
+        for (truth, chance) in truths.iter().zip(chances) {
+            // What is said twice is no rarer.
+            if Some(truth) == own || others.truths.contains(&truth) {
+                continue;
+            }
+            if truth.is_closed() {
+                others.truths.push(truth);
+            }
+            others.chance *= chance.unwrap_or(1.0);
+            others.are_shared &= chance.is_some();
+        }
+        others
+    }
+}
+
+/// What it takes on an event, about, to look at a rule where something is found that it
+/// excludes, and to take it for true where nothing is.
+pub(crate) fn cost_unless_found(truth: &Truth, weights: &[f64]) -> f64 {
+    let mut cost = 0.0;
+    truth.each_negative(&mut |condition| {
+        let weight = weights.get(condition as usize).copied().unwrap_or(1.0);
+        let evaluation = if truth.is_refuted_by(condition) { 0.0 } else { EVALUATION };
+        cost += weight * (1.0 + evaluation);
+    });
+    cost
+}
+
+impl Formula {
+    /// The conditions to watch for, where the same expression is `truth` by its conditions.
+    ///
+    /// # Errors
+    /// There are none, and why: only where it must be false when skipped.
+    pub(crate) fn access<'t>(
+        &self,
+        truth: &'t Truth,
+        odds: Odds<'_>,
+        skipped: Skipped,
+    ) -> Result<Access<'t>, Reason> {
+        match self {
+            Self::Open(reason) => open(*reason, truth, odds, skipped),
+            Self::One(watch) => one(watch, truth, odds, skipped),
+            Self::All(parts) => all(parts, truth, odds, skipped),
+            Self::Any(parts) => any(parts, truth, odds, skipped),
+        }
+    }
+}
+
+fn open<'t>(
+    reason: Reason,
+    truth: &'t Truth,
+    odds: Odds<'_>,
+    skipped: Skipped,
+) -> Result<Access<'t>, Reason> {
+    if skipped == Skipped::False {
+        return Err(reason);
+    }
+    let chance = odds.of_shared(truth);
+    let term = Term {
+        condition: None,
+        weight: 1.0,
+        needs: if truth.is_closed() { vec![truth] } else { Vec::new() },
+        chance: chance.unwrap_or(1.0),
+        is_settled: chance.is_some(),
+    };
+    Ok(Access { reason: Some(reason), ..Access::by(term) })
+}
+
+fn one<'t>(
+    Watch { condition, certain }: &Watch,
+    truth: &'t Truth,
+    odds: Odds<'_>,
+    skipped: Skipped,
+) -> Result<Access<'t>, Reason> {
+    let requirements = match (skipped, certain) {
+        (Skipped::NotTrue, _) => Vec::new(),
+        (Skipped::False, Some(requirements)) => requirements.clone(),
+        (Skipped::False, None) => return Err(Reason::Error),
+    };
+    let term = Term {
+        condition: Some(*condition),
+        weight: odds.weights.get(*condition as usize).copied().unwrap_or(1.0),
+        needs: Vec::new(),
+        chance: 1.0,
+        is_settled: *truth == Truth::One { condition: *condition, is_positive: true },
+    };
+    Ok(Access { requirements, ..Access::by(term) })
+}
+
+fn all<'t>(
+    parts: &[Formula],
+    truth: &'t Truth,
+    odds: Odds<'_>,
+    skipped: Skipped,
+) -> Result<Access<'t>, Reason> {
+    let truths = match truth {
+        Truth::All(truths) if truths.len() == parts.len() => &**truths,
+        _ => &[],
+    };
+    let chances: Vec<Option<f64>> = truths.iter().map(|truth| odds.of_shared(truth)).collect();
+    let mut best: Result<(Access<'t>, Others<'t>, f64), Reason> = Err(Reason::Test);
+    let mut is_indexed = false;
+    for (position, part) in parts.iter().enumerate() {
+        let part_truth = truths.get(position).unwrap_or(&Truth::Open);
+        let found = part.access(part_truth, odds, skipped).map(|mut access| {
+            let others = Others::of(truths, &chances, position);
+            access.weigh(&others);
+            is_indexed |= access.reason.is_none();
+            let cost = access.cost();
+            (access, others, cost)
+        });
+        best = match (best, found) {
+            (Ok(best), Ok(found)) => Ok(if found.2 < best.2 { found } else { best }),
+            (Ok(best), Err(_)) => Ok(best),
+            (Err(_), found) => found,
+        };
+    }
+    let (mut access, others, _) = best?;
+    access.add_needs(&others);
+    if is_indexed {
+        access.reason = None;
+    }
+    Ok(access)
+}
+
+fn any<'t>(
+    parts: &[Formula],
+    truth: &'t Truth,
+    odds: Odds<'_>,
+    skipped: Skipped,
+) -> Result<Access<'t>, Reason> {
+    let truths = match truth {
+        Truth::Any(truths) if truths.len() == parts.len() => &**truths,
+        _ => &[],
+    };
+    let mut all = Access { terms: Vec::new(), requirements: Vec::new(), reason: None };
+    for (position, part) in parts.iter().enumerate() {
+        let truth = truths.get(position).unwrap_or(&Truth::Open);
+        let access = part.access(truth, odds, skipped)?;
+        all.terms.extend(access.terms);
+        all.requirements.extend(access.requirements);
+        all.reason = all.reason.or(access.reason);
+    }
+    all.terms.sort_by_key(|term| term.condition);
+    all.terms.dedup_by(|other, term| {
+        let is_same = other.condition == term.condition;
+        if is_same {
+            if term.needs != other.needs {
+                term.needs.retain(|need| other.needs.contains(need));
+                term.chance = 1.0;
+                term.is_settled = false;
+            }
+            term.is_settled &= other.is_settled;
+        }
+        is_same
+    });
+    if all.terms.first().is_some_and(Term::is_hopeless) {
+        all.terms.truncate(1);
+    }
+    Ok(all)
+}
