@@ -96,6 +96,22 @@ def test_rules_that_say_what_must_not_be_hold_as_the_reference_says() -> None:
             assert native.match(event, errors=True) == reference.match(event, errors=True)
 
 
+def test_alternatives_that_exclude_each_other_each_lead_to_their_rule() -> None:
+    """Not only the one that says what must not be, though others share that."""
+    other = 'cidr("10.1.2.3/32").containsIP(fields["x"])'
+    expressions = {
+        "both": f'!(derived.is_bot && (request.method == "ab" || derived.is_bot || {other})'
+        " && !derived.is_bot)",
+        "shares": f'({other} && request.method == "ab") && ({other} && !derived.is_bot)',
+    }
+    native = tidegate.RuleSet(expressions)
+    reference = tidegate.RuleSet(expressions, evaluator="reference")
+    for request in ({"user_agent": "Bot"}, {"user_agent": "curl", "method": "ab"}, {}):
+        event = orjson.dumps({"request": request})
+        assert native.match(event) == reference.match(event)
+        assert "both" in native.match(event).matched
+
+
 def test_a_long_answer_names_the_rules_of_its_set() -> None:
     """The names of long answers are kept, and are not those of the set before a change."""
     rules = tidegate.RuleSet({str(n): f'request.path != "/{n}"' for n in range(200)})

@@ -102,9 +102,9 @@ impl Term<'_> {
         if self.condition.is_none() { each * ALWAYS } else { each }
     }
 
-    /// Whether nothing is known that would spare the rule an evaluation on every event.
+    /// Whether the rule is evaluated on every event, whatever else leads to it.
     fn is_hopeless(&self) -> bool {
-        self.condition.is_none() && !self.is_settled && self.chance >= 1.0
+        self.condition.is_none() && self.needs.is_empty() && !self.is_settled
     }
 }
 
