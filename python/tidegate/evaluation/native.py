@@ -51,7 +51,7 @@ class NativeRules:
         Raises:
             KeyError: there is no rule of an id to remove.
         """
-        data = b'{"programs":[' + b",".join(programs.values()) + b"]}"
+        data = orjson.dumps({"programs": [orjson.Fragment(one) for one in programs.values()]})
         rules = self._rules.with_changes(data, list(removed))
         changed = NativeRules.__new__(NativeRules)
         changed._set(self.document.with_changes(programs, removed), rules)

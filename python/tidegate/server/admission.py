@@ -78,6 +78,7 @@ class Admission:
         by_credential: dict[bytes | None, list[HotCall]] = {}
         for call in calls:
             by_credential.setdefault(call.credential, []).append(call)
+        # Calls whose body came after their headers are in before it was read.
         by_credential.pop(None, None)
         refused: set[HotCall] = set()
         for credential, of_key in by_credential.items():

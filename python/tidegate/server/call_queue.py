@@ -17,9 +17,8 @@ from uuid_utils import uuid7
 
 from tidegate.errors import EventError
 from tidegate.server.answer import Answer
-from tidegate.server.hot_call import answer, refuse
+from tidegate.server.hot_call import answer, deliver, refuse
 from tidegate.server.idempotency import MAX_KEY_LENGTH
-from tidegate.server.logging import log
 from tidegate.server.problems import ErrorDetail, Problem, problem_of
 from tidegate.stores.log import MAX_ROW_ENTRIES, LogBlock
 
@@ -232,11 +231,7 @@ class _Decided:
         metrics.rule_errors += self.rule_errors
         started = [call.started for call, _ in self.calls]
         metrics.decided(self.actions, started, time.perf_counter_ns())
-        for call, body in self.calls:
-            try:
-                call.decided(body)
-            except Exception:
-                log.exception("an answer could not be given")
+        deliver(self.calls)
 
 
 def replayed(known: Recorded, fingerprint: bytes) -> Outcome:

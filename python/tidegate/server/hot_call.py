@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from tidegate.server.hot import Endpoint
 
 
-class HotCall:
+class HotCall(ABC):
     """One hot call, from its body to its answer.
 
     A sender of one call after the other may use the same object for all of them.
@@ -30,9 +31,9 @@ class HotCall:
     started: int
     """Of the performance counter."""
 
+    @abstractmethod
     def answer(self, outcome: Outcome) -> None:
         """Take what became of the call."""
-        raise NotImplementedError
 
     def decided(self, body: bytes) -> None:
         """Take the answer of a decision that is durable: what nearly every call ends with."""
@@ -70,3 +71,12 @@ def refuse(calls: Iterable[HotCall], error: Exception) -> None:
     """Give calls the same refusal."""
     for call in calls:
         answer(call, error)
+
+
+def deliver(decided: Iterable[tuple[HotCall, bytes]]) -> None:
+    """Give each call the answer of its decision, as :func:`answer` does."""
+    for call, body in decided:
+        try:
+            call.decided(body)
+        except Exception:
+            log.exception("an answer could not be given")

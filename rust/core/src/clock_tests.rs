@@ -1,17 +1,9 @@
 //! Windows on a clock against windows by themselves.
 
 use super::*;
+use crate::trials::Dice;
 
 const NUMBERS: u32 = 6;
-
-fn dice(seed: u64) -> impl FnMut(u64) -> u64 {
-    let mut state = seed;
-    move |bound| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % bound
-    }
-}
 
 fn times(window: &Window) -> Vec<i64> {
     window.times().collect()
@@ -19,7 +11,8 @@ fn times(window: &Window) -> Vec<i64> {
 
 /// Gives how often a window left the clock, and how often one came back.
 fn agrees_with_windows_by_themselves(seed: u64) -> (u32, u32) {
-    let mut below = dice(seed);
+    let mut dice = Dice(seed);
+    let mut below = |bound| dice.below(bound);
     let mut rule = |_| Rule {
         duration: [5, 40, 500][below(3) as usize],
         threshold: [1, 3, 7, 8, 9, 30][below(6) as usize],

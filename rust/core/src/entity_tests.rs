@@ -1,16 +1,8 @@
 //! What an entity holds against windows that are kept one by one.
 
 use super::*;
+use crate::trials::{Dice, contents};
 use crate::window::Rule;
-
-fn dice(seed: u64) -> impl FnMut(u64) -> u64 {
-    let mut state = seed;
-    move |bound| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % bound
-    }
-}
 
 const fn rule(duration: i64, threshold: u16) -> Rule {
     Rule { duration, threshold }
@@ -26,13 +18,9 @@ const FAMILIES: [(u32, &[Rule]); 5] = [
 ];
 const DISTINCT: u32 = 7;
 
-fn contents(window: &Window, rule: Rule) -> Vec<(String, i64)> {
-    let times = window.times_of(rule).map(|time| (String::new(), time));
-    times.chain(window.values_of(rule).map(|(value, time)| (value.to_owned(), time))).collect()
-}
-
 fn agrees_with_windows_one_by_one(seed: u64) {
-    let mut below = dice(seed);
+    let mut dice = Dice(seed);
+    let mut below = |bound| dice.below(bound);
     let hasher = RandomState::default();
     let families = || FAMILIES.into_iter().map(|(first, rules)| Family { first, rules });
     let rules: Vec<Rule> = families().flat_map(|family| family.rules).copied().collect();

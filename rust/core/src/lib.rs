@@ -96,6 +96,8 @@ mod text_table;
 mod texts;
 pub mod time_text;
 pub mod tree;
+#[cfg(test)]
+mod trials;
 pub mod trigger;
 pub mod user_agent;
 pub mod value;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::slab::FreezableSlab;
+use crate::trials::Dice;
 use crate::window::Rule;
 
 /// The definition: keys in the order of their last touch.
@@ -49,11 +50,8 @@ fn entity(state: &State, key: &str) -> Entity {
 
 #[test]
 fn keys_leave_in_the_order_of_their_last_touch_the_mitigated_last() {
-    let mut seed = 7_u64;
-    let mut below = |bound: u64| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) % bound
-    };
+    let mut dice = Dice(7);
+    let mut below = |bound| dice.below(bound);
     for max_keys in [1_u32, 2, 5, 40] {
         let state = State::new(max_keys, RandomState::default());
         let mut list = List::default();

@@ -1,19 +1,7 @@
 //! Windows against a log of all events.
 
 use super::*;
-
-/// A generator of its own (SplitMix64): the same events in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % bound
-    }
-}
+use crate::trials::Dice;
 
 /// The definition: every event is kept, late ones at the newest time.
 #[derive(Default)]

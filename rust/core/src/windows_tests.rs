@@ -1,18 +1,10 @@
 //! Families against windows that are kept one by one.
 
 use super::*;
+use crate::trials::{Dice, contents};
 
 const NUMBERS: u32 = 5;
 const FIRST: u32 = 10;
-
-fn dice(seed: u64) -> impl FnMut(u64) -> u64 {
-    let mut state = seed;
-    move |bound| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % bound
-    }
-}
 
 /// Rules of a family, the widest first.
 fn rules(below: &mut impl FnMut(u64) -> u64, is_distinct: bool) -> Vec<Rule> {
@@ -31,13 +23,9 @@ fn held(windows: &[Window], family: Family<'_>, number: u32) -> Vec<(String, i64
     of_family.source(number).map_or_else(Vec::new, |source| contents(source, rule))
 }
 
-fn contents(window: &Window, rule: Rule) -> Vec<(String, i64)> {
-    let times = window.times_of(rule).map(|time| (String::new(), time));
-    times.chain(window.values_of(rule).map(|(value, time)| (value.to_owned(), time))).collect()
-}
-
 fn agrees_with_windows_one_by_one(seed: u64) {
-    let mut below = dice(seed);
+    let mut dice = Dice(seed);
+    let mut below = |bound| dice.below(bound);
     let hasher = RandomState::default();
     let is_distinct = seed % 2 == 1;
     let rules = rules(&mut below, is_distinct);
