@@ -8,7 +8,6 @@ use crate::address::Network;
 use crate::field::Field;
 use crate::index::condition::{Condition, Pattern, TextSource, TextTest};
 use crate::index::formula::{Formula, Reason};
-use crate::index::pattern::required_texts;
 use crate::index::text_search::{CompiledPattern, CompiledPatterns};
 use crate::ops::Operator;
 use crate::predicate::Kind;
@@ -276,10 +275,7 @@ impl<'l> Atoms<'l> {
     /// A pattern with what leads to it, which is worked out once.
     fn pattern(&mut self, regex: &Regex) -> Pattern {
         let text = regex.as_str();
-        let known = self.patterns.entry(text.into()).or_insert_with(|| CompiledPattern {
-            regex: regex.clone(),
-            required: required_texts(text),
-        });
+        let known = self.patterns.entry(text.into()).or_insert_with(|| CompiledPattern::new(regex));
         Pattern { text: text.into(), required: known.required.first().cloned() }
     }
 

@@ -38,6 +38,7 @@ mod networks;
 mod numbers;
 mod pattern;
 mod postings;
+mod required_bytes;
 mod scratch;
 mod searches;
 mod substring;

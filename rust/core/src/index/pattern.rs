@@ -6,7 +6,6 @@
 
 use std::cmp::Reverse;
 
-use regex_syntax::Parser;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// More alternatives than this are not worth a search.
@@ -18,10 +17,9 @@ const MAX_CHOICES: usize = 4;
 
 /// Texts in lower case of which every match has at least one, as many times as that can be
 /// said; the best to look for first, none where none is worth it.
-pub(crate) fn required_texts(pattern: &str) -> Vec<Vec<Box<str>>> {
-    let Ok(hir) = Parser::new().parse(pattern) else { return Vec::new() };
+pub(crate) fn required_texts(hir: &Hir) -> Vec<Vec<Box<str>>> {
     let boxed = |texts: Vec<String>| texts.into_iter().map(String::into_boxed_str).collect();
-    required(&hir).into_iter().map(boxed).collect()
+    required(hir).into_iter().map(boxed).collect()
 }
 
 fn required(hir: &Hir) -> Vec<Vec<String>> {
@@ -118,7 +116,11 @@ fn one_letter(class: &Class) -> Option<char> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use regex_syntax::Parser;
+
+    fn required_texts(pattern: &str) -> Vec<Vec<Box<str>>> {
+        super::required_texts(&Parser::new().parse(pattern).unwrap())
+    }
 
     #[test]
     fn every_match_has_one_of_the_texts() {

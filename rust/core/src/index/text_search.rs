@@ -5,12 +5,15 @@ use std::collections::{BTreeMap, HashMap};
 use crate::functions::regex::clip;
 use crate::index::condition::{Pattern, TextTest};
 use crate::index::memory::Recall;
+use crate::index::pattern::required_texts;
+use crate::index::required_bytes::{ByteSet, ByteSets, required_bytes};
 use crate::index::scratch::Scratch;
 use crate::index::substring::{GramCounts, Part, Place, Scanned, Substrings};
 use crate::lists::{ListIndex, Lists};
 use crate::regex::Regex;
 use crate::text_table::TextTable;
 use foldhash::fast::RandomState;
+use regex_syntax::Parser;
 use smallvec::SmallVec;
 
 /// Patterns by their text.
@@ -22,6 +25,18 @@ pub(crate) struct CompiledPattern {
     pub(crate) regex: Regex,
     /// Texts of which every match has one, the best to look for first.
     pub(crate) required: Vec<Vec<Box<str>>>,
+    /// Bytes of which every match has one of each set.
+    bytes: Vec<ByteSet>,
+}
+
+impl CompiledPattern {
+    pub(crate) fn new(regex: &Regex) -> Self {
+        let (required, bytes) = Parser::new().parse(regex.as_str()).map_or_else(
+            |_| Default::default(),
+            |hir| (required_texts(&hir), required_bytes(&hir)),
+        );
+        Self { regex: regex.clone(), required, bytes }
+    }
 }
 
 /// Found where the search for parts was given up, so that it found too much; no condition
@@ -75,12 +90,16 @@ struct SoughtPattern {
     regex: Regex,
     is_folded: bool,
     condition: u32,
+    /// The sets of bytes that it requires.
+    needs: u64,
 }
 
-impl SoughtPattern {
-    fn matches(&self, text: &str, folded: &str) -> bool {
-        self.regex.is_match(clip(if self.is_folded { folded } else { text }))
-    }
+/// A text that patterns are run on.
+struct Subject<'t> {
+    text: &'t str,
+    folded: &'t str,
+    /// The sets of which it has a byte, when that was asked for.
+    bytes: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -94,6 +113,8 @@ pub(crate) struct TextSearch {
     literals: Literals,
     /// Run on every text.
     others: Box<[SoughtPattern]>,
+    /// What patterns of both kinds require beside.
+    bytes: Option<ByteSets>,
     lists: Box<[(ListIndex, u32)]>,
     /// Whether some test is of the text in lower case.
     folds: bool,
@@ -149,6 +170,7 @@ impl TextSearch {
             folded.make_ascii_lowercase();
             local.extend(self.whole_folded.find(folded));
         }
+        let mut subject = Subject { text, folded, bytes: None };
         if let Some(substrings) = &self.substrings {
             let start = local.len();
             let scanned = substrings.scan(text.as_bytes(), folded.as_bytes(), |found| {
@@ -157,13 +179,13 @@ impl TextSearch {
             if scanned == Scanned::GivenUp {
                 local.extend(substrings.conditions());
             }
-            self.run_patterns(scanned, text, folded, start, local);
+            self.run_patterns(scanned, &mut subject, start, local);
             if scanned == Scanned::GivenUp {
                 local.push(GIVEN_UP);
                 *found_too_much = true;
             }
         }
-        let matching = self.others.iter().filter(|pattern| pattern.matches(text, folded));
+        let matching = self.others.iter().filter(|pattern| self.matches(pattern, &mut subject));
         local.extend(matching.map(|pattern| pattern.condition));
         for (list, condition) in &self.lists {
             if lists.has_text(*list, text) {
@@ -172,13 +194,23 @@ impl TextSearch {
         }
     }
 
+    fn matches(&self, pattern: &SoughtPattern, subject: &mut Subject<'_>) -> bool {
+        let Subject { text, folded, bytes } = subject;
+        if pattern.needs != 0 {
+            let in_text = || self.bytes.as_ref().map_or(u64::MAX, |bytes| bytes.in_text(text));
+            if pattern.needs & !*bytes.get_or_insert_with(in_text) != 0 {
+                return false;
+            }
+        }
+        pattern.regex.is_match(clip(if pattern.is_folded { folded } else { text }))
+    }
+
     /// Puts the conditions of the patterns that match in the place of those found to
     /// be worth running, from `start` on. After a search that was given up none is run.
     fn run_patterns(
         &self,
         scanned: Scanned,
-        text: &str,
-        folded: &str,
+        subject: &mut Subject<'_>,
         start: usize,
         local: &mut Vec<u32>,
     ) {
@@ -200,7 +232,7 @@ impl TextSearch {
         for number in patterns {
             let Some(pattern) = self.led_to.get(number as usize) else { continue };
             let is_known = local.last() == Some(&pattern.condition);
-            if !is_known && (scanned == Scanned::GivenUp || pattern.matches(text, folded)) {
+            if !is_known && (scanned == Scanned::GivenUp || self.matches(pattern, subject)) {
                 local.push(pattern.condition);
             }
         }
@@ -215,6 +247,7 @@ impl TextSearch {
             .saturating_add(std::mem::size_of_val(&*self.led_to))
             .saturating_add(self.literals.memory_bytes())
             .saturating_add(std::mem::size_of_val(&*self.others))
+            .saturating_add(self.bytes.as_ref().map_or(0, ByteSets::memory_bytes))
     }
 }
 
@@ -271,10 +304,10 @@ pub(crate) struct TextSearchBuilder {
     whole: HashMap<Box<str>, Vec<u32>, RandomState>,
     whole_folded: HashMap<Box<str>, Vec<u32>, RandomState>,
     parts: Vec<Part>,
-    led_to: Vec<SoughtPattern>,
+    led_to: Vec<(SoughtPattern, Vec<ByteSet>)>,
     /// What leads to each of those, as its [`CompiledPattern::required`].
     required: Vec<Vec<Vec<Box<str>>>>,
-    others: Vec<SoughtPattern>,
+    others: Vec<(SoughtPattern, Vec<ByteSet>)>,
     lists: Vec<(ListIndex, u32)>,
 }
 
@@ -317,12 +350,13 @@ impl TextSearchBuilder {
         condition: u32,
         compiled: &CompiledPatterns,
     ) {
-        let Some(CompiledPattern { regex, required }) = compiled.get(&pattern.text) else { return };
-        let sought = SoughtPattern { regex: regex.clone(), is_folded, condition };
+        let Some(compiled) = compiled.get(&pattern.text) else { return };
+        let CompiledPattern { regex, required, bytes } = compiled;
+        let sought = SoughtPattern { regex: regex.clone(), is_folded, condition, needs: 0 };
         if required.is_empty() {
-            return self.others.push(sought);
+            return self.others.push((sought, bytes.clone()));
         }
-        self.led_to.push(sought);
+        self.led_to.push((sought, bytes.clone()));
         self.required.push(required.clone());
     }
 
@@ -339,18 +373,29 @@ impl TextSearchBuilder {
             [] => None,
             parts => Some(Substrings::new(parts, counts)),
         };
-        let has_folded_patterns = self.others.iter().any(|pattern| pattern.is_folded);
+        let (bytes, needs) =
+            ByteSets::new(self.others.iter().chain(&self.led_to).map(|(_, sets)| &**sets));
+        let mut needs = needs.into_iter();
+        let mut with_needs = |patterns: Vec<(SoughtPattern, _)>| {
+            let patterns = patterns.into_iter().zip(&mut needs);
+            patterns.map(|((pattern, _), needs)| SoughtPattern { needs, ..pattern }).collect()
+        };
+        let others: Box<[SoughtPattern]> = with_needs(self.others);
+        let led_to = with_needs(self.led_to);
+        let has_folded_patterns = others.iter().any(|pattern| pattern.is_folded);
+        let is_found_in_nothing = others.iter().any(|pattern| pattern.needs == 0);
         let is_named = self.whole.contains_key("") || self.whole_folded.contains_key("");
         TextSearch {
-            finds_in_nothing: is_named || !self.others.is_empty() || !self.lists.is_empty(),
+            finds_in_nothing: is_named || is_found_in_nothing || !self.lists.is_empty(),
             folds: substrings.is_some() || has_folded_patterns || !self.whole_folded.is_empty(),
-            remembers: substrings.is_some() || !self.others.is_empty(),
+            remembers: substrings.is_some() || !others.is_empty(),
             whole: Whole::new(&self.whole),
             whole_folded: Whole::new(&self.whole_folded),
             substrings,
-            led_to: self.led_to.into(),
+            led_to,
             literals,
-            others: self.others.into(),
+            others,
+            bytes,
             lists: self.lists.into(),
         }
     }
@@ -359,7 +404,6 @@ impl TextSearchBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::pattern::required_texts;
 
     /// A search whose conditions are the positions of the patterns of each.
     fn search(conditions: &[&[&str]]) -> TextSearch {
@@ -367,16 +411,20 @@ mod tests {
         let mut builder = TextSearchBuilder::default();
         for (number, texts) in (0_u32..).zip(conditions) {
             let patterns = texts.iter().map(|text| {
-                let required = required_texts(text);
-                let pattern = Pattern { text: (*text).into(), required: required.first().cloned() };
-                let regex = Regex::new(text).unwrap();
-                compiled.insert((*text).into(), CompiledPattern { regex, required });
-                pattern
+                let known = CompiledPattern::new(&Regex::new(text).unwrap());
+                let required = known.required.first().cloned();
+                compiled.insert((*text).into(), known);
+                Pattern { text: (*text).into(), required }
             });
             let test = TextTest::Matches(patterns.collect());
             builder.add(&test, false, number, &compiled);
         }
         builder.build(&GramCounts::default())
+    }
+
+    fn required(patterns: &[String]) -> Vec<Vec<Vec<Box<str>>>> {
+        let compiled = patterns.iter().map(|text| CompiledPattern::new(&Regex::new(text).unwrap()));
+        compiled.map(|compiled| compiled.required).collect()
     }
 
     fn found(search: &TextSearch, text: &str) -> Vec<u32> {
@@ -427,8 +475,7 @@ mod tests {
     fn patterns_are_led_to_by_what_few_of_them_require() {
         let texts: Vec<String> =
             (0..1000).map(|number| format!("admin[0-9]*{number:03}$")).collect();
-        let required: Vec<_> = texts.iter().map(|text| required_texts(text)).collect();
-        let (literals, found) = Literals::new(&required);
+        let (literals, found) = Literals::new(&required(&texts));
         assert_eq!(found.len(), 1000);
         for (number, text) in (0_u32..).zip(&found) {
             assert_eq!(&**text, format!("{number:03}"));
@@ -437,11 +484,34 @@ mod tests {
     }
 
     #[test]
+    fn patterns_that_ask_for_bytes_match_text_that_has_them() {
+        let search = search(&[
+            &["[\"'][0-9]"],
+            &["(?i)k<|>"],
+            &["(?:admin|root);"],
+            &["é"],
+            &["^$"],
+            &["[^a]"],
+        ]);
+        for (text, expected) in [
+            ("", vec![4]),
+            ("aaa", vec![]),
+            ("'1 or 1'", vec![0, 5]),
+            ("' 1\"", vec![5]),
+            ("K<ADMIN;", vec![1, 5]),
+            ("\u{212a}<", vec![1, 5]),
+            ("admin;", vec![2, 5]),
+            ("adminé", vec![3, 5]),
+        ] {
+            assert_eq!(found(&search, text), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn what_leads_to_many_patterns_is_found_once() {
         let texts: Vec<String> =
             (0..1000).map(|number| format!("admin[0-9]{{{}}}x", number % 10 + 1)).collect();
-        let (literals, found) =
-            Literals::new(&texts.iter().map(|text| required_texts(text)).collect::<Vec<_>>());
+        let (literals, found) = Literals::new(&required(&texts));
         assert_eq!(found, ["admin".into()]);
         assert_eq!(literals.patterns_of(FIRST_LITERAL).len(), 1000);
         let texts: Vec<[&str; 1]> = texts.iter().map(|text| [text.as_str()]).collect();
