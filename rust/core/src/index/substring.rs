@@ -6,6 +6,9 @@
 //! stand there as well is a part compared. Everything is compared in ASCII lower case first,
 //! so one pass serves both cases.
 //!
+//! Shorter parts are few, and for most there is no pass over the text: at its ends they are
+//! looked up, elsewhere they are found by one of three bytes.
+//!
 //! Where parts are made of few grams ([`crowd`]), longer runs tell them apart, for which
 //! the text is passed over once more.
 
@@ -21,6 +24,12 @@ pub(crate) const WIDTH: usize = 4;
 const BITS_A_PART: usize = 32;
 /// The filter stays in the second level of cache: 128 KiB.
 const MAX_FILTER_BITS: usize = 1 << 20;
+/// Positions that the filter is asked about together, and of how many it says yes where it
+/// is asked about all before any of them is looked at.
+const BLOCK: usize = 128;
+const DENSE: usize = 12;
+/// More parts shorter than a gram are looked for by grams.
+const MAX_SHORT: usize = 8;
 /// Entries that may be looked at for a text beside [`LOOKS_A_BYTE`].
 const LOOKS: usize = 4096;
 const LOOKS_A_BYTE: usize = 16;
@@ -61,18 +70,11 @@ pub(crate) fn count_grams(text: &str, counts: &mut GramCounts) {
 #[derive(Debug)]
 pub(crate) struct Substrings {
     texts: Box<str>,
-    parts: Box<[Compiled]>,
     /// By the width of their grams.
     tables: Box<[Table]>,
-}
-
-#[derive(Debug)]
-struct Compiled {
-    start: u32,
-    length: u16,
-    place: Place,
-    is_folded: bool,
-    condition: u32,
+    /// Of parts that are as long as their grams and at an end of the text.
+    ends: Box<[Table]>,
+    short: Option<Short>,
 }
 
 /// What a scan came to.
@@ -86,30 +88,47 @@ pub(crate) enum Scanned {
 impl Substrings {
     /// A search for parts, none of which is empty.
     pub(crate) fn new(parts: &[Part], counts: &GramCounts) -> Self {
-        let mut texts = String::new();
-        let mut compiled = Vec::with_capacity(parts.len());
-        for part in parts {
-            let length = u16::try_from(part.text.len()).unwrap_or(u16::MAX);
-            let start = u32::try_from(texts.len()).unwrap_or(u32::MAX);
-            let Part { place, is_folded, condition, .. } = *part;
-            texts.push_str(&part.text);
-            compiled.push(Compiled { start, length, place, is_folded, condition });
+        let mut builder = Builder { parts, texts: String::new() };
+        let mut by_width: BTreeMap<usize, Vec<Numbered>> = BTreeMap::new();
+        let mut at_ends = by_width.clone();
+        for (number, part) in (0_u32..).zip(parts) {
+            let folded = part.text.to_ascii_lowercase().into_boxed_str().into_boxed_bytes();
+            let is_at_end = folded.len() <= WIDTH && part.place != Place::Anywhere;
+            let place = if is_at_end { &mut at_ends } else { &mut by_width };
+            place.entry(folded.len().min(WIDTH)).or_default().push((number, folded));
         }
-        let tables = tables(parts, counts);
-        Self { texts: texts.into(), tables, parts: compiled.into() }
+        let short: Vec<&Numbered> = by_width.range(..WIDTH).flat_map(|(_, parts)| parts).collect();
+        let short = builder.short(&short, counts);
+        if short.is_some() {
+            by_width.retain(|width, _| *width >= WIDTH);
+        }
+        let tables = builder.tables(by_width, counts);
+        let ends = at_ends.into_iter().map(|(width, parts)| {
+            builder.table(width, choose_grams(width, &parts, &GramCounts::default()))
+        });
+        let ends = ends.collect();
+        Self { texts: builder.texts.into(), tables, ends, short }
     }
 
     /// Reports the conditions whose parts are in a text. `folded` is the text in
     /// ASCII lower case.
     pub(crate) fn scan(&self, text: &[u8], folded: &[u8], mut report: impl FnMut(u32)) -> Scanned {
         let mut left = LOOKS.saturating_add(LOOKS_A_BYTE.saturating_mul(text.len()));
+        let mut visit = |entry: &Entry, position| {
+            if self.is_part_at(entry, position, text, folded) {
+                report(entry.condition);
+            }
+        };
+        for table in &self.ends {
+            if table.look_at_ends(folded, &mut left, &mut visit) == Scanned::GivenUp {
+                return Scanned::GivenUp;
+            }
+        }
+        if let Some(short) = &self.short {
+            short.scan(folded, &mut visit);
+        }
         for table in &self.tables {
-            let scanned = table.scan(folded, &mut left, |entry, position| {
-                if let Some(condition) = self.part_at(entry, position, text, folded) {
-                    report(condition);
-                }
-            });
-            if scanned == Scanned::GivenUp {
+            if table.scan(folded, &mut left, &mut visit) == Scanned::GivenUp {
                 return Scanned::GivenUp;
             }
         }
@@ -118,44 +137,81 @@ impl Substrings {
 
     /// All conditions that the search can report.
     pub(crate) fn conditions(&self) -> impl Iterator<Item = u32> {
-        self.parts.iter().map(|part| part.condition)
+        let of_tables = self.tables.iter().chain(&self.ends).flat_map(|table| &table.entries);
+        let of_short = self.short.iter().flat_map(|short| &short.entries).map(|(_, entry)| entry);
+        of_tables.chain(of_short).map(|entry| entry.condition)
     }
 
-    /// The condition of an entry whose gram stands at a position, if all of its
-    /// part does.
+    /// Whether all of the part of an entry stands where its gram stands at a position.
     #[inline]
-    fn part_at(&self, entry: Entry, position: usize, text: &[u8], folded: &[u8]) -> Option<u32> {
-        let part = self.parts.get(entry.part as usize)?;
-        let start = position.checked_sub(usize::from(entry.offset))?;
-        let end = start.wrapping_add(usize::from(part.length));
-        match part.place {
-            Place::Start if start != 0 => return None,
-            Place::End if end != text.len() => return None,
+    fn is_part_at(&self, entry: &Entry, position: usize, text: &[u8], folded: &[u8]) -> bool {
+        let Some(start) = position.checked_sub(usize::from(entry.offset)) else { return false };
+        let length = usize::from(entry.length);
+        let end = start.wrapping_add(length);
+        match entry.place {
+            Place::Start if start != 0 => return false,
+            Place::End if end != text.len() => return false,
             _ => {}
         }
-        let searched = if part.is_folded { folded } else { text };
-        let from = part.start as usize;
-        let sought =
-            self.texts.as_bytes().get(from..from.wrapping_add(usize::from(part.length)))?;
-        are_equal(searched.get(start..end)?, sought).then_some(part.condition)
+        let from = entry.start as usize;
+        let searched = if entry.is_folded { folded } else { text };
+        let sought = self.texts.as_bytes().get(from..from.wrapping_add(length));
+        let found = searched.get(start..end);
+        found.zip(sought).is_some_and(|(found, sought)| are_equal(found, sought))
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        let tables = self.tables.iter().map(Table::memory_bytes).sum::<usize>();
-        self.texts.len().saturating_add(std::mem::size_of_val(&*self.parts)).saturating_add(tables)
+        let tables = self.tables.iter().chain(&self.ends).map(Table::memory_bytes).sum::<usize>();
+        let short = self.short.as_ref().map_or(0, |short| size_of_val(&*short.entries));
+        self.texts.len().saturating_add(tables).saturating_add(short)
     }
 }
 
+/// A part by one of its grams: all that a look at it needs but for its text.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     /// What is looked at before all of the part is: as wide as the gram, and not the gram
     /// where the part has others.
     beside: u32,
-    part: u32,
+    condition: u32,
+    /// Where the text of the part begins.
+    start: u32,
+    length: u16,
     /// Where in the part the gram stands.
     offset: u16,
     /// How far after the gram those bytes stand.
-    distance: i16,
+    distance: i8,
+    place: Place,
+    is_folded: bool,
+}
+
+/// A gram chosen for a part, as in its [`Entry`].
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    gram: u32,
+    part: u32,
+    beside: u32,
+    offset: u16,
+    distance: i8,
+}
+
+/// Parts shorter than a gram that may be anywhere, found by one of three bytes.
+#[derive(Debug)]
+struct Short {
+    bytes: [u8; 3],
+    entries: Box<[(u8, Entry)]>,
+}
+
+impl Short {
+    fn scan(&self, folded: &[u8], mut visit: impl FnMut(&Entry, usize)) {
+        let [first, second, third] = self.bytes;
+        for position in memchr::memchr3_iter(first, second, third, folded) {
+            let byte = folded.get(position);
+            for (_, entry) in self.entries.iter().filter(|(own, _)| Some(own) == byte) {
+                visit(entry, position);
+            }
+        }
+    }
 }
 
 /// Parts by grams of one width.
@@ -172,7 +228,11 @@ struct Table {
 }
 
 impl Table {
-    fn new(width: usize, mut chosen: Vec<(u32, Entry)>) -> Self {
+    fn new(
+        width: usize,
+        mut chosen: Vec<Choice>,
+        entry: impl FnMut(Choice) -> Option<Entry>,
+    ) -> Self {
         let bits = chosen.len().saturating_mul(BITS_A_PART).next_power_of_two();
         let filter_bits = bits.clamp(256, MAX_FILTER_BITS);
         let filter_shift = 32_u32.saturating_sub(filter_bits.trailing_zeros());
@@ -180,7 +240,7 @@ impl Table {
         let bucket_shift = 32_u32.saturating_sub(buckets.trailing_zeros());
         let mut filter = vec![0_u64; filter_bits / 64];
         let mut starts = vec![0_u32; buckets.saturating_add(1)];
-        for (gram, _) in &chosen {
+        for Choice { gram, .. } in &chosen {
             let bit = hash(*gram) >> filter_shift;
             if let Some(word) = filter.get_mut((bit / 64) as usize) {
                 *word |= 1 << (bit % 64);
@@ -195,21 +255,21 @@ impl Table {
             total = total.saturating_add(*start);
             *start = total;
         }
-        chosen.sort_by_key(|(gram, _)| hash(*gram) >> bucket_shift);
+        chosen.sort_by_key(|choice| hash(choice.gram) >> bucket_shift);
         Self {
             width,
             filter: filter.into(),
             filter_shift,
             starts: starts.into(),
             bucket_shift,
-            entries: chosen.into_iter().map(|(_, entry)| entry).collect(),
+            entries: chosen.into_iter().filter_map(entry).collect(),
         }
     }
 
     /// Hands the entries that are worth a comparison, and where their gram stands, to
     /// `visit`, until too many have been looked at.
     #[inline]
-    fn scan(&self, folded: &[u8], left: &mut usize, visit: impl FnMut(Entry, usize)) -> Scanned {
+    fn scan(&self, folded: &[u8], left: &mut usize, visit: impl FnMut(&Entry, usize)) -> Scanned {
         // Of a known width a gram is one load.
         match self.width {
             WIDTH => self.scan_by(WIDTH, folded, left, visit),
@@ -223,24 +283,93 @@ impl Table {
         width: usize,
         folded: &[u8],
         left: &mut usize,
-        mut visit: impl FnMut(Entry, usize),
+        mut visit: impl FnMut(&Entry, usize),
     ) -> Scanned {
-        for (position, window) in folded.windows(width).enumerate() {
-            let gram = gram(window);
-            let hash = hash(gram);
-            let bit = hash >> self.filter_shift;
-            let word = self.filter.get((bit / 64) as usize).copied().unwrap_or(0);
-            if word & (1 << (bit % 64)) == 0 {
-                continue;
-            }
-            let bucket = self.bucket(hash);
-            let Some(rest) = left.checked_sub(bucket.len()) else { return Scanned::GivenUp };
-            *left = rest;
-            for entry in bucket {
-                if is_beside(width, *entry, position, folded) {
-                    *left = left.saturating_sub(LOOKS_A_COMPARISON);
-                    visit(*entry, position);
+        let mut start = 0_usize;
+        let mut is_dense = false;
+        while let Some(rest) = folded.get(start..).filter(|rest| rest.len() >= width) {
+            let mut count = 0_usize;
+            let mut look = |number: u32, hash: u32| {
+                let position = start.wrapping_add(number as usize);
+                self.look(width, hash, position, folded, left, &mut visit)
+            };
+            let windows = (0..).zip(rest.windows(width).take(BLOCK));
+            if is_dense {
+                // A branch would be foretold badly.
+                let mut passed = [(0, 0); BLOCK];
+                for (number, window) in windows {
+                    let hash = hash(gram(window));
+                    if let Some(place) = passed.get_mut(count) {
+                        *place = (number, hash);
+                    }
+                    count = count.wrapping_add(usize::from(self.passes(hash)));
                 }
+                for (number, hash) in passed.iter().take(count) {
+                    if !look(*number, *hash) {
+                        return Scanned::GivenUp;
+                    }
+                }
+            } else {
+                for (number, window) in windows {
+                    let hash = hash(gram(window));
+                    if self.passes(hash) {
+                        count = count.wrapping_add(1);
+                        if !look(number, hash) {
+                            return Scanned::GivenUp;
+                        }
+                    }
+                }
+            }
+            is_dense = count > DENSE;
+            start = start.wrapping_add(BLOCK);
+        }
+        Scanned::Whole
+    }
+
+    #[inline(always)]
+    fn passes(&self, hash: u32) -> bool {
+        let bit = hash >> self.filter_shift;
+        let word = self.filter.get((bit / 64) as usize).copied().unwrap_or(0);
+        word & (1 << (bit % 64)) != 0
+    }
+
+    /// Looks at the entries whose grams have a hash; not if that is too many.
+    #[inline(always)]
+    fn look(
+        &self,
+        width: usize,
+        hash: u32,
+        position: usize,
+        folded: &[u8],
+        left: &mut usize,
+        visit: &mut impl FnMut(&Entry, usize),
+    ) -> bool {
+        let bucket = self.bucket(hash);
+        let Some(rest) = left.checked_sub(bucket.len()) else { return false };
+        *left = rest;
+        for entry in bucket {
+            if is_beside(width, entry, position, folded) {
+                *left = left.saturating_sub(LOOKS_A_COMPARISON);
+                visit(entry, position);
+            }
+        }
+        true
+    }
+
+    /// The same for grams that stand at an end of the text.
+    fn look_at_ends(
+        &self,
+        folded: &[u8],
+        left: &mut usize,
+        mut visit: impl FnMut(&Entry, usize),
+    ) -> Scanned {
+        let Some(last) = folded.len().checked_sub(self.width) else { return Scanned::Whole };
+        for position in [0, last] {
+            let window = folded.get(position..position.wrapping_add(self.width));
+            let hash = hash(gram(window.unwrap_or_default()));
+            if self.passes(hash) && !self.look(self.width, hash, position, folded, left, &mut visit)
+            {
+                return Scanned::GivenUp;
             }
         }
         Scanned::Whole
@@ -262,7 +391,7 @@ impl Table {
 
 /// Whether the bytes beside the gram of an entry are in the text as well.
 #[inline(always)]
-fn is_beside(width: usize, entry: Entry, position: usize, folded: &[u8]) -> bool {
+fn is_beside(width: usize, entry: &Entry, position: usize, folded: &[u8]) -> bool {
     let start = position.wrapping_add_signed(isize::from(entry.distance));
     let window = folded.get(start..start.wrapping_add(width));
     window.is_some_and(|window| gram(window) == entry.beside)
@@ -271,32 +400,87 @@ fn is_beside(width: usize, entry: Entry, position: usize, folded: &[u8]) -> bool
 /// A part by its number, in lower case.
 pub(crate) type Numbered = (u32, Box<[u8]>);
 
-/// The tables that find all parts.
-fn tables(parts: &[Part], counts: &GramCounts) -> Box<[Table]> {
-    let mut by_width: BTreeMap<usize, Vec<Numbered>> = BTreeMap::new();
-    for (number, part) in (0_u32..).zip(parts) {
-        let folded = part.text.to_ascii_lowercase().into_boxed_str().into_boxed_bytes();
-        by_width.entry(folded.len().min(WIDTH)).or_default().push((number, folded));
+/// Makes the tables of parts.
+struct Builder<'p> {
+    parts: &'p [Part],
+    /// Those of the tables made so far.
+    texts: String,
+}
+
+impl Builder<'_> {
+    fn entry(&mut self, choice: Choice) -> Option<Entry> {
+        let Choice { part, beside, offset, distance, .. } = choice;
+        let Part { text, place, is_folded, condition } = self.parts.get(part as usize)?;
+        let start = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        let length = u16::try_from(text.len()).unwrap_or(u16::MAX);
+        self.texts.push_str(text);
+        let (place, is_folded, condition) = (*place, *is_folded, *condition);
+        Some(Entry { beside, condition, start, length, offset, distance, place, is_folded })
     }
-    let mut tables = Vec::new();
-    if let Some(parts) = by_width.remove(&WIDTH) {
-        let mut chosen = choose_grams(WIDTH, &parts, counts);
-        let grams: Vec<u32> = chosen.iter().map(|(gram, _)| *gram).collect();
-        let crowd = crowd(&parts, &grams);
-        if !crowd.is_empty() {
-            chosen.retain(|(_, entry)| crowd.binary_search(&entry.part).is_err());
-            let mut crowded = parts;
-            crowded.retain(|(number, _)| crowd.binary_search(number).is_ok());
-            by_width.extend(by_widths(crowded));
+
+    fn table(&mut self, width: usize, chosen: Vec<Choice>) -> Table {
+        Table::new(width, chosen, |choice| self.entry(choice))
+    }
+
+    /// The tables that find all parts of some widths.
+    fn tables(
+        &mut self,
+        mut by_width: BTreeMap<usize, Vec<Numbered>>,
+        counts: &GramCounts,
+    ) -> Box<[Table]> {
+        let mut tables = Vec::new();
+        if let Some(parts) = by_width.remove(&WIDTH) {
+            let mut chosen = choose_grams(WIDTH, &parts, counts);
+            let grams: Vec<u32> = chosen.iter().map(|choice| choice.gram).collect();
+            let crowd = crowd(&parts, &grams);
+            if !crowd.is_empty() {
+                chosen.retain(|choice| crowd.binary_search(&choice.part).is_err());
+                let mut crowded = parts;
+                crowded.retain(|(number, _)| crowd.binary_search(number).is_ok());
+                by_width.extend(by_widths(crowded));
+            }
+            if !chosen.is_empty() {
+                tables.push(self.table(WIDTH, chosen));
+            }
         }
-        if !chosen.is_empty() {
-            tables.push(Table::new(WIDTH, chosen));
+        for (width, parts) in by_width {
+            let chosen = choose_grams(width, &parts, &GramCounts::default());
+            tables.push(self.table(width, chosen));
         }
+        tables.into()
     }
-    for (width, parts) in by_width {
-        tables.push(Table::new(width, choose_grams(width, &parts, &GramCounts::default())));
+
+    /// A search for few short parts.
+    fn short(&mut self, parts: &[&Numbered], counts: &GramCounts) -> Option<Short> {
+        if parts.is_empty() || parts.len() > MAX_SHORT {
+            return None;
+        }
+        let mut frequency = [0_u32; 256];
+        for (gram, count) in counts {
+            let byte = usize::from(gram.to_le_bytes()[0]);
+            if let Some(frequency) = frequency.get_mut(byte) {
+                *frequency = frequency.saturating_add(*count);
+            }
+        }
+        let frequency = |byte: u8| frequency.get(usize::from(byte)).copied().unwrap_or(0);
+        let rarest = parts.iter().filter_map(|(part, text)| {
+            let (offset, byte) = (0..).zip(text).min_by_key(|(_, byte)| frequency(**byte))?;
+            Some((*byte, Choice { gram: 0, part: *part, beside: 0, offset, distance: 0 }))
+        });
+        let rarest: Vec<(u8, Choice)> = rarest.collect();
+        let mut bytes: Vec<u8> = rarest.iter().map(|(byte, _)| *byte).collect();
+        bytes.sort_unstable();
+        bytes.dedup();
+        let bytes = match *bytes {
+            [one] => [one; 3],
+            [one, other] => [one, other, other],
+            [one, other, third] => [one, other, third],
+            _ => return None,
+        };
+        let entries =
+            rarest.into_iter().filter_map(|(byte, choice)| Some((byte, self.entry(choice)?)));
+        Some(Short { bytes, entries: entries.collect() })
     }
-    tables.into()
 }
 
 /// Whether texts of one length are equal; of short ones without a call.
@@ -308,7 +492,7 @@ fn are_equal(one: &[u8], other: &[u8]) -> bool {
 
 /// One entry for each part: its rarest gram, in the text searched as far as that is known
 /// and among those chosen before.
-fn choose_grams(width: usize, parts: &[Numbered], counts: &GramCounts) -> Vec<(u32, Entry)> {
+fn choose_grams(width: usize, parts: &[Numbered], counts: &GramCounts) -> Vec<Choice> {
     let mut common = GramCounts::default();
     if counts.is_empty() {
         // What many parts have in common is likely common in text as well.
@@ -334,15 +518,13 @@ fn choose_grams(width: usize, parts: &[Numbered], counts: &GramCounts) -> Vec<(u
         let distance = distance(offset, width, part.len());
         let start = offset.wrapping_add_signed(distance);
         let beside = part.get(start..start.wrapping_add(width)).unwrap_or(window);
-        entries.push((
+        entries.push(Choice {
             gram,
-            Entry {
-                beside: self::gram(beside),
-                part: *number,
-                offset: u16::try_from(offset).unwrap_or(u16::MAX),
-                distance: i16::try_from(distance).unwrap_or_default(),
-            },
-        ));
+            part: *number,
+            beside: self::gram(beside),
+            offset: u16::try_from(offset).unwrap_or(u16::MAX),
+            distance: i8::try_from(distance).unwrap_or_default(),
+        });
     }
     entries
 }
@@ -452,6 +634,52 @@ mod tests {
     }
 
     #[test]
+    fn short_parts_and_ends_are_found_among_many_and_among_few() {
+        let mut parts = vec![
+            part("~", Place::Anywhere, false, 0),
+            part("..", Place::Anywhere, false, 1),
+            part("Xy", Place::Anywhere, false, 2),
+            part("xy", Place::Anywhere, true, 3),
+            part(".js", Place::End, false, 4),
+            part("/a", Place::Start, false, 5),
+            part("/api", Place::Start, true, 6),
+            part(".php", Place::End, false, 7),
+        ];
+        let texts = [
+            ("", vec![]),
+            ("~", vec![0]),
+            ("../a.js", vec![1, 4]),
+            ("/aXy~.js/", vec![0, 2, 3, 5]),
+            ("/API/xy..", vec![1, 3, 6]),
+            ("/api", vec![5, 6]),
+            ("x/api.php", vec![7]),
+            (".php~xY", vec![0, 3]),
+        ];
+        for (text, expected) in &texts {
+            assert_eq!(&found(&parts, text), expected, "{text}");
+        }
+        parts.extend(('A'..='Z').map(|letter| {
+            part(&format!("{letter}!"), Place::Anywhere, false, 100 + u32::from(letter))
+        }));
+        for (text, expected) in &texts {
+            assert_eq!(&found(&parts, text), expected, "{text}");
+        }
+        assert_eq!(found(&parts, "A!B"), [165]);
+    }
+
+    #[test]
+    fn every_part_in_text_that_is_full_of_them_is_found() {
+        let texts: Vec<String> =
+            (0..1000).map(|number| format!("{number:03}-{number:03}")).collect();
+        let parts: Vec<Part> = (0..)
+            .zip(&texts)
+            .map(|(number, text)| part(text, Place::Anywhere, false, number))
+            .collect();
+        assert_eq!(found(&parts, &texts.concat()), (0..1000).collect::<Vec<u32>>());
+        assert_eq!(found(&parts, &texts.concat().replace('-', "+")), Vec::<u32>::new());
+    }
+
+    #[test]
     fn a_search_that_costs_too_much_is_given_up() {
         let parts: Vec<Part> = (4..100)
             .map(|length| part(&("a".repeat(length) + "b"), Place::Anywhere, false, 0))
@@ -460,5 +688,9 @@ mod tests {
         let search = Substrings::new(&parts, &GramCounts::default());
         let text = "a".repeat(8000);
         assert_eq!(search.scan(text.as_bytes(), text.as_bytes(), |_| {}), Scanned::GivenUp);
+        assert_eq!(search.conditions().collect::<Vec<_>>().len(), parts.len());
+        let same = vec![part("/api", Place::Start, false, 0); 5000];
+        let search = Substrings::new(&same, &GramCounts::default());
+        assert_eq!(search.scan(b"/api/", b"/api/", |_| {}), Scanned::GivenUp);
     }
 }
