@@ -114,8 +114,8 @@ class RuleSet:
         is changed in about a millisecond, and threads that match this set do not wait:
         swap the two with one assignment when you like. A prepared event belongs to the
         set that prepared it. The set's fields and lists stay; so does what its index
-        learnt from its sample. When some hundred rules have changed, a thread in the
-        background makes one index of all again, which later changes build on.
+        learnt from its sample. Threads in the background make indexes of what was changed, and
+        of all again when some hundred rules have been, which later changes build on.
 
         Args:
             expressions: id to text of rules to add or to change.

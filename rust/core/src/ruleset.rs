@@ -1,7 +1,10 @@
 //! A set of rules: many programs over one layout.
 
 mod change;
+mod layer;
+mod merge;
 mod order;
+mod places;
 mod segment;
 
 use std::collections::BTreeMap;
@@ -27,7 +30,7 @@ use crate::user_agent::UserAgents;
 use crate::value::Value;
 
 pub use change::ChangeError;
-use change::{Changes, Layer, Merging};
+use change::Changes;
 use segment::{Sample, Segment};
 
 /// Deepest JSON that is decoded. A level of a tree is at most three of JSON.
@@ -40,14 +43,13 @@ const MATCHED: usize = 48;
 /// it is another set, which shares the rest ([`RuleSet::with_changes`]).
 #[derive(Debug)]
 pub struct RuleSet {
-    layout: Layout,
+    layout: Arc<Layout>,
     common: Arc<Common>,
     sample: Arc<Sample>,
     /// Its index is made when the set is first matched as a whole.
     base: Arc<Segment>,
     /// What was changed since the base was made.
     changes: Option<Changes>,
-    merging: Arc<Merging>,
 }
 
 /// What a set shares with those that were made of it by changes: most of its memory.
@@ -105,11 +107,10 @@ impl RuleSet {
         let common = Common { limits: part(bundle, "limits")?, lists, trusted_proxies };
         Ok(Self {
             base: Arc::new(Segment::new(rules)),
-            layout,
+            layout: Arc::new(layout),
             common: Arc::new(common),
             sample: Arc::default(),
             changes: None,
-            merging: Arc::default(),
         })
     }
 
@@ -123,7 +124,6 @@ impl RuleSet {
             sample: Arc::new(sample.thinned()),
             base: Arc::new(Segment::new(self.rules().map(|(id, program)| (id, program.clone())))),
             changes: None,
-            merging: Arc::default(),
             ..self
         };
         set.base.index(&set.layout, &set.common, &sample);
@@ -157,19 +157,17 @@ impl RuleSet {
                 base_index.matches(base_rules, record, |_| true, take);
             }
             Some(changes) => {
-                let passes = |rule| changes.place(rule).is_some();
+                matched.reserve(MATCHED);
+                let passes = |rule: &u32| !changes.is_gone(*rule);
                 let take = |rules: &[u32]| {
-                    matched.extend(rules.iter().filter_map(|rule| changes.place(*rule)));
+                    let kept = rules.iter().copied().filter(passes);
+                    matched.extend(kept.map(|rule| changes.places.place(rule)));
                 };
-                base_index.matches(base_rules, record, passes, take);
-                for Layer { first, segment } in &changes.layers {
-                    let index = segment.index(&self.layout, &self.common, &self.sample);
-                    let place = |rule: u32| changes.place(first.saturating_add(rule));
-                    let take = |rules: &[u32]| {
-                        matched.extend(rules.iter().filter_map(|rule| place(*rule)));
-                    };
-                    let passes = |rule| place(rule).is_some();
-                    index.matches(segment.rules(&self.common), record, passes, take);
+                base_index.matches(base_rules, record, |rule| passes(&rule), take);
+                for layer in &changes.layers {
+                    layer.matches(&self.common, record, |key| {
+                        matched.push(changes.places.place(key));
+                    });
                 }
             }
         }
@@ -179,13 +177,11 @@ impl RuleSet {
 
     /// How many programs the indexes let through for a record.
     pub fn candidates<'a>(&'a self, record: &Record<'a>) -> usize {
-        let changed = self.changes.iter().flat_map(|changes| &changes.layers);
-        let segments = std::iter::once(&self.base).chain(changed.map(|layer| &layer.segment));
-        let count = |segment: &'a Arc<Segment>| {
-            let index = segment.index(&self.layout, &self.common, &self.sample);
-            index.count_candidates(segment.rules(&self.common), record)
-        };
-        segments.map(count).sum()
+        let index = self.base.index(&self.layout, &self.common, &self.sample);
+        let of_base = index.count_candidates(self.base.rules(&self.common), record);
+        let layers = self.changes.iter().flat_map(|changes| &changes.layers);
+        let of_layers = layers.map(|layer| layer.candidates(&self.common, record));
+        of_base.saturating_add(of_layers.sum())
     }
 
     /// What the index is made of, were it made of the whole set at once. That is
@@ -230,7 +226,7 @@ impl RuleSet {
     }
 
     pub fn len(&self) -> usize {
-        self.changes.as_ref().map_or_else(|| self.base.len(), Changes::len)
+        self.changes.as_ref().map_or_else(|| self.base.len(), |changes| changes.places.len())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -254,7 +250,7 @@ impl RuleSet {
         (0..self.len()).filter_map(|index| self.rule(index))
     }
 
-    pub const fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &Layout {
         &self.layout
     }
 

@@ -1,29 +1,29 @@
-//! Changing a few of many rules: what was changed has small indexes of its own beside the
-//! large one, which is shared, until all are merged. A change makes only the smallest again.
+//! Changing a few of many rules: what was changed lies in layers beside the large base, which
+//! is shared, until all are merged. The newest layer is so small that it needs no index; the
+//! others are made one in the background, and so is a new base of all where much has changed.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 
-use super::segment::{Sample, Segment};
-use super::{RuleSet, read_programs, read_tree};
+use super::layer::{FEW, Layer, NONE};
+use super::merge::{Merge, Merged, Setting};
+use super::places::Places;
+use super::segment::Segment;
+use super::{Rule, RuleSet, read_programs, read_tree};
 use crate::decode::{Compiler, object};
 use crate::error::ProgramError;
 use crate::program::Program;
 use crate::record::Layout;
 
-/// Changed rules that make a merge worth while, and the part of all rules.
-const MERGED_AT: usize = 256;
+/// Changed rules that make a new base worth while, and the part of all rules.
+const MERGED_AT: usize = if cfg!(test) { 48 } else { 512 };
 const MERGED_PART: usize = 100;
-/// Rules of the newest layer, and of the one before it, while changed ones are added to it.
-const NEWEST: usize = 16;
-const LAYER: usize = 128;
-/// The place of a rule that the set has no longer, and the number of one that the
-/// base has not.
-const NONE: u32 = u32::MAX;
+/// So many layers without an index may wait for the background; more become one with an
+/// index at once.
+const WAITING: usize = 4;
 
 /// Why a set was not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,40 +50,60 @@ impl From<ProgramError> for ChangeError {
     }
 }
 
-/// How a set differs from its base.
+/// How a set differs from its base. The rules of the base have their numbers for keys.
 #[derive(Debug)]
 pub(super) struct Changes {
-    /// By place, the number of the rule: those of the base come first, then those of each layer.
-    numbers: Box<[u32]>,
-    /// The place of each rule by its number; [`NONE`] where another has taken it.
-    places: Box<[u32]>,
+    pub(super) places: Places,
+    /// A bit for each rule of the base that the set has no longer, or has in a layer.
+    gone: Box<[u64]>,
     pub(super) layers: Vec<Layer>,
     /// The set as one, for its report.
     whole: OnceLock<Segment>,
-}
-
-/// Rules that were changed at about the same time, with an index of their own.
-#[derive(Clone, Debug)]
-pub(super) struct Layer {
-    /// The number of its first rule.
-    pub(super) first: u32,
-    pub(super) segment: Arc<Segment>,
+    /// What is made of this set, or of one that it comes of: a new base of all, and one layer
+    /// of all but the newest.
+    new_base: OnceLock<Option<Arc<Merge>>>,
+    new_layer: OnceLock<Option<Arc<Merge>>>,
 }
 
 impl Changes {
-    pub(super) fn len(&self) -> usize {
-        self.numbers.len()
+    fn none(base: &Segment) -> Self {
+        Self {
+            places: Places::new(base.len()),
+            gone: vec![0; base.len().div_ceil(64)].into(),
+            layers: Vec::new(),
+            whole: OnceLock::new(),
+            new_base: OnceLock::new(),
+            new_layer: OnceLock::new(),
+        }
     }
 
-    /// The place of a rule, if the set still has it.
+    /// The same with nothing on its way.
+    fn copied(&self) -> Self {
+        Self {
+            places: self.places.clone(),
+            gone: self.gone.clone(),
+            layers: self.layers.clone(),
+            whole: OnceLock::new(),
+            new_base: OnceLock::new(),
+            new_layer: OnceLock::new(),
+        }
+    }
+
+    /// Whether a rule of the base is one of the set no longer.
     #[inline]
-    pub(super) fn place(&self, number: u32) -> Option<u32> {
-        self.places.get(number as usize).copied().filter(|place| *place != NONE)
+    pub(super) fn is_gone(&self, number: u32) -> bool {
+        self.gone.get(number as usize / 64).is_some_and(|word| word & (1 << (number % 64)) != 0)
+    }
+
+    /// The rule of the base with a key, if the set has it still.
+    fn in_base<'s>(&self, base: &'s Segment, key: u32) -> Option<(&'s str, &'s Program)> {
+        if self.is_gone(key) { None } else { base.rule(key as usize) }
     }
 
     /// The set as one.
     pub(super) fn whole(&self, base: &Segment) -> &Segment {
-        self.whole.get_or_init(|| combine(base, &self.layers, &self.numbers))
+        let rules = || self.rules(base).into_iter().map(|(_, rule)| rule);
+        self.whole.get_or_init(|| Segment::new(rules()))
     }
 
     /// The rule at a place.
@@ -92,200 +112,146 @@ impl Changes {
         base: &'s Segment,
         place: usize,
     ) -> Option<(&'s str, &'s Program)> {
-        rule(base, &self.layers, *self.numbers.get(place)?)
+        self.at(base, self.places.key(place)?)
     }
 
-    /// Whether a merge is worth while.
-    fn are_many(&self, base: &Segment) -> bool {
-        let changed = self.places.len().saturating_sub(base.len());
-        let kept = self.places.iter().take(base.len()).filter(|place| **place != NONE).count();
-        let gone = base.len().saturating_sub(kept);
-        changed.max(gone) > MERGED_AT.max(base.len() / MERGED_PART)
+    /// The rule with a key.
+    fn at<'s>(&'s self, base: &'s Segment, key: u32) -> Option<(&'s str, &'s Program)> {
+        self.in_base(base, key).or_else(|| self.layers.iter().find_map(|layer| layer.at(key)))
     }
-}
 
-/// The rules of a set as one segment.
-fn combine(base: &Segment, layers: &[Layer], numbers: &[u32]) -> Segment {
-    let rules = numbers.iter().filter_map(|number| rule(base, layers, *number));
-    Segment::new(rules.map(|(id, program)| (id, program.clone())))
-}
-
-fn rule<'s>(base: &'s Segment, layers: &'s [Layer], number: u32) -> Option<(&'s str, &'s Program)> {
-    let of_layer = |layer: &'s Layer| layer.segment.rule(number.checked_sub(layer.first)? as usize);
-    base.rule(number as usize).or_else(|| layers.iter().find_map(of_layer))
-}
-
-/// How many of the last layers are made one with new rules. The newest is made again with
-/// each change until it is full, and what was full before until that is.
-fn joined(layers: &[Layer], new: usize) -> usize {
-    let len = |layer: &Layer| layer.segment.len();
-    match layers {
-        [.., newest] if len(newest).saturating_add(new) <= NEWEST => 1,
-        [.., before, newest] if len(before).saturating_add(len(newest)) <= LAYER => 2,
-        _ => 0,
+    /// All rules with their keys, in order.
+    fn rules(&self, base: &Segment) -> Vec<(u32, Rule)> {
+        let rules = self.places.keys().filter_map(|key| Some((key, self.at(base, key)?)));
+        rules.map(|(key, (id, program))| (key, (id.into(), program.clone()))).collect()
     }
-}
 
-/// A set on its way from one state to another.
-struct Draft {
-    base: Arc<Segment>,
-    layers: Vec<Layer>,
-    /// By place, a number as in [`Changes`]; [`NONE`] where the rule is gone.
-    numbers: Vec<u32>,
-    /// Rules whose numbers come after those of the layers.
-    new: Vec<(Box<str>, Program)>,
-}
+    /// The rules of the layers but the newest, with their keys.
+    fn older_rules(&self) -> Vec<(u32, Rule)> {
+        let older = self.layers.split_last().map_or(&[][..], |(_, older)| older);
+        older.iter().flat_map(Layer::rules).collect()
+    }
 
-impl Draft {
-    fn of(set: &RuleSet) -> Self {
-        let base = Arc::clone(&set.base);
-        let (numbers, layers) = match &set.changes {
-            None => (numbers_from(0).take(base.len()).collect(), Vec::new()),
-            Some(changes) => (changes.numbers.to_vec(), changes.layers.clone()),
+    /// All programs, in no order.
+    fn programs<'s>(&'s self, base: &'s Segment) -> impl Iterator<Item = &'s Program> {
+        let of_base = (0_u32..).zip(&base.programs).filter(|(number, _)| !self.is_gone(*number));
+        let of_layer = |layer: &'s Layer| {
+            layer.numbers().filter_map(|(_, number)| layer.segment.programs.get(number))
         };
-        Self { base, layers, numbers, new: Vec::new() }
+        of_base.map(|(_, program)| program).chain(self.layers.iter().flat_map(of_layer))
     }
 
-    /// The same over a new base.
-    fn rebased(self, merged: Merged) -> Self {
-        let mut new = Vec::new();
-        let mut next = numbers_from(merged.base.len());
-        let mut number = |(id, program): (&str, &Program)| {
-            merged.numbers.get(&address(program)).copied().or_else(|| {
-                new.push((id.into(), program.clone()));
-                next.next()
-            })
-        };
-        let rules = self.numbers.iter().filter_map(|number| self.rule(*number));
-        let numbers = rules.filter_map(&mut number).collect();
-        Self { base: merged.base, layers: Vec::new(), numbers, new }
+    /// The key of the rule with an id.
+    fn find(&self, base: &Segment, id: &str) -> Option<u32> {
+        let in_base = || base.find(id).filter(|number| !self.is_gone(*number));
+        self.layers.iter().find_map(|layer| layer.find(id)).or_else(in_base)
     }
 
-    /// The number of the first new rule.
-    fn end(&self) -> usize {
-        let layers = self.layers.iter().map(|layer| layer.segment.len());
-        layers.fold(self.base.len(), usize::saturating_add)
+    /// Takes a rule out; its place is there to be filled.
+    fn take_out(&mut self, key: u32) {
+        set_bit(&mut self.gone, key);
+        self.layers.iter_mut().for_each(|layer| layer.remove(key));
     }
 
-    fn rule(&self, number: u32) -> Option<(&str, &Program)> {
-        let new = || self.new.get((number as usize).checked_sub(self.end())?);
-        rule(&self.base, &self.layers, number).or_else(|| new().map(|(id, rule)| (&**id, rule)))
-    }
-
-    /// The place of a rule. One that is in several layers has that of the latest.
-    fn find(&self, id: &str) -> Option<usize> {
-        let place = |number: u32| self.numbers.iter().position(|each| *each == number);
-        let position = self.new.iter().rposition(|(each, _)| **each == *id);
-        let new = position.and_then(|position| self.end().checked_add(position));
-        if let Some(place) = new.and_then(|number| place(u32::try_from(number).ok()?)) {
-            return Some(place);
-        }
-        let in_layer = |layer: &Layer| place(layer.first.saturating_add(layer.segment.find(id)?));
-        let in_layers = self.layers.iter().rev().find_map(in_layer);
-        in_layers.or_else(|| place(self.base.find(id)?))
-    }
-
-    fn remove(&mut self, place: usize) {
-        if let Some(number) = self.numbers.get_mut(place) {
-            *number = NONE;
-        }
-    }
-
-    /// Puts a rule in the place of that with its id, or last.
-    fn put(&mut self, id: &str, program: &Program) {
-        let next = self.end().saturating_add(self.new.len());
-        let next = u32::try_from(next).unwrap_or(NONE);
-        match self.find(id).and_then(|place| self.numbers.get_mut(place)) {
-            Some(number) => *number = next,
-            None => self.numbers.push(next),
-        }
-        self.new.push((id.into(), program.clone()));
-    }
-
-    /// What has changed from the base.
-    fn changes(self) -> (Arc<Segment>, Changes) {
-        let kept = self.layers.len().saturating_sub(joined(&self.layers, self.new.len()));
-        let first = self.layers.get(kept).map_or_else(|| self.end(), |layer| layer.first as usize);
-        let mut places = vec![NONE; first];
-        let (mut numbers, mut top) =
-            (Vec::with_capacity(self.numbers.len()), Vec::<(Box<str>, Program)>::new());
-        let mut next = numbers_from(first);
-        let numbered = self.numbers.iter().filter(|number| **number != NONE);
-        for (place, number) in (0_u32..).zip(numbered) {
-            if let Some(known) =
-                places.get_mut(..first).and_then(|all| all.get_mut(*number as usize))
-            {
-                *known = place;
-                numbers.push(*number);
+    /// Puts rules in the places of those with their ids, or last.
+    fn put(&mut self, base: &Segment, new: Box<[Rule]>) {
+        let mut top: Vec<(u32, Rule)> = Vec::with_capacity(new.len());
+        let mut positions: HashMap<Box<str>, usize, RandomState> = HashMap::default();
+        for (id, program) in new {
+            if let Some((_, (_, earlier))) = positions.get(&id).and_then(|at| top.get_mut(*at)) {
+                *earlier = program;
                 continue;
             }
-            let rule = self.rule(*number).map(|(id, program)| (Box::from(id), program.clone()));
-            top.extend(rule);
-            places.push(place);
-            numbers.extend(next.next());
+            let key = self.find(base, &id).inspect(|key| self.take_out(*key));
+            positions.insert(id.clone(), top.len());
+            top.push((key.unwrap_or_else(|| self.places.push()), (id, program)));
         }
-        let mut layers = self.layers;
-        layers.truncate(kept);
+        let mut layers = std::mem::take(&mut self.layers);
+        layers.retain(|layer| layer.numbers().next().is_some());
         if !top.is_empty() {
-            let first = u32::try_from(first).unwrap_or(NONE);
-            layers.push(Layer { first, segment: Arc::new(Segment::new(top)) });
+            let kept = layers.len().saturating_sub(joined(&layers, top.len()));
+            for layer in layers.drain(kept..) {
+                top.extend(layer.rules());
+            }
+            let (keys, rules): (Vec<u32>, Vec<Rule>) = top.into_iter().unzip();
+            layers.push(Layer::new(Arc::new(Segment::new(rules)), keys));
         }
-        let changes = Changes {
-            numbers: numbers.into(),
-            places: places.into(),
-            layers,
-            whole: OnceLock::new(),
-        };
-        (self.base, changes)
-    }
-}
-
-fn numbers_from(first: usize) -> impl Iterator<Item = u32> {
-    u32::try_from(first).unwrap_or(NONE)..NONE
-}
-
-/// A new base on its way or ready, for all sets that come of one another.
-#[derive(Debug, Default)]
-pub(super) struct Merging(Mutex<Option<JoinHandle<Merged>>>);
-
-/// A base, and the numbers of its rules by where their program lies.
-#[derive(Debug)]
-struct Merged {
-    base: Arc<Segment>,
-    numbers: HashMap<usize, u32, RandomState>,
-}
-
-impl Merging {
-    /// The new base, once it is ready.
-    fn take(&self) -> Option<Merged> {
-        let mut merging = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_ready = merging.as_ref().is_some_and(JoinHandle::is_finished);
-        if is_ready { merging.take()?.join().ok() } else { None }
+        self.layers = layers;
     }
 
-    /// Begins to merge a set in a thread of its own, unless that is under way.
-    fn begin(&self, set: &RuleSet, changes: &Changes) {
-        let mut merging = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if merging.is_some() {
-            return;
+    /// The set over a new base.
+    fn over(&self, base: &Segment, merged: &Merged, end: u32) -> Self {
+        let count = merged.keys.len();
+        let of_base = |key: u32| u32::try_from(merged.keys.binary_search(&key).ok()?).ok();
+        // What came later comes after the rules of the new base.
+        let later =
+            |key: u32| u32::try_from((key.checked_sub(end)? as usize).saturating_add(count)).ok();
+        let renewed = |key: u32| if key < end { of_base(key) } else { later(key) };
+        let mut over = Self::none(&merged.segment);
+        let mut layers = self.layers.clone();
+        for (number, key) in (0_u32..).zip(&merged.keys) {
+            if !is_same(self.at(base, *key), merged.segment.rule(number as usize)) {
+                set_bit(&mut over.gone, number);
+            } else if self.in_base(base, *key).is_none() {
+                layers.iter_mut().for_each(|layer| layer.remove(*key));
+            }
         }
-        let (common, sample) = (Arc::clone(&set.common), Arc::clone(&set.sample));
-        let (base, layers) = (Arc::clone(&set.base), changes.layers.clone());
-        let (numbers, layout) = (changes.numbers.clone(), set.layout.clone());
-        let merge = move || {
-            let base = combine(&base, &layers, &numbers);
-            base.index(&layout, &common, &sample);
-            base.find("");
-            let numbers = base.programs.iter().map(address).zip(0..).collect();
-            Merged { base: Arc::new(base), numbers }
+        over.places = self.places.renewed(renewed(self.places.end()).unwrap_or(NONE), renewed);
+        over.layers = layers.iter().map(|layer| layer.renewed(renewed)).collect();
+        over
+    }
+
+    /// Puts one layer in the place of those it was made of.
+    fn join(&mut self, merged: &Merged) {
+        let mut layers = std::mem::take(&mut self.layers);
+        let mut moved = |(number, key): (usize, &u32)| {
+            let is_it = |layer: &&mut Layer| is_same(layer.at(*key), merged.segment.rule(number));
+            layers.iter_mut().find(is_it).map_or(NONE, |layer| {
+                layer.remove(*key);
+                *key
+            })
         };
-        // Without a thread the set stays as it is, and the next change tries again.
-        *merging = Builder::new().name("tidegate-merge".to_owned()).spawn(merge).ok();
+        let keys = merged.keys.iter().enumerate().map(&mut moved).collect();
+        layers.insert(0, Layer::new(Arc::clone(&merged.segment), keys));
+        self.layers = layers;
+    }
+
+    /// Whether a new base is worth while.
+    fn are_many(&self, base: &Segment) -> bool {
+        let changed: usize = self.layers.iter().map(Layer::len).sum();
+        let gone: u32 = self.gone.iter().map(|word| word.count_ones()).sum();
+        changed.max(gone as usize) > MERGED_AT.max(base.len() / MERGED_PART)
+    }
+
+    /// Whether the layers but the newest are worth being one.
+    fn are_split(&self) -> bool {
+        match self.layers.split_last() {
+            Some((_, [one])) => one.is_plain(),
+            Some((_, older)) => !older.is_empty(),
+            None => false,
+        }
     }
 }
 
-fn address(program: &Program) -> usize {
-    triomphe::Arc::as_ptr(&program.root).addr()
+fn set_bit(bits: &mut [u64], number: u32) {
+    if let Some(word) = bits.get_mut(number as usize / 64) {
+        *word |= 1 << (number % 64);
+    }
+}
+
+fn is_same(one: Option<(&str, &Program)>, other: Option<(&str, &Program)>) -> bool {
+    matches!((one, other), (Some(one), Some(other)) if triomphe::Arc::ptr_eq(&one.1.root, &other.1.root))
+}
+
+/// How many of the last layers are made one with new rules: the newest until it is full, and
+/// all those without an index when too many of them wait.
+fn joined(layers: &[Layer], new: usize) -> usize {
+    let small = layers.iter().rev().take_while(|layer| layer.is_plain()).count();
+    match layers.last() {
+        Some(newest) if newest.numbers().count().saturating_add(new) <= FEW => 1,
+        _ if small >= WAITING => small,
+        _ => 0,
+    }
 }
 
 impl RuleSet {
@@ -301,45 +267,79 @@ impl RuleSet {
     /// There is no rule of an id to remove, or a program does not compile.
     pub fn with_changes(&self, bundle: &[u8], removed: &[&str]) -> Result<Self, ChangeError> {
         let bundle = read_tree(bundle)?;
-        let mut layout = self.layout.clone();
+        let mut layout = Layout::clone(&self.layout);
         let compiler = Compiler::new(&mut layout, &self.common.lists);
         let new = read_programs(object(&bundle)?, compiler)?;
-        let mut draft = Draft::of(self);
-        if let Some(merged) = self.merging.take() {
-            draft = draft.rebased(merged);
-        }
+        let (base, mut changes) = self.continued();
         for id in removed {
-            let place = draft.find(id).ok_or_else(|| ChangeError::UnknownRule((*id).to_owned()))?;
-            draft.remove(place);
+            let key = changes.find(&base, id);
+            let key = key.ok_or_else(|| ChangeError::UnknownRule((*id).to_owned()))?;
+            changes.take_out(key);
+            changes.places.remove(key);
         }
-        for (id, program) in &new {
-            draft.put(id, program);
+        changes.put(&base, new);
+        keep_variables(&mut layout, changes.programs(&base));
+        // Readers have the old one at hand.
+        let is_same = layout.numbers_no_more(&self.layout) && !layout.has_variable_slots();
+        let layout = if is_same { Arc::clone(&self.layout) } else { Arc::new(layout) };
+        base.index(&layout, &self.common, &self.sample);
+        for layer in &changes.layers {
+            layer.prepare(&layout, &self.common);
         }
-        let (base, changes) = draft.changes();
-        let rules = (0..changes.len()).filter_map(|place| changes.rule(&base, place));
-        keep_variables(&mut layout, rules.map(|(_, program)| program));
-        let set = Self {
+        Ok(Self {
             layout,
             common: Arc::clone(&self.common),
             sample: Arc::clone(&self.sample),
             base,
             changes: Some(changes),
-            merging: Arc::clone(&self.merging),
-        };
-        set.prepare();
-        Ok(set)
+        })
     }
 
-    /// Makes the indexes, so that no reader has to, and a new base where it pays.
-    fn prepare(&self) {
-        self.base.index(&self.layout, &self.common, &self.sample);
-        let Some(changes) = &self.changes else { return };
-        for layer in &changes.layers {
-            layer.segment.index(&self.layout, &self.common, &Sample::default());
+    /// The base and the changes that another set goes on from: what was made in the background
+    /// is in place, if it is ready.
+    fn continued(&self) -> (Arc<Segment>, Changes) {
+        let base = &self.base;
+        let Some(changes) = &self.changes else { return (Arc::clone(base), Changes::none(base)) };
+        let new_base = self
+            .begun(&changes.new_base, changes.are_many(base), |base, changes| changes.rules(base));
+        if let Some(merge) = new_base
+            && let Some(merged) = merge.merged()
+        {
+            return (Arc::clone(&merged.segment), changes.over(base, merged, merge.end));
         }
-        if changes.are_many(&self.base) {
-            self.merging.begin(self, changes);
+        let new_layer =
+            self.begun(&changes.new_layer, changes.are_split(), |_, changes| changes.older_rules());
+        let mut next = changes.copied();
+        match new_layer.map(|merge| merge.merged().ok_or(merge)) {
+            Some(Ok(merged)) => next.join(merged),
+            Some(Err(merge)) => next.new_layer = Some(Arc::clone(merge)).into(),
+            None => {}
         }
+        next.new_base = new_base.cloned().map_or_else(OnceLock::new, |merge| Some(merge).into());
+        (Arc::clone(base), next)
+    }
+
+    /// What is on its way or ready, begun now if it is due; however many sets are made of this
+    /// one, it is made once.
+    fn begun<'m>(
+        &self,
+        merge: &'m OnceLock<Option<Arc<Merge>>>,
+        is_due: bool,
+        rules: impl FnOnce(&Segment, &Changes) -> Vec<(u32, Rule)> + Send + 'static,
+    ) -> Option<&'m Arc<Merge>> {
+        if merge.get().is_none() && !is_due {
+            return None;
+        }
+        let begin = || {
+            let (base, changes) = (Arc::clone(&self.base), self.changes.as_ref()?.copied());
+            let setting = Setting {
+                layout: Arc::clone(&self.layout),
+                common: Arc::clone(&self.common),
+                sample: Arc::clone(&self.sample),
+            };
+            Merge::begin(changes.places.end(), move || rules(&base, &changes), setting)
+        };
+        merge.get_or_init(begin).as_ref()
     }
 }
 
@@ -457,68 +457,114 @@ mod tests {
         assert_eq!(matches(&third, r#"{"flag": true}"#).unwrap(), ["c"]);
     }
 
+    /// A set and the rules it should have.
+    #[derive(Clone)]
+    struct Kept {
+        set: Arc<RuleSet>,
+        rules: Vec<Json>,
+    }
+
+    impl Kept {
+        fn new(count: usize) -> Self {
+            let numbers = 0..count;
+            let rules: Vec<Json> =
+                numbers.map(|number| rule(&format!("r{number}"), &format!("<{number}>"))).collect();
+            Self { set: Arc::new(set(&rules)), rules }
+        }
+
+        /// Changes a rule, or removes it where it is one and `new` is none.
+        fn change(&mut self, number: usize, new: Option<usize>) {
+            let id = format!("r{number}");
+            let place = self.rules.iter().position(|each| each["id"] == id.as_str());
+            let new: Vec<Json> =
+                new.map(|part| rule(&id, &format!("<{part}>"))).into_iter().collect();
+            let mut removed = Vec::new();
+            match (place, new.first()) {
+                (Some(place), Some(new)) => self.rules[place] = new.clone(),
+                (Some(place), None) => {
+                    self.rules.remove(place);
+                    removed.push(id.as_str());
+                }
+                (None, new) => self.rules.extend(new.cloned()),
+            }
+            self.set = Arc::new(self.set.with_changes(&bundle(&new), &removed).unwrap());
+        }
+
+        fn changes(&self) -> &Changes {
+            self.set.changes.as_ref().unwrap()
+        }
+
+        fn check(&self) {
+            let ids: Vec<&str> = self.rules.iter().filter_map(|rule| rule["id"].as_str()).collect();
+            let found: Vec<&str> = (0..self.set.len()).filter_map(|at| self.set.id(at)).collect();
+            assert_eq!(found, ids);
+            let whole = set(&self.rules);
+            for event in [path("<1> <39>"), path("<3><31><5><7>"), path("")] {
+                assert_eq!(matches(&self.set, &event), matches(&whole, &event));
+            }
+            assert_eq!(self.set.report().rules, ids.len());
+        }
+    }
+
     #[test]
     fn a_change_makes_only_few_rules_again() {
-        let mut rules: Vec<Json> =
-            (0..40).map(|number| rule(&format!("r{number}"), &format!("<{number}>"))).collect();
-        let mut changed = set(&rules);
-        let mut made = 0;
-        for change in 0..200 {
-            let before = changed.changes.as_ref().map_or_else(Vec::new, |all| all.layers.clone());
-            let id = format!("r{}", change * 7 % 50);
-            let new = rule(&id, &format!("<{}>", change % 9));
-            let place = rules.iter().position(|each| each["id"] == id.as_str());
-            let (new, removed) = match place {
-                Some(place) if change % 5 == 4 => {
-                    rules.remove(place);
-                    (vec![], vec![id.as_str()])
-                }
-                Some(place) => {
-                    rules[place] = new.clone();
-                    (vec![new], vec![])
-                }
-                None => {
-                    rules.push(new.clone());
-                    (vec![new], vec![])
-                }
-            };
-            changed = changed.with_changes(&bundle(&new), &removed).unwrap();
-            let is_new = |layer: &&Layer| {
-                !before.iter().any(|other| Arc::ptr_eq(&other.segment, &layer.segment))
-            };
-            let layers = &changed.changes.as_ref().unwrap().layers;
-            made += layers.iter().filter(is_new).map(|each| each.segment.len()).sum::<usize>();
-            assert!(layers.len() < 4, "{} at {change}", layers.len());
+        let mut kept = Kept::new(40);
+        for change in 0..300 {
+            let new = (change % 5 != 4).then_some(change % 9);
+            kept.change(change * 7 % 50, new);
+            let layers = &kept.changes().layers;
+            let newest = layers.last().map_or(0, Layer::len);
+            assert!(newest <= FEW * (WAITING + 1), "{newest} at {change}");
             if change % 16 == 0 {
-                let whole = set(&rules);
-                for event in [path("<1> <39>"), path("<3><31>"), path("")] {
-                    assert_eq!(matches(&changed, &event), matches(&whole, &event), "{change}");
-                }
+                kept.check();
             }
         }
-        assert!(made < 200 * NEWEST, "{made}");
+        kept.check();
+    }
+
+    #[test]
+    fn layers_become_one_in_the_background() {
+        let mut kept = Kept::new(60);
+        for number in 0..=FEW {
+            kept.change(number, Some(7));
+        }
+        // Two without an index; the next change begins to merge the first, and one after it
+        // finds that done.
+        while kept.changes().layers.iter().all(Layer::is_plain) || kept.changes().layers.len() > 2 {
+            thread::yield_now();
+            kept.change(0, Some(3));
+        }
+        kept.check();
     }
 
     #[test]
     fn many_changes_end_in_a_new_base_with_the_same_answers() {
-        let mut rules: Vec<Json> =
-            (0..300).map(|number| rule(&format!("r{number}"), &format!("<{number}>"))).collect();
-        let mut changed = set(&rules);
-        let base = Arc::clone(&changed.base);
+        let mut kept = Kept::new(300);
+        let base = Arc::clone(&kept.set.base);
         let mut changes = 0;
-        while Arc::ptr_eq(&changed.base, &base) {
-            let number = changes % 300;
-            rules[number] = rule(&format!("r{number}"), &format!("<{}>", changes % 7));
-            changed = changed.with_changes(&bundle(&rules[number..=number]), &[]).unwrap();
+        while Arc::ptr_eq(&kept.set.base, &base) {
+            kept.change(changes * 11 % 320, (changes % 13 != 0).then_some(changes % 7));
             changes += 1;
             if changes > MERGED_AT {
                 thread::yield_now();
             }
         }
         assert!(changes > MERGED_AT);
-        assert!(changed.changes.as_ref().unwrap().places.len() < 2 * rules.len());
-        for event in [path("<1> <299>"), path("<3>"), path("")] {
-            assert_eq!(matches(&changed, &event), matches(&set(&rules), &event));
+        kept.check();
+    }
+
+    #[test]
+    fn sets_made_of_the_same_one_go_their_own_ways() {
+        let mut all = vec![Kept::new(100)];
+        for change in 0..600 {
+            let number = change * 31 % all.len();
+            all[number].change(change * 17 % 130, (change % 3 != 0).then_some(change % 41));
+            if change % 100 == 50 {
+                all.push(all[number].clone());
+            }
+            if change % 100 == 99 {
+                all.iter().for_each(Kept::check);
+            }
         }
     }
 }

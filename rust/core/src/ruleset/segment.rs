@@ -123,6 +123,11 @@ impl Segment {
         })
     }
 
+    /// The index, if it was made.
+    pub(super) fn made(&self) -> Option<&Index> {
+        self.index.get()
+    }
+
     pub(super) fn rules<'a>(&'a self, common: &'a Common) -> Rules<'a> {
         Rules { programs: &self.programs, lists: &common.lists, limits: &common.limits }
     }
