@@ -165,6 +165,14 @@ impl<'a> TotalMap<'a> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// The bytes of all values.
+    pub(crate) fn text_bytes(&self) -> usize {
+        match self {
+            Self::Borrowed(entries) => entries.iter().map(|(_, text)| text.len()).sum(),
+            Self::Shared(entries) => entries.iter().map(|(_, text)| text.len()).sum(),
+        }
+    }
 }
 
 impl<'a> From<&'a [(&'a str, &'a str)]> for TotalMap<'a> {

@@ -9,14 +9,14 @@ const KEPT: usize = 8;
 
 thread_local! {
     /// By the number of their index, the most recent last.
-    static SCRATCHES: RefCell<Vec<(u64, Scratch)>> = const { RefCell::new(Vec::new()) };
+    static SCRATCHES: RefCell<Vec<(u64, Box<Scratch>)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Hands over this thread's scratch for an index.
 pub(super) fn with_scratch<T>(index: u64, run: impl FnOnce(&mut Scratch) -> T) -> T {
     let mut scratch = SCRATCHES.with_borrow_mut(|scratches| {
         let known = scratches.iter().rposition(|(number, _)| *number == index);
-        known.map_or_else(Scratch::default, |position| scratches.remove(position).1)
+        known.map_or_else(Box::default, |position| scratches.remove(position).1)
     });
     let result = run(&mut scratch);
     SCRATCHES.with_borrow_mut(|scratches| {

@@ -21,28 +21,58 @@ const MAX_BYTES: usize = 1024 * 1024;
 /// are left out when it does not.
 const TRIAL: u32 = 1024;
 const REST: u32 = 16 * 1024;
+/// Bits of a tag: that there is a value, and that it was found since its set was last full.
+const OCCUPIED: u32 = 2;
+const USED: u32 = 1;
 
-#[derive(Debug)]
+/// A value and what is true of it, in one piece of memory.
+#[derive(Debug, Default)]
 struct Entry {
-    hash: u64,
-    text: Box<str>,
-    conditions: Box<[u32]>,
-    is_used: bool,
+    /// The text, and after it the conditions.
+    bytes: Box<[u8]>,
+    text_length: usize,
 }
 
 impl Entry {
-    fn bytes(&self) -> usize {
-        self.text.len().saturating_add(std::mem::size_of_val(&*self.conditions))
+    fn new(text: &str, conditions: &[u32]) -> Self {
+        let mut bytes = Vec::with_capacity(text.len().saturating_add(size_of_val(conditions)));
+        bytes.extend_from_slice(text.as_bytes());
+        bytes.extend(conditions.iter().flat_map(|condition| condition.to_le_bytes()));
+        Self { bytes: bytes.into(), text_length: text.len() }
+    }
+
+    /// The conditions, if it is the entry of a text.
+    #[inline]
+    fn conditions_of(&self, text: &str) -> Option<Conditions<'_>> {
+        let (own, conditions) = self.bytes.split_at_checked(self.text_length)?;
+        (own == text.as_bytes()).then(|| Conditions(conditions.as_chunks().0.iter()))
     }
 }
+
+/// The conditions that are true of a remembered value.
+pub(crate) struct Conditions<'m>(std::slice::Iter<'m, [u8; 4]>);
+
+impl Iterator for Conditions<'_> {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        self.0.next().map(|bytes| u32::from_le_bytes(*bytes))
+    }
+}
+
+/// What is looked at first of the entries of a set: of each place [`tag_of`] its value,
+/// with [`USED`] where it was found of late; 0 where there is none.
+type Tags = [u32; WAYS];
 
 /// The values of one text search.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     hasher: RandomState,
     /// Empty until the first lookup.
-    entries: Vec<Option<Entry>>,
-    /// Hashes of values that were seen once, by place.
+    tags: Vec<Tags>,
+    entries: Vec<[Entry; WAYS]>,
+    /// Tags of values that were seen once, by place.
     seen: Vec<u32>,
     bytes: usize,
     hits: u32,
@@ -58,7 +88,7 @@ pub(crate) struct Missed {
 
 /// What a memory says of a value.
 pub(crate) enum Recall<'m> {
-    Known(&'m [u32]),
+    Known(Conditions<'m>),
     Missed(Missed),
     /// Not worth remembering.
     Passed,
@@ -66,8 +96,8 @@ pub(crate) enum Recall<'m> {
 
 impl Memory {
     pub(crate) fn bytes(&self) -> usize {
-        let places = std::mem::size_of_val(&*self.entries);
-        self.bytes.saturating_add(places).saturating_add(std::mem::size_of_val(&*self.seen))
+        let places = size_of_val(&*self.entries).saturating_add(size_of_val(&*self.tags));
+        self.bytes.saturating_add(places).saturating_add(size_of_val(&*self.seen))
     }
 
     /// The conditions that are true of a value, if it is remembered.
@@ -76,38 +106,40 @@ impl Memory {
         if text.len() > MAX_VALUE_BYTES || self.rests() {
             return Recall::Passed;
         }
-        if self.entries.is_empty() {
+        if self.tags.is_empty() {
             self.begin(FIRST_PLACES);
         }
         let hash = self.hasher.hash_one(text);
-        let start = self.set_of(hash);
-        let set = self.entries.get_mut(start..start.wrapping_add(WAYS)).unwrap_or_default();
-        let found =
-            set.iter_mut().flatten().find(|entry| entry.hash == hash && *entry.text == *text);
-        match found {
-            Some(entry) => {
-                entry.is_used = true;
-                self.hits = self.hits.wrapping_add(1);
-                Recall::Known(&entry.conditions)
-            }
-            None => Recall::Missed(Missed { hash }),
+        let (set, tag) = (self.set_of(hash), tag_of(hash));
+        if let Some(tags) = self.tags.get_mut(set)
+            && let Some((way, found)) =
+                tags.iter_mut().enumerate().find(|(_, found)| **found & !USED == tag)
+            && let Some(entry) = self.entries.get(set).and_then(|entries| entries.get(way))
+            && let Some(conditions) = entry.conditions_of(text)
+        {
+            *found |= USED;
+            self.hits = self.hits.wrapping_add(1);
+            return Recall::Known(conditions);
         }
+        Recall::Missed(Missed { hash })
     }
 
     /// Forgets all, and has so many places from now on.
     fn begin(&mut self, places: usize) {
+        let sets = places / WAYS;
+        self.tags.clear();
+        self.tags.resize(sets, Tags::default());
         self.entries.clear();
-        self.entries.resize_with(places, || None);
+        self.entries.resize_with(sets, Default::default);
         self.seen.clear();
         self.seen.resize(places, 0);
         (self.bytes, self.lookups, self.hits) = (0, 0, 0);
     }
 
-    /// Where the set of a value begins.
+    /// The set of a value.
     #[inline]
     fn set_of(&self, hash: u64) -> usize {
-        let sets = self.entries.len() / WAYS;
-        (hash as usize & sets.wrapping_sub(1)).wrapping_mul(WAYS)
+        hash as usize & self.tags.len().wrapping_sub(1)
     }
 
     /// Whether lookups are left out for now; counts them.
@@ -117,7 +149,7 @@ impl Memory {
             return true;
         }
         self.lookups = self.lookups.wrapping_add(1);
-        if self.lookups == TRIAL && self.entries.len() < PLACES {
+        if self.lookups == TRIAL && self.seen.len() < PLACES {
             self.begin(PLACES);
         } else if self.lookups == TRIAL {
             let pays = self.hits > TRIAL / 4;
@@ -142,33 +174,29 @@ impl Memory {
     }
 
     pub(crate) fn remember(&mut self, missed: Missed, text: &str, conditions: &[u32]) {
-        let entry = Entry {
-            hash: missed.hash,
-            text: Box::from(text),
-            conditions: Box::from(conditions),
-            is_used: false,
-        };
-        let added = self.bytes.saturating_add(entry.bytes());
-        let start = self.set_of(missed.hash);
-        let set = self.entries.get_mut(start..start.wrapping_add(WAYS)).unwrap_or_default();
-        let victim = set.iter_mut().find(|place| place.as_ref().is_none_or(|entry| !entry.is_used));
-        let Some(victim) = victim else {
-            for entry in set.iter_mut().flatten() {
-                entry.is_used = false;
-            }
+        let set = self.set_of(missed.hash);
+        let (Some(tags), Some(entries)) = (self.tags.get_mut(set), self.entries.get_mut(set))
+        else {
             return;
         };
-        let bytes = added.saturating_sub(victim.as_ref().map_or(0, Entry::bytes));
+        let mut places = tags.iter_mut().zip(entries);
+        let Some((tag, entry)) = places.find(|(tag, _)| **tag & USED == 0) else {
+            tags.iter_mut().for_each(|tag| *tag &= !USED);
+            return;
+        };
+        let new = Entry::new(text, conditions);
+        let added = self.bytes.saturating_add(new.bytes.len());
+        let bytes = added.saturating_sub(entry.bytes.len());
         if bytes <= MAX_BYTES {
-            *victim = Some(entry);
+            (*tag, *entry) = (tag_of(missed.hash), new);
             self.bytes = bytes;
         }
     }
 }
 
-/// Never 0, which is no value.
-fn tag_of(hash: u64) -> u32 {
-    ((hash >> 32) as u32) | 1
+/// What mostly tells a value from others of its set; never 0, and without [`USED`].
+const fn tag_of(hash: u64) -> u32 {
+    ((hash >> 32) as u32 & !USED) | OCCUPIED
 }
 
 #[cfg(test)]
@@ -177,7 +205,7 @@ mod tests {
 
     fn known(memory: &mut Memory, text: &str) -> Option<Vec<u32>> {
         match memory.recall(text) {
-            Recall::Known(conditions) => Some(conditions.to_vec()),
+            Recall::Known(conditions) => Some(conditions.collect()),
             _ => None,
         }
     }

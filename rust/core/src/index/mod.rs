@@ -203,7 +203,7 @@ impl Index {
                 }
             });
         }
-        let Scratch { found, rules: seen, found_too_much, exceptions, .. } = scratch;
+        let Scratch { found, rules: seen, found_too_much, settled, exceptions, .. } = scratch;
         let mut consider = |Posting { rule, need, meaning }| {
             if needs.lacks(need) || !seen.mark(rule) {
                 return;
@@ -211,14 +211,18 @@ impl Index {
             if meaning.is_exception() {
                 exceptions.push(rule);
             }
-            if meaning != Meaning::NotTrue || *found_too_much {
-                let is_settled = meaning == Meaning::True && !*found_too_much;
-                take(&[rule], is_settled && !needs.are_open());
+            if meaning == Meaning::True && !*found_too_much && !needs.are_open() {
+                settled.push(rule);
+            } else if meaning != Meaning::NotTrue || *found_too_much {
+                take(&[rule], false);
             }
         };
         self.always.iter().for_each(|posting| consider(*posting));
         for condition in found {
             self.postings.of(*condition).for_each(&mut consider);
+        }
+        if !settled.is_empty() {
+            take(settled, true);
         }
         exceptions.sort_unstable();
         self.unless.each(record, &mut needs, exceptions, take);

@@ -209,7 +209,13 @@ impl<'a, 'e> Needs<'a, 'e> {
         if need & self.missing != 0 {
             return true;
         }
-        let mut unknown = need & !self.known;
+        let unknown = need & !self.known;
+        unknown != 0 && self.are_missing(unknown)
+    }
+
+    /// Finds out whether one of those is missing of which it is not known.
+    #[inline(never)]
+    fn are_missing(&mut self, mut unknown: u64) -> bool {
         while unknown != 0 {
             let number = unknown.trailing_zeros();
             self.known |= 1 << number;

@@ -3,38 +3,53 @@
 use super::memory::Memory;
 use super::searches::Searches;
 
-/// Marks that are forgotten all at once when a new event begins.
+/// Marks of numbers that are forgotten all at once when a new event begins.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     stamp: u32,
-    stamps: Vec<u32>,
+    /// Of 32 numbers each: those of a large set are to lie in few lines of a cache.
+    groups: Vec<Group>,
+}
+
+/// A bit for each of 32 numbers, of the event whose stamp it has.
+#[derive(Clone, Copy, Debug, Default)]
+struct Group {
+    stamp: u32,
+    bits: u32,
+}
+
+/// The group of a number, and its bit there.
+#[inline]
+const fn place(number: u32) -> (usize, u32) {
+    ((number / u32::BITS) as usize, 1 << (number % u32::BITS))
 }
 
 impl Marks {
     pub(crate) fn begin(&mut self, count: usize) {
+        let groups = count.div_ceil(u32::BITS as usize);
         self.stamp = self.stamp.wrapping_add(1);
-        if self.stamp == 0 || self.stamps.len() != count {
-            self.stamps.clear();
-            self.stamps.resize(count, 0);
+        if self.stamp == 0 || self.groups.len() != groups {
+            self.groups.clear();
+            self.groups.resize(groups, Group::default());
             self.stamp = 1;
         }
     }
 
     #[inline]
     pub(crate) fn is_marked(&self, number: u32) -> bool {
-        self.stamps.get(number as usize) == Some(&self.stamp)
+        let (position, bit) = place(number);
+        let group = self.groups.get(position);
+        group.is_some_and(|group| group.stamp == self.stamp && group.bits & bit != 0)
     }
 
-    /// Marks one, and says whether it was not marked before.
+    /// Marks one, and says whether it was not marked before; false where it is past all.
     #[inline]
     pub(crate) fn mark(&mut self, number: u32) -> bool {
-        match self.stamps.get_mut(number as usize) {
-            Some(stamp) if *stamp != self.stamp => {
-                *stamp = self.stamp;
-                true
-            }
-            _ => false,
-        }
+        let (position, bit) = place(number);
+        let Some(group) = self.groups.get_mut(position) else { return false };
+        let bits = if group.stamp == self.stamp { group.bits } else { 0 };
+        *group = Group { stamp: self.stamp, bits: bits | bit };
+        bits & bit == 0
     }
 }
 
@@ -52,6 +67,8 @@ pub struct Scratch {
     /// Whether some of those found may not be true.
     pub(crate) found_too_much: bool,
     pub(crate) rules: Marks,
+    /// Rules that are true.
+    pub(crate) settled: Vec<u32>,
     /// Rules that are to be evaluated.
     pub(crate) open: Vec<u32>,
     /// Rules that would be true but for something that was found.
@@ -63,6 +80,7 @@ pub struct Scratch {
 impl Scratch {
     pub(crate) fn begin(&mut self, searches: &Searches, conditions: usize, rules: usize) {
         self.found.clear();
+        self.settled.clear();
         self.exceptions.clear();
         self.found_too_much = false;
         self.conditions.begin(conditions);
@@ -106,7 +124,7 @@ mod tests {
             assert!(!marks.mark(1));
             assert!(marks.is_marked(1) && !marks.is_marked(0));
             assert!(marks.mark(0));
-            assert!(!marks.mark(9));
+            assert!(!marks.mark(32) && !marks.is_marked(32));
         }
         marks.stamp = u32::MAX;
         marks.begin(2);

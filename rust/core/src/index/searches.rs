@@ -23,11 +23,21 @@ pub(crate) type Samples = HashMap<TextSource, GramCounts, RandomState>;
 /// The searches that one event takes.
 #[derive(Debug, Default)]
 pub(crate) struct Searches {
-    pub(crate) texts: Box<[(TextSource, TextSearch)]>,
+    sources: Box<[Sought]>,
+    /// By the number of their source.
+    pub(crate) texts: Box<[TextSearch]>,
     networks: Box<[NetworkSearch]>,
     numbers: Box<[NumberSearch]>,
     present: Box<[(KeySlot, u32)]>,
     flags: Box<[(Slot, u32)]>,
+}
+
+/// Texts that are searched, in few bytes: most of them an event has not.
+#[derive(Clone, Copy, Debug)]
+struct Sought {
+    source: TextSource,
+    /// Whether something may be true of `""`.
+    is_sought_in_nothing: bool,
 }
 
 #[derive(Debug)]
@@ -65,8 +75,14 @@ impl Searches {
 
     /// Finds the conditions that are true of a record; the scratch has them then.
     pub(crate) fn run<'a>(&'a self, record: &Record<'a>, lists: &Lists, scratch: &mut Scratch) {
-        for (number, (source, search)) in self.texts.iter().enumerate() {
-            each_text(*source, record, |text| search.run(number, text, lists, scratch));
+        for (number, sought) in self.sources.iter().enumerate() {
+            each_text(sought.source, record, |text| {
+                if let Some(search) = self.texts.get(number)
+                    && (!text.is_empty() || sought.is_sought_in_nothing)
+                {
+                    search.run(number, text, lists, scratch);
+                }
+            });
         }
         for search in &self.networks {
             search.run(record, |condition| scratch.report(condition));
@@ -87,7 +103,7 @@ impl Searches {
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        let texts = self.texts.iter().map(|(_, search)| search.memory_bytes()).sum::<usize>();
+        let texts = self.texts.iter().map(TextSearch::memory_bytes).sum::<usize>();
         let networks = self.networks.iter().map(|search| search.networks.memory_bytes());
         let numbers = self.numbers.iter().map(NumberSearch::memory_bytes);
         texts
@@ -95,6 +111,7 @@ impl Searches {
             .saturating_add(numbers.sum())
             .saturating_add(std::mem::size_of_val(&*self.present))
             .saturating_add(std::mem::size_of_val(&*self.flags))
+            .saturating_add(std::mem::size_of_val(&*self.sources))
     }
 }
 
@@ -291,8 +308,10 @@ impl<'p> Builder<'p> {
     fn build(self, layout: &Layout, samples: &Samples) -> Searches {
         let none = GramCounts::default();
         let texts = self.texts.into_iter().map(|(source, builder)| {
-            (source, builder.build(samples.get(&source).unwrap_or(&none)))
+            let search = builder.build(samples.get(&source).unwrap_or(&none));
+            (Sought { source, is_sought_in_nothing: search.finds_in_nothing() }, search)
         });
+        let (sources, texts): (Vec<_>, Vec<_>) = texts.unzip();
         let is_client = |source| match source {
             TextSource::Field(slot) => layout.source(slot) == Some(&Source::Field(Field::ClientIp)),
             _ => false,
@@ -309,7 +328,8 @@ impl<'p> Builder<'p> {
             NumberSearch { source, above: above.into(), below: below.into(), equal }
         });
         Searches {
-            texts: texts.collect(),
+            sources: sources.into(),
+            texts: texts.into(),
             networks: networks.collect(),
             numbers: numbers.collect(),
             present: self.present.into(),

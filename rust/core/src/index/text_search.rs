@@ -125,22 +125,23 @@ pub(crate) struct TextSearch {
 }
 
 impl TextSearch {
+    /// Whether something may be true of `""`, as what an event lacks is.
+    pub(crate) const fn finds_in_nothing(&self) -> bool {
+        self.finds_in_nothing
+    }
+
     /// Reports the conditions that are true of a text.
-    #[inline]
     pub(crate) fn run(&self, number: usize, text: &str, lists: &Lists, scratch: &mut Scratch) {
-        if text.is_empty() && !self.finds_in_nothing {
-            return;
-        }
         if !self.remembers || text.is_empty() {
             self.search(text, lists, scratch);
             return scratch.report_local();
         }
         let missed = match scratch.memories.get_mut(number).map(|memory| memory.recall(text)) {
             Some(Recall::Known(conditions)) => {
-                scratch.found_too_much |= conditions.last() == Some(&GIVEN_UP);
                 for condition in conditions {
-                    if scratch.conditions.mark(*condition) {
-                        scratch.found.push(*condition);
+                    scratch.found_too_much |= condition == GIVEN_UP;
+                    if scratch.conditions.mark(condition) {
+                        scratch.found.push(condition);
                     }
                 }
                 return;

@@ -33,18 +33,14 @@ pub(crate) struct Size {
 
 impl Size {
     pub(crate) fn of(record: &Record<'_>) -> Self {
-        let mut size = Self { bytes: 0, entries: 0 };
-        for (_, text) in record.keys() {
-            size.bytes = size.bytes.saturating_add(text.len());
-        }
+        let bytes = record.key_texts().flatten().map(str::len).sum();
+        let mut size = Self { bytes, entries: 0 };
         for value in record.values() {
             match value {
                 Value::String(text) => size.bytes = size.bytes.saturating_add(text.len()),
                 Value::TotalMap(map) => {
                     size.entries = size.entries.max(map.len());
-                    for (_, text) in (0..map.len()).filter_map(|position| map.pair(position)) {
-                        size.bytes = size.bytes.saturating_add(text.len());
-                    }
+                    size.bytes = size.bytes.saturating_add(map.text_bytes());
                 }
                 _ => {}
             }
