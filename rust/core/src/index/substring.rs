@@ -113,26 +113,21 @@ impl Substrings {
     /// Reports the conditions whose parts are in a text. `folded` is the text in
     /// ASCII lower case.
     pub(crate) fn scan(&self, text: &[u8], folded: &[u8], mut report: impl FnMut(u32)) -> Scanned {
-        let mut left = LOOKS.saturating_add(LOOKS_A_BYTE.saturating_mul(text.len()));
-        let mut visit = |entry: &Entry, position| {
-            if self.is_part_at(entry, position, text, folded) {
-                report(entry.condition);
-            }
+        let mut looks = Looks {
+            folded,
+            left: LOOKS.saturating_add(LOOKS_A_BYTE.saturating_mul(text.len())),
+            visit: |entry: &Entry, position| {
+                if self.is_part_at(entry, position, text, folded) {
+                    report(entry.condition);
+                }
+            },
         };
-        for table in &self.ends {
-            if table.look_at_ends(folded, &mut left, &mut visit) == Scanned::GivenUp {
-                return Scanned::GivenUp;
-            }
-        }
         if let Some(short) = &self.short {
-            short.scan(folded, &mut visit);
+            short.scan(&mut looks);
         }
-        for table in &self.tables {
-            if table.scan(folded, &mut left, &mut visit) == Scanned::GivenUp {
-                return Scanned::GivenUp;
-            }
-        }
-        Scanned::Whole
+        let are_within = self.ends.iter().all(|table| table.look_at_ends(&mut looks))
+            && self.tables.iter().all(|table| table.scan(&mut looks));
+        if are_within { Scanned::Whole } else { Scanned::GivenUp }
     }
 
     /// All conditions that the search can report.
@@ -203,15 +198,72 @@ struct Short {
 }
 
 impl Short {
-    fn scan(&self, folded: &[u8], mut visit: impl FnMut(&Entry, usize)) {
+    fn scan(&self, looks: &mut Looks<'_, impl FnMut(&Entry, usize)>) {
         let [first, second, third] = self.bytes;
-        for position in memchr::memchr3_iter(first, second, third, folded) {
-            let byte = folded.get(position);
+        for position in memchr::memchr3_iter(first, second, third, looks.folded) {
+            let byte = looks.folded.get(position);
             for (_, entry) in self.entries.iter().filter(|(own, _)| Some(own) == byte) {
-                visit(entry, position);
+                (looks.visit)(entry, position);
             }
         }
     }
+}
+
+/// The looks at entries that a text takes.
+struct Looks<'t, V> {
+    folded: &'t [u8],
+    /// How many more it may take.
+    left: usize,
+    /// Takes an entry that is worth a comparison, and where its gram stands.
+    visit: V,
+}
+
+impl<V: FnMut(&Entry, usize)> Looks<'_, V> {
+    /// Looks at entries of which some may have a gram that stands at a position; not if
+    /// they are too many.
+    #[inline(always)]
+    fn at(
+        &mut self,
+        bucket: &[Entry],
+        grams: Grams<impl Fn(&[u8]) -> u32>,
+        gram: u32,
+        position: usize,
+    ) -> bool {
+        let Some(left) = self.left.checked_sub(bucket.len()) else { return false };
+        self.left = left;
+        for entry in bucket {
+            let beside = if entry.distance == 0 {
+                Some(gram)
+            } else {
+                let start = position.wrapping_add_signed(isize::from(entry.distance));
+                self.folded.get(start..start.wrapping_add(grams.width)).map(&grams.of)
+            };
+            if beside == Some(entry.beside) {
+                self.left = self.left.saturating_sub(LOOKS_A_COMPARISON);
+                (self.visit)(entry, position);
+            }
+        }
+        true
+    }
+
+    /// The same apart from the loop over the text, which is the shorter for it.
+    #[inline(never)]
+    fn at_seldom(
+        &mut self,
+        bucket: &[Entry],
+        grams: Grams<impl Fn(&[u8]) -> u32>,
+        gram: u32,
+        position: usize,
+    ) -> bool {
+        self.at(bucket, grams, gram, position)
+    }
+}
+
+/// How the grams of a table are read: of a known width each is a load or two.
+#[derive(Clone, Copy)]
+struct Grams<F> {
+    width: usize,
+    of: F,
 }
 
 /// Parts by grams of one width.
@@ -266,56 +318,53 @@ impl Table {
         }
     }
 
-    /// Hands the entries that are worth a comparison, and where their gram stands, to
-    /// `visit`, until too many have been looked at.
+    /// Looks at the entries of all grams in the text, until there are too many: says whether
+    /// there are not.
     #[inline]
-    fn scan(&self, folded: &[u8], left: &mut usize, visit: impl FnMut(&Entry, usize)) -> Scanned {
-        // Of a known width a gram is one load.
+    fn scan(&self, looks: &mut Looks<'_, impl FnMut(&Entry, usize)>) -> bool {
         match self.width {
-            WIDTH => self.scan_by(WIDTH, folded, left, visit),
-            width => self.scan_by(width, folded, left, visit),
+            WIDTH => self.scan_by(Grams { width: WIDTH, of: gram_of_four }, looks),
+            width @ 5..=7 => self.scan_by(Grams { width, of: gram_of_some }, looks),
+            width @ 8.. => self.scan_by(Grams { width, of: gram_of_many }, looks),
+            width => self.scan_by(Grams { width, of: gram }, looks),
         }
     }
 
     #[inline(always)]
     fn scan_by(
         &self,
-        width: usize,
-        folded: &[u8],
-        left: &mut usize,
-        mut visit: impl FnMut(&Entry, usize),
-    ) -> Scanned {
+        grams: Grams<impl Fn(&[u8]) -> u32 + Copy>,
+        looks: &mut Looks<'_, impl FnMut(&Entry, usize)>,
+    ) -> bool {
         let mut start = 0_usize;
         let mut is_dense = false;
-        while let Some(rest) = folded.get(start..).filter(|rest| rest.len() >= width) {
+        while let Some(rest) = looks.folded.get(start..).filter(|rest| rest.len() >= grams.width) {
             let mut count = 0_usize;
-            let mut look = |number: u32, hash: u32| {
-                let position = start.wrapping_add(number as usize);
-                self.look(width, hash, position, folded, left, &mut visit)
-            };
-            let windows = (0..).zip(rest.windows(width).take(BLOCK));
+            let windows = (0_u32..).zip(rest.windows(grams.width).take(BLOCK));
             if is_dense {
                 // A branch would be foretold badly.
                 let mut passed = [(0, 0); BLOCK];
                 for (number, window) in windows {
-                    let hash = hash(gram(window));
+                    let gram = (grams.of)(window);
                     if let Some(place) = passed.get_mut(count) {
-                        *place = (number, hash);
+                        *place = (number, gram);
                     }
-                    count = count.wrapping_add(usize::from(self.passes(hash)));
+                    count = count.wrapping_add(usize::from(self.passes(gram)));
                 }
-                for (number, hash) in passed.iter().take(count) {
-                    if !look(*number, *hash) {
-                        return Scanned::GivenUp;
+                for (number, gram) in passed.iter().take(count) {
+                    let position = start.wrapping_add(*number as usize);
+                    if !looks.at(self.bucket(*gram), grams, *gram, position) {
+                        return false;
                     }
                 }
             } else {
                 for (number, window) in windows {
-                    let hash = hash(gram(window));
-                    if self.passes(hash) {
+                    let gram = (grams.of)(window);
+                    if self.passes(gram) {
                         count = count.wrapping_add(1);
-                        if !look(number, hash) {
-                            return Scanned::GivenUp;
+                        let position = start.wrapping_add(number as usize);
+                        if !looks.at_seldom(self.bucket(gram), grams, gram, position) {
+                            return false;
                         }
                     }
                 }
@@ -323,61 +372,30 @@ impl Table {
             is_dense = count > DENSE;
             start = start.wrapping_add(BLOCK);
         }
-        Scanned::Whole
-    }
-
-    #[inline(always)]
-    fn passes(&self, hash: u32) -> bool {
-        let bit = hash >> self.filter_shift;
-        let word = self.filter.get((bit / 64) as usize).copied().unwrap_or(0);
-        word & (1 << (bit % 64)) != 0
-    }
-
-    /// Looks at the entries whose grams have a hash; not if that is too many.
-    #[inline(always)]
-    fn look(
-        &self,
-        width: usize,
-        hash: u32,
-        position: usize,
-        folded: &[u8],
-        left: &mut usize,
-        visit: &mut impl FnMut(&Entry, usize),
-    ) -> bool {
-        let bucket = self.bucket(hash);
-        let Some(rest) = left.checked_sub(bucket.len()) else { return false };
-        *left = rest;
-        for entry in bucket {
-            if is_beside(width, entry, position, folded) {
-                *left = left.saturating_sub(LOOKS_A_COMPARISON);
-                visit(entry, position);
-            }
-        }
         true
     }
 
     /// The same for grams that stand at an end of the text.
-    fn look_at_ends(
-        &self,
-        folded: &[u8],
-        left: &mut usize,
-        mut visit: impl FnMut(&Entry, usize),
-    ) -> Scanned {
-        let Some(last) = folded.len().checked_sub(self.width) else { return Scanned::Whole };
-        for position in [0, last] {
-            let window = folded.get(position..position.wrapping_add(self.width));
-            let hash = hash(gram(window.unwrap_or_default()));
-            if self.passes(hash) && !self.look(self.width, hash, position, folded, left, &mut visit)
-            {
-                return Scanned::GivenUp;
-            }
-        }
-        Scanned::Whole
+    fn look_at_ends(&self, looks: &mut Looks<'_, impl FnMut(&Entry, usize)>) -> bool {
+        let grams = Grams { width: self.width, of: gram };
+        let Some(last) = looks.folded.len().checked_sub(self.width) else { return true };
+        [0, last].into_iter().all(|position| {
+            let window = looks.folded.get(position..position.wrapping_add(self.width));
+            let gram = gram(window.unwrap_or_default());
+            !self.passes(gram) || looks.at_seldom(self.bucket(gram), grams, gram, position)
+        })
+    }
+
+    #[inline(always)]
+    fn passes(&self, gram: u32) -> bool {
+        let bit = hash(gram) >> self.filter_shift;
+        let word = self.filter.get((bit / 64) as usize).copied().unwrap_or(0);
+        word & (1 << (bit % 64)) != 0
     }
 
     #[inline]
-    fn bucket(&self, hash: u32) -> &[Entry] {
-        let bucket = (hash >> self.bucket_shift) as usize;
+    fn bucket(&self, gram: u32) -> &[Entry] {
+        let bucket = (hash(gram) >> self.bucket_shift) as usize;
         let bound = |index: usize| self.starts.get(index).map_or(0, |start| *start as usize);
         self.entries.get(bound(bucket)..bound(bucket.wrapping_add(1))).unwrap_or_default()
     }
@@ -387,14 +405,6 @@ impl Table {
             .saturating_add(std::mem::size_of_val(&*self.starts))
             .saturating_add(std::mem::size_of_val(&*self.entries))
     }
-}
-
-/// Whether the bytes beside the gram of an entry are in the text as well.
-#[inline(always)]
-fn is_beside(width: usize, entry: &Entry, position: usize, folded: &[u8]) -> bool {
-    let start = position.wrapping_add_signed(isize::from(entry.distance));
-    let window = folded.get(start..start.wrapping_add(width));
-    window.is_some_and(|window| gram(window) == entry.beside)
 }
 
 /// A part by its number, in lower case.
@@ -541,27 +551,43 @@ fn distance(offset: usize, width: usize, length: usize) -> isize {
 #[inline]
 pub(crate) fn gram(window: &[u8]) -> u32 {
     match *window {
-        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]),
+        [_, _, _, _] => gram_of_four(window),
         [a, b, c] => u32::from_le_bytes([a, b, c, 0]),
         [a, b] => u32::from_le_bytes([a, b, 0, 0]),
         [a] => u32::from(a),
-        _ => mixed(window),
+        _ if window.len() < 8 => gram_of_some(window),
+        _ => gram_of_many(window),
     }
 }
 
-/// The bytes of a window of five to sixteen, mixed.
+/// The same of four bytes.
 #[inline]
-fn mixed(window: &[u8]) -> u32 {
-    let ends = match (window.first_chunk(), window.last_chunk()) {
-        (Some(first), Some(last)) => (u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
-        _ => match (window.first_chunk(), window.last_chunk()) {
-            (Some(first), Some(last)) => {
-                (u64::from(u32::from_le_bytes(*first)), u64::from(u32::from_le_bytes(*last)))
-            }
-            _ => (0, 0),
-        },
-    };
-    let (first, last) = ends;
+fn gram_of_four(window: &[u8]) -> u32 {
+    window.first_chunk().map_or(0, |window| u32::from_le_bytes(*window))
+}
+
+/// The same of eight to sixteen bytes.
+#[inline]
+fn gram_of_many(window: &[u8]) -> u32 {
+    match (window.first_chunk(), window.last_chunk()) {
+        (Some(first), Some(last)) => mixed(u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
+        _ => 0,
+    }
+}
+
+/// The same of five to seven bytes.
+#[inline]
+fn gram_of_some(window: &[u8]) -> u32 {
+    match (window.first_chunk(), window.last_chunk()) {
+        (Some(first), Some(last)) => {
+            mixed(u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into())
+        }
+        _ => 0,
+    }
+}
+
+#[inline]
+fn mixed(first: u64, last: u64) -> u32 {
     let sum = first.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ last.rotate_left(32);
     (sum.wrapping_mul(0xD6E8_FEB8_6659_FD93) >> 32) as u32
 }
