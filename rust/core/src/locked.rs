@@ -111,10 +111,10 @@ impl<'s> Locked<'s> {
     /// Looks at the windows of blocks that are about to be used, and at the blocks beside them in
     /// their queues, so that the memory of all comes in at the same time.
     pub fn read_ahead(&self, known: &[Known]) {
-        let blocks = known.iter().filter_map(|known| {
-            self.shard(shard_of(known.hash))?.get_with_neighbours(known.index?)
+        let read = known.iter().filter_map(|known| {
+            Some(self.shard(shard_of(known.hash))?.read_ahead(known.index?))
         });
-        black_box(blocks.fold(0, |all, (block, touches)| all ^ touches ^ block.read_ahead()));
+        black_box(read.fold(0, |all, read| all ^ read));
     }
 
     /// The same for blocks that were not looked for. No search waits for the memory of another.

@@ -54,11 +54,11 @@ impl Shard {
         self.entities.get(index)
     }
 
-    /// A block and something of those before and after it in its queue, which change with it.
-    pub(crate) fn get_with_neighbours(&self, index: u32) -> Option<(&Entity, u64)> {
-        let touch = |index| self.get(index).map_or(0, Entity::touch);
-        let (older, newer) = self.entities.neighbours(index)?;
-        Some((self.get(index)?, touch(older) ^ touch(newer)))
+    /// Reads what changes with a block, its windows and the order of touches about it, so that
+    /// the memory comes in. The result means nothing.
+    pub(crate) fn read_ahead(&self, index: u32) -> u64 {
+        let windows = self.get(index).map_or(0, Entity::read_ahead);
+        windows ^ u64::from(self.entities.read_neighbours(index))
     }
 
     pub(crate) fn has_key(&self, index: u32, key: &str) -> bool {
@@ -66,7 +66,7 @@ impl Shard {
     }
 
     pub(crate) fn find(&self, hash: u64, key: &str) -> Option<u32> {
-        self.by_key.find(hash, |&index| self.has_key(index, key))
+        self.by_key.find(hash, |index| self.has_key(index, key))
     }
 
     /// A block of the same hash, as far as the table knows it: nearly always the right one.

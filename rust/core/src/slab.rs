@@ -200,9 +200,11 @@ impl<T, S: Storage<Slot<T>>> Slab<T, S> {
         }
     }
 
-    /// The numbers before and after a member in its queue; none has the number of no slot.
-    pub fn neighbours(&self, index: u32) -> Option<(u32, u32)> {
-        self.slot(index).map(|slot| (slot.older, slot.newer))
+    /// Reads of the members before and after a member in its queue what changes when it moves,
+    /// so that the memory comes in. The result means nothing.
+    pub fn read_neighbours(&self, index: u32) -> u32 {
+        let read = |index| self.slot(index).map_or(0, |slot| slot.older);
+        self.slot(index).map_or(0, |slot| read(slot.older) ^ read(slot.newer))
     }
 
     /// The members of a queue, oldest first.
