@@ -56,7 +56,7 @@ fn measure(changes: &[Change<'_>]) -> (f64, f64) {
     for (time, batch) in (1_i64..).zip(keys.chunks(BATCH)) {
         let started = Instant::now();
         let (mut locked, known) = state.look_up(batch.iter().map(String::as_str));
-        locked.read_ahead(&known);
+        locked.prefetch(&known);
         for (key, known) in batch.iter().zip(known) {
             locked.update(key, Some(known), time, changes.iter().copied());
         }

@@ -42,7 +42,7 @@ impl Engine {
             .map(|(event, outcomes)| self.survey(arena, (outcomes, concerns), *event, received_at));
         let surveyed: Vec<_> = surveyed.collect();
         let entities = surveyed.iter().flatten().flat_map(|event| &event.survey.entities);
-        self.read_ahead(entities.map(|entity| &*entity.key));
+        self.prefetch(entities.map(|entity| &*entity.key));
         answers.extend(surveyed.into_iter().map(|surveyed| {
             let (decision, return_url) = self.apply(self.decide(surveyed?));
             Ok(wire::answer(&decision, return_url))

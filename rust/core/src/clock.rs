@@ -5,6 +5,7 @@
 //! window, all in one piece of memory. A window that comes to hold more, or for which there is
 //! no room on the clock, is kept by itself ([`crate::window`]).
 
+use crate::prefetch::prefetch_all;
 use crate::window::{FEW, FEW_AGAIN, Rule, Window};
 
 /// Times on a clock: as many as a set has bits.
@@ -38,9 +39,9 @@ impl Clock {
         windows.iter().copied().map(number_of)
     }
 
-    /// Reads all of its memory.
-    pub(crate) fn read_ahead(&self) -> u64 {
-        self.0.iter().fold(0, |all, word| all ^ word)
+    /// Has its memory come in.
+    pub(crate) fn prefetch(&self) {
+        prefetch_all(&self.0);
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {

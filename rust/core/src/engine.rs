@@ -371,8 +371,8 @@ impl Engine {
     }
 
     /// Has the memory of the blocks of some keys come in.
-    pub(crate) fn read_ahead<'k>(&self, keys: impl Iterator<Item = &'k str>) {
-        self.state.read_ahead(keys);
+    pub(crate) fn prefetch<'k>(&self, keys: impl Iterator<Item = &'k str>) {
+        self.state.prefetch(keys);
     }
 
     /// The whole state.

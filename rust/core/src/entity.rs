@@ -3,6 +3,7 @@
 use foldhash::fast::RandomState;
 
 use crate::clock::Clock;
+use crate::prefetch::prefetch_all;
 use crate::state::Change;
 use crate::stored_key::StoredKey;
 use crate::window::Window;
@@ -225,10 +226,12 @@ impl Entity {
         numbers
     }
 
-    /// Reads the memory of its windows, so that it comes in. The result means nothing.
-    pub(crate) fn read_ahead(&self) -> u64 {
-        let windows = self.windows().iter().map(|window| u64::from(window.number()));
-        windows.fold(self.clock().map_or(0, Clock::read_ahead), |all, number| all ^ number)
+    /// Has the memory of its windows come in.
+    pub(crate) fn prefetch_windows(&self) {
+        if let Clauses::Many(Block { clock, windows, .. }) = &self.clauses {
+            clock.prefetch();
+            prefetch_all(windows);
+        }
     }
 
     /// Those that are not on the clock.

@@ -72,6 +72,7 @@ mod packed;
 pub mod path;
 pub mod plan;
 mod predicate;
+mod prefetch;
 mod prepare;
 pub mod prepared;
 pub mod program;

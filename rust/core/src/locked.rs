@@ -1,6 +1,5 @@
 //! Shards of a state while they are locked.
 
-use std::hint::black_box;
 use std::ops::Range;
 use std::sync::MutexGuard;
 
@@ -93,14 +92,14 @@ impl<'s> Locked<'s> {
     }
 
     /// Looks for several keys of locked shards. No search waits for the memory of another.
-    pub(crate) fn find_hashed<'k>(&self, keys: impl Iterator<Item = (u64, &'k str)>) -> AllKnown {
-        let sought = keys.map(|(hash, key)| {
+    pub(crate) fn find_hashed<'k>(
+        &self,
+        keys: impl Iterator<Item = (u64, &'k str)> + Clone,
+    ) -> AllKnown {
+        let likely = self.find_likely(keys.clone().map(|(hash, _)| hash));
+        let found = likely.into_iter().zip(keys).map(|(likely, (hash, key))| {
             let shard = self.shard(shard_of(hash));
-            (hash, key, shard, shard.and_then(|shard| shard.find_likely(hash)))
-        });
-        let sought: SmallVec<[_; AT_ONCE]> = sought.collect();
-        let found = sought.into_iter().map(|(hash, key, shard, likely)| {
-            let index = shard.zip(likely).and_then(|(shard, likely)| {
+            let index = shard.zip(likely.index).and_then(|(shard, likely)| {
                 if shard.has_key(likely, key) { Some(likely) } else { shard.find(hash, key) }
             });
             Known { hash, index }
@@ -108,23 +107,38 @@ impl<'s> Locked<'s> {
         found.collect()
     }
 
-    /// Looks at the windows of blocks that are about to be used, and at the blocks beside them in
-    /// their queues, so that the memory of all comes in at the same time.
-    pub fn read_ahead(&self, known: &[Known]) {
-        let read = known.iter().filter_map(|known| {
-            Some(self.shard(shard_of(known.hash))?.read_ahead(known.index?))
-        });
-        black_box(read.fold(0, |all, read| all ^ read));
+    /// Has the windows of blocks come in that are about to be used, and the order of touches
+    /// about them, all at the same time.
+    pub fn prefetch(&self, known: &[Known]) {
+        for known in known {
+            if let (Some(shard), Some(index)) = (self.shard(shard_of(known.hash)), known.index) {
+                shard.prefetch_changed(index);
+            }
+        }
     }
 
     /// The same for blocks that were not looked for. No search waits for the memory of another.
-    pub(crate) fn read_ahead_hashed(&self, hashes: &[u64]) {
-        let likely = hashes.iter().map(|&hash| {
+    pub(crate) fn prefetch_hashed(&self, hashes: &[u64]) {
+        self.prefetch(&self.find_likely(hashes.iter().copied()));
+    }
+
+    /// Blocks of some hashes, nearly always the right ones, while their memory comes in.
+    fn find_likely(&self, hashes: impl Iterator<Item = u64> + Clone) -> AllKnown {
+        for hash in hashes.clone() {
+            if let Some(shard) = self.shard(shard_of(hash)) {
+                shard.prefetch_key(hash);
+            }
+        }
+        let likely = hashes.map(|hash| {
             let shard = self.shard(shard_of(hash));
-            Known { hash, index: shard.and_then(|shard| shard.find_likely(hash)) }
+            let index = shard.and_then(|shard| {
+                let index = shard.find_likely(hash)?;
+                shard.prefetch_block(index);
+                Some(index)
+            });
+            Known { hash, index }
         });
-        let likely: AllKnown = likely.collect();
-        self.read_ahead(&likely);
+        likely.collect()
     }
 
     pub fn get(&self, known: Known) -> Option<&Entity> {

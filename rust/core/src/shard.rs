@@ -54,11 +54,23 @@ impl Shard {
         self.entities.get(index)
     }
 
-    /// Reads what changes with a block, its windows and the order of touches about it, so that
-    /// the memory comes in. The result means nothing.
-    pub(crate) fn read_ahead(&self, index: u32) -> u64 {
-        let windows = self.get(index).map_or(0, Entity::read_ahead);
-        windows ^ u64::from(self.entities.read_neighbours(index))
+    /// Has that of the table come in which finds a hash.
+    pub(crate) fn prefetch_key(&self, hash: u64) {
+        self.by_key.prefetch(hash);
+    }
+
+    /// Has a block come in.
+    pub(crate) fn prefetch_block(&self, index: u32) {
+        self.entities.prefetch(index);
+    }
+
+    /// Has that come in which changes with a block: its windows, and the order of touches about
+    /// it.
+    pub(crate) fn prefetch_changed(&self, index: u32) {
+        if let Some(entity) = self.get(index) {
+            entity.prefetch_windows();
+        }
+        self.entities.prefetch_neighbours(index);
     }
 
     pub(crate) fn has_key(&self, index: u32, key: &str) -> bool {

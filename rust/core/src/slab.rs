@@ -5,6 +5,7 @@
 use std::marker::PhantomData;
 
 use crate::chunks::Chunks;
+use crate::prefetch::prefetch;
 
 /// No slot: the end of a queue and of the list of free slots.
 const NONE: u32 = u32::MAX;
@@ -200,11 +201,20 @@ impl<T, S: Storage<Slot<T>>> Slab<T, S> {
         }
     }
 
-    /// Reads of the members before and after a member in its queue what changes when it moves,
-    /// so that the memory comes in. The result means nothing.
-    pub fn read_neighbours(&self, index: u32) -> u32 {
-        let read = |index| self.slot(index).map_or(0, |slot| slot.older);
-        self.slot(index).map_or(0, |slot| read(slot.older) ^ read(slot.newer))
+    /// Has the memory of a slot come in.
+    pub fn prefetch(&self, index: u32) {
+        if let Some(slot) = self.slot(index) {
+            prefetch(slot);
+            prefetch(&slot.newer);
+        }
+    }
+
+    /// Has that come in which changes beside a slot when it moves in its queue.
+    pub fn prefetch_neighbours(&self, index: u32) {
+        let Some(&Slot { older, newer, .. }) = self.slot(index) else { return };
+        for slot in [older, newer].into_iter().filter_map(|index| self.slot(index)) {
+            prefetch(&slot.newer);
+        }
     }
 
     /// The members of a queue, oldest first.

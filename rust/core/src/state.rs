@@ -142,15 +142,15 @@ impl State {
         }
         drop(locked);
         let all = self.all();
-        let known = all.find_hashed(hashes.into_iter().zip(keys));
+        let known = all.find_hashed(hashes.iter().copied().zip(keys));
         (all, known)
     }
 
-    /// Reads of the blocks of some keys what a decision will, so that the memory of all comes
-    /// in at the same time. Nothing is kept locked: it is about time and nothing else.
-    pub fn read_ahead<'k>(&self, keys: impl Iterator<Item = &'k str>) {
+    /// Has that of the blocks of some keys come in which a decision will use, all at the same
+    /// time. Nothing is kept locked: it is about time and nothing else.
+    pub fn prefetch<'k>(&self, keys: impl Iterator<Item = &'k str>) {
         let hashes: Vec<u64> = keys.map(|key| self.hash(key)).collect();
-        Locked::only(self, hashes.iter().map(|&hash| shard_of(hash))).read_ahead_hashed(&hashes);
+        Locked::only(self, hashes.iter().map(|&hash| shard_of(hash))).prefetch_hashed(&hashes);
     }
 
     /// Puts a block from a snapshot at the newest end, also past the bound. A key that is
