@@ -23,8 +23,8 @@ pub(crate) type Samples = HashMap<TextSource, GramCounts, RandomState>;
 /// The searches that one event takes.
 #[derive(Debug, Default)]
 pub(crate) struct Searches {
-    sources: Box<[Sought]>,
-    /// By the number of their source.
+    keys: Box<[Sought<KeySlot>]>,
+    sources: Box<[Sought<TextSource>]>,
     pub(crate) texts: Box<[TextSearch]>,
     networks: Box<[NetworkSearch]>,
     numbers: Box<[NumberSearch]>,
@@ -32,10 +32,12 @@ pub(crate) struct Searches {
     flags: Box<[(Slot, u32)]>,
 }
 
-/// Texts that are searched, in few bytes: most of them an event has not.
+/// A text that is searched, in few bytes: most of those under keys an event has not.
 #[derive(Clone, Copy, Debug)]
-struct Sought {
-    source: TextSource,
+struct Sought<S> {
+    source: S,
+    /// The number of the search.
+    number: u32,
     /// Whether something may be true of `""`.
     is_sought_in_nothing: bool,
 }
@@ -75,12 +77,21 @@ impl Searches {
 
     /// Finds the conditions that are true of a record; the scratch has them then.
     pub(crate) fn run<'a>(&'a self, record: &Record<'a>, lists: &Lists, scratch: &mut Scratch) {
-        for (number, sought) in self.sources.iter().enumerate() {
-            each_text(sought.source, record, |text| {
-                if let Some(search) = self.texts.get(number)
-                    && (!text.is_empty() || sought.is_sought_in_nothing)
-                {
-                    search.run(number, text, lists, scratch);
+        let mut search = |number: u32, text: &str| {
+            if let Some(search) = self.texts.get(number as usize) {
+                search.run(number as usize, text, lists, scratch);
+            }
+        };
+        for Sought { source, number, is_sought_in_nothing } in &self.keys {
+            let text = record.key(*source).unwrap_or_default();
+            if !text.is_empty() || *is_sought_in_nothing {
+                search(*number, text);
+            }
+        }
+        for Sought { source, number, is_sought_in_nothing } in &self.sources {
+            each_text(*source, record, |text| {
+                if !text.is_empty() || *is_sought_in_nothing {
+                    search(*number, text);
                 }
             });
         }
@@ -111,6 +122,7 @@ impl Searches {
             .saturating_add(numbers.sum())
             .saturating_add(std::mem::size_of_val(&*self.present))
             .saturating_add(std::mem::size_of_val(&*self.flags))
+            .saturating_add(std::mem::size_of_val(&*self.keys))
             .saturating_add(std::mem::size_of_val(&*self.sources))
     }
 }
@@ -307,11 +319,18 @@ impl<'p> Builder<'p> {
 
     fn build(self, layout: &Layout, samples: &Samples) -> Searches {
         let none = GramCounts::default();
-        let texts = self.texts.into_iter().map(|(source, builder)| {
+        let (mut keys, mut sources, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, (source, builder)) in (0_u32..).zip(self.texts) {
             let search = builder.build(samples.get(&source).unwrap_or(&none));
-            (Sought { source, is_sought_in_nothing: search.finds_in_nothing() }, search)
-        });
-        let (sources, texts): (Vec<_>, Vec<_>) = texts.unzip();
+            let is_sought_in_nothing = search.finds_in_nothing();
+            match source {
+                TextSource::Key(source) => {
+                    keys.push(Sought { source, number, is_sought_in_nothing })
+                }
+                source => sources.push(Sought { source, number, is_sought_in_nothing }),
+            }
+            texts.push(search);
+        }
         let is_client = |source| match source {
             TextSource::Field(slot) => layout.source(slot) == Some(&Source::Field(Field::ClientIp)),
             _ => false,
@@ -328,6 +347,7 @@ impl<'p> Builder<'p> {
             NumberSearch { source, above: above.into(), below: below.into(), equal }
         });
         Searches {
+            keys: keys.into(),
             sources: sources.into(),
             texts: texts.into(),
             networks: networks.collect(),
