@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
 
-use crate::index::substring::{Numbered, WIDTH, gram};
+use crate::index::gram::{Numbered, WIDTH, gram};
 
 /// More parts than this with one gram are a crowd.
 const MAX_SHARERS: u32 = 8;

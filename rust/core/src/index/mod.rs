@@ -31,6 +31,8 @@ pub(crate) mod certainty;
 mod condition;
 mod crowd;
 mod formula;
+mod gram;
+mod gram_table;
 mod guards;
 mod local;
 mod memory;

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::functions::regex::clip;
 use crate::index::condition::{Pattern, TextTest};
+use crate::index::gram::GramCounts;
 use crate::index::memory::Recall;
 use crate::index::pattern::required_texts;
 use crate::index::required_bytes::{ByteSet, ByteSets, required_bytes};
 use crate::index::scratch::Scratch;
-use crate::index::substring::{GramCounts, Part, Place, Scanned, Substrings};
+use crate::index::substring::{Part, Place, Scanned, Substrings};
 use crate::lists::{ListIndex, Lists};
 use crate::regex::Regex;
 use crate::text_table::TextTable;
