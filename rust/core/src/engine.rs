@@ -88,24 +88,12 @@ pub struct Stats {
     pub evictions: Evictions,
 }
 
-/// Memory that events need while they are decided, used again for the next.
+/// Memory that an event needs while it is decided, used again for the next.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch {
-    pub(crate) arena: Bump,
+struct Scratch {
+    arena: Bump,
     outcomes: KnownOutcomes,
-    /// One for each event that is surveyed together with others.
-    pub(crate) together: Vec<KnownOutcomes>,
-    pub(crate) concerns: Concerns,
-}
-
-/// An event that is read and surveyed; the state was not looked at.
-pub(crate) struct Surveyed<'a, 'k> {
-    conditions: Conditions<'a, 'k>,
-    pub(crate) survey: Survey<'a>,
-    time: i64,
-    return_url: Option<&'a str>,
-    path: Option<&'a str>,
-    arena: &'a Bump,
+    concerns: Concerns,
 }
 
 /// A decision that is made and not yet applied; the state of its entities waits for it.
@@ -191,6 +179,16 @@ impl Engine {
             let (decision, return_url) = self.apply(decided);
             wire::answer(&decision, return_url)
         })
+    }
+
+    /// Decides on events in order and counts them, as [`Engine::answer`] does on each.
+    /// Others may decide between two of them.
+    pub fn answer_batch(
+        &self,
+        events: &[&[u8]],
+        received_at: i64,
+    ) -> Vec<Result<String, EventError>> {
+        events.iter().map(|event| self.answer(*event, received_at)).collect()
     }
 
     /// Decides on an event and counts it. Gives the whole record, as JSON.
@@ -302,21 +300,20 @@ impl Engine {
         S: EventSource + ?Sized,
     {
         let mut scratch = self.take_scratch();
-        let Scratch { arena, outcomes, concerns, .. } = &mut scratch;
-        let surveyed = self.survey(arena, (outcomes, concerns), source, received_at);
-        let result = surveyed.map(|surveyed| finish(self.decide(surveyed)));
+        let Scratch { arena, outcomes, concerns } = &mut scratch;
+        let result = self.decide_in(arena, (outcomes, concerns), source, received_at, finish);
         self.put_back(scratch);
         result
     }
 
-    /// Reads an event and says of it what can be said without the state.
-    pub(crate) fn survey<'a, 'k, S>(
+    fn decide_in<'a, S, T>(
         &'a self,
         arena: &'a Bump,
-        (outcomes, concerns): (&'k mut KnownOutcomes, &mut Concerns),
+        (outcomes, concerns): (&mut KnownOutcomes, &mut Concerns),
         source: &'a S,
         received_at: i64,
-    ) -> Result<Surveyed<'a, 'k>, S::Error>
+        finish: impl FnOnce(Decided<'a, '_>) -> T,
+    ) -> Result<T, S::Error>
     where
         S: EventSource + ?Sized,
     {
@@ -330,24 +327,13 @@ impl Engine {
         };
         let record = encode(&event, &definitions.layout, arena, settings)
             .map_err(|error| source.refused(error))?;
+        let time = event_time(event.observed_at, received_at);
         let mut conditions = Conditions::new(definitions, record, outcomes);
-        Ok(Surveyed {
-            survey: Survey::new(definitions, &mut conditions, concerns, arena),
-            conditions,
-            time: event_time(event.observed_at, received_at),
-            return_url: event.return_url,
-            path: event.member(Member::Path),
-            arena,
-        })
-    }
-
-    /// Decides on an event by the state, which waits for the decision to be applied.
-    pub(crate) fn decide<'a>(&'a self, surveyed: Surveyed<'a, '_>) -> Decided<'a, 'a> {
-        let Surveyed { mut conditions, survey, time, return_url, path, arena } = surveyed;
+        let survey = Survey::new(definitions, &mut conditions, concerns, arena);
         let (state, known) = self.look_up(&survey);
-        let decision =
-            decide(&self.definitions, &mut conditions, survey, (&state, known), time, arena);
-        Decided { decision, return_url, path, state }
+        let decision = decide(definitions, &mut conditions, survey, (&state, known), time, arena);
+        let path = event.member(Member::Path);
+        Ok(finish(Decided { decision, return_url: event.return_url, path, state }))
     }
 
     /// Applies a decision and lets the state go.
@@ -370,11 +356,6 @@ impl Engine {
         }
     }
 
-    /// Has the memory of the blocks of some keys come in.
-    pub(crate) fn prefetch<'k>(&self, keys: impl Iterator<Item = &'k str>) {
-        self.state.prefetch(keys);
-    }
-
     /// The whole state.
     pub(crate) fn state(&self) -> Locked<'_> {
         let mut state = self.state.all();
@@ -384,12 +365,12 @@ impl Engine {
         state
     }
 
-    pub(crate) fn take_scratch(&self) -> Scratch {
+    fn take_scratch(&self) -> Scratch {
         let mut scratches = self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
         scratches.pop().unwrap_or_default()
     }
 
-    pub(crate) fn put_back(&self, mut scratch: Scratch) {
+    fn put_back(&self, mut scratch: Scratch) {
         if scratch.arena.allocated_bytes() > KEPT_ARENA_BYTES {
             return;
         }

@@ -24,7 +24,6 @@
 //! Failures caused by text or data are values of [`error`], never panics.
 
 pub mod address;
-mod batch;
 pub mod block;
 pub mod bundle;
 pub mod call;

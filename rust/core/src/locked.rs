@@ -117,11 +117,6 @@ impl<'s> Locked<'s> {
         }
     }
 
-    /// The same for blocks that were not looked for. No search waits for the memory of another.
-    pub(crate) fn prefetch_hashed(&self, hashes: &[u64]) {
-        self.prefetch(&self.find_likely(hashes.iter().copied()));
-    }
-
     /// Blocks of some hashes, nearly always the right ones, while their memory comes in.
     fn find_likely(&self, hashes: impl Iterator<Item = u64> + Clone) -> AllKnown {
         for hash in hashes.clone() {

@@ -146,13 +146,6 @@ impl State {
         (all, known)
     }
 
-    /// Has that of the blocks of some keys come in which a decision will use, all at the same
-    /// time. Nothing is kept locked: it is about time and nothing else.
-    pub fn prefetch<'k>(&self, keys: impl Iterator<Item = &'k str>) {
-        let hashes: Vec<u64> = keys.map(|key| self.hash(key)).collect();
-        Locked::only(self, hashes.iter().map(|&hash| shard_of(hash))).prefetch_hashed(&hashes);
-    }
-
     /// Puts a block from a snapshot at the newest end, also past the bound. A key that is
     /// there already is refused.
     pub fn adopt(&mut self, mut entity: Entity) -> bool {
