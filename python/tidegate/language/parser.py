@@ -33,7 +33,6 @@ from tidegate.language.ast import (
     UintLiteral,
 )
 from tidegate.language.diagnostics import Diagnostic, refuse
-from tidegate.language.lalr import Tables, UnexpectedSymbolError
 from tidegate.language.tree_builder import Token, TreeBuilder
 from tidegate.language.walk import children, measure, walk
 from tidegate.limits import DEFAULT, Limits
@@ -56,8 +55,14 @@ def parse(text: str, limits: Limits = DEFAULT) -> Node:
     _require_length(text, limits)
     findings: list[Diagnostic] = []
     previous = syntax_errors.findings.set(findings)
+    reading = _Reading(text, limits.nesting)
+    tree: Any = None
     try:
-        tree = _read(text, limits, findings)
+        tree = _lark().parse(reading, on_error=reading.recover)
+    except UnexpectedToken as unexpected:
+        findings.append(reading.explain(unexpected))
+    except _LexicalError as error:
+        findings.append(error.finding)
     finally:
         syntax_errors.findings.reset(previous)
     if not findings:
@@ -71,23 +76,6 @@ def tokens(text: str) -> Iterator[Span]:
     """The spans of the tokens of a text that parses; comments lie in the gaps."""
     for token in _lexer().tokens(_Reading(text, len(text))):
         yield Span(token.start_pos, token.end_pos)
-
-
-def _read(text: str, limits: Limits, findings: list[Diagnostic]) -> Any:
-    """The tree of a text, or what is found wrong with it."""
-    try:
-        return _tables().parse(_Reading(text, limits.nesting).tokens)
-    except (UnexpectedSymbolError, _LexicalError):
-        # What was found on the way is found again.
-        findings.clear()
-    reading = _Reading(text, limits.nesting)
-    try:
-        return _lark().parse(reading, on_error=reading.recover)
-    except UnexpectedToken as unexpected:
-        findings.append(reading.explain(unexpected))
-    except _LexicalError as error:
-        findings.append(error.finding)
-    return None
 
 
 _SCALARS = (
@@ -225,12 +213,6 @@ def _lark() -> Lark:
         grammar, parser="lalr", lexer=_Lexer, transformer=TreeBuilder(),
         keep_all_tokens=True, maybe_placeholders=False,
     )  # fmt: skip
-
-
-@cache
-def _tables() -> Tables:
-    parser: Any = _lark().parser.parser
-    return Tables.of(parser.parser)
 
 
 def _lexer() -> _Lexer:
