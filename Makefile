@@ -24,7 +24,7 @@ fuzz-api: .venv/built      ## schemathesis, 500 examples of every operation of t
 
 check: .venv/built         ## formatting, lint, types
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	cargo clippy --workspace --all-targets --all-features --locked --quiet -- -D warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

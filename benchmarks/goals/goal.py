@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
 class Goal:
     """One line of the table.
 
-    ``found`` is None where something it needs is not there; ``why`` then says what.
+    ``found`` is None where something it needs is not there; ``why`` then says what. Of several
+    runs it is the median, and ``best`` is that of the best one.
     """
 
     name: str
@@ -19,6 +22,7 @@ class Goal:
     unit: str = ""
     is_at_least: bool = False
     why: str = ""
+    best: float | None = None
 
     @property
     def verdict(self) -> str:
@@ -32,8 +36,22 @@ class Goal:
         """The line, as Markdown."""
         relation = "≥" if self.is_at_least else "≤"
         found = "" if self.found is None else f"{_shown(self.found)}{self.unit}"
+        if self.best is not None:
+            found += f" ({_shown(self.best)})"
         bound = f"{relation} {_shown(self.bound)}{self.unit}"
         return f"| {self.name} | {self.what} | {bound} | {found} | {self.verdict} |"
+
+
+def of_runs(runs: Sequence[Sequence[Goal]]) -> list[Goal]:
+    """The goals of several runs, which each found all of them in the same order."""
+    return [_of_runs(goals) for goals in zip(*runs, strict=True)]
+
+
+def _of_runs(goals: Sequence[Goal]) -> Goal:
+    first = goals[0]
+    found = [goal.found for goal in goals if goal.found is not None]
+    best = max(found) if first.is_at_least else min(found)
+    return replace(first, found=statistics.median(found), best=best)
 
 
 def _shown(number: float) -> str:

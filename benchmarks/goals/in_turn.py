@@ -1,19 +1,23 @@
-"""G15: what a call from Python takes beyond the same work in Rust, the two measured in turn.
+"""G15: what a call from Python takes beyond the same work in Rust, on the same objects.
 
-The Rust loop is a process of its own that waits between its rounds; each round of it is
-followed or preceded by one of Python over the same events, so that both meet the same machine.
-What is told is the median of the differences, in the time the threads were running. Which
-places of memory a process is given makes more of a difference than what is measured, so both
-sides are begun anew some times, and it is the median of these.
+The loop in Rust (``rust/python/src/rust_loop.rs``) is in an extension that is built for this
+alone. It goes through the events with the very rule set or engine that Python calls, in turn
+with it, and both are timed by how long the thread was running. As the places of memory that a
+process is given make some difference, several processes are measured, one after another.
 """
 
 from __future__ import annotations
 
+import importlib
+import os
 import statistics
 import subprocess
+import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+import orjson
 
 import tidegate
 from benchmarks.goals.goal import Goal
@@ -21,62 +25,75 @@ from benchmarks.goals.native import REPOSITORY
 from benchmarks.peers.timing import no_collector
 from benchmarks.policies import read_policies, to_definitions
 from benchmarks.workload import iterate_rules
-from tidegate.policy.bundle import bundle
-from tidegate.policy.document import compile_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-PAIRS = 7
-"""Of sets or engines, one on either side."""
+PROCESSES = 7
 ROUNDS = 20
 WARM_ROUNDS = 3
 BATCH = 256
 RECEIVED_AT = 1_798_761_600_000_000_000
-"""What both are told, as the Rust loop has it: to read a clock is the caller's own step."""
-COMMAND = (
-    *("cargo", "run", "--quiet", "--release", "--locked"),
-    *("-p", "tidegate-core", "--example", "rust_loop", "--"),
-)
+"""What both are told, 1 January 2027: to read a clock is the caller's own step."""
 
 
 def measure(directory: Path, events: Sequence[bytes]) -> list[Goal]:
     """A set of 1,000 rules that is matched, and an engine of the published policies.
 
     Args:
-        directory: where to write what the Rust loop reads.
+        directory: where to install the extension, and to write the events and definitions.
         events: those that both go through in each round; the set is trained on them.
     """
-    files = Files(*(directory / f"in-turn-{name}" for name in ("events", "rules", "definitions")))
-    rules = tidegate.RuleSet({rule.rule_id: rule.expression for rule in iterate_rules(1000)})
-    definitions = tidegate.load_definitions(to_definitions(read_policies()))
-    files.events.write_bytes(b"\n".join(events))
-    files.rules.write_bytes(rules.to_canonical())
-    files.definitions.write_bytes(bundle(compile_definitions(definitions)))
-    pairs = [_pair(files, definitions, events) for _ in range(PAIRS)]
-    match, decide, batch = (statistics.median(found) for found in zip(*pairs, strict=True))
-    policies = f"{len(definitions.policies)} policies"
+    package = _install(directory)
+    files = [directory / f"in-turn-{name}" for name in ("events", "rules", "definitions")]
+    rules = {rule.rule_id: rule.expression for rule in iterate_rules(1000)}
+    policies = read_policies()
+    files[0].write_bytes(b"\n".join(events))
+    files[1].write_bytes(tidegate.RuleSet(rules).to_canonical())
+    files[2].write_bytes(orjson.dumps(to_definitions(policies)))
+    found = [_in_a_process(package, files) for _ in range(PROCESSES)]
+    match, decide, batch = (statistics.median(each) for each in zip(*found, strict=True))
     return [
         Goal("G15", "1k: a match from Python over that in Rust", 0.5, match, " µs"),
-        Goal("G15", f"{policies}: decide_json over Rust", 0.5, decide, " µs"),
+        Goal("G15", f"{len(policies)} policies: decide_json over Rust", 0.5, decide, " µs"),
         Goal("G15", f"the same in batches of {BATCH}, an event", 0.1, batch, " µs"),
     ]
 
 
-class Files(NamedTuple):
-    """What the Rust loop reads."""
+def _install(directory: Path) -> Path:
+    """The package with the loops in its extension, where nobody else imports it from."""
+    wheels, package = directory / "wheels", directory / "package"
+    build = [
+        *(sys.executable, "-m", "maturin", "build", "--release", "--locked", "--quiet"),
+        *("--features", "extension-module,rust-loop", "--out", str(wheels)),
+        *("--target-dir", str(REPOSITORY / "target" / "rust-loop")),
+    ]
+    subprocess.run(build, cwd=REPOSITORY, check=True)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade"]
+    subprocess.run([*pip, "--target", package, *wheels.glob("*.whl")], check=True)
+    return package
 
-    events: Path
-    rules: Path
-    definitions: Path
+
+def _in_a_process(package: Path, files: Sequence[Path]) -> list[float]:
+    """What :func:`_differences` finds in a process of its own."""
+    path = os.pathsep.join([str(package), str(REPOSITORY)])
+    done = subprocess.run(
+        [sys.executable, "-m", __name__, *map(str, files)],
+        env=os.environ | {"PYTHONPATH": path},
+        check=True,
+        stdout=subprocess.PIPE,
+    )
+    found: list[float] = orjson.loads(done.stdout)
+    return found
 
 
-def _pair(
-    files: Files, definitions: tidegate.Definitions, events: Sequence[bytes]
-) -> tuple[float, float, float]:
-    """A match, a decision and one in a batch, each of a new set or engine on either side."""
-    rules = tidegate.RuleSet.from_canonical(files.rules.read_bytes(), sample=events)
-    alone, together = tidegate.Engine(definitions), tidegate.Engine(definitions)
+def _differences(events_path: Path, rules_path: Path, definitions_path: Path) -> list[float]:
+    """Microseconds of a match, a decision and one in a batch, from Python over Rust."""
+    loops: Any = importlib.import_module("tidegate._native")
+    events = events_path.read_bytes().splitlines()
+    rules = tidegate.RuleSet.from_canonical(rules_path.read_bytes(), sample=events)
+    engine = tidegate.Engine(tidegate.load_definitions(orjson.loads(definitions_path.read_bytes())))
+    matcher, decider = rules._rules._rules, engine._backend
     batches = [list(events[start : start + BATCH]) for start in range(0, len(events), BATCH)]
 
     def matched() -> None:
@@ -85,68 +102,41 @@ def _pair(
             match(event)
 
     def decided() -> None:
-        decide = alone.decide_json
+        decide = engine.decide_json
         for event in events:
             decide(event, RECEIVED_AT)
 
     def decided_together() -> None:
-        decide = together.decide_batch
+        decide = engine.decide_batch
         for batch in batches:
             decide(batch, RECEIVED_AT)
 
-    with (
-        RustLoop("match", files.rules, files.events) as matching,
-        RustLoop("decide", files.definitions, files.events) as deciding,
-        RustLoop("decide", files.definitions, files.events) as batching,
-    ):
-        return (
-            _beyond(matching, 1, matched, len(events)),
-            _beyond(deciding, 1, decided, len(events)),
-            _beyond(batching, BATCH, decided_together, len(events)),
-        )
+    pairs: list[tuple[Callable[[], None], Callable[[], int]]] = [
+        (matched, lambda: loops.match_events(matcher, events)),
+        (decided, lambda: loops.decide_events(decider, events, RECEIVED_AT)),
+        (decided_together, lambda: loops.decide_batches(decider, events, RECEIVED_AT, BATCH)),
+    ]
+    return [_beyond(called, native) / len(events) / 1000 for called, native in pairs]
 
 
-class RustLoop:
-    """The Rust part, a process that does one round each time it is asked."""
+def _beyond(called: Callable[[], None], native: Callable[[], int]) -> float:
+    """Nanoseconds that the calls take beyond the loop: the median of the rounds."""
 
-    def __init__(self, work: str, canonical: Path, events: Path) -> None:
-        self._process = subprocess.Popen(
-            [*COMMAND, work, str(canonical), str(events)],
-            cwd=REPOSITORY,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def round(self, batch: int) -> float:
-        """Nanoseconds an event of all events in batches of so many."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(f"{batch}\n")
-        self._process.stdin.flush()
-        return float(self._process.stdout.readline())
-
-    def __enter__(self) -> RustLoop:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.communicate()
-
-
-def _beyond(rust: RustLoop, batch: int, work: Callable[[], None], events: int) -> float:
-    """Microseconds an event that the work takes beyond the rounds of the Rust loop."""
-
-    def python() -> float:
+    def python() -> int:
         started = time.thread_time_ns()
-        work()
-        return (time.thread_time_ns() - started) / events
+        called()
+        return time.thread_time_ns() - started
 
     differences = []
     with no_collector():
         for number in range(ROUNDS + WARM_ROUNDS):
             if number % 2:
-                native, called = rust.round(batch), python()
+                inner, outer = native(), python()
             else:
-                called, native = python(), rust.round(batch)
-            differences.append(called - native)
-    return statistics.median(differences[WARM_ROUNDS:]) / 1000
+                outer, inner = python(), native()
+            differences.append(outer - inner)
+    return statistics.median(differences[WARM_ROUNDS:])
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(orjson.dumps(_differences(*map(Path, sys.argv[1:]))))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
 from benchmarks.goals.goal import Goal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Figures: TypeAlias = dict[str, dict[str, Any]]
 """What was measured, by the name of the set."""
@@ -28,6 +31,16 @@ def measure(directory: Path, names: list[str]) -> Figures:
     done = subprocess.run(command, cwd=REPOSITORY, check=True, stdout=subprocess.PIPE)
     lines = map(orjson.loads, done.stdout.splitlines())
     return {line["set"].removeprefix("rules-"): line for line in lines}
+
+
+def middle(runs: Sequence[Figures]) -> Figures:
+    """Of each set, what was found in the run in which an event took it neither least nor most."""
+
+    def of(name: str) -> dict[str, Any]:
+        found = sorted((run[name] for run in runs), key=lambda one: float(one["means"]["all"]))
+        return found[len(found) // 2]
+
+    return {name: of(name) for name in runs[0]}
 
 
 def goals(figures: Figures) -> list[Goal]:
@@ -107,13 +120,10 @@ def _rest(figures: Figures) -> list[Goal]:
     found = [
         Goal("G7", "reading over the quote floor", 2.2, _floors(figures, "1k", "read"), "x"),
         Goal("G9", "1k: never-seen values over natural ones, mean", 1.5, unseen, "x"),
-        Goal("G12", "1k: two threads over one", 1.9, one["two_threads"], "x", is_at_least=True),
     ]
-    if "10k" in figures:
-        ten = figures["10k"]
-        found.append(
-            Goal("G12", "10k: two threads over one", 1.9, ten["two_threads"], "x", is_at_least=True)
-        )
+    for name in ("1k", "10k"):
+        if name in figures:
+            found += _two_threads(name, figures[name])
     for name, bound in (("10k", 630), ("100k", 450)):
         if name in figures:
             each = (figures[name]["index_bytes"] + figures[name]["program_bytes"]) / figures[name][
@@ -124,6 +134,15 @@ def _rest(figures: Figures) -> list[Goal]:
         build = figures["10k"]["compile_seconds"] + figures["10k"]["index_seconds"]
         found.append(Goal("build", "10k rules from canonical trees", 0.5, build, " s"))
     return found
+
+
+def _two_threads(name: str, figures: dict[str, Any]) -> list[Goal]:
+    """With one set for both, and with one for each: what the machine gives where none is shared."""
+    of = {"two_threads": "two threads over one", "two_threads_apart": "the same, a set for each"}
+    return [
+        Goal("G12", f"{name}: {what}", 1.9, figures[key], "x", is_at_least=True)
+        for key, what in of.items()
+    ]
 
 
 def phase_table(figures: Figures) -> str:

@@ -41,8 +41,8 @@ type WireOutcome<'py> =
 /// Programs compiled from a bundle. See `_native.pyi`.
 #[pyclass(frozen, name = "RuleSet", module = "tidegate._native")]
 pub(crate) struct PyRuleSet {
-    rules: Arc<RuleSet>,
-    user_agents: Option<&'static UserAgents>,
+    pub(crate) rules: Arc<RuleSet>,
+    pub(crate) user_agents: Option<&'static UserAgents>,
     /// All ids, kept since the first answer, or the first long one where rules are many.
     ids: PyOnceLock<Box<[Py<PyString>]>>,
 }
