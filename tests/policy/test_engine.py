@@ -47,13 +47,18 @@ def test_what_is_no_address_database_is_refused(build: Build, tmp_path: Path) ->
         Engine(document(), build.evaluator, address_databases=[path])
 
 
-@pytest.mark.parametrize("received", [-1, 2**63, 10**30])
+@pytest.mark.parametrize("received", [-1, -(2**63), -(10**30), 2**63, 10**30])
 def test_any_time_of_arrival_is_a_time(build: Build, received: int) -> None:
-    """What is past the ends of 64 bits counts as the end."""
-    engine = build(entities=[ADDRESS])
-    engine.decide(event(), received)
-    (key,) = orjson.loads(engine.snapshot())["keys"]
-    assert key[3] == ("0" if received < 0 else str(2**63 - 1))
+    """What is past the ends of 64 bits counts as the end, and what is before 1970 as 1970."""
+    for decide in (lambda it: it.decide(event(), received), lambda it: _decide_json(it, received)):
+        engine = build(entities=[ADDRESS])
+        decide(engine)
+        (key,) = orjson.loads(engine.snapshot())["keys"]
+        assert key[3] == ("0" if received < 0 else str(2**63 - 1))
+
+
+def _decide_json(engine: Engine, received: int) -> bytes:
+    return engine.decide_json(orjson.dumps(event()), received)
 
 
 def test_a_batch_is_decided_in_order(build: Build) -> None:
