@@ -1,5 +1,6 @@
 //! A set of rules: many programs over one layout.
 
+mod bundle;
 mod change;
 mod layer;
 mod merge;
@@ -14,7 +15,7 @@ use bumpalo::Bump;
 use serde::Deserialize;
 
 use crate::address::{Network, NetworkSet};
-use crate::decode::{Compiler, each, member, object, refused, text};
+use crate::decode::{Compiler, refused};
 use crate::encode::{Settings, encode};
 use crate::error::{EventError, Failure, ProgramError};
 use crate::evaluate::{Evaluation, Meter};
@@ -25,16 +26,14 @@ use crate::limits::Limits;
 use crate::lists::{ListDefinition, Lists};
 use crate::program::Program;
 use crate::record::{Layout, Record};
-use crate::tree::{Members, Tree};
+use crate::tree::{MAX_DEPTH, Tree};
 use crate::user_agent::UserAgents;
 use crate::value::Value;
 
+use bundle::Bundle;
 pub use change::ChangeError;
 use change::Changes;
 use segment::{Sample, Segment};
-
-/// Deepest JSON that is decoded. A level of a tree is at most three of JSON.
-const MAX_JSON_DEPTH: usize = 512;
 
 /// Rules that are true of most events, at most.
 const MATCHED: usize = 48;
@@ -79,7 +78,7 @@ impl RuleSet {
     /// # Errors
     /// The text is no bundle of this version, or something in it does not compile.
     pub fn from_json(bundle: &[u8]) -> Result<Self, ProgramError> {
-        Self::decode(&read_tree(bundle)?, true)
+        Self::decode(bundle, true)
     }
 
     /// The same without nodes for common shapes, to hold those to account.
@@ -87,24 +86,24 @@ impl RuleSet {
     /// # Errors
     /// As [`RuleSet::from_json`].
     pub fn plain_from_json(bundle: &[u8]) -> Result<Self, ProgramError> {
-        Self::decode(&read_tree(bundle)?, false)
+        Self::decode(bundle, false)
     }
 
-    fn decode(bundle: &Tree<'_>, specialises: bool) -> Result<Self, ProgramError> {
-        let bundle = object(bundle)?;
-        let fields: BTreeMap<String, String> = part(bundle, "fields")?;
+    fn decode(bundle: &[u8], specialises: bool) -> Result<Self, ProgramError> {
+        let bundle = Bundle::read(bundle)?;
+        let fields: BTreeMap<String, String> = bundle.part("fields")?;
         let declared = fields.iter().map(|(name, type_text)| (name.as_str(), type_text.as_str()));
         let mut layout =
             Layout::new(declared).map_err(|error| refused(&error.to_string()).within("fields"))?;
-        let definitions: BTreeMap<String, ListDefinition> = part(bundle, "lists")?;
+        let definitions: BTreeMap<String, ListDefinition> = bundle.part("lists")?;
         let lists = Lists::new(definitions)?;
         let mut compiler = Compiler::new(&mut layout, &lists);
         if !specialises {
             compiler = compiler.plain();
         }
-        let rules = read_programs(bundle, compiler)?;
-        let trusted_proxies = proxies(&part::<Vec<String>>(bundle, "trusted_proxies")?)?;
-        let common = Common { limits: part(bundle, "limits")?, lists, trusted_proxies };
+        let rules = bundle.compile(compiler)?;
+        let trusted_proxies = proxies(&bundle.part::<Vec<String>>("trusted_proxies")?)?;
+        let common = Common { limits: bundle.part("limits")?, lists, trusted_proxies };
         Ok(Self {
             base: Arc::new(Segment::new(rules)),
             layout: Arc::new(layout),
@@ -316,17 +315,6 @@ impl Common {
 
 type Rule = (Box<str>, Program);
 
-/// The programs of a bundle with their ids.
-fn read_programs(
-    bundle: &Members<'_>,
-    mut compiler: Compiler<'_>,
-) -> Result<Box<[Rule]>, ProgramError> {
-    each(bundle, "programs", |envelope| {
-        let program = compiler.compile(envelope)?;
-        Ok((text(object(envelope)?, "id")?.into(), program))
-    })
-}
-
 fn proxies(texts: &[String]) -> Result<NetworkSet, ProgramError> {
     let read = |text: &String| {
         Network::parse_entry(text).ok_or_else(|| {
@@ -336,37 +324,38 @@ fn proxies(texts: &[String]) -> Result<NetworkSet, ProgramError> {
     texts.iter().map(read).collect()
 }
 
-/// A member of the bundle by its type; its default when it is left out.
-fn part<T: for<'de> Deserialize<'de> + Default>(
-    bundle: &Members<'_>,
-    name: &str,
-) -> Result<T, ProgramError> {
-    match member(bundle, name) {
-        Ok(json) => {
-            T::deserialize(json.to_json()).map_err(|error| refused(&error.to_string()).within(name))
-        }
-        Err(_) => Ok(T::default()),
-    }
-}
-
 /// Reads JSON of bounded depth, past the depth that the library allows.
 ///
 /// # Errors
 /// The text is no JSON, or nests deeper than any tree.
 pub fn read_tree(text: &[u8]) -> Result<Tree<'_>, ProgramError> {
-    read_json(text)
+    // A tree knows its bound itself.
+    let read = read_unbounded(text);
+    if read.is_err() { bounded(text).and(read) } else { read }
 }
 
 /// The same, as any type.
 pub(crate) fn read_json<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, ProgramError> {
-    if depth(text) > MAX_JSON_DEPTH {
-        return Err(refused("the JSON nests too deep"));
-    }
-    let text = simdutf8::basic::from_utf8(text).map_err(|_| refused("not JSON: not UTF-8"))?;
-    let mut reader = serde_json::Deserializer::from_str(text);
+    bounded(text).and_then(|()| read_unbounded(text))
+}
+
+fn bounded(text: &[u8]) -> Result<(), ProgramError> {
+    if depth(text) > MAX_DEPTH { Err(refused("the JSON nests too deep")) } else { Ok(()) }
+}
+
+fn read_unbounded<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, ProgramError> {
+    let mut reader = serde_json::Deserializer::from_str(utf8(text)?);
     reader.disable_recursion_limit();
     let json = T::deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
-    json.map_err(|error| refused(&format!("not JSON: {error}")))
+    json.map_err(|error| not_json(&error))
+}
+
+fn utf8(text: &[u8]) -> Result<&str, ProgramError> {
+    simdutf8::basic::from_utf8(text).map_err(|_| refused("not JSON: not UTF-8"))
+}
+
+fn not_json(error: &serde_json::Error) -> ProgramError {
+    refused(&format!("not JSON: {error}"))
 }
 
 /// How deep the brackets of a JSON text nest; at least as deep as it is read.
@@ -405,7 +394,7 @@ mod tests {
         for text in ["[".repeat(100_000), "[".repeat(100_000) + &"]".repeat(100_000)] {
             assert_eq!(read_tree(text.as_bytes()).unwrap_err().message, "the JSON nests too deep");
         }
-        let deep = "[".repeat(MAX_JSON_DEPTH) + &"]".repeat(MAX_JSON_DEPTH);
+        let deep = "[".repeat(MAX_DEPTH) + &"]".repeat(MAX_DEPTH);
         assert!(read_tree(deep.as_bytes()).is_ok());
     }
 

@@ -13,6 +13,19 @@ const MAX_MISSES: usize = 16;
 const FREQUENT: &[u8] =
     b"eoatirns/0.1 l5ducmpMg-;h(2)_,436987fwbyvkAWSKLGHTCNXOx:=&?%IEURPDFBjzqVYJQZ";
 
+/// The place of each byte in that order, or one past all.
+#[allow(clippy::indexing_slicing, reason = "the compiler runs it")]
+const RARITIES: [u8; 256] = {
+    let mut rarities = [FREQUENT.len() as u8; 256];
+    let (mut rest, mut place) = (FREQUENT, 0_u8);
+    while let [byte, others @ ..] = rest {
+        rarities[*byte as usize] = place;
+        place = place.wrapping_add(1);
+        rest = others;
+    }
+    rarities
+};
+
 /// A text that others are searched for.
 ///
 /// The search looks for the rarest byte alone: over the few hundred bytes of a
@@ -43,9 +56,8 @@ impl Part {
 
 /// The place of the rarest byte of a text.
 pub(crate) fn rarest(text: &str) -> usize {
-    let frequency = |byte: &u8| FREQUENT.iter().position(|each| each == byte);
-    let rarity = |byte: &u8| frequency(byte).unwrap_or(FREQUENT.len());
-    let rarest = text.bytes().enumerate().max_by_key(|(_, byte)| rarity(byte));
+    let rarity = |byte: u8| RARITIES.get(usize::from(byte)).copied();
+    let rarest = text.bytes().enumerate().max_by_key(|(_, byte)| rarity(*byte));
     rarest.map_or(0, |(place, _)| place)
 }
 

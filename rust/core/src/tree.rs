@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Number, Value as Json};
 
 /// A value of JSON that borrows from its text.
@@ -94,15 +94,35 @@ impl<'t> Tree<'t> {
     }
 }
 
+/// Deepest JSON that is read. A level of a checked tree is at most three of JSON.
+pub const MAX_DEPTH: usize = 512;
+
 impl<'de> Deserialize<'de> for Tree<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TreeVisitor)
+        Levels(MAX_DEPTH).deserialize(deserializer)
     }
 }
 
-struct TreeVisitor;
+/// Reads a value in which so many levels of arrays and objects may be.
+#[derive(Clone, Copy)]
+struct Levels(usize);
 
-impl<'de> Visitor<'de> for TreeVisitor {
+impl Levels {
+    fn inside<E: Error>(self) -> Result<Self, E> {
+        let left = self.0.checked_sub(1);
+        left.map(Self).ok_or_else(|| E::custom("the JSON nests too deep"))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Levels {
+    type Value = Tree<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Tree<'de>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Levels {
     type Value = Tree<'de>;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -138,17 +158,19 @@ impl<'de> Visitor<'de> for TreeVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Tree<'de>, A::Error> {
+        let inside = self.inside()?;
         let mut array = Vec::new();
-        while let Some(part) = parts.next_element()? {
+        while let Some(part) = parts.next_element_seed(inside)? {
             array.push(part);
         }
         Ok(Tree::Array(array))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Tree<'de>, A::Error> {
+        let inside = self.inside()?;
         let mut members = Vec::with_capacity(MEMBERS);
         while let Some(Name(name)) = entries.next_key()? {
-            members.push((name, entries.next_value()?));
+            members.push((name, entries.next_value_seed(inside)?));
         }
         Ok(Tree::Object(Members(members)))
     }
@@ -162,7 +184,7 @@ struct Name<'t>(Cow<'t, str>);
 
 impl<'de> Deserialize<'de> for Name<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match deserializer.deserialize_str(TreeVisitor)? {
+        match deserializer.deserialize_str(Levels(0))? {
             Tree::String(name) => Ok(Self(name)),
             _ => Err(D::Error::custom("a name must be a string")),
         }
@@ -188,5 +210,15 @@ mod tests {
     fn the_last_of_two_members_of_a_name_counts() {
         let tree: Tree<'_> = serde_json::from_str(r#"{"a": 1, "a": 2}"#).unwrap();
         assert_eq!(tree.as_object().and_then(|object| object.get("a")?.as_u64()), Some(2));
+    }
+
+    #[test]
+    fn a_tree_nests_so_deep_and_no_deeper() {
+        for (levels, is_read) in [(MAX_DEPTH, true), (MAX_DEPTH + 1, false), (100_000, false)] {
+            let text = "[".repeat(levels) + &"]".repeat(levels);
+            let mut reader = serde_json::Deserializer::from_str(&text);
+            reader.disable_recursion_limit();
+            assert_eq!(Tree::deserialize(&mut reader).is_ok(), is_read, "{levels}");
+        }
     }
 }

@@ -60,6 +60,9 @@ type Found = Option<(Condition, bool)>;
 pub(crate) struct Atoms<'l> {
     layout: &'l Layout,
     numbers: HashMap<Condition, u32, RandomState>,
+    /// Of predicates, by their address and the value: they read fields alone, so that they are
+    /// the same wherever they stand.
+    predicates: HashMap<(usize, bool), Option<Atom>, RandomState>,
     /// By number.
     pub(crate) conditions: Vec<Condition>,
     /// The patterns that conditions name.
@@ -77,6 +80,7 @@ impl<'l> Atoms<'l> {
         Self {
             layout,
             numbers: HashMap::default(),
+            predicates: HashMap::default(),
             conditions: Vec::new(),
             patterns: HashMap::default(),
             locals: Vec::new(),
@@ -87,6 +91,19 @@ impl<'l> Atoms<'l> {
 
     /// The condition that is necessary for an expression to have a value.
     pub(crate) fn atom(&mut self, expression: &Expr, value: bool) -> Option<Atom> {
+        let Node::Predicate(predicate) = &expression.node else {
+            return self.numbered(expression, value);
+        };
+        let key = (predicate.address(), value);
+        if let Some(known) = self.predicates.get(&key) {
+            return *known;
+        }
+        let atom = self.numbered(expression, value);
+        self.predicates.insert(key, atom);
+        atom
+    }
+
+    fn numbered(&mut self, expression: &Expr, value: bool) -> Option<Atom> {
         let (condition, is_exact) = self.find(expression, value)?;
         Some(Atom { condition: self.number(condition), is_exact })
     }

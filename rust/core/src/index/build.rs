@@ -112,7 +112,8 @@ impl Index {
         let programs = (0_u32..).zip(rules.programs);
         let analysed: Vec<Analysed> =
             programs.map(|(number, program)| analyse(number, &program.root, &mut atoms)).collect();
-        let frequencies = frequencies(&analysed, &atoms, rules, layout, samples);
+        let grams = grams(&atoms, samples);
+        let frequencies = frequencies(&analysed, &atoms, rules, samples, &grams);
         let weights = weights(&atoms.conditions, &frequencies, analysed.len(), samples.len());
         // What rules have in common depends on how they are come to, and that on what is
         // found out for all of them.
@@ -139,14 +140,15 @@ impl Index {
                 Some(Vec::new())
             }
         };
-        let believed = (&*weights, samples);
+        let believed = (&*weights, &grams);
         Self::build(&atoms, &analysed, &accesses, cheap, &frequencies, believed, facts_of)
     }
 
     /// An index that passes over a rule only when it is certainly false and no error.
     pub(crate) fn exact(atoms: &Atoms<'_>, rules: &[ExactRule], programs: Rules<'_>) -> Self {
         let analysed: Vec<&Analysed> = rules.iter().map(|rule| &rule.analysed).collect();
-        let frequencies = frequencies(&analysed, atoms, programs, atoms.layout(), &[]);
+        let grams = grams(atoms, &[]);
+        let frequencies = frequencies(&analysed, atoms, programs, &[], &grams);
         let weights = weights(&atoms.conditions, &frequencies, rules.len(), 0);
         // What one alternative needs drops no rule whose other alternative may be an error.
         let odds = Odds { weights: &weights, is_shared: &|_| false };
@@ -160,7 +162,7 @@ impl Index {
         }
         // What is not true may be an error, which the search does not say.
         let no_facts = |_: &Truth, _: &Shared| None;
-        let believed = (&*weights, &[][..]);
+        let believed = (&*weights, &grams);
         let index =
             Self::build(atoms, &analysed, &accesses, Vec::new(), &frequencies, believed, no_facts);
         Self { guards: Some(guards), ..index }
@@ -172,7 +174,7 @@ impl Index {
         accesses: &[Result<Access<'_>, Reason>],
         cheap: Vec<Option<Cheap>>,
         frequencies: &[Frequency],
-        (weights, samples): (&[f64], &[Record<'_>]),
+        (weights, grams): (&[f64], &Samples),
         facts_of: impl Fn(&Truth, &Shared) -> Option<Vec<Requirement>>,
     ) -> Self {
         let layout = atoms.layout();
@@ -245,8 +247,7 @@ impl Index {
             .filter_map(|condition| atoms.conditions.get(*condition as usize))
             .collect();
         let conditions = searched_for.len();
-        let grams = grams(&searched_for, samples);
-        let searches = Searches::new(&searched_for, &atoms.patterns, layout, &grams);
+        let searches = Searches::new(&searched_for, &atoms.patterns, layout, grams);
         let postings = Postings::new(searched.postings);
         let shared_conditions = frequencies.iter().filter(|frequency| frequency.rules > 1).count();
         let report = Report {
@@ -297,8 +298,8 @@ fn frequencies<A: Borrow<Analysed>>(
     analysed: &[A],
     atoms: &Atoms<'_>,
     rules: Rules<'_>,
-    layout: &Layout,
     samples: &[Record<'_>],
+    grams: &Samples,
 ) -> Vec<Frequency> {
     let mut frequencies = vec![Frequency::default(); atoms.conditions.len()];
     for rule in analysed.iter().map(Borrow::borrow) {
@@ -319,7 +320,7 @@ fn frequencies<A: Borrow<Analysed>>(
         return frequencies;
     }
     let all: Vec<&Condition> = atoms.conditions.iter().collect();
-    let searches = Searches::new(&all, &atoms.patterns, layout, &grams(&all, samples));
+    let searches = Searches::new(&all, &atoms.patterns, atoms.layout(), grams);
     let mut scratch = Scratch::default();
     for record in samples {
         scratch.begin(&searches, all.len(), 0);
@@ -353,10 +354,10 @@ fn weights(
 }
 
 /// The grams of the samples, for each text that is searched for parts.
-fn grams(conditions: &[&Condition], samples: &[Record<'_>]) -> Samples {
+fn grams(atoms: &Atoms<'_>, samples: &[Record<'_>]) -> Samples {
     let mut grams = Samples::default();
     let mut sources: Vec<TextSource> = Vec::new();
-    for condition in conditions {
+    for condition in &atoms.conditions {
         if let Condition::Text { source, .. } = condition
             && !grams.contains_key(source)
         {

@@ -326,7 +326,9 @@ fn collect_conjuncts(
 /// What must hold for an expression to be true, or false where not `positive`.
 fn formula(expression: &Expr, positive: bool, atoms: &mut Atoms<'_>) -> Formula {
     match &expression.node {
-        Node::Predicate(predicate) if !matches!(predicate.kind, Kind::HasKey(_)) => {
+        Node::Predicate(predicate)
+            if matches!(predicate.kind, Kind::AnyEntry(_) | Kind::FirstNetwork(_)) =>
+        {
             let nodes = predicate.nodes(expression.span.start);
             formula(&nodes, positive, atoms).with(certainty(expression, atoms))
         }

@@ -38,7 +38,6 @@ mod local;
 mod memory;
 mod networks;
 mod numbers;
-mod pattern;
 mod postings;
 mod required_bytes;
 mod scratch;

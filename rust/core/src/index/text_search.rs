@@ -6,15 +6,13 @@ use crate::functions::regex::clip;
 use crate::index::condition::{Pattern, TextTest};
 use crate::index::gram::GramCounts;
 use crate::index::memory::Recall;
-use crate::index::pattern::required_texts;
-use crate::index::required_bytes::{ByteSet, ByteSets, required_bytes};
+use crate::index::required_bytes::ByteSets;
 use crate::index::scratch::Scratch;
 use crate::index::substring::{Part, Place, Scanned, Substrings};
 use crate::lists::{ListIndex, Lists};
-use crate::regex::Regex;
+use crate::regex::{ByteSet, Regex, Required};
 use crate::text_table::TextTable;
 use foldhash::fast::RandomState;
-use regex_syntax::Parser;
 use smallvec::SmallVec;
 
 /// Patterns by their text.
@@ -32,10 +30,7 @@ pub(crate) struct CompiledPattern {
 
 impl CompiledPattern {
     pub(crate) fn new(regex: &Regex) -> Self {
-        let (required, bytes) = Parser::new().parse(regex.as_str()).map_or_else(
-            |_| Default::default(),
-            |hir| (required_texts(&hir), required_bytes(&hir)),
-        );
+        let Required { texts: required, bytes } = regex.required();
         Self { regex: regex.clone(), required, bytes }
     }
 }

@@ -16,10 +16,12 @@ mod looks;
 mod machine;
 mod positions;
 mod program;
+mod required_bytes;
+mod required_texts;
 mod text;
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind};
@@ -32,6 +34,9 @@ use lazy::Automaton;
 use machine::Machine;
 use positions::Positions;
 use program::Program;
+pub(crate) use required_bytes::ByteSet;
+use required_bytes::required_bytes;
+use required_texts::required_texts;
 use text::shortened;
 
 use crate::search::Part;
@@ -61,6 +66,36 @@ impl fmt::Display for Refused {
     }
 }
 
+/// What every match of a pattern has, to be looked for before the pattern is run.
+#[derive(Debug, Default)]
+pub(crate) struct Required {
+    /// Texts of which every match has one, the best to look for first.
+    pub(crate) texts: Vec<Vec<Box<str>>>,
+    /// Bytes of which every match has one of each set.
+    pub(crate) bytes: Vec<ByteSet>,
+}
+
+impl Required {
+    fn new(hir: &Hir) -> Self {
+        let (mut texts, mut bytes) = (required_texts(hir), required_bytes(hir));
+        texts.shrink_to_fit();
+        bytes.shrink_to_fit();
+        Self { texts, bytes }
+    }
+
+    /// What it occupies where it is on the heap itself.
+    fn memory_bytes(&self) -> usize {
+        let texts = |texts: &Vec<Box<str>>| {
+            let own = texts.iter().map(|text| text.len()).sum::<usize>();
+            own.saturating_add(texts.capacity().saturating_mul(size_of::<Box<str>>()))
+        };
+        size_of::<Self>()
+            .saturating_add(size_of_val(&*self.texts))
+            .saturating_add(self.texts.iter().map(texts).sum())
+            .saturating_add(size_of_val(&*self.bytes))
+    }
+}
+
 /// A pattern in the form of `language/regex/translation.py`, ready to run; shared freely.
 #[derive(Clone)]
 pub(crate) struct Regex(Arc<Compiled>);
@@ -72,6 +107,8 @@ struct Compiled {
     alphabet: Alphabet,
     machine: Machine,
     groups: usize,
+    /// For the first that asks: most are asked for once, and soon.
+    required: Mutex<Option<Box<Required>>>,
     lazies: Lazies,
     /// Made where matches are asked for.
     finder: OnceLock<Box<Finder>>,
@@ -95,6 +132,7 @@ impl Regex {
             part,
             machine,
             groups: hir.properties().explicit_captures_len(),
+            required: Mutex::new(Some(Box::new(Required::new(&hir)))),
             alphabet,
             lazies: Lazies::default(),
             finder: OnceLock::new(),
@@ -113,12 +151,22 @@ impl Regex {
 
     /// What the compiled pattern occupies, apart from what its runs find out.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let Compiled { text, part, alphabet, machine, .. } = &*self.0;
+        let Compiled { text, part, alphabet, machine, required, .. } = &*self.0;
+        let required = required.lock().unwrap_or_else(PoisonError::into_inner);
         size_of::<Compiled>()
             .saturating_add(text.len())
+            .saturating_add(required.as_ref().map_or(0, |required| required.memory_bytes()))
             .saturating_add(part.as_ref().map_or(0, Part::memory_bytes))
             .saturating_add(alphabet.memory_bytes())
             .saturating_add(machine.memory_bytes())
+    }
+
+    /// What every match has. It is told once for nothing, then for as much as it takes to read
+    /// the pattern again.
+    pub(crate) fn required(&self) -> Required {
+        let known = self.0.required.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let read = || parse(&self.0.text).map(|hir| Required::new(&hir)).unwrap_or_default();
+        known.map_or_else(read, |known| *known)
     }
 
     /// How many capturing groups the pattern has.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
+use smallvec::{SmallVec, smallvec};
 
 use super::Refused;
 use super::alphabet::Ranges;
@@ -21,8 +22,8 @@ const MAX_PAIRS: usize = 16;
 const MAX_POSITIONS: usize = 1 << 16;
 const MAX_NAMED: usize = 1 << 20;
 
-/// Positions that may come at one end, by what they need there.
-pub(super) type Ends = Vec<(Looks, Vec<u32>)>;
+/// Positions that may come at one end, by what they need there: mostly one, which needs nothing.
+pub(super) type Ends = SmallVec<[(Looks, SmallVec<[u32; 4]>); 1]>;
 
 /// All of `to` may follow all of `from`.
 #[derive(Debug)]
@@ -68,8 +69,11 @@ impl Positions {
         let turn = |position: &u32, distance: i32| {
             last.wrapping_sub_unsigned(*position).wrapping_add(distance).cast_unsigned()
         };
-        let all = |positions: &Vec<u32>| positions.iter().map(|one| turn(one, 0)).collect();
-        let ends = |ends: &Ends| ends.iter().map(|(needs, some)| (*needs, all(some))).collect();
+        let all = |positions: &[u32]| positions.iter().map(|one| turn(one, 0)).collect();
+        let end = |(needs, some): &(Looks, SmallVec<[u32; 4]>)| {
+            (*needs, some.iter().map(|one| turn(one, 0)).collect())
+        };
+        let ends = |ends: &Ends| ends.iter().map(end).collect();
         let near = |(key, targets): (&(Looks, i32), &Vec<u32>)| {
             (*key, targets.iter().map(|target| turn(target, key.1)).collect())
         };
@@ -169,7 +173,7 @@ impl Builder {
             }
         };
         set_of.push(number);
-        let ends = vec![(Looks::NONE, vec![position])];
+        let ends: Ends = smallvec![(Looks::NONE, smallvec![position])];
         Ok(Part { first: ends.clone(), last: ends, empty: Vec::new() })
     }
 
@@ -232,7 +236,7 @@ impl Builder {
                 let needs = needs_before.union(*needs_after);
                 if from.len().saturating_mul(to.len()) > MAX_PAIRS {
                     self.name(from.len().saturating_add(to.len()))?;
-                    let product = Product { needs, from: from.clone(), to: to.clone() };
+                    let product = Product { needs, from: from.to_vec(), to: to.to_vec() };
                     self.positions.products.push(product);
                     continue;
                 }

@@ -8,12 +8,13 @@ use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 
+use super::bundle::Bundle;
 use super::layer::{FEW, Layer, NONE};
 use super::merge::{Merge, Merged, Setting};
 use super::places::Places;
 use super::segment::Segment;
-use super::{Rule, RuleSet, read_programs, read_tree};
-use crate::decode::{Compiler, object};
+use super::{Rule, RuleSet};
+use crate::decode::Compiler;
 use crate::error::ProgramError;
 use crate::program::Program;
 use crate::record::Layout;
@@ -266,10 +267,10 @@ impl RuleSet {
     /// # Errors
     /// There is no rule of an id to remove, or a program does not compile.
     pub fn with_changes(&self, bundle: &[u8], removed: &[&str]) -> Result<Self, ChangeError> {
-        let bundle = read_tree(bundle)?;
+        let bundle = Bundle::read(bundle)?;
         let mut layout = Layout::clone(&self.layout);
         let compiler = Compiler::new(&mut layout, &self.common.lists);
-        let new = read_programs(object(&bundle)?, compiler)?;
+        let new = bundle.compile(compiler)?;
         let (base, mut changes) = self.continued();
         for id in removed {
             let key = changes.find(&base, id);
