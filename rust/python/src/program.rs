@@ -25,6 +25,9 @@ use crate::matches::matches;
 
 /// Fewer rules than this are done sooner than the interpreter is let go.
 const RULES_WORTH_A_DETACH: usize = 32;
+/// A change of no more bytes than this, a rule or two, is made with the interpreter held: a thread that decides
+/// has waited for the check of the text, and would wait once more for what follows the change.
+const SMALL_CHANGE: usize = 8 * 1024;
 /// A set of fewer rules is let go at once.
 const RULES_WORTH_A_THREAD: usize = 1_000;
 /// A set of at most so many rules keeps the ids of all as objects. Of a larger one they would
@@ -77,7 +80,9 @@ impl PyRuleSet {
         removed: Vec<PyBackedStr>,
     ) -> PyResult<Self> {
         let removed: Vec<&str> = removed.iter().map(|id| &**id).collect();
-        let rules = py.detach(|| self.rules.with_changes(bundle, &removed));
+        let change = || self.rules.with_changes(bundle, &removed);
+        let is_small = bundle.len() <= SMALL_CHANGE && self.rules.is_soon_changed();
+        let rules = if is_small { change() } else { py.detach(change) };
         let rules = rules.map_err(|error| change_error(py, error))?;
         let user_agents = user_agents(py, rules.layout())?;
         Ok(Self { rules: Arc::new(rules), user_agents, ids: PyOnceLock::new() })

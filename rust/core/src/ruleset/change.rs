@@ -296,6 +296,17 @@ impl RuleSet {
         })
     }
 
+    /// Whether a change of a few rules takes some tenths of a millisecond: no index is to be made
+    /// for it, and no new base to be taken over.
+    pub fn is_soon_changed(&self) -> bool {
+        let has_little = |changes: &Changes| {
+            let new_base = changes.new_base.get().and_then(Option::as_ref);
+            let waiting = changes.layers.iter().filter(|layer| layer.is_plain()).count();
+            waiting < WAITING && new_base.is_none_or(|merge| merge.merged().is_none())
+        };
+        self.base.made().is_some() && self.changes.as_ref().is_none_or(has_little)
+    }
+
     /// The base and the changes that another set goes on from: what was made in the background
     /// is in place, if it is ready.
     fn continued(&self) -> (Arc<Segment>, Changes) {
@@ -433,6 +444,16 @@ mod tests {
         assert_eq!(matches(&first, &path("x")).unwrap(), ["a"]);
         drop(first);
         assert!(second.take_base().is_some());
+    }
+
+    #[test]
+    fn a_set_without_its_index_is_not_soon_changed() {
+        let first = set(&[rule("a", "x")]);
+        assert!(!first.is_soon_changed());
+        matches(&first, &path("x"));
+        assert!(first.is_soon_changed());
+        let second = first.with_changes(&bundle(&[rule("b", "y")]), &[]).unwrap();
+        assert!(second.is_soon_changed());
     }
 
     #[test]
