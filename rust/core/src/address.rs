@@ -6,7 +6,7 @@
 //! an IPv4-mapped IPv6 address is the IPv4 address it maps.
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const V4_BITS: u8 = 32;
 const V6_BITS: u8 = 128;
@@ -36,13 +36,10 @@ impl Address {
 
     /// Reads an address as a client sends it: IPv6 may end in dotted decimal.
     pub fn parse_received(text: &str) -> Option<Self> {
-        if text.contains(':') {
-            let address: Ipv6Addr = text.parse().ok()?;
-            Some(Self::from_v6(address.to_bits()))
-        } else {
-            let address: Ipv4Addr = text.parse().ok()?;
-            Some(Self::V4(address.to_bits()))
-        }
+        Some(match text.parse().ok()? {
+            IpAddr::V4(address) => Self::V4(address.to_bits()),
+            IpAddr::V6(address) => Self::from_v6(address.to_bits()),
+        })
     }
 
     /// The address of 128 bits, folded to IPv4 when it is mapped.

@@ -5,7 +5,7 @@ use bumpalo::collections::Vec as ArenaVec;
 
 use crate::error::EventError;
 use crate::field::{Member, Section};
-use crate::json::{self, Fault, FaultKind, Kind, Reader, Result};
+use crate::json::{self, Fault, FaultKind, Kind, Name, Reader, Result};
 use crate::letters::has_upper;
 use crate::limits::Limits;
 use crate::record::{KeySlot, Layout};
@@ -101,14 +101,22 @@ pub fn read<'a>(
     limits: &Limits,
 ) -> std::result::Result<RawEvent<'a>, EventError> {
     check_length(bytes, limits)?;
-    read_all(bytes, layout, arena, limits).map_err(|fault| {
-        // A misplaced value may come before a fault of the text, which counts more.
-        let earlier = match fault.kind {
-            FaultKind::Shape => json::check(bytes, limits).err(),
-            FaultKind::Text | FaultKind::Limit => None,
-        };
-        earlier.unwrap_or(fault).into()
-    })
+    let keys = arena.alloc_slice_fill_copy(layout.key_count(), None);
+    let mut reading = Reading { layout, event: RawEvent::default(), keys, has_capitals: false };
+    match reading.all(bytes, arena, limits) {
+        Ok(()) => Ok(reading.event),
+        Err(fault) => Err(refusal(fault, bytes, limits)),
+    }
+}
+
+#[cold]
+fn refusal(fault: Box<Fault>, bytes: &[u8], limits: &Limits) -> EventError {
+    // A misplaced value may come before a fault of the text, which counts more.
+    let earlier = match fault.kind {
+        FaultKind::Shape => json::check(bytes, limits).err(),
+        FaultKind::Text | FaultKind::Limit => None,
+    };
+    earlier.unwrap_or(fault).into()
 }
 
 /// Refuses a text that is too long to be an event.
@@ -118,27 +126,6 @@ pub(crate) fn check_length(bytes: &[u8], limits: &Limits) -> std::result::Result
         return Err(Fault::new(FaultKind::Limit, message, limits.event_bytes).into());
     }
     Ok(())
-}
-
-fn read_all<'a>(
-    bytes: &'a [u8],
-    layout: &Layout,
-    arena: &'a Bump,
-    limits: &Limits,
-) -> Result<RawEvent<'a>> {
-    let mut reader = Reader::new(bytes, arena, limits)?;
-    let start = layout.reads_variables().then(|| reader.clone());
-    let keys = arena.alloc_slice_fill_copy(layout.key_count(), None);
-    let mut reading = Reading { layout, event: RawEvent::default(), keys, has_capitals: false };
-    expect(&mut reader, Kind::Object, "the event must be an object")?;
-    reader.object(|reader, name| reading.member(reader, name))?;
-    reader.finish()?;
-    let Reading { mut event, keys, has_capitals, .. } = reading;
-    event.keys = (!has_capitals).then_some(keys);
-    if let Some(start) = start {
-        event.variables = read_variables(start, layout)?;
-    }
-    Ok(event)
 }
 
 /// An event that is being read.
@@ -152,77 +139,119 @@ struct Reading<'l, 'a> {
 }
 
 impl<'a> Reading<'_, 'a> {
-    fn member(&mut self, reader: &mut Reader<'a>, name: &str) -> Result<()> {
+    fn all(&mut self, bytes: &'a [u8], arena: &'a Bump, limits: &Limits) -> Result<()> {
+        let mut reader = Reader::over(json::utf8(bytes)?, arena, limits);
+        let start = self.layout.reads_variables().then(|| reader.clone());
+        expect(&mut reader, Kind::Object, "the event must be an object")?;
+        self.members(&mut reader, Self::member)?;
+        reader.finish()?;
+        let keys = std::mem::take(&mut self.keys);
+        self.event.keys = (!self.has_capitals).then_some(keys);
+        if let Some(start) = start {
+            self.event.variables = read_variables(start, self.layout)?;
+        }
+        Ok(())
+    }
+
+    /// Reads an object by a function for its members, so that the code of the loop is there
+    /// once: code that has to come into the cache costs more than a call.
+    #[inline(never)]
+    fn members(
+        &mut self,
+        reader: &mut Reader<'a>,
+        member: fn(&mut Self, &mut Reader<'a>, &str, Option<&'a str>) -> Result<()>,
+    ) -> Result<()> {
+        reader.texts(|reader, name, text| member(self, reader, name.text, text))
+    }
+
+    fn member(&mut self, reader: &mut Reader<'a>, name: &str, text: Option<&'a str>) -> Result<()> {
         if self.layout.declares_variable(name) {
-            return reader.skip();
+            return pass(reader, text);
         }
-        let event = &mut self.event;
         match name {
-            "source" => return self.text(reader, Member::Source),
-            "return_url" => event.return_url = optional_text(reader)?,
-            "idempotency_key" => event.idempotency_key = optional_text(reader)?,
-            "tenant_id" => event.tenant_id = optional_text(reader)?,
-            "observed_at" => event.observed_at = read_observed_at(reader)?,
-            "request" => return self.request(reader),
-            "fields" => return self.section(reader, Section::Fields),
-            _ => return reader.skip(),
-        }
-        Ok(())
-    }
-
-    fn request(&mut self, reader: &mut Reader<'a>) -> Result<()> {
-        if reader.kind()? == Kind::Null {
-            return reader.null();
-        }
-        expect(reader, Kind::Object, "must be an object")?;
-        reader.object(|reader, name| {
-            self.event.has_content = self.event.has_content || reader.kind()? != Kind::Null;
-            match name {
-                "method" => self.text(reader, Member::Method),
-                "scheme" => self.text(reader, Member::Scheme),
-                "host" => self.text(reader, Member::Host),
-                "path" => self.text(reader, Member::Path),
-                "client_ip" => self.text(reader, Member::ClientIp),
-                "user_agent" => self.text(reader, Member::UserAgent),
-                "referer" => self.text(reader, Member::Referer),
-                "content_type" => self.text(reader, Member::ContentType),
-                "headers" => self.section(reader, Section::Headers),
-                "query_params" => self.section(reader, Section::QueryParams),
-                "cookies" => self.section(reader, Section::Cookies),
-                "route_params" => self.section(reader, Section::RouteParams),
-                _ => reader.skip(),
+            "source" => {
+                let text = optional_text(reader, text)?;
+                self.event.set_member(Member::Source, text);
             }
-        })
-    }
-
-    fn text(&mut self, reader: &mut Reader<'a>, member: Member) -> Result<()> {
-        self.event.set_member(member, optional_text(reader)?);
+            "return_url" => self.event.return_url = optional_text(reader, text)?,
+            "idempotency_key" => self.event.idempotency_key = optional_text(reader, text)?,
+            "tenant_id" => self.event.tenant_id = optional_text(reader, text)?,
+            "observed_at" => self.event.observed_at = read_observed_at(reader, text)?,
+            "request" => return self.request(reader, text),
+            "fields" => return self.section(reader, Section::Fields, text),
+            _ => return pass(reader, text),
+        }
         Ok(())
     }
 
-    fn section(&mut self, reader: &mut Reader<'a>, section: Section) -> Result<()> {
-        if reader.kind()? == Kind::Null {
-            return reader.null();
+    fn request(&mut self, reader: &mut Reader<'a>, text: Option<&'a str>) -> Result<()> {
+        if !begins_object(reader, text)? {
+            return Ok(());
         }
-        expect(reader, Kind::Object, "must be an object")?;
+        self.members(reader, Self::request_member)
+    }
+
+    fn request_member(
+        &mut self,
+        reader: &mut Reader<'a>,
+        name: &str,
+        text: Option<&'a str>,
+    ) -> Result<()> {
+        self.event.has_content |= text.is_some() || !reader.next_is(b'n');
+        let member = match name {
+            "method" => Member::Method,
+            "scheme" => Member::Scheme,
+            "host" => Member::Host,
+            "path" => Member::Path,
+            "client_ip" => Member::ClientIp,
+            "user_agent" => Member::UserAgent,
+            "referer" => Member::Referer,
+            "content_type" => Member::ContentType,
+            "headers" => return self.section(reader, Section::Headers, text),
+            "query_params" => return self.section(reader, Section::QueryParams, text),
+            "cookies" => return self.section(reader, Section::Cookies, text),
+            "route_params" => return self.section(reader, Section::RouteParams, text),
+            _ => return pass(reader, text),
+        };
+        let text = optional_text(reader, text)?;
+        self.event.set_member(member, text);
+        Ok(())
+    }
+
+    fn section(
+        &mut self,
+        reader: &mut Reader<'a>,
+        section: Section,
+        text: Option<&'a str>,
+    ) -> Result<()> {
+        if !begins_object(reader, text)? {
+            return Ok(());
+        }
         let keys = self.layout.keys(section).filter(|_| self.layout.reads_section(section));
         let capacity = if keys.is_some() { 16 } else { 0 };
         let mut entries = ArenaVec::with_capacity_in(capacity, reader.arena());
-        reader.object(|reader, name| {
-            if section == Section::Fields {
-                self.event.has_content = self.event.has_content || reader.kind()? != Kind::Null;
-                if name == "body" && read_body(reader, self.layout, &mut self.event)? {
-                    return Ok(());
+        let is_fields = section == Section::Fields;
+        let reads_body = is_fields && self.layout.reads_body();
+        reader.texts(|reader, name, text| {
+            let text = match text {
+                Some(text) => {
+                    self.event.has_content |= is_fields;
+                    if reads_body {
+                        self.keep_body(name, text);
+                    }
+                    text
                 }
-            }
-            let (Some(text), Some(keys)) = (read_entry(reader, section)?, keys) else {
-                return Ok(());
+                None => match self.unusual_entry(reader, section, name)? {
+                    Some(text) => text,
+                    None => return Ok(()),
+                },
             };
-            entries.push((name, text));
+            let Some(keys) = keys else { return Ok(()) };
+            entries.push((name.text, text));
             match keys.get(name) {
                 Some(slot) => self.keep(slot, text),
                 None if section == Section::Headers => {
-                    self.has_capitals = self.has_capitals || has_upper(name.as_bytes());
+                    self.has_capitals = self.has_capitals || has_upper(name.text.as_bytes());
                 }
                 None => {}
             }
@@ -230,6 +259,50 @@ impl<'a> Reading<'_, 'a> {
         })?;
         self.event.set_section(section, entries.into_bump_slice());
         Ok(())
+    }
+
+    #[cold]
+    fn keep_body(&mut self, name: Name<'_>, text: &'a str) {
+        if name.text == "body" {
+            self.event.body = Some(RawBody::Text(text));
+        }
+    }
+
+    /// One value of a map as text, `None` when it counts as absent.
+    #[cold]
+    fn unusual_entry(
+        &mut self,
+        reader: &mut Reader<'a>,
+        section: Section,
+        name: Name<'_>,
+    ) -> Result<Option<&'a str>> {
+        let kind = reader.kind()?;
+        if section == Section::Fields {
+            self.event.has_content |= kind != Kind::Null;
+            if name.text == "body" {
+                return self.body(reader, kind);
+            }
+        }
+        read_entry(reader, kind, section)
+    }
+
+    /// Reads `fields.body`, which is an entry where it is not structured.
+    fn body(&mut self, reader: &mut Reader<'a>, kind: Kind) -> Result<Option<&'a str>> {
+        let reads_body = self.layout.reads_body();
+        if !matches!(kind, Kind::Object | Kind::Array) {
+            let text = read_entry(reader, kind, Section::Fields)?;
+            if reads_body && kind == Kind::String {
+                self.event.body = text.map(RawBody::Text);
+            }
+            return Ok(text);
+        }
+        if reads_body {
+            let value = reader.value()?;
+            self.event.body = (!reader.is_out_of_range()).then_some(RawBody::Value(value));
+        } else {
+            reader.skip()?;
+        }
+        Ok(None)
     }
 
     #[inline]
@@ -240,11 +313,14 @@ impl<'a> Reading<'_, 'a> {
     }
 }
 
+/// The text of a member that is read already, or is text or null.
 #[inline]
-fn optional_text<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a str>> {
-    if let Some(text) = reader.string_if()? {
-        return Ok(Some(text));
-    }
+fn optional_text<'a>(reader: &mut Reader<'a>, text: Option<&'a str>) -> Result<Option<&'a str>> {
+    if text.is_some() { Ok(text) } else { unusual_text(reader) }
+}
+
+#[cold]
+fn unusual_text<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a str>> {
     if reader.kind()? == Kind::Null {
         return reader.null().map(|()| None);
     }
@@ -252,48 +328,51 @@ fn optional_text<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a str>> {
     reader.string().map(Some)
 }
 
-fn read_observed_at(reader: &mut Reader<'_>) -> Result<Option<Timestamp>> {
+/// Whether a member is an object, which is not read yet, or null.
+#[inline]
+fn begins_object(reader: &mut Reader<'_>, text: Option<&str>) -> Result<bool> {
+    if text.is_none() && reader.next_is(b'{') { Ok(true) } else { begins_no_object(reader, text) }
+}
+
+#[cold]
+fn begins_no_object(reader: &mut Reader<'_>, text: Option<&str>) -> Result<bool> {
+    const MESSAGE: &str = "must be an object";
+    match text {
+        Some(text) => Err(reader.text_shape_fault(text, MESSAGE)),
+        None if reader.kind()? == Kind::Null => reader.null().map(|()| false),
+        None => Err(reader.shape_fault(MESSAGE)),
+    }
+}
+
+/// Passes over a value, which is read already where it is a plain text.
+fn pass(reader: &mut Reader<'_>, text: Option<&str>) -> Result<()> {
+    if text.is_some() { Ok(()) } else { reader.skip() }
+}
+
+fn read_observed_at<'a>(
+    reader: &mut Reader<'a>,
+    text: Option<&'a str>,
+) -> Result<Option<Timestamp>> {
+    const MESSAGE: &str = "must be RFC 3339 text with an offset";
     let offset = reader.offset();
-    match optional_text(reader)?.map(parse_timestamp) {
-        Some(Err(_)) => {
-            let message = "must be RFC 3339 text with an offset";
-            Err(Fault::new(FaultKind::Shape, message, offset))
-        }
+    let read = optional_text(reader, text)?;
+    match read.map(parse_timestamp) {
+        Some(Err(_)) => Err(match text {
+            Some(text) => reader.text_shape_fault(text, MESSAGE),
+            None => Fault::new(FaultKind::Shape, MESSAGE, offset),
+        }),
         Some(Ok(moment)) => Ok(Some(moment)),
         None => Ok(None),
     }
 }
 
-/// Reads `fields.body`; false when it is a value like others, not read yet.
-fn read_body<'a>(
-    reader: &mut Reader<'a>,
-    layout: &Layout,
-    event: &mut RawEvent<'a>,
-) -> Result<bool> {
-    let kind = reader.kind()?;
-    let is_structured = matches!(kind, Kind::Object | Kind::Array);
-    if !layout.reads_body() {
-        if is_structured {
-            reader.skip()?;
-        }
-        return Ok(is_structured);
-    }
-    if is_structured {
-        let value = reader.value()?;
-        event.body = (!reader.is_out_of_range()).then_some(RawBody::Value(value));
-    } else if kind == Kind::String {
-        event.body = Some(RawBody::Text(reader.clone().string()?));
-    }
-    Ok(is_structured)
-}
-
 /// One value of a map as text, `None` when it counts as absent.
-#[inline]
-fn read_entry<'a>(reader: &mut Reader<'a>, section: Section) -> Result<Option<&'a str>> {
-    if let Some(text) = reader.string_if()? {
-        return Ok(Some(text));
-    }
-    if reader.kind()? != Kind::Array {
+fn read_entry<'a>(
+    reader: &mut Reader<'a>,
+    kind: Kind,
+    section: Section,
+) -> Result<Option<&'a str>> {
+    if kind != Kind::Array {
         return read_scalar(reader);
     }
     let mut texts: Vec<&'a str> = Vec::new();
@@ -413,6 +492,13 @@ mod tests {
             assert!(matches!(event.body, Some(RawBody::Text("[1]"))));
             assert_eq!(event.section(Section::Fields), [("body", "[1]")]);
         });
+        with_event(r#"{"fields":{"body":"\"a\""}}"#, |event| {
+            assert!(matches!(event.body, Some(RawBody::Text("\"a\""))));
+        });
+        with_event(r#"{"fields":{"body":5}}"#, |event| {
+            assert!(event.body.is_none());
+            assert_eq!(event.section(Section::Fields), [("body", "5")]);
+        });
         with_event(r#"{"fields":{"body":[1e999]}}"#, |event| assert!(event.body.is_none()));
     }
 
@@ -432,7 +518,10 @@ mod tests {
             (r#"{"source":1}"#, "/source", 10),
             (r#"{"return_url":[]}"#, "/return_url", 14),
             (r#"{"observed_at":"now"}"#, "/observed_at", 15),
+            (r#"{"observed_at": "now"}"#, "/observed_at", 15),
             (r#"{"request":[]}"#, "/request", 11),
+            (r#"{"request":"text"}"#, "/request", 11),
+            (r#"{"request":{"headers":"a\n"}}"#, "/request/headers", 22),
             (r#"{"request":{"headers":{"a/b":{}}}}"#, "/request/headers/a~1b", 29),
             (r#"{"request":{"cookies":{"a":[[]]}}}"#, "/request/cookies/a/0", 28),
             (r#"{"fields":{"a":{}}}"#, "/fields/a", 15),
@@ -444,6 +533,7 @@ mod tests {
     #[test]
     fn broken_text_counts_more_than_a_misplaced_value() {
         assert_eq!(refusal(r#"{"source":1,"a":nan}"#), (String::new(), Some(16)));
+        assert_eq!(refusal(r#"{"request":"text"{}}"#), (String::new(), Some(17)));
     }
 
     #[test]

@@ -6,13 +6,12 @@
 //! are borrowed from the text, others are decoded into the arena.
 
 use bumpalo::Bump;
-use bumpalo::collections::Vec as ArenaVec;
-use foldhash::fast::RandomState;
 
 pub use crate::fault::{Fault, FaultKind, Result, pointer_step};
 use crate::limits::Limits;
 use crate::map::Map;
-use crate::member_names::{FEW_NAMES, NameFilter};
+pub use crate::member_names::Name;
+use crate::member_names::Names;
 use crate::specials::Specials;
 use crate::value::{List, Text, Value};
 
@@ -48,12 +47,7 @@ pub struct Reader<'a> {
     depth: usize,
     max_depth: usize,
     max_members: usize,
-    /// Up to how many members of an object a new one needs no second look.
-    few_members: usize,
     max_string_bytes: usize,
-    hasher: RandomState,
-    /// The names of the objects that are being read, the outermost first.
-    names: ArenaVec<'a, &'a str>,
     is_out_of_range: bool,
     has_space: bool,
     escaped: usize,
@@ -65,10 +59,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The bytes are not UTF-8.
     pub fn new(bytes: &'a [u8], arena: &'a Bump, limits: &Limits) -> Result<Self> {
-        match simdutf8::basic::from_utf8(bytes) {
-            Ok(text) => Ok(Self::over(text, arena, limits)),
-            Err(_) => Err(invalid_utf8(bytes)),
-        }
+        utf8(bytes).map(|text| Self::over(text, arena, limits))
     }
 
     /// A reader at the start of the text.
@@ -81,10 +72,7 @@ impl<'a> Reader<'a> {
             depth: 0,
             max_depth: limits.event_depth,
             max_members: limits.event_members,
-            few_members: limits.event_members.min(FEW_NAMES),
             max_string_bytes: limits.event_string_bytes,
-            hasher: RandomState::default(),
-            names: ArenaVec::with_capacity_in(64, arena),
             is_out_of_range: false,
             has_space: false,
             escaped: 0,
@@ -119,6 +107,12 @@ impl<'a> Reader<'a> {
         self.escaped
     }
 
+    /// Whether a byte comes next that is no white space.
+    #[inline]
+    pub(crate) fn next_is(&mut self, byte: u8) -> bool {
+        self.peek() == Some(byte)
+    }
+
     /// The kind of the next value, which is not read yet.
     #[inline]
     pub fn kind(&mut self) -> Result<Kind> {
@@ -137,6 +131,13 @@ impl<'a> Reader<'a> {
     #[cold]
     pub fn shape_fault(&self, message: impl Into<String>) -> Box<Fault> {
         Fault::new(FaultKind::Shape, message, self.at)
+    }
+
+    /// A fault of the text that [`Self::texts`] has read and handed over.
+    #[cold]
+    pub fn text_shape_fault(&self, text: &str, message: impl Into<String>) -> Box<Fault> {
+        let quoted = text.len().saturating_add(2);
+        Fault::new(FaultKind::Shape, message, self.at.saturating_sub(quoted))
     }
 
     /// Reads a string.
@@ -163,36 +164,37 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a string if one comes next.
+    /// Reads a name, with its text where that follows, as most are written: nothing is read
+    /// where a name has space or an escape, or may be one of the object's already.
     #[inline(always)]
-    pub fn string_if(&mut self) -> Result<Option<&'a str>> {
-        match self.plain_string(b"\"") {
-            Some(text) => Ok(Some(text)),
-            None => self.unusual_string_if(),
-        }
-    }
-
-    #[cold]
-    fn unusual_string_if(&mut self) -> Result<Option<&'a str>> {
-        if self.peek() == Some(b'"') { self.quoted().map(Some) } else { Ok(None) }
-    }
-
-    /// Reads a string as most are written, with what follows from its closing quote
-    /// on: nothing is read where space or an escape comes, or something else.
-    #[inline(always)]
-    fn plain_string<const N: usize>(&mut self, end_with: &[u8; N]) -> Option<&'a str> {
-        if self.byte_at(self.at) != Some(b'"') {
+    fn plain_member(&mut self, names: &mut Names<'a>) -> Option<(Name<'a>, Option<&'a str>)> {
+        // Looked at first, as in a plain string.
+        self.byte_at(self.at).filter(|byte| *byte == b'"')?;
+        let (name, rest) = self.plain_string(self.text.get(self.at..)?)?;
+        let (name, rest) = (Name::new(name), rest.strip_prefix(':')?);
+        if names.len() >= self.max_members || !names.add_new_of_few(name) {
             return None;
         }
-        let start = self.at.wrapping_add(1);
-        let end = self.specials.next(start);
-        let after = end.wrapping_add(N);
-        if self.text.as_bytes().get(end..after) != Some(end_with) {
+        let (text, rest) = match self.plain_string(rest) {
+            Some((text, rest)) => (Some(text), rest),
+            None => (None, rest),
+        };
+        self.at = self.text.len().wrapping_sub(rest.len());
+        Some((name, text))
+    }
+
+    /// The string that begins the rest of the text, without an escape and not too long, and
+    /// what follows it.
+    #[inline(always)]
+    fn plain_string(&self, rest: &'a str) -> Option<(&'a str, &'a str)> {
+        let rest = rest.strip_prefix('"')?;
+        let length = self.specials.distance(self.text.len().wrapping_sub(rest.len()));
+        // Looked at first, so that both texts need no other look at where they begin and end.
+        if rest.as_bytes().get(length) != Some(&b'"') || length > self.max_string_bytes {
             return None;
         }
-        let text = self.text.get(start..end).filter(|text| text.len() <= self.max_string_bytes)?;
-        self.at = after;
-        Some(text)
+        let (text, rest) = rest.split_at_checked(length)?;
+        Some((text, rest.strip_prefix('"')?))
     }
 
     /// Reads a number and gives its text.
@@ -243,19 +245,45 @@ impl<'a> Reader<'a> {
         &mut self,
         mut member: impl FnMut(&mut Self, &'a str) -> Result<()>,
     ) -> Result<()> {
+        self.members(
+            |reader, names| Ok((reader.member_name(names)?, ())),
+            |reader, name, ()| member(reader, name.text),
+        )
+    }
+
+    /// Reads an object most of whose values are texts: `member` is called with each name and
+    /// its text, or without one where a value is not written as most texts are; that it reads.
+    #[inline]
+    pub fn texts(
+        &mut self,
+        member: impl FnMut(&mut Self, Name<'a>, Option<&'a str>) -> Result<()>,
+    ) -> Result<()> {
+        let read = |reader: &mut Self, names: &mut Names<'a>| match reader.plain_member(names) {
+            Some(read) => Ok(read),
+            None => Ok((reader.member_name(names)?, None)),
+        };
+        self.members(read, member)
+    }
+
+    /// Reads an object; `read` reads each name, and perhaps a value, of which `member` reads
+    /// what is left.
+    #[inline(always)]
+    fn members<T>(
+        &mut self,
+        read: impl Fn(&mut Self, &mut Names<'a>) -> Result<(Name<'a>, T)>,
+        mut member: impl FnMut(&mut Self, Name<'a>, T) -> Result<()>,
+    ) -> Result<()> {
         self.open(b'{', "an object")?;
         if self.closes(b'}') {
             return Ok(());
         }
-        let mut filter = NameFilter::default();
-        let outer = self.names.len();
+        let mut names = Names::default();
         loop {
-            let name = self.member_name(&mut filter, outer)?;
-            if let Err(fault) = member(self, name) {
-                return Err(fault.under(name));
+            let (name, value) = read(self, &mut names)?;
+            if let Err(fault) = member(self, name, value) {
+                return Err(fault.under(name.text));
             }
             if self.ends(b'}')? {
-                self.names.truncate(outer);
                 return Ok(());
             }
         }
@@ -332,41 +360,23 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the name of a member, which the object has not had yet, and the colon
-    /// after it. The names of the object stand from `outer` on.
-    #[inline(always)]
-    fn member_name(&mut self, filter: &mut NameFilter, outer: usize) -> Result<&'a str> {
-        let offset = self.at;
-        if self.names.len().wrapping_sub(outer) < self.few_members
-            && let Some(name) = self.plain_string(b"\":")
-        {
-            if filter.is_new_of_few(name) {
-                self.names.push(name);
-                return Ok(name);
-            }
-            self.at = offset;
-        }
-        self.unusual_member_name(filter, outer)
-    }
-
-    #[cold]
-    fn unusual_member_name(&mut self, filter: &mut NameFilter, outer: usize) -> Result<&'a str> {
+    /// after it.
+    fn member_name(&mut self, names: &mut Names<'a>) -> Result<Name<'a>> {
         let offset = self.at;
         if self.peek() != Some(b'"') {
             return Err(self.unexpected("a member name"));
         }
-        let name = self.quoted()?;
+        let name = Name::new(self.quoted()?);
         if self.peek() != Some(b':') {
             return Err(self.unexpected("`:`"));
         }
         self.step();
-        let others = self.names.get(outer..).unwrap_or_default();
-        if filter.is_repeated(name, others, &self.hasher) {
-            return Err(duplicate(name, offset));
+        if !names.add(name) {
+            return Err(duplicate(name.text, offset));
         }
-        if others.len() >= self.max_members {
+        if names.len() > self.max_members {
             return Err(self.many("members in an object", offset));
         }
-        self.names.push(name);
         Ok(name)
     }
 
@@ -590,6 +600,11 @@ impl<'a> Reader<'a> {
 pub fn integer_value<'a>(text: &str) -> Option<Value<'a>> {
     let signed = text.parse().map(Value::Int);
     signed.or_else(|_| text.parse().map(Value::Uint)).ok()
+}
+
+/// The bytes as text.
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str> {
+    simdutf8::basic::from_utf8(bytes).map_err(|_| invalid_utf8(bytes))
 }
 
 #[cold]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use crate::member_names::sketch;
+use crate::member_names::Name;
 use crate::record::KeySlot;
 
 /// Most keys of one sketch that are walked; more are looked up by hash.
@@ -44,16 +44,16 @@ impl LiteralKeys {
     }
 
     #[inline]
-    pub(crate) fn get(&self, key: &str) -> Option<KeySlot> {
-        let mut place = *self.first.get(usize::from(sketch(key.as_bytes())))?;
+    pub(crate) fn get(&self, key: Name<'_>) -> Option<KeySlot> {
+        let mut place = *self.first.get(usize::from(key.sketch()))?;
         while let Place::At(position) = place {
             let each = self.keys.get(usize::from(position))?;
-            if *each.text == *key {
+            if *each.text == *key.text {
                 return Some(each.slot);
             }
             place = each.next;
         }
-        if place == Place::Crowded { self.get_by_hash(key) } else { None }
+        if place == Place::Crowded { self.get_by_hash(key.text) } else { None }
     }
 
     #[cold]
@@ -64,7 +64,8 @@ impl LiteralKeys {
     pub(crate) fn insert(&mut self, text: &str, slot: KeySlot) {
         self.slots.insert(text.to_owned(), slot);
         self.first.resize(256, Place::Nowhere);
-        let Some(first) = self.first.get_mut(usize::from(sketch(text.as_bytes()))) else { return };
+        let sketch = usize::from(Name::new(text).sketch());
+        let Some(first) = self.first.get_mut(sketch) else { return };
         let after = |place: &Place| match place {
             Place::At(position) => self.keys.get(usize::from(*position)).map(|key| key.next),
             Place::Nowhere | Place::Crowded => None,

@@ -1,55 +1,85 @@
 //! Repeated member names of JSON objects, found cheaply.
 
-use std::hash::{BuildHasher, Hasher};
+use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 
-/// Up to this many names of an object are told apart by a few of their bytes.
-pub(crate) const FEW_NAMES: usize = 24;
-
-/// What tells a name that an object had from one it had not.
-///
-/// A filter of 256 bits tells most new names at once; behind it stands a walk. In an
-/// object of many names the bit is a hash with a secret seed, so that no choice of
-/// names is slow; few names are no danger, however alike someone makes them.
-#[derive(Default)]
-pub(crate) struct NameFilter {
-    bits: [u64; 4],
+/// The name of a member, with what tells it from most others.
+#[derive(Clone, Copy, Debug)]
+pub struct Name<'a> {
+    pub text: &'a str,
+    sketch: u8,
 }
 
-impl NameFilter {
-    /// Whether a name is surely none of the others before it, which are few.
+impl<'a> Name<'a> {
     #[inline]
-    pub(crate) fn is_new_of_few(&mut self, name: &str) -> bool {
-        !self.mark(sketch(name.as_bytes()))
+    pub fn new(text: &'a str) -> Self {
+        Self { text, sketch: sketch(text.as_bytes()) }
     }
 
-    /// Whether a name is among the others before it, in this object.
+    /// A number that differs for most names that differ.
     #[inline]
-    pub(crate) fn is_repeated(
-        &mut self,
-        name: &str,
-        others: &[&str],
-        hasher: &RandomState,
-    ) -> bool {
-        let bit = if others.len() < FEW_NAMES {
-            sketch(name.as_bytes())
-        } else {
-            if others.len() == FEW_NAMES {
-                self.bits = [0; 4];
-                for other in others {
-                    self.mark(keyed_hash(other, hasher));
-                }
-            }
-            keyed_hash(name, hasher)
-        };
-        self.mark(bit) && others.contains(&name)
+    pub(crate) fn sketch(self) -> u8 {
+        self.sketch
+    }
+}
+
+/// Up to this many names of an object are told apart by a few of their bytes.
+const FEW_NAMES: usize = 24;
+
+/// The names that an object has so far.
+///
+/// Among few names a filter of 256 bits tells most new ones at once; behind it stands a
+/// walk, which is short however alike someone makes them. Many names are in a set whose
+/// hash has a secret seed, so that no choice of names is slow.
+#[derive(Default)]
+pub(crate) struct Names<'a> {
+    filter: [u64; 4],
+    count: usize,
+    few: [&'a str; FEW_NAMES],
+    /// All of them, once they are more.
+    many: Option<HashSet<&'a str, RandomState>>,
+}
+
+impl<'a> Names<'a> {
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Adds a name that is surely new; false where that takes a longer look.
+    #[inline]
+    pub(crate) fn add_new_of_few(&mut self, name: Name<'a>) -> bool {
+        self.count < FEW_NAMES && !self.mark(name.sketch) && self.keep(name)
+    }
+
+    /// Adds a name; false when it is there already.
+    pub(crate) fn add(&mut self, name: Name<'a>) -> bool {
+        if let Some(others) = self.few.get(..self.count)
+            && self.count < FEW_NAMES
+        {
+            let is_there = others.contains(&name.text);
+            self.mark(name.sketch);
+            return !is_there && self.keep(name);
+        }
+        let few = self.few;
+        let is_new = self.many.get_or_insert_with(|| few.into_iter().collect()).insert(name.text);
+        self.count = self.count.wrapping_add(usize::from(is_new));
+        is_new
+    }
+
+    /// Keeps a name among the few.
+    #[inline]
+    fn keep(&mut self, name: Name<'a>) -> bool {
+        let Some(place) = self.few.get_mut(self.count) else { return false };
+        *place = name.text;
+        self.count = self.count.wrapping_add(1);
+        true
     }
 
     /// Sets a bit of the filter and tells whether it was set.
     #[inline]
     fn mark(&mut self, bit: u8) -> bool {
-        let Some(word) = self.bits.get_mut(usize::from(bit >> 6)) else {
+        let Some(word) = self.filter.get_mut(usize::from(bit >> 6)) else {
             return true;
         };
         let mask = 1u64 << (bit & 63);
@@ -59,28 +89,20 @@ impl NameFilter {
     }
 }
 
-/// A number that differs for most names that differ, made of the length and of the bytes at
-/// both ends.
+/// A number that differs for most names that differ, made of the length and of two bytes at
+/// either end: nearly every name has so many, and no branch depends on its length.
 #[inline]
-pub(crate) fn sketch(name: &[u8]) -> u8 {
+fn sketch(name: &[u8]) -> u8 {
     const MIX: u32 = 0x9e37_79b1;
-    let ends = match (name.first_chunk::<4>(), name.last_chunk::<4>()) {
+    let ends = match (name.first_chunk::<2>(), name.last_chunk::<2>()) {
         (Some(first), Some(last)) => {
-            u32::from_le_bytes(*first) ^ u32::from_le_bytes(*last).rotate_left(11)
+            u32::from(u16::from_le_bytes(*first)) | (u32::from(u16::from_le_bytes(*last)) << 16)
         }
         _ => name.iter().fold(0, |ends, byte| (ends << 8) | u32::from(*byte)),
     };
     let [length, ..] = name.len().to_le_bytes();
     let [.., mixed] = (ends ^ u32::from(length)).wrapping_mul(MIX).to_le_bytes();
     mixed
-}
-
-#[inline]
-fn keyed_hash(name: &str, hasher: &RandomState) -> u8 {
-    let mut state = hasher.build_hasher();
-    state.write(name.as_bytes());
-    let [bit, ..] = state.finish().to_le_bytes();
-    bit
 }
 
 #[cfg(test)]
@@ -91,23 +113,37 @@ mod tests {
     fn only_repeated_names_are_repeated() {
         let names: Vec<String> = (0..200).map(|number| format!("n{number}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let hasher = RandomState::default();
-        let mut filter = NameFilter::default();
+        let mut seen = Names::default();
         for (count, name) in names.iter().enumerate() {
-            assert!(!filter.is_repeated(name, &names[..count], &hasher), "{name}");
+            assert!(seen.add(Name::new(name)), "{name}");
+            assert_eq!(seen.len(), count + 1);
+            for name in &names[..=count] {
+                assert!(!seen.add_new_of_few(Name::new(name)), "{name}");
+                assert!(!seen.add(Name::new(name)), "{name}");
+            }
         }
-        for name in &names {
-            assert!(filter.is_repeated(name, &names, &hasher), "{name}");
+        assert_eq!(seen.len(), names.len());
+    }
+
+    #[test]
+    fn few_new_names_need_no_longer_look() {
+        let names = ["host", "accept", "accept-language", "user-agent", "", "a", "ab"];
+        let mut seen = Names::default();
+        for name in names {
+            assert!(seen.add_new_of_few(Name::new(name)), "{name}");
+            assert!(!seen.add(Name::new(name)), "{name}");
         }
+        assert_eq!(seen.len(), names.len());
     }
 
     #[test]
     fn names_alike_in_the_sketch_are_still_told_apart() {
         let names = ["abcdefghij", "abcdeeghij", "abcdxxghij", "abcdyyghij"];
-        let mut filter = NameFilter::default();
-        for (count, name) in names.iter().enumerate() {
-            assert!(!filter.is_repeated(name, &names[..count], &RandomState::default()));
+        let mut seen = Names::default();
+        for name in names {
+            assert!(seen.add(Name::new(name)));
         }
+        assert!(!seen.add(Name::new(names[0])));
         assert_eq!(sketch(b"abcdefghij"), sketch(b"abcdxxghij"));
     }
 }

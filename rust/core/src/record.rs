@@ -17,6 +17,7 @@ use crate::event::Entries;
 use crate::field::{Field, Member, Section};
 use crate::letters::{has_upper, lower};
 use crate::literal_keys::LiteralKeys;
+use crate::member_names::Name;
 use crate::value::{Text, Value};
 use crate::variable::VariableType;
 
@@ -183,7 +184,8 @@ impl Layout {
         };
         // No header has a name with a capital once names are folded.
         let never = section == Section::Headers && has_upper(key.as_bytes());
-        let known = if never { self.never } else { self.keys.get(section.index())?.get(key) };
+        let known =
+            if never { self.never } else { self.keys.get(section.index())?.get(Name::new(key)) };
         if known.is_some() {
             return known;
         }
@@ -257,7 +259,7 @@ impl Layout {
     ) {
         let Some(keys) = self.keys(section).filter(|keys| !keys.is_empty()) else { return };
         for (key, value) in entries() {
-            let slot = keys.get(key);
+            let slot = keys.get(Name::new(key));
             if let Some(place) = slot.and_then(|slot| places.get_mut(slot.0 as usize)) {
                 *place = Some(*value);
             }

@@ -8,11 +8,16 @@ use bumpalo::Bump;
 use wide::u8x16;
 
 const BLOCK: usize = 64;
+/// Places from one window to the next.
+const STEP: usize = 32;
 
 /// The places of the special bytes of a text, one bit for each byte.
+///
+/// Windows of 64 bits begin at every 32nd byte, so that one look sees at least the 33
+/// places that follow: the end of most strings, wherever they begin.
 #[derive(Clone, Copy)]
 pub(crate) struct Specials<'a> {
-    blocks: &'a [u64],
+    windows: &'a [u64],
     length: usize,
 }
 
@@ -20,38 +25,52 @@ impl<'a> Specials<'a> {
     /// Marks the special bytes of a text.
     pub(crate) fn of(bytes: &[u8], arena: &'a Bump) -> Self {
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-        let marks = arena.alloc_slice_fill_copy(blocks.len().wrapping_add(1), 0);
-        for (marks, block) in marks.iter_mut().zip(blocks) {
-            *marks = mark_block(block);
-        }
-        if let Some(marks) = marks.last_mut() {
+        let windows = arena.alloc_slice_fill_copy(blocks.len().wrapping_add(1), [0; 2]);
+        let mut after = 0;
+        if let Some(window) = windows.last_mut() {
             let mut last = [b' '; BLOCK];
             for (place, byte) in last.iter_mut().zip(rest) {
                 *place = *byte;
             }
-            *marks = mark_block(&last);
+            after = mark_block(&last);
+            *window = [after, after >> STEP];
         }
-        Self { blocks: marks, length: bytes.len() }
+        for (window, block) in windows.iter_mut().zip(blocks).rev() {
+            let marks = mark_block(block);
+            *window = [marks, (marks >> STEP) | (after << STEP)];
+            after = marks;
+        }
+        Self { windows: windows.as_flattened(), length: bytes.len() }
     }
 
     /// The first special byte at or after a place, or the end of the text.
     #[inline]
-    pub(crate) fn next(self, at: usize) -> usize {
-        let index = at / BLOCK;
-        match self.blocks.get(index).map(|marks| marks >> (at % BLOCK)) {
-            Some(marks) if marks != 0 => at.wrapping_add(marks.trailing_zeros() as usize),
-            _ => self.next_from_block(index.wrapping_add(1)),
+    pub(crate) fn next(&self, at: usize) -> usize {
+        at.wrapping_add(self.distance(at))
+    }
+
+    /// How far the first special byte, or the end of the text, is from a place.
+    #[inline(always)]
+    pub(crate) fn distance(&self, at: usize) -> usize {
+        match self.windows.get(at / STEP).map(|marks| marks >> (at % STEP)) {
+            Some(marks) if marks != 0 => marks.trailing_zeros() as usize,
+            _ => self.far_distance(at),
         }
     }
 
-    fn next_from_block(self, mut index: usize) -> usize {
-        while let Some(marks) = self.blocks.get(index) {
-            if *marks != 0 {
-                return index.wrapping_mul(BLOCK).wrapping_add(marks.trailing_zeros() as usize);
-            }
+    #[inline(never)]
+    fn far_distance(&self, at: usize) -> usize {
+        let mut index = at / BLOCK;
+        loop {
             index = index.wrapping_add(1);
+            let start = index.wrapping_mul(BLOCK);
+            let place = match self.windows.get(start / STEP) {
+                Some(0) => continue,
+                Some(marks) => start.wrapping_add(marks.trailing_zeros() as usize),
+                None => self.length,
+            };
+            return place.saturating_sub(at);
         }
-        self.length
     }
 }
 

@@ -46,19 +46,15 @@ pub fn parse_timestamp(text: &str) -> Result<Timestamp> {
 }
 
 fn split_timestamp(text: &str) -> Option<(DateTime, i32)> {
-    let (date_time, rest) = text.as_bytes().split_at_checked(19)?;
-    let is_separated = matches!(
-        date_time,
-        [_, _, _, _, b'-', _, _, b'-', _, _, b'T', _, _, b':', _, _, b':', _, _]
-    );
-    if !is_separated {
+    let (date_time, rest) = text.as_bytes().split_first_chunk::<19>()?;
+    let [c, y, a, b, b'-', m, n, b'-', d, e, b'T', h, i, b':', o, p, b':', s, t] = *date_time
+    else {
         return None;
-    }
-    let part = |from: usize, to: usize| date_time.get(from..to).and_then(decimal);
+    };
+    let year = i16::from(pair(c, y)?).wrapping_mul(100).wrapping_add(pair(a, b)?.into());
     let (nanosecond, offset) = split_fraction(rest)?;
-    let year = i16::try_from(part(0, 4)?).ok()?;
-    let [month, day, hour, minute, second] =
-        [part(5, 7)?, part(8, 10)?, part(11, 13)?, part(14, 16)?, part(17, 19)?].map(small);
+    let [month, day, hour] = [pair(m, n)?, pair(d, e)?, pair(h, i)?];
+    let [minute, second] = [pair(o, p)?, pair(s, t)?];
     let local = DateTime::new(year, month, day, hour, minute, second, nanosecond).ok()?;
     Some((local, parse_offset(offset)?))
 }
@@ -79,8 +75,8 @@ fn split_fraction(text: &[u8]) -> Option<(i32, &[u8])> {
 fn parse_offset(text: &[u8]) -> Option<i32> {
     let (sign, hours, minutes) = match text {
         b"Z" => return Some(0),
-        [sign @ (b'+' | b'-'), hours @ .., b':', a, b] if hours.len() == 2 => {
-            (*sign, decimal(hours)?, decimal(&[*a, *b])?)
+        [sign @ (b'+' | b'-'), h, i, b':', m, n] => {
+            (*sign, i32::from(pair(*h, *i)?), i32::from(pair(*m, *n)?))
         }
         _ => return None,
     };
@@ -99,9 +95,10 @@ fn decimal(digits: &[u8]) -> Option<i32> {
     })
 }
 
-/// A number of two digits.
-fn small(number: i32) -> i8 {
-    i8::try_from(number).unwrap_or(i8::MAX)
+/// The number of two digits.
+fn pair(tens: u8, ones: u8) -> Option<i8> {
+    let digit = |byte: u8| byte.is_ascii_digit().then(|| (byte & 0xf).cast_signed());
+    Some(digit(tens)?.wrapping_mul(10).wrapping_add(digit(ones)?))
 }
 
 /// Digits of a fraction that are read; an hour has fewer than 10^13 nanoseconds.
