@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn every_byte_is_judged_at_every_place() {
         let arena = Bump::new();
-        for length in [0, 1, 64, 70] {
+        for length in [0, 1, 32, 64, 70, 140] {
             for byte in 0..=255u8 {
                 for at in 0..length {
                     let mut bytes = vec![b'a'; length];
