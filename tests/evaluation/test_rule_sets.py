@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from typing import TYPE_CHECKING
 
 import attrs
 import orjson
@@ -15,6 +16,9 @@ from hypothesis import strategies as st
 import tidegate
 from tidegate.evaluation.rules import Evaluator
 from tidegate.testing.sets import Run, main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 EVENT = b'{"request":{"method":"GET","path":"/login","user_agent":"GoogleBot"}}'
 
@@ -120,6 +124,20 @@ def test_a_long_answer_names_the_rules_of_its_set() -> None:
     changed = rules.with_changes({"new": 'request.path != "/"'}, remove=["7"])
     assert changed.match(b"{}").matched == [*every[:7], *every[8:], "new"]
     assert rules.match(EVENT).matched == every
+
+
+@pytest.mark.parametrize(
+    "left_out",
+    [(), (0,), (599,), (0, 1, 150, 599), (7, 8, 9, 50, 52, 54), range(1, 250), range(0, 450, 2)],
+)
+def test_a_long_answer_leaves_out_what_does_not_hold(left_out: Iterable[int]) -> None:
+    """Few gaps or many, at the ends of the set or between."""
+    rules = tidegate.RuleSet(
+        {str(n): f'!request.headers.exists(name, name == "h{n}")' for n in range(600)}
+    )
+    event = {"request": {"headers": {f"h{number}": "" for number in left_out}}}
+    expected = [str(number) for number in range(600) if number not in left_out]
+    assert rules.match(event).matched == expected
 
 
 def test_stats_name_the_rules_that_no_search_helps() -> None:

@@ -9,6 +9,7 @@ mod encode;
 mod engine;
 mod error;
 mod event;
+mod ids;
 mod matches;
 mod plain;
 mod program;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use tidegate_core::constant::write_value;
 use tidegate_core::prepared::PreparedRecord;
 use tidegate_core::record::Record;
@@ -21,6 +21,7 @@ use crate::error::{
     too_many_parts,
 };
 use crate::event::user_agents;
+use crate::ids::Ids;
 use crate::matches::matches;
 
 /// Fewer rules than this are done sooner than the interpreter is let go.
@@ -47,7 +48,7 @@ pub(crate) struct PyRuleSet {
     pub(crate) rules: Arc<RuleSet>,
     pub(crate) user_agents: Option<&'static UserAgents>,
     /// All ids, kept since the first answer, or the first long one where rules are many.
-    ids: PyOnceLock<Box<[Py<PyString>]>>,
+    ids: PyOnceLock<Ids>,
 }
 
 /// An event encoded for one rule set.
@@ -207,11 +208,7 @@ impl PyRuleSet {
             let names = rules.iter().filter_map(|index| self.id(*index));
             return PyList::new(py, names.collect::<Vec<_>>());
         }
-        let all = self.ids.get_or_init(py, || {
-            let all = (0..self.rules.len()).filter_map(|index| self.rules.id(index));
-            all.map(|id| PyString::new(py, id).unbind()).collect()
-        });
-        PyList::new(py, rules.iter().map(|index| Some(all.get(*index as usize)?.bind(py))))
+        self.ids.get_or_try_init(py, || Ids::new(py, &self.rules))?.of(py, rules)
     }
 
     /// Hands over the record of a context.

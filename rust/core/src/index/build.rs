@@ -248,7 +248,7 @@ impl Index {
             .collect();
         let conditions = searched_for.len();
         let searches = Searches::new(&searched_for, &atoms.patterns, layout, grams);
-        let postings = Postings::new(searched.postings);
+        let postings = Postings::new(&searched.postings, &always);
         let shared_conditions = frequencies.iter().filter(|frequency| frequency.rules > 1).count();
         let report = Report {
             rules: analysed.len(),

@@ -1,6 +1,8 @@
 //! Parts of text by their grams: the filter that says where in a text a gram may stand, and the
 //! entries that are looked at there.
 
+use std::ops::Range;
+
 use crate::index::gram::{
     Choice, Grams, WIDTH, gram, gram_of_four, gram_of_many, gram_of_some, hash,
 };
@@ -51,25 +53,41 @@ impl<V: FnMut(&Entry, usize)> Looks<'_, V> {
     fn at(
         &mut self,
         bucket: &[Entry],
-        grams: Grams<impl Fn(&[u8]) -> u32>,
+        grams: Grams<impl Fn(&[u8]) -> u32 + Copy>,
         gram: u32,
         position: usize,
     ) -> bool {
         let Some(left) = self.left.checked_sub(bucket.len()) else { return false };
         self.left = left;
         for entry in bucket {
-            let beside = if entry.distance == 0 {
-                Some(gram)
-            } else {
-                let start = position.wrapping_add_signed(isize::from(entry.distance));
-                self.folded.get(start..start.wrapping_add(grams.width)).map(&grams.of)
-            };
-            if beside == Some(entry.beside) {
-                self.left = self.left.saturating_sub(LOOKS_A_COMPARISON);
-                (self.visit)(entry, position);
+            if self.is_alike(entry, grams, gram, position) {
+                self.visit(entry, position);
             }
         }
         true
+    }
+
+    /// Whether what an entry has beside its gram stands there beside a gram of the text.
+    #[inline(always)]
+    fn is_alike(
+        &self,
+        entry: &Entry,
+        grams: Grams<impl Fn(&[u8]) -> u32 + Copy>,
+        gram: u32,
+        position: usize,
+    ) -> bool {
+        if entry.distance == 0 {
+            return gram == entry.beside;
+        }
+        let start = position.wrapping_add_signed(isize::from(entry.distance));
+        let beside = self.folded.get(start..start.wrapping_add(grams.width)).map(grams.of);
+        beside == Some(entry.beside)
+    }
+
+    #[inline(always)]
+    fn visit(&mut self, entry: &Entry, position: usize) {
+        self.left = self.left.saturating_sub(LOOKS_A_COMPARISON);
+        (self.visit)(entry, position);
     }
 
     /// The same apart from the loop over the text, which is the shorter for it.
@@ -77,12 +95,21 @@ impl<V: FnMut(&Entry, usize)> Looks<'_, V> {
     fn at_seldom(
         &mut self,
         bucket: &[Entry],
-        grams: Grams<impl Fn(&[u8]) -> u32>,
+        grams: Grams<impl Fn(&[u8]) -> u32 + Copy>,
         gram: u32,
         position: usize,
     ) -> bool {
         self.at(bucket, grams, gram, position)
     }
+}
+
+/// Puts a pair behind those that are kept, without a branch, and counts it if it is one.
+#[inline(always)]
+fn keep_if(is_kept: bool, pair: (u32, u32), kept: &mut [(u32, u32)], count: &mut usize) {
+    if let Some(place) = kept.get_mut(*count) {
+        *place = pair;
+    }
+    *count = count.wrapping_add(usize::from(is_kept));
 }
 
 /// Parts by grams of one width.
@@ -158,40 +185,84 @@ impl Table {
         let mut start = 0_usize;
         let mut is_dense = false;
         while let Some(rest) = looks.folded.get(start..).filter(|rest| rest.len() >= grams.width) {
-            let mut count = 0_usize;
-            let windows = (0_u32..).zip(rest.windows(grams.width).take(BLOCK));
-            if is_dense {
-                // A branch would be foretold badly.
-                let mut passed = [(0, 0); BLOCK];
-                for (number, window) in windows {
-                    let gram = (grams.of)(window);
-                    if let Some(place) = passed.get_mut(count) {
-                        *place = (number, gram);
-                    }
-                    count = count.wrapping_add(usize::from(self.passes(gram)));
-                }
-                for (number, gram) in passed.iter().take(count) {
-                    let position = start.wrapping_add(*number as usize);
-                    if !looks.at(self.bucket(*gram), grams, *gram, position) {
-                        return false;
-                    }
-                }
+            let passed = if is_dense {
+                let Some(passed) = self.scan_dense(grams, rest, start, looks) else { return false };
+                passed
             } else {
-                for (number, window) in windows {
+                let mut passed = 0_usize;
+                for (number, window) in (0..).zip(rest.windows(grams.width).take(BLOCK)) {
                     let gram = (grams.of)(window);
                     if self.passes(gram) {
-                        count = count.wrapping_add(1);
-                        let position = start.wrapping_add(number as usize);
+                        passed = passed.wrapping_add(1);
+                        let position = start.wrapping_add(number);
                         if !looks.at_seldom(self.bucket(gram), grams, gram, position) {
                             return false;
                         }
                     }
                 }
-            }
-            is_dense = count > DENSE;
+                passed
+            };
+            is_dense = passed > DENSE;
             start = start.wrapping_add(BLOCK);
         }
         true
+    }
+
+    /// Looks at the entries of all grams in the next block of a text where many of them pass
+    /// the filter, and gives the number of those; None if the entries are too many.
+    ///
+    /// That is done in steps, each for all of the block, which have no branch that would be
+    /// foretold badly and of which none waits for the memory of another.
+    #[inline(never)]
+    fn scan_dense(
+        &self,
+        grams: Grams<impl Fn(&[u8]) -> u32 + Copy>,
+        rest: &[u8],
+        start: usize,
+        looks: &mut Looks<'_, impl FnMut(&Entry, usize)>,
+    ) -> Option<usize> {
+        let end = BLOCK.wrapping_add(grams.width).wrapping_sub(1);
+        let windows = rest.get(..end).unwrap_or(rest).windows(grams.width);
+        let (mut passed, mut passed_count) = ([(0, 0); BLOCK], 0);
+        for (number, window) in (0_u32..).zip(windows) {
+            let gram = (grams.of)(window);
+            keep_if(self.passes(gram), (number, gram), &mut passed, &mut passed_count);
+        }
+        let at = |(number, gram): (u32, u32)| (start.wrapping_add(number as usize), gram);
+
+        let (mut found, mut found_count) = ([(0, 0); 2 * BLOCK], 0);
+        for (index, pair) in (0_u32..).zip(passed.get(..passed_count).unwrap_or_default()) {
+            let Range { start: first, end } = self.range(pair.1);
+            let second = first.wrapping_add(1);
+            keep_if(first < end, (index, first), &mut found, &mut found_count);
+            keep_if(second < end, (index, second), &mut found, &mut found_count);
+            let rest = second.wrapping_add(1)..end;
+            if !rest.is_empty() {
+                let (position, gram) = at(*pair);
+                if !looks.at(self.entries_of(rest), grams, gram, position) {
+                    return None;
+                }
+            }
+        }
+        looks.left = looks.left.checked_sub(found_count)?;
+
+        let (mut alike, mut alike_count) = ([(0, 0); 2 * BLOCK], 0);
+        for pair @ (index, entry) in found.get(..found_count).unwrap_or_default() {
+            let entry = self.entries.get(*entry as usize);
+            let (Some(entry), Some(pair_at)) = (entry, passed.get(*index as usize)) else {
+                continue;
+            };
+            let (position, gram) = at(*pair_at);
+            let is_alike = looks.is_alike(entry, grams, gram, position);
+            keep_if(is_alike, *pair, &mut alike, &mut alike_count);
+        }
+        for (index, entry) in alike.get(..alike_count).unwrap_or_default() {
+            let entry = self.entries.get(*entry as usize);
+            if let (Some(entry), Some(pair)) = (entry, passed.get(*index as usize)) {
+                looks.visit(entry, at(*pair).0);
+            }
+        }
+        Some(passed_count)
     }
 
     /// The same for grams that stand at an end of the text.
@@ -214,9 +285,20 @@ impl Table {
 
     #[inline]
     fn bucket(&self, gram: u32) -> &[Entry] {
+        self.entries_of(self.range(gram))
+    }
+
+    /// Where the entries are of which some may have a gram.
+    #[inline]
+    fn range(&self, gram: u32) -> Range<u32> {
         let bucket = (hash(gram) >> self.bucket_shift) as usize;
-        let bound = |index: usize| self.starts.get(index).map_or(0, |start| *start as usize);
-        self.entries.get(bound(bucket)..bound(bucket.wrapping_add(1))).unwrap_or_default()
+        let bound = |index: usize| self.starts.get(index).copied().unwrap_or_default();
+        bound(bucket)..bound(bucket.wrapping_add(1))
+    }
+
+    #[inline]
+    fn entries_of(&self, range: Range<u32>) -> &[Entry] {
+        self.entries.get(range.start as usize..range.end as usize).unwrap_or_default()
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {

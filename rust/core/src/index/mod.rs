@@ -66,7 +66,7 @@ pub(crate) use formula::{Analysed, Formula, Truth, analyse};
 pub use scratch::Scratch;
 
 use guards::Guards;
-use postings::{Meaning, Needs, Posting, Postings, Shared};
+use postings::{Lead, Meaning, Needs, Posting, Postings, Shared};
 use searches::Searches;
 use unless::Unless;
 
@@ -193,6 +193,7 @@ impl Index {
     ) {
         scratch.begin(&self.searches, self.conditions, self.rules);
         self.searches.run(record, rules.lists, scratch);
+        scratch.order_found();
         let found = (!scratch.found_too_much).then_some(&scratch.conditions);
         let Rules { programs, lists, limits } = rules;
         let mut needs = Needs::new(&self.shared, programs, record, lists, limits, found);
@@ -205,25 +206,30 @@ impl Index {
             });
         }
         let Scratch { found, rules: seen, found_too_much, settled, exceptions, .. } = scratch;
-        let mut consider = |Posting { rule, need, meaning }| {
+        let mut consider = |Posting { rule, need, meaning }, settled: &mut Vec<u32>| {
             if needs.lacks(need) || !seen.mark(rule) {
                 return;
             }
             if meaning.is_exception() {
                 exceptions.push(rule);
             }
-            if meaning == Meaning::True && !*found_too_much && !needs.are_open() {
+            if meaning == Meaning::True && !needs.are_open() {
                 settled.push(rule);
             } else if meaning != Meaning::NotTrue || *found_too_much {
                 take(&[rule], false);
             }
         };
-        self.always.iter().for_each(|posting| consider(*posting));
+        self.always.iter().for_each(|posting| consider(*posting, settled));
         for condition in found {
-            self.postings.of(*condition).for_each(&mut consider);
+            match self.postings.of(*condition) {
+                Lead::Settled(rule) => settled.push(rule),
+                Lead::Postings(postings) => {
+                    postings.for_each(|posting| consider(posting, settled));
+                }
+            }
         }
         if !settled.is_empty() {
-            take(settled, true);
+            take(settled, !*found_too_much);
         }
         exceptions.sort_unstable();
         self.unless.each(record, &mut needs, exceptions, take);

@@ -89,11 +89,25 @@ impl Meaning {
 
 /// Where in the number of a rule its meaning begins: no set has so many rules.
 const MEANING_SHIFT: u32 = 30;
+/// Stands beside the last rule of a condition.
+const LAST: u32 = 1 << 29;
+const RULE: u32 = LAST - 1;
+/// Stands beside a rule in the place of where the postings of a condition begin.
+const SETTLES: u32 = 1 << 31;
+/// Where the postings of a condition begin that has none.
+const NOTHING: u32 = SETTLES - 1;
+
+/// What a condition leads to that is true.
+pub(crate) enum Lead<P> {
+    /// To one rule, which is true with it and to which nothing else leads.
+    Settled(u32),
+    Postings(P),
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
-    /// Where those of each condition begin; one more than there are conditions.
-    starts: Box<[u32]>,
+    /// Of each condition where its postings begin, or the rule that it settles.
+    leads: Box<[u32]>,
     rules: Box<[u32]>,
     /// Which of `needs` stands beside each rule.
     needed: Box<[u16]>,
@@ -102,55 +116,70 @@ pub(crate) struct Postings {
 }
 
 impl Postings {
-    pub(crate) fn new(by_condition: Vec<Vec<Posting>>) -> Self {
-        let mut starts = vec![0_u32];
-        let (mut rules, mut needed) = (Vec::new(), Vec::new());
-        let mut needs = vec![0];
+    /// Those of each condition, where some rules are come to on every event as well.
+    pub(crate) fn new(by_condition: &[Vec<Posting>], always: &[Posting]) -> Self {
+        let mut ways: HashMap<u32, u32, RandomState> = HashMap::default();
+        for Posting { rule, .. } in by_condition.iter().flatten().chain(always) {
+            let count = ways.entry(*rule).or_default();
+            *count = count.saturating_add(1);
+        }
         let mut numbers: HashMap<u64, u16, RandomState> = once((0, 0)).collect();
-        for Posting { rule, need, meaning } in by_condition.iter().flatten() {
-            let number = numbers.get(need).copied().or_else(|| {
-                let next = u16::try_from(needs.len()).ok()?;
-                needs.push(*need);
-                numbers.insert(*need, next);
-                Some(next)
-            });
-            // One past all numbers is looked at whatever it needs.
-            let meaning = match (*meaning, number) {
-                (Meaning::True, None) => Meaning::MaybeTrue,
-                (meaning, _) => meaning,
-            };
-            rules.push(rule | meaning.bits());
-            needed.push(number.unwrap_or_default());
-        }
-        let mut total = 0_usize;
-        starts.extend(by_condition.iter().map(|postings| {
-            total = total.saturating_add(postings.len());
-            u32::try_from(total).unwrap_or(u32::MAX)
-        }));
-        Self {
-            starts: starts.into(),
-            rules: rules.into(),
-            needed: needed.into(),
-            needs: needs.into(),
-        }
+        let (mut rules, mut needed, mut needs) = (Vec::new(), Vec::new(), vec![0]);
+        let leads = by_condition.iter().map(|postings| {
+            if let [Posting { rule, need: 0, meaning: Meaning::True }] = postings.as_slice()
+                && ways.get(rule) == Some(&1)
+            {
+                return SETTLES | rule;
+            }
+            let start = u32::try_from(rules.len()).unwrap_or(NOTHING);
+            for Posting { rule, need, meaning } in postings {
+                let number = numbers.get(need).copied().or_else(|| {
+                    let next = u16::try_from(needs.len()).ok()?;
+                    needs.push(*need);
+                    numbers.insert(*need, next);
+                    Some(next)
+                });
+                // One past all numbers is looked at whatever it needs.
+                let meaning = match (*meaning, number) {
+                    (Meaning::True, None) => Meaning::MaybeTrue,
+                    (meaning, _) => meaning,
+                };
+                rules.push(rule | meaning.bits());
+                needed.push(number.unwrap_or_default());
+            }
+            match rules.last_mut() {
+                Some(last) if !postings.is_empty() => *last |= LAST,
+                _ => return NOTHING,
+            }
+            start
+        });
+        let leads = leads.collect();
+        Self { leads, rules: rules.into(), needed: needed.into(), needs: needs.into() }
     }
 
     /// The rules to look at when a condition is true.
     #[inline]
-    pub(crate) fn of(&self, condition: u32) -> impl Iterator<Item = Posting> {
-        let bound = |index: usize| self.starts.get(index).map_or(0, |start| *start as usize);
-        let range = bound(condition as usize)..bound((condition as usize).wrapping_add(1));
-        let rules = self.rules.get(range.clone()).unwrap_or_default();
-        let needed = self.needed.get(range).unwrap_or_default();
-        rules.iter().zip(needed).map(|(rule, number)| Posting {
-            rule: rule & !(u32::MAX << MEANING_SHIFT),
+    pub(crate) fn of(&self, condition: u32) -> Lead<impl Iterator<Item = Posting>> {
+        let lead = self.leads.get(condition as usize).copied().unwrap_or_default();
+        if lead & SETTLES != 0 {
+            return Lead::Settled(lead ^ SETTLES);
+        }
+        let rules = self.rules.get(lead as usize..).unwrap_or_default();
+        let needed = self.needed.get(lead as usize..).unwrap_or_default();
+        let mut is_last = false;
+        let of_condition = rules
+            .iter()
+            .zip(needed)
+            .take_while(move |(rule, _)| !std::mem::replace(&mut is_last, *rule & LAST != 0));
+        Lead::Postings(of_condition.map(|(rule, number)| Posting {
+            rule: rule & RULE,
             need: self.needs.get(usize::from(*number)).copied().unwrap_or_default(),
             meaning: Meaning::of(*rule),
-        })
+        }))
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        std::mem::size_of_val(&*self.starts)
+        std::mem::size_of_val(&*self.leads)
             .saturating_add(std::mem::size_of_val(&*self.rules))
             .saturating_add(std::mem::size_of_val(&*self.needed))
             .saturating_add(std::mem::size_of_val(&*self.needs))
@@ -269,8 +298,12 @@ mod tests {
     fn a_need_past_all_numbers_is_nothing_that_suffices() {
         let posting = |need: u32| Posting { rule: need, need: need.into(), meaning: Meaning::True };
         let postings =
-            Postings::new(vec![(0..70_000).map(posting).collect(), vec![], vec![posting(7)]]);
-        let first: Vec<Posting> = postings.of(0).collect();
+            Postings::new(&[(0..70_000).map(posting).collect(), vec![], vec![posting(7)]], &[]);
+        let of = |condition| match postings.of(condition) {
+            Lead::Settled(rule) => panic!("rule {rule} needs more"),
+            Lead::Postings(postings) => postings.collect::<Vec<Posting>>(),
+        };
+        let first = of(0);
         assert_eq!(first.len(), 70_000);
         for (rule, posting) in (0..).zip(&first) {
             let is_known = rule < 1 << 16;
@@ -278,7 +311,35 @@ mod tests {
             let found = (posting.rule, posting.need, posting.meaning == Meaning::True);
             assert_eq!(found, (rule, need, is_known));
         }
-        assert_eq!(postings.of(1).count(), 0);
-        assert_eq!(postings.of(2).map(|posting| posting.need).collect::<Vec<_>>(), [7]);
+        assert!(of(1).is_empty());
+        assert_eq!(of(2).iter().map(|posting| posting.need).collect::<Vec<_>>(), [7]);
+    }
+
+    #[test]
+    fn a_rule_is_settled_where_nothing_else_leads_to_it() {
+        let posting = |rule, meaning| Posting { rule, need: 0, meaning };
+        let is_true = |rule| posting(rule, Meaning::True);
+        let by_condition = [
+            vec![is_true(0)],
+            vec![is_true(1)],
+            vec![is_true(1), is_true(2)],
+            vec![is_true(3)],
+            vec![posting(4, Meaning::MaybeTrue)],
+            vec![],
+            vec![posting(5, Meaning::NotTrue)],
+        ];
+        let postings = Postings::new(&by_condition, &[posting(3, Meaning::MaybeTrue)]);
+        for (condition, by_condition) in (0..).zip(&by_condition) {
+            match postings.of(condition) {
+                Lead::Settled(rule) => assert_eq!((condition, rule), (0, 0)),
+                Lead::Postings(found) => {
+                    let found = found.map(|posting| (posting.rule, posting.meaning));
+                    let expected =
+                        by_condition.iter().map(|posting| (posting.rule, posting.meaning));
+                    assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+                    assert_ne!(condition, 0);
+                }
+            }
+        }
     }
 }

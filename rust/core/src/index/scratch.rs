@@ -3,6 +3,11 @@
 use super::memory::Memory;
 use super::searches::Searches;
 
+/// Found conditions are many that are more than this for each group of their marks.
+const LONG: usize = 2;
+/// Conditions of one text are many from so many on.
+const MANY: usize = 64;
+
 /// Marks of numbers that are forgotten all at once when a new event begins.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
@@ -11,16 +16,12 @@ pub(crate) struct Marks {
     groups: Vec<Group>,
 }
 
-/// A bit for each of 32 numbers, of the event whose stamp it has.
-#[derive(Clone, Copy, Debug, Default)]
-struct Group {
-    stamp: u32,
-    bits: u32,
-}
+/// A bit for each of 32 numbers, and above them the stamp of their event.
+type Group = u64;
 
 /// The group of a number, and its bit there.
 #[inline]
-const fn place(number: u32) -> (usize, u32) {
+const fn place(number: u32) -> (usize, Group) {
     ((number / u32::BITS) as usize, 1 << (number % u32::BITS))
 }
 
@@ -30,26 +31,45 @@ impl Marks {
         self.stamp = self.stamp.wrapping_add(1);
         if self.stamp == 0 || self.groups.len() != groups {
             self.groups.clear();
-            self.groups.resize(groups, Group::default());
+            self.groups.resize(groups, 0);
             self.stamp = 1;
         }
+    }
+
+    /// A group as it is in this event.
+    #[inline]
+    fn current(&self, group: Group) -> Group {
+        let none = Group::from(self.stamp) << u32::BITS;
+        if (group ^ none) >> u32::BITS == 0 { group } else { none }
     }
 
     #[inline]
     pub(crate) fn is_marked(&self, number: u32) -> bool {
         let (position, bit) = place(number);
-        let group = self.groups.get(position);
-        group.is_some_and(|group| group.stamp == self.stamp && group.bits & bit != 0)
+        self.groups.get(position).is_some_and(|group| self.current(*group) & bit != 0)
     }
 
     /// Marks one, and says whether it was not marked before; false where it is past all.
     #[inline]
     pub(crate) fn mark(&mut self, number: u32) -> bool {
         let (position, bit) = place(number);
-        let Some(group) = self.groups.get_mut(position) else { return false };
-        let bits = if group.stamp == self.stamp { group.bits } else { 0 };
-        *group = Group { stamp: self.stamp, bits: bits | bit };
-        bits & bit == 0
+        let Some(group) = self.groups.get(position) else { return false };
+        let group = self.current(*group);
+        if let Some(place) = self.groups.get_mut(position) {
+            *place = group | bit;
+        }
+        group & bit == 0
+    }
+
+    /// Hands over those that are marked, in order.
+    fn each(&self, mut take: impl FnMut(u32)) {
+        for (start, group) in (0_u32..).step_by(u32::BITS as usize).zip(&self.groups) {
+            let mut bits = self.current(*group) as u32;
+            while bits != 0 {
+                take(start.wrapping_add(bits.trailing_zeros()));
+                bits &= bits.wrapping_sub(1);
+            }
+        }
     }
 }
 
@@ -100,9 +120,40 @@ impl Scratch {
     }
 
     /// Notes the conditions that are true of one text.
+    #[inline]
     pub(crate) fn report_local(&mut self) {
         let Self { local, conditions, found, .. } = self;
+        if local.len() >= MANY {
+            return self.report_many();
+        }
         found.extend(local.iter().filter(|condition| conditions.mark(**condition)));
+    }
+
+    /// The same without a branch, which would be foretold badly: a long text says the same
+    /// more than once.
+    fn report_many(&mut self) {
+        let Self { local, conditions, found, .. } = self;
+        let mut count = found.len();
+        found.resize(count.saturating_add(local.len()), 0);
+        for condition in local {
+            if let Some(place) = found.get_mut(count) {
+                *place = *condition;
+            }
+            count = count.wrapping_add(usize::from(conditions.mark(*condition)));
+        }
+        found.truncate(count);
+    }
+
+    /// Puts many conditions in order: what they lead to mostly is in the same, and is then
+    /// not sorted.
+    pub(crate) fn order_found(&mut self) {
+        let Self { found, conditions, .. } = self;
+        let neighbours = found.iter().zip(found.get(1..).unwrap_or_default());
+        let is_long = found.len() > conditions.groups.len().saturating_mul(LONG);
+        if is_long && !neighbours.fold(true, |is_sorted, (one, next)| is_sorted & (one < next)) {
+            found.clear();
+            conditions.each(|condition| found.push(condition));
+        }
     }
 
     /// Bytes of the values remembered.
@@ -129,5 +180,17 @@ mod tests {
         marks.stamp = u32::MAX;
         marks.begin(2);
         assert!(marks.mark(1));
+    }
+
+    #[test]
+    fn many_that_are_found_are_put_in_order() {
+        let mut scratch = Scratch::default();
+        scratch.conditions.begin(100);
+        let found = [99, 0, 31, 32, 7, 64, 63, 98, 50];
+        scratch.local.extend(found.iter().cycle().take(MANY));
+        scratch.report_local();
+        assert_eq!(scratch.found, found);
+        scratch.order_found();
+        assert_eq!(scratch.found, [0, 7, 31, 32, 50, 63, 64, 98, 99]);
     }
 }

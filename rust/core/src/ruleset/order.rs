@@ -3,6 +3,8 @@
 /// Fewer rules than this, or than this part of the set, are sorted by comparing them.
 const FEW: usize = 16;
 const FEW_PART: usize = 512;
+/// Rules that are in order already for each that is not, where these are put among them.
+const LONG_RUN: usize = 64;
 
 /// Sorts some of the rules of a set, each there once.
 pub(super) fn sort(rules: &mut Vec<u32>, set: usize) {
@@ -13,6 +15,11 @@ pub(super) fn sort(rules: &mut Vec<u32>, set: usize) {
     let neighbours = rules.iter().zip(rules.get(1..).unwrap_or_default());
     if neighbours.fold(true, |is_sorted, (one, next)| is_sorted & (one < next)) {
         return;
+    }
+    let is_fall = |pair: &[u32]| matches!(pair, [one, next] if one > next);
+    let unsorted = rules.windows(2).rposition(is_fall).map_or(0, |last| last.saturating_add(1));
+    if unsorted <= rules.len() / LONG_RUN {
+        return insert(rules, unsorted);
     }
     // A bit for each rule, and a bit for each word of those that has one.
     let mut words = vec![0_u64; set.div_ceil(64)];
@@ -31,6 +38,24 @@ pub(super) fn sort(rules: &mut Vec<u32>, set: usize) {
         let start = word.wrapping_mul(64);
         each_number(&[bits], |rule| rules.push(start.wrapping_add(rule)));
     });
+}
+
+/// Puts the first few of some rules among the others, which are in order.
+fn insert(rules: &mut [u32], few: usize) {
+    let mut first = rules.get(..few).unwrap_or_default().to_vec();
+    first.sort_unstable();
+    let (mut end, mut rest) = (0_usize, few);
+    for rule in first {
+        let others = rules.get(rest..).unwrap_or_default();
+        let next = rest.saturating_add(others.partition_point(|other| *other < rule));
+        rules.copy_within(rest..next, end);
+        end = end.saturating_add(next.saturating_sub(rest));
+        rest = next;
+        if let Some(place) = rules.get_mut(end) {
+            *place = rule;
+        }
+        end = end.saturating_add(1);
+    }
 }
 
 /// Hands over the numbers whose bits are set, in order.
@@ -61,6 +86,16 @@ mod tests {
                 sort(&mut rotated, set as usize);
                 assert_eq!(rotated, sorted);
             }
+        }
+    }
+
+    #[test]
+    fn few_are_put_among_many_that_are_in_order() {
+        for first in [vec![5], vec![0], vec![9999], vec![7, 6, 9990, 3], vec![0, 1, 2]] {
+            let others = (0..10_000).filter(|rule| !first.contains(rule));
+            let mut rules: Vec<u32> = first.iter().copied().chain(others).collect();
+            sort(&mut rules, 10_000);
+            assert_eq!(rules, (0..10_000).collect::<Vec<_>>());
         }
     }
 }
