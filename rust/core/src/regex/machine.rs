@@ -38,7 +38,9 @@ struct Run {
 #[derive(Debug)]
 struct Follow {
     shifts: Box<[Shift]>,
-    /// In the order of the words that are written.
+    /// The words that pieces are read from, in order.
+    sources: Box<[Source]>,
+    /// Those of the first source, then those of the next.
     pieces: Box<[Piece]>,
     products: Box<[Products]>,
 }
@@ -47,7 +49,8 @@ struct Follow {
 #[derive(Default)]
 struct FollowBuilder {
     shifts: Vec<Shift>,
-    pieces: Vec<Piece>,
+    /// By the word that each is read from.
+    pieces: BTreeMap<usize, Vec<Piece>>,
     products: Vec<Products>,
 }
 
@@ -62,10 +65,17 @@ struct Shift {
     to: Run,
 }
 
+/// A word that pieces are read from: mostly it has none of the positions that they ask for.
+#[derive(Debug)]
+struct Source {
+    asked: u64,
+    word: u16,
+    pieces: u32,
+}
+
 /// The part of a shift that goes from one word to another.
 #[derive(Debug)]
 struct Piece {
-    from: u16,
     to: u16,
     bits: u32,
     mask: u64,
@@ -193,15 +203,11 @@ impl FollowBuilder {
             let from = to.start.wrapping_add_signed(whole.wrapping_neg()).wrapping_sub(1);
             return self.shifts.push(Shift { from, bits, to });
         }
-        // There are fewer words than that.
-        let word = |word: usize| u16::try_from(word).unwrap_or(u16::MAX);
-        let pieces = pieces.into_iter();
-        self.pieces.extend(pieces.map(|((from, to), mask)| Piece {
-            from: word(from),
-            to: word(to),
-            bits,
-            mask,
-        }));
+        for ((from, to), mask) in pieces {
+            // There are fewer words than that.
+            let to = u16::try_from(to).unwrap_or(u16::MAX);
+            self.pieces.entry(from).or_default().push(Piece { to, bits, mask });
+        }
     }
 
     fn add_product(&mut self, product: &Product) {
@@ -217,14 +223,19 @@ impl FollowBuilder {
 
     /// What follows what, with no room for more.
     fn build(mut self) -> Follow {
-        self.pieces.sort_by_key(|piece| piece.to);
+        let sources = self.pieces.iter().map(|(word, pieces)| Source {
+            asked: pieces.iter().fold(0, |asked, piece| asked | piece.asked()),
+            word: u16::try_from(*word).unwrap_or(u16::MAX),
+            pieces: u32::try_from(pieces.len()).unwrap_or(u32::MAX),
+        });
         for products in &mut self.products {
             products.from.shrink_to_fit();
             products.to.shrink_to_fit();
         }
         Follow {
             shifts: self.shifts.into(),
-            pieces: self.pieces.into(),
+            sources: sources.collect(),
+            pieces: self.pieces.into_values().flatten().collect(),
             products: self.products.into(),
         }
     }
@@ -238,6 +249,7 @@ impl Follow {
         };
         size_of_val(&*self.shifts)
             .saturating_add(shifts)
+            .saturating_add(size_of_val(&*self.sources))
             .saturating_add(size_of_val(&*self.pieces))
             .saturating_add(size_of_val(&*self.products))
             .saturating_add(self.products.iter().map(each).sum())
@@ -248,15 +260,15 @@ impl Follow {
         for shift in &self.shifts {
             shift.run(state, next);
         }
-        let (mut to, mut found) = (0, 0);
-        for piece in &self.pieces {
-            if piece.to != to {
-                add_word(next, to, found);
-                (to, found) = (piece.to, 0);
+        let mut rest = &*self.pieces;
+        for Source { asked, word, pieces } in &self.sources {
+            let of_source;
+            (of_source, rest) = rest.split_at_checked(*pieces as usize).unwrap_or_default();
+            let word = state.get(usize::from(*word)).copied().unwrap_or_default();
+            if word & asked != 0 {
+                of_source.iter().for_each(|piece| piece.run(word, next));
             }
-            found |= piece.of(state);
         }
-        add_word(next, to, found);
         for products in &self.products {
             products.run(state, next);
         }
@@ -297,9 +309,16 @@ impl Shift {
 }
 
 impl Piece {
+    /// The positions of the word it is read from that something follows.
+    const fn asked(&self) -> u64 {
+        self.mask.rotate_right(self.bits)
+    }
+
     #[inline]
-    fn of(&self, state: &Set) -> u64 {
-        state.get(usize::from(self.from)).map_or(0, |word| word.rotate_left(self.bits) & self.mask)
+    fn run(&self, from: u64, next: &mut Set) {
+        if let Some(word) = next.get_mut(usize::from(self.to)) {
+            *word |= from.rotate_left(self.bits) & self.mask;
+        }
     }
 }
 
@@ -360,13 +379,6 @@ const PIECE_COST: usize = 4;
 
 const fn shift_cost(words: usize) -> usize {
     words.saturating_mul(2).saturating_add(28)
-}
-
-#[inline]
-fn add_word(set: &mut Set, word: u16, bits: u64) {
-    if let Some(word) = set.get_mut(usize::from(word)) {
-        *word |= bits;
-    }
 }
 
 const fn word_of(position: u32) -> usize {
