@@ -152,35 +152,51 @@ impl<'a> Reader<'a> {
     /// Reads the string whose quote comes next.
     #[inline]
     fn quoted(&mut self) -> Result<&'a str> {
+        let plain = self.text.get(self.at..).and_then(|rest| self.plain_string(rest));
+        let Some((text, rest)) = plain else { return self.unusual_string() };
+        self.go_to(rest);
+        Ok(text)
+    }
+
+    #[cold]
+    fn unusual_string(&mut self) -> Result<&'a str> {
         let start = self.at.wrapping_add(1);
         let end = self.specials.next(start);
-        if self.byte_at(end) != Some(b'"') {
-            return self.escaped_string(start, end);
+        if self.byte_at(end) == Some(b'"') {
+            return Err(self.long_string(start));
         }
-        self.at = end.wrapping_add(1);
-        match self.text.get(start..end) {
-            Some(text) if text.len() <= self.max_string_bytes => Ok(text),
-            _ => Err(self.long_string(start)),
-        }
+        self.escaped_string(start, end)
     }
 
     /// Reads a name, with its text where that follows, as most are written: nothing is read
-    /// where a name has space or an escape, or may be one of the object's already.
+    /// where there is no [`Self::plain_name`].
     #[inline(always)]
     fn plain_member(&mut self, names: &mut Names<'a>) -> Option<(Name<'a>, Option<&'a str>)> {
-        // Looked at first, as in a plain string.
-        self.byte_at(self.at).filter(|byte| *byte == b'"')?;
-        let (name, rest) = self.plain_string(self.text.get(self.at..)?)?;
-        let (name, rest) = (Name::new(name), rest.strip_prefix(':')?);
-        if names.len() >= self.max_members || !names.add_new_of_few(name) {
-            return None;
-        }
+        let (name, rest) = self.plain_name(names)?;
         let (text, rest) = match self.plain_string(rest) {
             Some((text, rest)) => (Some(text), rest),
             None => (None, rest),
         };
-        self.at = self.text.len().wrapping_sub(rest.len());
+        self.go_to(rest);
         Some((name, text))
+    }
+
+    /// The name that comes next, where it has no space or escape and is surely new to the
+    /// object, and what follows its colon.
+    #[inline(always)]
+    fn plain_name(&self, names: &mut Names<'a>) -> Option<(Name<'a>, &'a str)> {
+        // Looked at first, as in a plain string.
+        self.byte_at(self.at).filter(|byte| *byte == b'"')?;
+        let (name, rest) = self.plain_string(self.text.get(self.at..)?)?;
+        let (name, rest) = (Name::new(name), rest.strip_prefix(':')?);
+        let is_added = names.len() < self.max_members && names.add_new_of_few(name);
+        is_added.then_some((name, rest))
+    }
+
+    /// Goes to where the rest of the text begins.
+    #[inline]
+    fn go_to(&mut self, rest: &str) {
+        self.at = self.text.len().wrapping_sub(rest.len());
     }
 
     /// The string that begins the rest of the text, without an escape and not too long, and
@@ -246,7 +262,13 @@ impl<'a> Reader<'a> {
         mut member: impl FnMut(&mut Self, &'a str) -> Result<()>,
     ) -> Result<()> {
         self.members(
-            |reader, names| Ok((reader.member_name(names)?, ())),
+            |reader, names| match reader.plain_name(names) {
+                Some((name, rest)) => {
+                    reader.go_to(rest);
+                    Ok((name, ()))
+                }
+                None => Ok((reader.member_name(names)?, ())),
+            },
             |reader, name, ()| member(reader, name.text),
         )
     }

@@ -54,12 +54,10 @@ impl<'a> Names<'a> {
 
     /// Adds a name; false when it is there already.
     pub(crate) fn add(&mut self, name: Name<'a>) -> bool {
-        if let Some(others) = self.few.get(..self.count)
-            && self.count < FEW_NAMES
-        {
-            let is_there = others.contains(&name.text);
-            self.mark(name.sketch);
-            return !is_there && self.keep(name);
+        if self.count < FEW_NAMES {
+            let may_be_there = self.mark(name.sketch);
+            let others = self.few.get(..self.count).unwrap_or_default();
+            return !(may_be_there && others.contains(&name.text)) && self.keep(name);
         }
         let few = self.few;
         let is_new = self.many.get_or_insert_with(|| few.into_iter().collect()).insert(name.text);
