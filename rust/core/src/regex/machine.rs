@@ -65,12 +65,11 @@ struct Shift {
     to: Run,
 }
 
-/// A word that pieces are read from: mostly it has none of the positions that they ask for.
+/// A word that pieces are read from, and how many: mostly it has no position of a state.
 #[derive(Debug)]
 struct Source {
-    asked: u64,
     word: u16,
-    pieces: u32,
+    pieces: u16,
 }
 
 /// The part of a shift that goes from one word to another.
@@ -223,10 +222,10 @@ impl FollowBuilder {
 
     /// What follows what, with no room for more.
     fn build(mut self) -> Follow {
-        let sources = self.pieces.iter().map(|(word, pieces)| Source {
-            asked: pieces.iter().fold(0, |asked, piece| asked | piece.asked()),
-            word: u16::try_from(*word).unwrap_or(u16::MAX),
-            pieces: u32::try_from(pieces.len()).unwrap_or(u32::MAX),
+        let number = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
+        let sources = self.pieces.iter().flat_map(|(word, pieces)| {
+            let parts = pieces.chunks(usize::from(u16::MAX));
+            parts.map(|part| Source { word: number(*word), pieces: number(part.len()) })
         });
         for products in &mut self.products {
             products.from.shrink_to_fit();
@@ -261,11 +260,11 @@ impl Follow {
             shift.run(state, next);
         }
         let mut rest = &*self.pieces;
-        for Source { asked, word, pieces } in &self.sources {
+        for Source { word, pieces } in &self.sources {
             let of_source;
-            (of_source, rest) = rest.split_at_checked(*pieces as usize).unwrap_or_default();
+            (of_source, rest) = rest.split_at_checked(usize::from(*pieces)).unwrap_or_default();
             let word = state.get(usize::from(*word)).copied().unwrap_or_default();
-            if word & asked != 0 {
+            if word != 0 {
                 of_source.iter().for_each(|piece| piece.run(word, next));
             }
         }
@@ -309,11 +308,6 @@ impl Shift {
 }
 
 impl Piece {
-    /// The positions of the word it is read from that something follows.
-    const fn asked(&self) -> u64 {
-        self.mask.rotate_right(self.bits)
-    }
-
     #[inline]
     fn run(&self, from: u64, next: &mut Set) {
         if let Some(word) = next.get_mut(usize::from(self.to)) {
