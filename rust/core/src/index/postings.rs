@@ -160,7 +160,7 @@ impl Postings {
     /// The rules to look at when a condition is true.
     #[inline]
     pub(crate) fn of(&self, condition: u32) -> Lead<impl Iterator<Item = Posting>> {
-        let lead = self.leads.get(condition as usize).copied().unwrap_or_default();
+        let lead = self.leads.get(condition as usize).copied().unwrap_or(NOTHING);
         if lead & SETTLES != 0 {
             return Lead::Settled(lead ^ SETTLES);
         }
