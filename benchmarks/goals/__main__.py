@@ -58,7 +58,7 @@ def _measure(
     # What else the machine does changes within minutes, so these are measured three times.
     runs = [native.measure(directory, names)]
     if "python" not in skip:
-        goals += from_python.measure(events[::10], runs[0])
+        goals += from_python.measure(events[::10])
         goals += in_turn.measure(directory, events[::10])
     if "patterns" not in skip:
         goals += patterns.measure(events)

@@ -1,4 +1,4 @@
-"""G6 and G7: what a caller in Python pays, beside what others do there, measured in turn."""
+"""G6: what a caller in Python pays, beside what others do there, measured in turn."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from benchmarks.workload import iterate_rules
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.goals.native import Figures
-
 SIZE = 1_000
 COMPARED = 50
 """Events on which the answers of other engines are compared."""
@@ -32,8 +30,8 @@ BOUNDS = {"bytes": (4.8, 500, 80), "dict": (12, 200, 35)}
 """By form: nanoseconds a rule, times the best packaged engine, times a Python lambda."""
 
 
-def measure(events: Sequence[bytes], figures: Figures) -> list[Goal]:
-    """One set of 1,000 rules, trained on the events as the set in Rust, and readers of JSON."""
+def measure(events: Sequence[bytes]) -> list[Goal]:
+    """One set of 1,000 rules, trained on the events as the set in Rust."""
     rules = tidegate.RuleSet(
         {rule.rule_id: rule.expression for rule in iterate_rules(SIZE)}, sample=events
     )
@@ -41,21 +39,12 @@ def measure(events: Sequence[bytes], figures: Figures) -> list[Goal]:
     work = {
         "bytes": Work(rules.match, events),
         "dict": Work(rules.match, dicts),
-        "orjson": Work(orjson.loads, events),
     }
-    if simdjson := optional("simdjson"):
-        work["simdjson"] = Work(simdjson.Parser().parse, events)
     times = interleave(work, rounds=ROUNDS, seconds=SECONDS)
-    read = figures["1k"]["means"]["read"] + figures["1k"]["means"]["fields"]
     goals = [
         Goal("G6", f"1k from {form}: a rule", bound, times[form] / len(rules), " ns")
         for form, (bound, _, _) in BOUNDS.items()
     ]
-    goals.append(Goal("G7", "reading over orjson", 0.35, read / times["orjson"], "x"))
-    if "simdjson" in times:
-        goals.append(Goal("G7", "reading over simdjson", 1.3, read / times["simdjson"], "x"))
-    else:
-        goals.append(absent("G7", "reading over simdjson", 1.3, "pysimdjson is not installed"))
     return goals + _beside_others(events)
 
 

@@ -1,7 +1,10 @@
-"""G15: what a call from Python takes beyond the same work in Rust, on the same objects.
+"""G15 and G7: calls from Python beside loops in Rust, in one process and in turn.
 
-The loop in Rust (``rust/python/src/rust_loop.rs``) is in an extension that is built for this
-alone. It goes through the events with the very rule set or engine that Python calls, in turn
+What a call takes beyond the same work in Rust is measured on the same objects, and reading an
+event beside what readers of JSON take for it.
+
+The loops in Rust (``rust/python/src/rust_loop.rs``) are in an extension that is built for this
+alone. They go through the events with the very rule set or engine that Python calls, in turn
 with it, and both are timed by how long the thread was running. As the places of memory that a
 process is given make some difference, several processes are measured, one after another.
 """
@@ -20,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 import tidegate
-from benchmarks.goals.goal import Goal
+from benchmarks.goals.from_python import optional
+from benchmarks.goals.goal import Goal, absent
 from benchmarks.goals.native import REPOSITORY
 from benchmarks.peers.timing import no_collector
 from benchmarks.policies import read_policies, to_definitions
@@ -52,12 +56,18 @@ def measure(directory: Path, events: Sequence[bytes]) -> list[Goal]:
     files[1].write_bytes(tidegate.RuleSet(rules).to_canonical())
     files[2].write_bytes(orjson.dumps(to_definitions(policies)))
     found = [_in_a_process(package, files) for _ in range(PROCESSES)]
-    match, decide, batch = (statistics.median(each) for each in zip(*found, strict=True))
-    return [
-        Goal("G15", "1k: a match from Python over that in Rust", 0.5, match, " µs"),
-        Goal("G15", f"{len(policies)} policies: decide_json over Rust", 0.5, decide, " µs"),
-        Goal("G15", f"the same in batches of {BATCH}, an event", 0.1, batch, " µs"),
+    of = {name: statistics.median(each[name] for each in found) for name in found[0]}
+    goals = [
+        Goal("G15", "1k: a match from Python over that in Rust", 0.5, of["match"], " µs"),
+        Goal("G15", f"{len(policies)} policies: decide_json over Rust", 0.5, of["decide"], " µs"),
+        Goal("G15", f"the same in batches of {BATCH}, an event", 0.1, of["batch"], " µs"),
+        Goal("G7", "reading over orjson", 0.35, of["orjson"], "x"),
     ]
+    if "simdjson" in of:
+        goals.append(Goal("G7", "reading over simdjson", 1.3, of["simdjson"], "x"))
+    else:
+        goals.append(absent("G7", "reading over simdjson", 1.3, "pysimdjson is not installed"))
+    return goals
 
 
 def _install(directory: Path) -> Path:
@@ -74,8 +84,8 @@ def _install(directory: Path) -> Path:
     return package
 
 
-def _in_a_process(package: Path, files: Sequence[Path]) -> list[float]:
-    """What :func:`_differences` finds in a process of its own."""
+def _in_a_process(package: Path, files: Sequence[Path]) -> dict[str, float]:
+    """What :func:`_measure_here` finds in a process of its own."""
     path = os.pathsep.join([str(package), str(REPOSITORY)])
     done = subprocess.run(
         [sys.executable, "-m", __name__, *map(str, files)],
@@ -83,12 +93,15 @@ def _in_a_process(package: Path, files: Sequence[Path]) -> list[float]:
         check=True,
         stdout=subprocess.PIPE,
     )
-    found: list[float] = orjson.loads(done.stdout)
+    found: dict[str, float] = orjson.loads(done.stdout)
     return found
 
 
-def _differences(events_path: Path, rules_path: Path, definitions_path: Path) -> list[float]:
-    """Microseconds of a match, a decision and one in a batch, from Python over Rust."""
+def _measure_here(events_path: Path, rules_path: Path, definitions_path: Path) -> dict[str, float]:
+    """Microseconds of a match, a decision and one in a batch beyond those in Rust.
+
+    And how many times as long reading takes as each reader of JSON that is there.
+    """
     loops: Any = importlib.import_module("tidegate._native")
     events = events_path.read_bytes().splitlines()
     rules = tidegate.RuleSet.from_canonical(rules_path.read_bytes(), sample=events)
@@ -96,10 +109,12 @@ def _differences(events_path: Path, rules_path: Path, definitions_path: Path) ->
     matcher, decider = rules._rules._rules, engine._backend
     batches = [list(events[start : start + BATCH]) for start in range(0, len(events), BATCH)]
 
-    def matched() -> None:
-        match = rules.match
-        for event in events:
-            match(event)
+    def each(call: Callable[[bytes], object]) -> Callable[[], None]:
+        def work() -> None:
+            for event in events:
+                call(event)
+
+        return work
 
     def decided() -> None:
         decide = engine.decide_json
@@ -111,32 +126,45 @@ def _differences(events_path: Path, rules_path: Path, definitions_path: Path) ->
         for batch in batches:
             decide(batch, RECEIVED_AT)
 
-    pairs: list[tuple[Callable[[], None], Callable[[], int]]] = [
-        (matched, lambda: loops.match_events(matcher, events)),
-        (decided, lambda: loops.decide_events(decider, events, RECEIVED_AT)),
-        (decided_together, lambda: loops.decide_batches(decider, events, RECEIVED_AT, BATCH)),
-    ]
-    return [_beyond(called, native) / len(events) / 1000 for called, native in pairs]
+    pairs: dict[str, tuple[Callable[[], None], Callable[[], int]]] = {
+        "match": (each(rules.match), lambda: loops.match_events(matcher, events)),
+        "decide": (decided, lambda: loops.decide_events(decider, events, RECEIVED_AT)),
+        "batch": (
+            decided_together,
+            lambda: loops.decide_batches(decider, events, RECEIVED_AT, BATCH),
+        ),
+    }
+    found = {}
+    for name, (called, native) in pairs.items():
+        beyond = statistics.median(one - other for one, other in _rounds(called, native))
+        found[name] = beyond / len(events) / 1000
+    readers: dict[str, Callable[[bytes], object]] = {"orjson": orjson.loads}
+    if simdjson := optional("simdjson"):
+        readers["simdjson"] = simdjson.Parser().parse
+    for name, reader in readers.items():
+        rounds = _rounds(each(reader), lambda: loops.read_events(matcher, events))
+        found[name] = statistics.median(read / parsed for parsed, read in rounds)
+    return found
 
 
-def _beyond(called: Callable[[], None], native: Callable[[], int]) -> float:
-    """Nanoseconds that the calls take beyond the loop: the median of the rounds."""
+def _rounds(called: Callable[[], None], native: Callable[[], int]) -> list[tuple[int, int]]:
+    """Nanoseconds of both, round by round, now the one first, now the other."""
 
     def python() -> int:
         started = time.thread_time_ns()
         called()
         return time.thread_time_ns() - started
 
-    differences = []
+    rounds = []
     with no_collector():
         for number in range(ROUNDS + WARM_ROUNDS):
             if number % 2:
                 inner, outer = native(), python()
             else:
                 outer, inner = python(), native()
-            differences.append(outer - inner)
-    return statistics.median(differences[WARM_ROUNDS:])
+            rounds.append((outer, inner))
+    return rounds[WARM_ROUNDS:]
 
 
 if __name__ == "__main__":
-    sys.stdout.buffer.write(orjson.dumps(_differences(*map(Path, sys.argv[1:]))))
+    sys.stdout.buffer.write(orjson.dumps(_measure_here(*map(Path, sys.argv[1:]))))

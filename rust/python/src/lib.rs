@@ -34,6 +34,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::PyPrepared>()?;
     #[cfg(feature = "rust-loop")]
     {
+        module.add_function(wrap_pyfunction!(rust_loop::read_events, module)?)?;
         module.add_function(wrap_pyfunction!(rust_loop::match_events, module)?)?;
         module.add_function(wrap_pyfunction!(rust_loop::decide_events, module)?)?;
         module.add_function(wrap_pyfunction!(rust_loop::decide_batches, module)?)?;

@@ -16,6 +16,23 @@ use tidegate_core::event::ARENA_BYTES;
 use crate::engine::PyEngine;
 use crate::program::PyRuleSet;
 
+/// Nanoseconds for all events, each read for what the rules ask of it.
+#[pyfunction]
+pub(crate) fn read_events(
+    py: Python<'_>,
+    rules: &Bound<'_, PyRuleSet>,
+    events: Vec<Bound<'_, PyBytes>>,
+) -> u128 {
+    let PyRuleSet { rules, user_agents, .. } = rules.get();
+    timed(py, &events, |events| {
+        let mut arena = Bump::with_capacity(ARENA_BYTES);
+        for event in events {
+            drop(black_box(rules.read(event, *user_agents, &arena)));
+            arena.reset();
+        }
+    })
+}
+
 /// Nanoseconds for all events, each read and matched.
 #[pyfunction]
 pub(crate) fn match_events(
