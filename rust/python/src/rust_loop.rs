@@ -11,7 +11,9 @@ use bumpalo::Bump;
 use cpu_time::ThreadTime;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use tidegate_core::RuleSet;
 use tidegate_core::event::ARENA_BYTES;
+use tidegate_core::record::Record;
 
 use crate::engine::PyEngine;
 use crate::program::PyRuleSet;
@@ -23,14 +25,7 @@ pub(crate) fn read_events(
     rules: &Bound<'_, PyRuleSet>,
     events: Vec<Bound<'_, PyBytes>>,
 ) -> u128 {
-    let PyRuleSet { rules, user_agents, .. } = rules.get();
-    timed(py, &events, |events| {
-        let mut arena = Bump::with_capacity(ARENA_BYTES);
-        for event in events {
-            drop(black_box(rules.read(event, *user_agents, &arena)));
-            arena.reset();
-        }
-    })
+    each_record(py, rules, &events, |_, record| drop(black_box(record)))
 }
 
 /// Nanoseconds for all events, each read and matched.
@@ -40,16 +35,7 @@ pub(crate) fn match_events(
     rules: &Bound<'_, PyRuleSet>,
     events: Vec<Bound<'_, PyBytes>>,
 ) -> u128 {
-    let PyRuleSet { rules, user_agents, .. } = rules.get();
-    timed(py, &events, |events| {
-        let mut arena = Bump::with_capacity(ARENA_BYTES);
-        for event in events {
-            if let Ok(record) = rules.read(event, *user_agents, &arena) {
-                black_box(rules.matches(&record));
-            }
-            arena.reset();
-        }
-    })
+    each_record(py, rules, &events, |rules, record| drop(black_box(rules.matches(&record))))
 }
 
 /// Nanoseconds for all events, each decided on alone.
@@ -81,6 +67,24 @@ pub(crate) fn decide_batches(
     timed(py, &events, |events| {
         for events in events.chunks(batch.max(1)) {
             drop(black_box(engine.answer_batch(events, received_at)));
+        }
+    })
+}
+
+fn each_record(
+    py: Python<'_>,
+    rules: &Bound<'_, PyRuleSet>,
+    events: &[Bound<'_, PyBytes>],
+    work: impl Fn(&RuleSet, Record<'_>) + Send,
+) -> u128 {
+    let PyRuleSet { rules, user_agents, .. } = rules.get();
+    timed(py, events, move |events| {
+        let mut arena = Bump::with_capacity(ARENA_BYTES);
+        for event in events {
+            if let Ok(record) = rules.read(event, *user_agents, &arena) {
+                work(rules, record);
+            }
+            arena.reset();
         }
     })
 }
