@@ -6,6 +6,7 @@
 //! no room on the clock, is kept by itself ([`crate::window`]).
 
 use crate::prefetch::prefetch_all;
+use crate::state::Change;
 use crate::window::{FEW, FEW_AGAIN, Rule, Window};
 
 /// Times on a clock: as many as a set has bits.
@@ -48,18 +49,13 @@ impl Clock {
         self.0.capacity().saturating_mul(size_of::<u64>())
     }
 
-    /// Where a window is, or would be. `near` is the place of one before it: who asks for several
-    /// asks in the order of numbers, and mostly it is there or the next.
+    /// Where a window is, or would be. Who asks for several asks in the order of numbers, so mostly
+    /// it is at `next`, after the one before.
     #[inline]
-    pub(crate) fn find(&self, near: usize, number: u32) -> Result<usize, usize> {
+    pub(crate) fn find(&self, next: usize, number: u32) -> Result<usize, usize> {
         let (windows, _) = self.parts();
-        let is_at =
-            |place: usize| windows.get(place).is_some_and(|&window| number_of(window) == number);
-        let next = near.saturating_add(1);
-        if is_at(next) {
+        if windows.get(next).is_some_and(|&window| number_of(window) == number) {
             Ok(next)
-        } else if is_at(near) {
-            Ok(near)
         } else {
             windows.binary_search_by_key(&number, |&window| number_of(window))
         }
@@ -67,18 +63,45 @@ impl Clock {
 
     /// The place of a window, made if there is none.
     #[inline]
-    pub(crate) fn made(&mut self, near: usize, number: u32) -> usize {
-        self.find(near, number).unwrap_or_else(|place| {
+    pub(crate) fn made(&mut self, next: usize, number: u32) -> usize {
+        self.find(next, number).unwrap_or_else(|place| {
             self.insert(place, word(number, 0));
             self.set_len(self.len().saturating_add(1));
             place
         })
     }
 
+    /// Counts an event at `time` that a window has counted already, as its time is the newest. Makes
+    /// changes for as long as each is for the window at `next`, which then is the one after, and no
+    /// more is to be done than to put that time into its set. Gives the first that is not made.
+    // By itself it needs no more than the registers there are.
+    #[inline(never)]
+    pub(crate) fn add_newest<'c>(
+        &mut self,
+        next: &mut usize,
+        changes: &mut impl Iterator<Item = Change<'c>>,
+        time: i64,
+    ) -> Option<Change<'c>> {
+        let (windows, times) = self.parts_mut().unwrap_or_default();
+        let Some((&mut newest, earlier)) = times.split_last_mut() else { return changes.next() };
+        if as_time(newest) == time && earlier.len() < usize::from(FEW) {
+            for window in windows.get_mut(*next..).unwrap_or_default() {
+                match changes.next()? {
+                    Change::Count { family, value: None }
+                        if family.first == number_of(*window)
+                            && family.rule(0).is_some_and(|it| add(window, it, earlier, time)) => {}
+                    other => return Some(other),
+                }
+                *next = next.saturating_add(1);
+            }
+        }
+        changes.next()
+    }
+
     /// Counts an event at `time`. False when there is no room for it: then the window is to be
     /// taken out and counts by itself.
-    #[inline]
     pub(crate) fn count(&mut self, place: usize, rule: Rule, time: i64) -> bool {
+        self.push(time);
         let Some((windows, times)) = self.parts_mut() else { return false };
         let Some(window) = windows.get_mut(place) else { return false };
         let last = times.len().wrapping_sub(1);
@@ -109,6 +132,15 @@ impl Clock {
         self.mark(place, time)
     }
 
+    /// Adds a time if it is newer than all and there is memory for it.
+    fn push(&mut self, time: i64) {
+        let (_, times) = self.parts();
+        let is_newer = times.last().is_none_or(|&last| as_time(last) < time);
+        if is_newer && times.len() < MOST && self.0.len() < self.0.capacity() {
+            self.0.push(time.cast_unsigned());
+        }
+    }
+
     /// Puts a time into the set of a window which has none that is newer.
     fn mark(&mut self, place: usize, time: i64) -> bool {
         let (_, times) = self.parts();
@@ -117,13 +149,13 @@ impl Clock {
         }
         let (windows, times) = self.parts();
         let len = times.len();
-        let after = times.partition_point(|&other| as_time(other) <= time);
-        let before = after.wrapping_sub(1);
+        // Mostly it is the newest.
+        let before = times.iter().rposition(|&other| as_time(other) <= time);
+        let after = before.map_or(0, |before| before.saturating_add(1));
         let set = windows.get(place).map_or(0, |&window| set_of(window));
-        let is_free = times.get(before).is_some_and(|&other| as_time(other) == time)
-            && set & bit(before) == 0;
-        if is_free {
-            self.set(place, set | bit(before));
+        let same = before.filter(|&before| times.get(before).copied().map(as_time) == Some(time));
+        if let Some(same) = same.map(bit).filter(|same| set & same == 0) {
+            self.set(place, set | same);
             return true;
         }
         if len >= MOST {
@@ -259,9 +291,26 @@ fn as_time(word: u64) -> i64 {
     word.cast_signed()
 }
 
+/// Puts a time that comes after `earlier` ones into the set of a window. False when there may be
+/// no room for it, or it is there already, as that of another event.
+#[inline]
+fn add(window: &mut u64, rule: Rule, earlier: &[u64], time: i64) -> bool {
+    let (newest, mut set) = (bit(earlier.len()), set_of(*window));
+    // The set has no more than there are.
+    if earlier.len() >= usize::from(rule.threshold) || set & newest != 0 {
+        return false;
+    }
+    let age = |other: i64| time.wrapping_sub(other).cast_unsigned();
+    while oldest(set, earlier).is_some_and(|it| age(it) >= rule.duration.cast_unsigned()) {
+        set = without_lowest(set);
+    }
+    *window = word(number_of(*window), set | newest);
+    true
+}
+
 /// The bit of a place, none for one that no set has.
 fn bit(place: usize) -> u32 {
-    u32::try_from(place).map_or(0, |place| 1_u32.unbounded_shl(place))
+    1_u32.unbounded_shl(place as u32)
 }
 
 fn without_lowest(set: u32) -> u32 {

@@ -44,17 +44,17 @@ struct Rare {
 }
 
 impl Block {
-    /// Makes one change, and gives the place on the clock of the window it was made to.
+    /// Makes one change, and gives the place on the clock after the window it was made to.
     fn change(
         &mut self,
-        near: usize,
+        next: usize,
         change: Change<'_>,
         time: i64,
         hasher: &RandomState,
     ) -> usize {
         match change {
             Change::Count { family, value } => {
-                return self.count(near, family, Counted { time, value, hasher });
+                return self.count(next, family, Counted { time, value, hasher });
             }
             Change::CountOne { family, position, value } => {
                 self.take_off(family);
@@ -63,21 +63,20 @@ impl Block {
             }
             Change::Mitigate { clause, expires_at } => self.mitigate(clause, expires_at),
         }
-        near
+        next
     }
 
-    #[inline]
-    fn count(&mut self, near: usize, family: Family<'_>, counted: Counted<'_>) -> usize {
-        let Some(widest) = family.rule(0) else { return near };
+    fn count(&mut self, next: usize, family: Family<'_>, counted: Counted<'_>) -> usize {
+        let Some(widest) = family.rule(0) else { return next };
         if counted.value.is_none() && self.goes_on_clock(family) {
-            let place = self.clock.made(near, family.first);
+            let place = self.clock.made(next, family.first);
             if self.clock.count(place, widest, counted.time) {
-                return place;
+                return place.saturating_add(1);
             }
             self.take_off(family);
         }
         self.change_windows(|all| windows::count(all, 0, family, counted));
-        near
+        next
     }
 
     /// Whether the windows of a family are one that is, or may be made, on the clock. One that
@@ -254,14 +253,13 @@ impl Entity {
         self.rare().map_or(&[], |rare| &rare.mitigations)
     }
 
-    /// The windows of a family that comes after that of the last call with the same `near`,
+    /// The windows of a family that comes after that of the last call with the same `next`,
     /// which is 0 at first.
-    pub fn family_after(&self, near: &mut usize, family: Family<'_>) -> FamilyWindows<'_> {
+    pub fn family_after(&self, next: &mut usize, family: Family<'_>) -> FamilyWindows<'_> {
         let apart = windows::of_family(self.windows(), &mut 0, family);
         let Some(clock) = self.clock() else { return apart };
-        let found = clock.find(*near, family.first);
-        let (Ok(place) | Err(place)) = found;
-        *near = place;
+        let found = clock.find(*next, family.first);
+        *next = found.map_or_else(|place| place, |place| place.saturating_add(1));
         match found.ok().and_then(|place| clock.window(place)) {
             Some(first) => apart.with_first(first),
             None => apart,
@@ -288,7 +286,7 @@ impl Entity {
     /// Counts an event at `time` with what it changes, best in the order of windows.
     pub fn see<'c>(
         &mut self,
-        changes: impl Iterator<Item = Change<'c>>,
+        mut changes: impl Iterator<Item = Change<'c>>,
         time: i64,
         touch: u64,
         hasher: &RandomState,
@@ -298,23 +296,19 @@ impl Entity {
         if windows > 1 && matches!(self.clauses, Clauses::None) {
             self.clauses = Clauses::Many(Block { clock: Clock::new(windows), ..Block::default() });
         }
-        let (mut near, mut last) = (0, 0);
-        for change in changes {
-            if let Change::Count { family, .. } = change {
-                if family.first < last {
-                    near = 0;
-                }
-                last = family.first;
-            }
-            near = match (&mut self.clauses, change) {
-                (Clauses::Many(block), Change::Count { family, value }) => {
-                    block.count(near, family, Counted { time, value, hasher })
-                }
-                _ => self.change(near, change, time, hasher),
+        let mut next = 0;
+        loop {
+            let change = match &mut self.clauses {
+                Clauses::Many(block) => block.clock.add_newest(&mut next, &mut changes, time),
+                _ => changes.next(),
             };
+            match change {
+                Some(change) => next = self.change(next, change, time, hasher),
+                None => break,
+            }
         }
         self.last_seen = self.last_seen.max(time);
-        self.count(touch);
+        self.touch_and_count(touch);
         self.forget(&[], time);
     }
 
@@ -349,10 +343,10 @@ impl Entity {
         parts.into_iter().fold(self.key.heap_bytes(), usize::saturating_add)
     }
 
-    /// Makes one change, and gives the place of the window it was made to.
+    /// Makes one change, and gives the place on the clock after the window it was made to.
     fn change(
         &mut self,
-        near: usize,
+        next: usize,
         change: Change<'_>,
         time: i64,
         hasher: &RandomState,
@@ -368,10 +362,10 @@ impl Entity {
                 && window.number() == family.first
             {
                 counted.tally(window, widest);
-                return near;
+                return next;
             }
         }
-        self.block_mut().map_or(near, |block| block.change(near, change, time, hasher))
+        self.block_mut().map_or(next, |block| block.change(next, change, time, hasher))
     }
 
     /// The general form, whatever the form was.
@@ -390,7 +384,7 @@ impl Entity {
     }
 
     /// Counts an event that is the newest touch.
-    fn count(&mut self, touch: u64) {
+    fn touch_and_count(&mut self, touch: u64) {
         let events = self.touch_and_events.wrapping_add(1) & EVENT_MASK;
         self.touch_and_events = (touch << EVENT_BITS) | events;
         if events == 0
