@@ -25,7 +25,16 @@ impl<T> Chunk<T> {
 }
 
 impl<T: Clone> Chunk<T> {
+    #[inline]
     fn elements_mut(&mut self) -> &mut Vec<T> {
+        match self {
+            Self::Own(elements) => elements,
+            Self::Shared(_) => self.owned(),
+        }
+    }
+
+    #[cold]
+    fn owned(&mut self) -> &mut Vec<T> {
         if let Self::Shared(elements) = self {
             // Without a copy when nobody else has it any more.
             *self = Self::Own(Arc::unwrap_or_clone(std::mem::take(elements)));
@@ -67,6 +76,7 @@ impl<T> Chunks<T> {
         self.0.is_empty()
     }
 
+    #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
         self.0.get(index / LEN)?.elements().get(index % LEN)
     }
@@ -77,6 +87,7 @@ impl<T> Chunks<T> {
 }
 
 impl<T: Clone> Chunks<T> {
+    #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         self.0.get_mut(index / LEN)?.elements_mut().get_mut(index % LEN)
     }

@@ -308,7 +308,7 @@ impl Entity {
             }
         }
         self.last_seen = self.last_seen.max(time);
-        self.touch_and_count(touch);
+        self.count(touch);
         self.forget(&[], time);
     }
 
@@ -384,7 +384,7 @@ impl Entity {
     }
 
     /// Counts an event that is the newest touch.
-    fn touch_and_count(&mut self, touch: u64) {
+    fn count(&mut self, touch: u64) {
         let events = self.touch_and_events.wrapping_add(1) & EVENT_MASK;
         self.touch_and_events = (touch << EVENT_BITS) | events;
         if events == 0

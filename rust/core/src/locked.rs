@@ -10,20 +10,25 @@ use crate::entity::Entity;
 use crate::frozen::{FrozenState, by_touch};
 use crate::shard::Shard;
 use crate::slab::Queue;
-use crate::state::{AT_ONCE, AllKnown, Change, Evictions, Known, State, shard_of};
+use crate::state::{AT_ONCE, AllKnown, Change, Evictions, Known, SHARDS, State, shard_of};
+
+/// The place of a shard that is not locked.
+const NOT_LOCKED: u8 = u8::MAX;
 
 /// The shards of some keys, or all of them. Nobody else sees or changes their blocks
 /// until it is dropped.
 #[derive(Debug)]
 pub struct Locked<'s> {
     state: &'s State,
-    /// The numbers of the shards, as bits.
-    numbers: u64,
+    /// Where each shard of the state is among those that are locked; past them if it is not.
+    places: [u8; SHARDS],
     /// In the order of their numbers, which is that of locking.
     shards: SmallVec<[MutexGuard<'s, Shard>; AT_ONCE]>,
     /// New blocks that are counted already.
     room: usize,
     touches: Range<u64>,
+    /// Whether a block has left, so that the number of one found before may be another's.
+    has_lost: bool,
 }
 
 impl<'s> Locked<'s> {
@@ -44,15 +49,20 @@ impl<'s> Locked<'s> {
 
     /// Locks the shards of some numbers, to look at them.
     pub(crate) fn only(state: &'s State, numbers: impl Iterator<Item = usize>) -> Self {
-        let numbers = numbers.fold(0, |all, number| all | bit(number));
-        let mut rest = numbers;
+        let mut rest = numbers.fold(0, |all, number| all | bit(number));
         let in_order = std::iter::from_fn(|| {
-            let number = rest.trailing_zeros();
+            let number = rest.trailing_zeros() as usize;
             rest &= rest.wrapping_sub(1);
-            (number < u64::BITS).then_some(number as usize)
+            (number < SHARDS).then_some(number)
         });
-        let shards = in_order.map_while(|number| state.lock(number)).collect();
-        Self { state, numbers, shards, room: 0, touches: 0..0 }
+        let (mut places, mut shards) = ([NOT_LOCKED; SHARDS], SmallVec::new());
+        for number in in_order {
+            if let (Some(place), Some(shard)) = (places.get_mut(number), state.lock(number)) {
+                *place = shards.len() as u8;
+                shards.push(shard);
+            }
+        }
+        Self { state, places, shards, room: 0, touches: 0..0, has_lost: false }
     }
 
     /// Whether there is room for so many new blocks, which is kept for them.
@@ -141,7 +151,7 @@ impl<'s> Locked<'s> {
     }
 
     /// Updates the block of a key for one event at `time`, in place of a new one if
-    /// there is none. `known` is what was found of it when the event was looked at.
+    /// there is none. `known` is what was found of it since the shards were locked.
     pub fn update<'c>(
         &mut self,
         key: &str,
@@ -151,11 +161,9 @@ impl<'s> Locked<'s> {
     ) {
         let known = known.unwrap_or_else(|| self.find(key));
         let number = shard_of(known.hash);
-        let index = self.shard(number).and_then(|shard| {
-            let index = known.index.filter(|&index| shard.has_key(index, key));
-            // An entity before this one may have made it leave, or be the same key.
-            index.or_else(|| shard.find(known.hash, key))
-        });
+        // An entity before this one may have made it leave, or be the same key.
+        let index = known.index.filter(|_| !self.has_lost);
+        let index = index.or_else(|| self.shard(number)?.find(known.hash, key));
         let index = index.or_else(|| self.add(known.hash, key, time));
         let (touch, hasher) = (self.next_touch(), self.state.hasher());
         if let (Some(shard), Some(index)) = (self.shard_mut(number), index) {
@@ -195,6 +203,7 @@ impl<'s> Locked<'s> {
     /// Puts all of another state, of the same hasher, in place of this, of which all
     /// shards are locked. Gives back what was there.
     pub fn exchange(&mut self, mut other: State) -> State {
+        self.has_lost = true;
         self.state.exchange(&mut other, self.shards.iter_mut().map(|shard| &mut **shard));
         other
     }
@@ -208,19 +217,13 @@ impl<'s> Locked<'s> {
     }
 
     pub(crate) fn shard_mut(&mut self, number: usize) -> Option<&mut Shard> {
-        let place = self.place(number)?;
-        self.shards.get_mut(place).map(|shard| &mut **shard)
+        let &place = self.places.get(number)?;
+        self.shards.get_mut(usize::from(place)).map(|shard| &mut **shard)
     }
 
     fn shard(&self, number: usize) -> Option<&Shard> {
-        self.shards.get(self.place(number)?).map(|shard| &**shard)
-    }
-
-    /// How many locked ones are before a locked one.
-    fn place(&self, number: usize) -> Option<usize> {
-        let bit = bit(number);
-        let before = self.numbers & bit.wrapping_sub(1);
-        (self.numbers & bit != 0).then_some(before.count_ones() as usize)
+        let &place = self.places.get(number)?;
+        self.shards.get(usize::from(place)).map(|shard| &**shard)
     }
 
     fn next_touch(&mut self) -> u64 {
@@ -272,6 +275,7 @@ impl<'s> Locked<'s> {
     fn remove(&mut self, number: usize, index: u32) -> Option<Entity> {
         let hasher = self.state.hasher();
         let lost = self.shard_mut(number)?.remove(index, hasher)?;
+        self.has_lost = true;
         self.state.shrink(1);
         Some(lost)
     }

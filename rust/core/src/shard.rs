@@ -112,11 +112,11 @@ impl Shard {
         change(entity);
         let is_mitigated = entity.is_mitigated();
         let Self { entities, plain, mitigated, .. } = self;
-        match (was_mitigated, is_mitigated) {
-            (false, false) => entities.renew(plain, index),
-            (true, true) => entities.renew(mitigated, index),
-            (false, true) => entities.transfer(plain, mitigated, index),
-            (true, false) => entities.transfer(mitigated, plain, index),
+        let (queue, other) = if is_mitigated { (mitigated, plain) } else { (plain, mitigated) };
+        if was_mitigated == is_mitigated {
+            entities.renew(queue, index);
+        } else {
+            entities.transfer(other, queue, index);
         }
     }
 

@@ -195,10 +195,24 @@ impl<T, S: Storage<Slot<T>>> Slab<T, S> {
 
     /// Takes a slot to the new end of its queue.
     pub fn renew(&mut self, queue: &mut Queue, index: u32) {
-        if queue.newest != index {
-            self.unlink(queue, index);
-            self.link(queue, index);
+        let before = queue.newest;
+        if before == index {
+            return;
         }
+        let Some(slot) = self.slot_mut(index) else { return };
+        let older = std::mem::replace(&mut slot.older, before);
+        let newer = std::mem::replace(&mut slot.newer, NONE);
+        match self.slot_mut(older) {
+            Some(slot) => slot.newer = newer,
+            None => queue.oldest = newer,
+        }
+        if let Some(slot) = self.slot_mut(newer) {
+            slot.older = older;
+        }
+        if let Some(slot) = self.slot_mut(before) {
+            slot.newer = index;
+        }
+        queue.newest = index;
     }
 
     /// Has the memory of a slot come in.

@@ -20,7 +20,7 @@ use crate::windows::Family;
 /// Keys that are looked for together without memory on the heap.
 pub(crate) const AT_ONCE: usize = 8;
 /// Enough that two threads seldom want the same, few enough to lock them all at once.
-const SHARDS: usize = 64;
+pub(crate) const SHARDS: usize = 64;
 const SHARD_MASK: u64 = SHARDS as u64 - 1;
 /// Those to lock are the bits of a number.
 const _: () = assert!(SHARDS <= u64::BITS as usize);
