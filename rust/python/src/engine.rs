@@ -6,7 +6,7 @@ use bumpalo::Bump;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict, PyInt};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PySequence};
 use tidegate_core::EventError;
 use tidegate_core::definitions::Definitions;
 use tidegate_core::engine::{Engine, EventSource, ReferenceData};
@@ -96,17 +96,27 @@ impl PyEngine {
 
     fn decide_batch<'py>(
         &self,
-        py: Python<'py>,
-        bodies: Vec<Bound<'py, PyBytes>>,
+        bodies: &Bound<'py, PySequence>,
         received_at: Received,
-    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let texts: Vec<&[u8]> = bodies.iter().map(|body| body.as_bytes()).collect();
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = bodies.py();
+        // Others may change a list while the interpreter is let go, but no tuple.
+        let bodies = bodies.to_tuple()?;
+        let texts = bodies.iter_borrowed().map(|body| body.extract());
+        let texts: Vec<&[u8]> = texts.collect::<Result<_, _>>()?;
         let answers = py.detach(|| self.engine.answer_batch(&texts, received_at.0));
-        let answers = answers.into_iter().map(|answer| match answer {
-            Ok(answer) => Ok(PyBytes::new(py, answer.as_bytes()).into_any()),
-            Err(error) => Ok(event_error(py, error).into_value(py).into_bound(py).into_any()),
+        // Most answers are like the one before, and are then the same object.
+        let mut bytes = PyBytes::new(py, b"");
+        let objects = answers.into_iter().map(|answer| match answer {
+            Ok(answer) => {
+                if bytes.as_bytes() != answer.as_bytes() {
+                    bytes = PyBytes::new(py, answer.as_bytes());
+                }
+                bytes.clone().into_any()
+            }
+            Err(error) => event_error(py, error).into_value(py).into_bound(py).into_any(),
         });
-        answers.collect()
+        PyList::new(py, objects)
     }
 
     fn peek<'py>(
