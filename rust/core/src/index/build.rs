@@ -184,9 +184,10 @@ impl Index {
             _ if stands(rule) => vec![Way::Unless],
             access => self::ways(access),
         });
-        let shared = Chosen::new(analysed, &ways.collect::<Vec<_>>(), weights);
-
         let mut searched = Searched::default();
+        let mut shared = Chosen::new(analysed, &ways.collect::<Vec<_>>(), weights);
+        shared.search(&mut searched, facts_of);
+
         let (mut always, mut unindexed) = (Vec::new(), Vec::new());
         let mut unless: BTreeMap<Grounds, Vec<u32>> = BTreeMap::new();
         let mut certain_cost = Cost::default();
@@ -240,7 +241,6 @@ impl Index {
                 }
             }
         }
-        let shared = shared.found_by(&mut searched, facts_of);
         let unless = Unless::new(unless);
         let searched_for = searched.conditions.iter();
         let searched_for: Vec<&Condition> = searched_for
@@ -267,7 +267,8 @@ impl Index {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             searches,
             postings,
-            shared,
+            searched: shared.searched(),
+            shared: shared.shared.into(),
             always: always.into(),
             unless,
             conditions,
@@ -477,16 +478,18 @@ impl Chosen {
             other.power.total_cmp(&used.power).then(truth.cmp(other_truth))
         });
         ranked.truncate(SHARED);
+        ranked.sort_by_key(|(truth, _)| !matches!(truth, Truth::One { is_positive: true, .. }));
         let bits = ranked.iter().map(|(truth, _)| Truth::clone(truth)).zip(0..).collect();
         Self { shared: ranked.into_iter().map(|(_, used)| used.place).collect(), bits }
     }
 
-    /// Those chosen, with what says whether they are true where that can be searched for.
-    fn found_by(
-        mut self,
+    /// Has those searched for of which the search can say whether they are true; first of all,
+    /// so that those which are a condition have its number for their bit.
+    fn search(
+        &mut self,
         searched: &mut Searched,
         facts_of: impl Fn(&Truth, &Shared) -> Option<Vec<Requirement>>,
-    ) -> Box<[Shared]> {
+    ) {
         let mut bits: Vec<(&Truth, &u32)> = self.bits.iter().collect();
         bits.sort_unstable_by_key(|(_, bit)| **bit);
         for ((truth, _), shared) in bits.into_iter().zip(&mut self.shared) {
@@ -494,7 +497,15 @@ impl Chosen {
             let truth = truth.renumbered(&mut |condition| searched.number(condition));
             shared.known = Some(Known { truth, facts: facts.into() });
         }
-        self.shared.into()
+    }
+
+    /// The bits of those that are the condition of their own number.
+    fn searched(&self) -> u64 {
+        let bits = (0_u32..).zip(&self.shared).filter_map(|(number, shared)| {
+            let is_searched = shared.known.as_ref().is_some_and(|known| known.is_condition(number));
+            is_searched.then_some(1 << number)
+        });
+        bits.fold(0, |bits, bit: u64| bits | bit)
     }
 
     fn bit(&self, truth: &Truth) -> Option<u64> {

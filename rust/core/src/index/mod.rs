@@ -34,6 +34,7 @@ mod formula;
 mod gram;
 mod gram_table;
 mod guards;
+mod led;
 mod local;
 mod memory;
 mod networks;
@@ -66,7 +67,8 @@ pub(crate) use formula::{Analysed, Formula, Truth, analyse};
 pub use scratch::Scratch;
 
 use guards::Guards;
-use postings::{Lead, Meaning, Needs, Posting, Postings, Shared};
+use led::Led;
+use postings::{Meaning, Needs, Posting, Postings, Shared};
 use searches::Searches;
 use unless::Unless;
 
@@ -102,6 +104,8 @@ pub(crate) struct Index {
     searches: Searches,
     postings: Postings,
     shared: Box<[Shared]>,
+    /// Those of them that are the condition of their own number.
+    searched: u64,
     /// Rules that no condition leads to, or that one of their alternatives has nothing to be
     /// led to by: looked at on every event, if they lack nothing.
     always: Box<[Posting]>,
@@ -196,7 +200,8 @@ impl Index {
         scratch.order_found();
         let found = (!scratch.found_too_much).then_some(&scratch.conditions);
         let Rules { programs, lists, limits } = rules;
-        let mut needs = Needs::new(&self.shared, programs, record, lists, limits, found);
+        let mut needs =
+            Needs::new((&self.shared, self.searched), programs, record, lists, limits, found);
         if let Some(guards) = &self.guards {
             needs = needs.keeping_errors();
             guards.each_unmet(record, rules.limits, |rule| {
@@ -205,29 +210,36 @@ impl Index {
                 }
             });
         }
-        let Scratch { found, rules: seen, found_too_much, settled, exceptions, .. } = scratch;
-        let mut consider = |Posting { rule, need, meaning }, settled: &mut Vec<u32>| {
-            if needs.lacks(need) || !seen.mark(rule) {
-                return;
-            }
-            if meaning.is_exception() {
-                exceptions.push(rule);
-            }
-            if meaning == Meaning::True && !needs.are_open() {
-                settled.push(rule);
-            } else if meaning != Meaning::NotTrue || *found_too_much {
-                take(&[rule], false);
-            }
-        };
-        self.always.iter().for_each(|posting| consider(*posting, settled));
-        for condition in found {
-            match self.postings.of(*condition) {
-                Lead::Settled(rule) => settled.push(rule),
-                Lead::Postings(postings) => {
-                    postings.for_each(|posting| consider(posting, settled));
+        let Scratch { found, rules: seen, found_too_much, settled, exceptions, led, .. } = scratch;
+        let mut consider = |led: &mut Led, needs: &mut Needs<'_, '_>, settled: &mut Vec<u32>| {
+            for Posting { rule, need, meaning } in led.take() {
+                if needs.lacks(*need) || !seen.mark(*rule) {
+                    continue;
+                }
+                if meaning.is_exception() {
+                    exceptions.push(*rule);
+                }
+                if *meaning == Meaning::True && !needs.are_open() {
+                    settled.push(*rule);
+                } else if *meaning != Meaning::NotTrue || *found_too_much {
+                    take(&[*rule], false);
                 }
             }
+        };
+        for posting in &self.always {
+            if !led.add(*posting, &needs) {
+                consider(led, &mut needs, settled);
+            }
         }
+        for condition in found {
+            let settles = self.postings.each(*condition, |posting| {
+                if !led.add(posting, &needs) {
+                    consider(led, &mut needs, settled);
+                }
+            });
+            settled.extend(settles);
+        }
+        consider(led, &mut needs, settled);
         if !settled.is_empty() {
             take(settled, !*found_too_much);
         }

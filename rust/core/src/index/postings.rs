@@ -37,6 +37,12 @@ pub(crate) struct Known {
 }
 
 impl Known {
+    /// Whether it is the condition of a number, no more and no less.
+    pub(crate) fn is_condition(&self, number: u32) -> bool {
+        let condition = Truth::One { condition: number, is_positive: true };
+        self.truth == condition && self.facts.is_empty()
+    }
+
     /// Whether the conjunct is true, if no search found too much; None where it may be an
     /// error.
     fn holds(&self, found: &Marks, record: &Record<'_>) -> Option<bool> {
@@ -97,13 +103,6 @@ const SETTLES: u32 = 1 << 31;
 /// Where the postings of a condition begin that has none.
 const NOTHING: u32 = SETTLES - 1;
 
-/// What a condition leads to that is true.
-pub(crate) enum Lead<P> {
-    /// To one rule, which is true with it and to which nothing else leads.
-    Settled(u32),
-    Postings(P),
-}
-
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
     /// Of each condition where its postings begin, or the rule that it settles.
@@ -157,25 +156,27 @@ impl Postings {
         Self { leads, rules: rules.into(), needed: needed.into(), needs: needs.into() }
     }
 
-    /// The rules to look at when a condition is true.
-    #[inline]
-    pub(crate) fn of(&self, condition: u32) -> Lead<impl Iterator<Item = Posting>> {
+    /// Hands over the rules to look at when a condition is true, and says which rule it settles:
+    /// one that is true with it and to which nothing else leads.
+    #[inline(always)]
+    pub(crate) fn each(&self, condition: u32, mut take: impl FnMut(Posting)) -> Option<u32> {
         let lead = self.leads.get(condition as usize).copied().unwrap_or(NOTHING);
         if lead & SETTLES != 0 {
-            return Lead::Settled(lead ^ SETTLES);
+            return Some(lead ^ SETTLES);
         }
         let rules = self.rules.get(lead as usize..).unwrap_or_default();
         let needed = self.needed.get(lead as usize..).unwrap_or_default();
-        let mut is_last = false;
-        let of_condition = rules
-            .iter()
-            .zip(needed)
-            .take_while(move |(rule, _)| !std::mem::replace(&mut is_last, *rule & LAST != 0));
-        Lead::Postings(of_condition.map(|(rule, number)| Posting {
-            rule: rule & RULE,
-            need: self.needs.get(usize::from(*number)).copied().unwrap_or_default(),
-            meaning: Meaning::of(*rule),
-        }))
+        for (rule, number) in rules.iter().zip(needed) {
+            take(Posting {
+                rule: rule & RULE,
+                need: self.needs.get(usize::from(*number)).copied().unwrap_or_default(),
+                meaning: Meaning::of(*rule),
+            });
+            if rule & LAST != 0 {
+                break;
+            }
+        }
+        None
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
@@ -204,8 +205,10 @@ pub(crate) struct Needs<'a, 'e> {
 }
 
 impl<'a, 'e> Needs<'a, 'e> {
+    /// Nothing is known but of those that are `searched`: each of them is the condition of its
+    /// own number.
     pub(crate) fn new(
-        shared: &'a [Shared],
+        (shared, searched): (&'a [Shared], u64),
         programs: &'a [Program],
         record: &'e Record<'a>,
         lists: &'a Lists,
@@ -213,6 +216,7 @@ impl<'a, 'e> Needs<'a, 'e> {
         found: Option<&'e Marks>,
     ) -> Self {
         let meter = Meter::new(limits);
+        let (known, there) = found.map_or((0, 0), |found| (searched, found.first()));
         Self {
             shared,
             programs,
@@ -221,8 +225,8 @@ impl<'a, 'e> Needs<'a, 'e> {
             found,
             meter,
             drops_errors: true,
-            known: 0,
-            missing: 0,
+            known,
+            missing: known & !there,
             is_open: false,
         }
     }
@@ -232,10 +236,16 @@ impl<'a, 'e> Needs<'a, 'e> {
         Self { drops_errors: false, ..self }
     }
 
+    /// Whether something that is needed is known not to be true.
+    #[inline]
+    pub(crate) const fn is_known_to_lack(&self, need: u64) -> bool {
+        need & self.missing != 0
+    }
+
     /// Whether something that is needed is not true.
     #[inline]
     pub(crate) fn lacks(&mut self, need: u64) -> bool {
-        if need & self.missing != 0 {
+        if self.is_known_to_lack(need) {
             return true;
         }
         let unknown = need & !self.known;
@@ -299,9 +309,10 @@ mod tests {
         let posting = |need: u32| Posting { rule: need, need: need.into(), meaning: Meaning::True };
         let postings =
             Postings::new(&[(0..70_000).map(posting).collect(), vec![], vec![posting(7)]], &[]);
-        let of = |condition| match postings.of(condition) {
-            Lead::Settled(rule) => panic!("rule {rule} needs more"),
-            Lead::Postings(postings) => postings.collect::<Vec<Posting>>(),
+        let of = |condition| {
+            let mut found = Vec::new();
+            assert_eq!(postings.each(condition, |posting| found.push(posting)), None);
+            found
         };
         let first = of(0);
         assert_eq!(first.len(), 70_000);
@@ -330,16 +341,16 @@ mod tests {
         ];
         let postings = Postings::new(&by_condition, &[posting(3, Meaning::MaybeTrue)]);
         for (condition, by_condition) in (0..).zip(&by_condition) {
-            match postings.of(condition) {
-                Lead::Settled(rule) => assert_eq!((condition, rule), (0, 0)),
-                Lead::Postings(found) => {
-                    let found = found.map(|posting| (posting.rule, posting.meaning));
-                    let expected =
-                        by_condition.iter().map(|posting| (posting.rule, posting.meaning));
-                    assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
-                    assert_ne!(condition, 0);
-                }
+            let mut found = Vec::new();
+            let settled = postings.each(condition, |posting| found.push(posting));
+            if condition == 0 {
+                assert_eq!((settled, found.len()), (Some(0), 0));
+                continue;
             }
+            let found = found.iter().map(|posting| (posting.rule, posting.meaning));
+            let expected = by_condition.iter().map(|posting| (posting.rule, posting.meaning));
+            assert_eq!(settled, None);
+            assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What one thread needs while it searches, kept between events.
 
+use super::led::Led;
 use super::memory::Memory;
 use super::searches::Searches;
 
@@ -61,6 +62,14 @@ impl Marks {
         group & bit == 0
     }
 
+    /// A bit for each of the first 64 numbers.
+    pub(crate) fn first(&self) -> u64 {
+        let group = |position: usize| {
+            self.groups.get(position).map_or(0, |group| self.current(*group) & u64::from(u32::MAX))
+        };
+        group(0) | (group(1) << u32::BITS)
+    }
+
     /// Hands over those that are marked, in order.
     fn each(&self, mut take: impl FnMut(u32)) {
         for (start, group) in (0_u32..).step_by(u32::BITS as usize).zip(&self.groups) {
@@ -91,6 +100,8 @@ pub struct Scratch {
     pub(crate) settled: Vec<u32>,
     /// Rules that are to be evaluated.
     pub(crate) open: Vec<u32>,
+    /// Rules that may be true.
+    pub(crate) led: Led,
     /// Rules that would be true but for something that was found.
     pub(crate) exceptions: Vec<u32>,
     /// By the number of the text search.
@@ -174,12 +185,27 @@ mod tests {
             assert!(marks.mark(1));
             assert!(!marks.mark(1));
             assert!(marks.is_marked(1) && !marks.is_marked(0));
+            assert_eq!(marks.first(), 0b10);
             assert!(marks.mark(0));
+            assert_eq!(marks.first(), 0b11);
             assert!(!marks.mark(32) && !marks.is_marked(32));
         }
         marks.stamp = u32::MAX;
         marks.begin(2);
         assert!(marks.mark(1));
+    }
+
+    #[test]
+    fn the_first_marks_are_told_together() {
+        let mut marks = Marks::default();
+        marks.begin(100);
+        assert_eq!(marks.first(), 0);
+        for number in [0, 31, 32, 63, 64, 99] {
+            assert!(marks.mark(number));
+        }
+        assert_eq!(marks.first(), 1 << 63 | 1 << 32 | 1 << 31 | 1);
+        marks.begin(100);
+        assert_eq!(marks.first(), 0);
     }
 
     #[test]
