@@ -5,8 +5,9 @@ event beside what readers of JSON take for it.
 
 The loops in Rust (``rust/python/src/rust_loop.rs``) are in an extension that is built for this
 alone. They go through the events with the very rule set or engine that Python calls, in turn
-with it, and both are timed by how long the thread was running. As the places of memory that a
-process is given make some difference, several processes are measured, one after another.
+with it, and both are timed by how long the thread was running. Before either goes through some
+events these are brought near, as those are that have just been received. As the places of memory
+that a process is given make some difference, several processes are measured, one after another.
 """
 
 from __future__ import annotations
@@ -107,63 +108,72 @@ def _measure_here(events_path: Path, rules_path: Path, definitions_path: Path) -
     rules = tidegate.RuleSet.from_canonical(rules_path.read_bytes(), sample=events)
     engine = tidegate.Engine(tidegate.load_definitions(orjson.loads(definitions_path.read_bytes())))
     matcher, decider = rules._rules._rules, engine._backend
-    batches = [list(events[start : start + BATCH]) for start in range(0, len(events), BATCH)]
+    batches = [events[start : start + BATCH] for start in range(0, len(events), BATCH)]
 
-    def each(call: Callable[[bytes], object]) -> Callable[[], None]:
-        def work() -> None:
-            for event in events:
+    def each(call: Callable[[bytes], object]) -> Callable[[list[bytes]], None]:
+        def work(batch: list[bytes]) -> None:
+            for event in batch:
                 call(event)
 
         return work
 
-    def decided() -> None:
+    def decided(batch: list[bytes]) -> None:
         decide = engine.decide_json
-        for event in events:
+        for event in batch:
             decide(event, RECEIVED_AT)
 
-    def decided_together() -> None:
-        decide = engine.decide_batch
-        for batch in batches:
-            decide(batch, RECEIVED_AT)
+    def decided_together(batch: list[bytes]) -> None:
+        engine.decide_batch(batch, RECEIVED_AT)
 
-    pairs: dict[str, tuple[Callable[[], None], Callable[[], int]]] = {
-        "match": (each(rules.match), lambda: loops.match_events(matcher, events)),
-        "decide": (decided, lambda: loops.decide_events(decider, events, RECEIVED_AT)),
+    pairs: dict[str, tuple[Callable[[list[bytes]], None], Callable[[list[bytes]], int]]] = {
+        "match": (each(rules.match), lambda batch: loops.match_events(matcher, batch)),
+        "decide": (decided, lambda batch: loops.decide_events(decider, batch, RECEIVED_AT)),
         "batch": (
             decided_together,
-            lambda: loops.decide_batches(decider, events, RECEIVED_AT, BATCH),
+            lambda batch: loops.decide_batches(decider, batch, RECEIVED_AT, BATCH),
         ),
     }
     found = {}
     for name, (called, native) in pairs.items():
-        beyond = statistics.median(one - other for one, other in _rounds(called, native))
+        beyond = statistics.median(one - other for one, other in _rounds(called, native, batches))
         found[name] = beyond / len(events) / 1000
     readers: dict[str, Callable[[bytes], object]] = {"orjson": orjson.loads}
     if simdjson := optional("simdjson"):
         readers["simdjson"] = simdjson.Parser().parse
     for name, reader in readers.items():
-        rounds = _rounds(each(reader), lambda: loops.read_events(matcher, events))
+        rounds = _rounds(each(reader), lambda batch: loops.read_events(matcher, batch), batches)
         found[name] = statistics.median(read / parsed for parsed, read in rounds)
     return found
 
 
-def _rounds(called: Callable[[], None], native: Callable[[], int]) -> list[tuple[int, int]]:
-    """Nanoseconds of both, round by round, now the one first, now the other."""
+def _rounds(
+    called: Callable[[list[bytes]], None],
+    native: Callable[[list[bytes]], int],
+    batches: Sequence[list[bytes]],
+) -> list[tuple[int, int]]:
+    """Nanoseconds of both for all events, round by round, now the one first, now the other."""
 
-    def python() -> int:
+    def python(batch: list[bytes]) -> int:
         started = time.thread_time_ns()
-        called()
+        called(batch)
         return time.thread_time_ns() - started
 
     rounds = []
     with no_collector():
         for number in range(ROUNDS + WARM_ROUNDS):
-            if number % 2:
-                inner, outer = native(), python()
-            else:
-                outer, inner = python(), native()
-            rounds.append((outer, inner))
+            spent = {python: 0, native: 0}
+            for place, batch in enumerate(batches):
+                for work in (python, native) if (number + place) % 2 else (native, python):
+                    _bring_in(batch)
+                    spent[work] += work(batch)
+            rounds.append((spent[python], spent[native]))
     return rounds[WARM_ROUNDS:]
+
+
+def _bring_in(events: Sequence[bytes]) -> None:
+    """Reads all of some events."""
+    for event in events:
+        event.find(b"\n")
 
 
 if __name__ == "__main__":
