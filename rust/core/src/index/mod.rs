@@ -11,10 +11,10 @@
 //!
 //! What a rule needs beside the condition that leads to it is found out once for all rules
 //! that need it, by the search itself where that says it ([`postings`]), and decides as much
-//! as how rare a condition is what leads to a rule ([`access`]). Rules that lack something are
-//! dropped together ([`led`]). Where both are all that the rule asks for
-//! ([`formula::Truth`]), where the search found nothing too much and no limit of cost can be
-//! met, the rule is true and is not evaluated.
+//! as how rare a condition is what leads to a rule ([`access`]). Where both are all that the
+//! rule asks for ([`formula::Truth`]), where the search found nothing too much and no limit of
+//! cost can be met, the rule is true and is not evaluated. Rules that lack something are
+//! dropped together ([`led`]).
 //!
 //! A rule that says what must not be, and else only what is common, is not led to. It is
 //! true where what is common is and nothing that it excludes was found ([`unless`]).
