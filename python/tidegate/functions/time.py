@@ -20,6 +20,7 @@ _TIMESTAMP = re.compile(
 )
 _DAY = 86_400
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
+_FOUR_YEARS = 4 * 365 + 1
 
 
 def parse_timestamp(text: str) -> Timestamp:
@@ -38,15 +39,13 @@ def parse_timestamp(text: str) -> Timestamp:
     year, month, day, hour, minute, second = map(int, match.groups()[:6])
     fraction, sign, offset_hours, offset_minutes = match.groups()[6:]
     try:
-        # The year 0 has the days of a leap year, and no `date`.
-        days = date(year or 4, month, day).toordinal() - _EPOCH_DAY
+        # The year 0 has no `date`; it is a leap year, and the last before the year 1.
+        days = date(year or 4, month, day).toordinal() - _EPOCH_DAY - (0 if year else _FOUR_YEARS)
     except ValueError as error:
         raise failures.invalid_argument("the text is no day that exists") from error
     seconds = days * _DAY + _clock(hour, minute, second)
     if sign:
         seconds -= _clock(int(offset_hours), int(offset_minutes), 0) * (1 if sign == "+" else -1)
-    if year == 0:
-        raise failures.overflow("timestamp")
     nanoseconds = int((fraction or "").ljust(9, "0"))
     return checked_timestamp(seconds * NANOSECONDS + nanoseconds)
 
