@@ -5,8 +5,9 @@
 use crate::definitions::{Definitions, ExpressionId};
 use crate::error::{ErrorCode, Failure};
 use crate::evaluate::Meter;
+use crate::layout::Slot;
 use crate::plan::Concerns;
-use crate::record::{Record, Slot};
+use crate::record::Record;
 use crate::value::{Timestamp, Value};
 
 /// What an expression that must be a bool came to.

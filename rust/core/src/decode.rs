@@ -6,6 +6,7 @@
 use crate::constant::read_value;
 use crate::error::{ProgramError, Span};
 use crate::functions;
+use crate::layout::Layout;
 use crate::limits::MAX_TREE_DEPTH;
 use crate::lists::{Lists, LiteralSet};
 use crate::ops::Operator;
@@ -14,7 +15,6 @@ use crate::program::{
     Bind, Call, Comprehension, Conditional, Element, Entry, Expr, Index, Macro, Member, Node,
     Operation, OptionalMap, Program, SectionKey,
 };
-use crate::record::Layout;
 use crate::specialise::{Predicates, specialise};
 use crate::tree::{Members, Tree};
 use crate::value::Value;

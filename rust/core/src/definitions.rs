@@ -15,12 +15,12 @@ use crate::bundle::{
 };
 use crate::decode::Compiler;
 use crate::error::ProgramError;
+use crate::layout::{Layout, Slot};
 use crate::limits::Limits;
 use crate::lists::Lists;
 use crate::names::Names;
 use crate::plan::{Plan, Planned, Step};
 use crate::program::Program;
-use crate::record::{Layout, Slot};
 use crate::ruleset::{read_json, read_tree};
 use crate::tree::Tree;
 use crate::trigger::Triggers;

@@ -57,6 +57,7 @@ pub mod index;
 pub mod json;
 pub mod key;
 mod key_table;
+pub mod layout;
 mod letters;
 pub mod limits;
 pub mod lists;

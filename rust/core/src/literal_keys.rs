@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
+use crate::layout::KeySlot;
 use crate::member_names::Name;
-use crate::record::KeySlot;
 
 /// Most keys of one sketch that are walked; more are looked up by hash.
 const WALKED_KEYS: usize = 4;

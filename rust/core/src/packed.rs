@@ -7,13 +7,13 @@
 use crate::address::{Address, Network};
 use crate::error::Span;
 use crate::functions;
+use crate::layout::{KeySlot, Slot};
 use crate::lists::{Lists, LiteralSet};
 use crate::ops::Operator;
 use crate::prepare::{Prepared, literal, prepare};
 use crate::program::{
     Call, Comprehension, Expr, Index, Macro, Member, Node, Operation, SectionKey,
 };
-use crate::record::{KeySlot, Slot};
 use crate::regex::Regex;
 use crate::value::Value;
 
@@ -421,7 +421,7 @@ mod tests {
 
     use super::*;
     use crate::decode::Compiler;
-    use crate::record::Layout;
+    use crate::layout::Layout;
     use crate::ruleset::read_tree;
 
     fn node(kind: &str, start: u32, parts: Json) -> Json {

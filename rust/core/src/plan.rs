@@ -12,9 +12,10 @@ use crate::definitions::{Action, EntityDefinition, ExpressionId, Expressions, Po
 use crate::index::certainty::{Requirement, requirements};
 use crate::index::worst_cost::{Cost, cost};
 use crate::index::{Analysed, Atoms, ExactRule, Formula, Index, Report, Rules, Truth, analyse};
+use crate::layout::Layout;
 use crate::limits::Limits;
 use crate::lists::Lists;
-use crate::record::{Layout, Record};
+use crate::record::Record;
 use crate::trigger::{Trigger, Triggers};
 
 /// What a plan is made of.

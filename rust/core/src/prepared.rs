@@ -2,7 +2,8 @@
 
 use self_cell::self_cell;
 
-use crate::record::{Layout, Record, Slot};
+use crate::layout::{Layout, Slot};
+use crate::record::Record;
 use crate::value::Value;
 
 /// The values of a record, without a borrow.

@@ -10,11 +10,12 @@ use triomphe::{Arc, ThinArc};
 use crate::error::{Failure, Span};
 use crate::evaluate::{Evaluation, Meter};
 use crate::functions::Function;
+use crate::layout::{KeySlot, Slot};
 use crate::lists::{Lists, LiteralSet};
 use crate::ops::Operator;
 use crate::predicate::Predicate;
 use crate::prepare::Prepared;
-use crate::record::{KeySlot, Record, Slot};
+use crate::record::Record;
 use crate::value::Value;
 
 /// One expression, ready to run; shared freely between threads and sets.

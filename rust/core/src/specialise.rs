@@ -8,6 +8,7 @@ use hashbrown::HashTable;
 use crate::address::Network;
 use crate::field::Field;
 use crate::first_network::FirstNetwork;
+use crate::layout::{Layout, Slot, Source, TextSlot};
 use crate::lists::LiteralSet;
 use crate::meter::units;
 use crate::ops::Operator;
@@ -17,7 +18,6 @@ use crate::predicate::{
 };
 use crate::prepare::{Prepared, literal};
 use crate::program::{Call, Comprehension, Expr, Macro, Member, Node, Operation};
-use crate::record::{Layout, Slot, Source, TextSlot};
 use crate::regex::Regex;
 use crate::search::rarest;
 use crate::value::Value;

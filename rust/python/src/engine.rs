@@ -13,8 +13,8 @@ use tidegate_core::engine::{Engine, EventSource, ReferenceData};
 use tidegate_core::event::RawEvent;
 use tidegate_core::frozen::FrozenState;
 use tidegate_core::geo::AddressDatabases;
+use tidegate_core::layout::Layout;
 use tidegate_core::limits::Limits;
-use tidegate_core::record::Layout;
 
 use crate::aside::drop_aside;
 use crate::calls::PyCalls;

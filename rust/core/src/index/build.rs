@@ -18,9 +18,10 @@ use crate::index::searches::{Samples, Searches, each_text};
 use crate::index::unless::{Grounds, Unless};
 use crate::index::worst_cost::{Cost, Size, cost};
 use crate::index::{Index, NUMBERS, Rules, Scratch};
+use crate::layout::Layout;
 use crate::limits::Limits;
 use crate::program::Expr;
-use crate::record::{Layout, Record};
+use crate::record::Record;
 
 /// Shared conjuncts that a posting has bits for.
 const SHARED: usize = 64;

@@ -8,11 +8,12 @@
 
 use crate::address::Address;
 use crate::functions::conversions::{int_from_text, read_double};
+use crate::layout::{KeySlot, Slot, TextSlot};
 use crate::ops::Operator;
 use crate::predicate::{AddressField, Kind, Predicate};
 use crate::prepare::Prepared;
 use crate::program::{Call, Comprehension, Expr, Index, Macro, Node};
-use crate::record::{KeySlot, Record, Slot, TextSlot};
+use crate::record::Record;
 use crate::value::Value;
 
 /// A fact of the event without which an expression may be an error.

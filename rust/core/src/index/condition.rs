@@ -2,8 +2,8 @@
 //! rules at once.
 
 use crate::address::Network;
+use crate::layout::{KeySlot, Slot};
 use crate::lists::ListIndex;
-use crate::record::{KeySlot, Slot};
 
 /// Where the texts of a condition come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

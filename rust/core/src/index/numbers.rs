@@ -3,9 +3,9 @@
 use crate::field::Field;
 use crate::index::atom::{Atoms, Case, Subject};
 use crate::index::condition::{Bound, Condition, NumberSource, TextSource, order_of};
+use crate::layout::Source;
 use crate::ops::Operator;
 use crate::program::{Expr, Node};
-use crate::record::Source;
 use crate::value::Value;
 use crate::variable::VariableType;
 

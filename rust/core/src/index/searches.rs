@@ -13,8 +13,9 @@ use crate::index::gram::GramCounts;
 use crate::index::networks::Networks;
 use crate::index::scratch::Scratch;
 use crate::index::text_search::{CompiledPatterns, TextSearch, TextSearchBuilder};
+use crate::layout::{KeySlot, Layout, Slot, Source};
 use crate::lists::Lists;
-use crate::record::{KeySlot, Layout, Record, Slot, Source};
+use crate::record::Record;
 use crate::value::Value;
 
 /// Grams of sample texts, by where they come from.

@@ -3,12 +3,13 @@
 
 use crate::field::Field;
 use crate::index::certainty::entry_map;
+use crate::layout::{Layout, Source};
 use crate::limits::Limits;
 use crate::meter::units;
 use crate::ops::Operator;
 use crate::predicate::{Kind, TextTest};
 use crate::program::{Call, Comprehension, Expr, Node};
-use crate::record::{Layout, Record, Source};
+use crate::record::Record;
 use crate::value::Value;
 use crate::variable::VariableType;
 

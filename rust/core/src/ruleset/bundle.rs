@@ -93,8 +93,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::layout::Layout;
     use crate::lists::Lists;
-    use crate::record::Layout;
 
     type Fields = BTreeMap<String, String>;
 

@@ -16,8 +16,8 @@ use super::segment::Segment;
 use super::{Rule, RuleSet};
 use crate::decode::Compiler;
 use crate::error::ProgramError;
+use crate::layout::Layout;
 use crate::program::Program;
-use crate::record::Layout;
 
 /// Changed rules that make a new base worth while, and the part of all rules.
 const MERGED_AT: usize = if cfg!(test) { 48 } else { 256 };

@@ -6,8 +6,9 @@ use super::segment::{Sample, Segment};
 use super::{Common, Rule};
 use crate::evaluate::Meter;
 use crate::index::Index;
+use crate::layout::Layout;
 use crate::program::Program;
-use crate::record::{Layout, Record};
+use crate::record::Record;
 
 /// So many rules are evaluated one after another sooner than a search of the event is done,
 /// and sooner than an index is made.

@@ -5,7 +5,7 @@ use std::thread::Builder;
 
 use super::segment::{Sample, Segment};
 use super::{Common, Rule};
-use crate::record::Layout;
+use crate::layout::Layout;
 
 /// A segment on its way or ready, for the sets that come of the one it was begun for.
 #[derive(Debug)]

@@ -10,8 +10,9 @@ use hashbrown::HashTable;
 use super::Common;
 use crate::footprint::Footprint;
 use crate::index::{Index, Rules};
+use crate::layout::Layout;
 use crate::program::Program;
-use crate::record::{Layout, Record};
+use crate::record::Record;
 use crate::texts::Texts;
 use crate::user_agent::UserAgents;
 
