@@ -113,6 +113,9 @@ COMMENTED = [
     ("a + // odd\nb", "// odd\na + b"),
     ("a.b // x\n.c", "// x\na.b.c"),
     ('a == "// no comment" // one', 'a == "// no comment" // one'),
+    ("[(a && b // in brackets\n), c]", "[\n  a && b, // in brackets\n  c\n]"),
+    ("a[(b && c // x\n)]", "// x\na[b && c]"),
+    ("f((a ? b : c // x\n)) == d", "f(\n  a ? b : c // x\n) == d"),
 ]  # fmt: skip
 
 

@@ -29,7 +29,7 @@ class Hard:
 
 @attrs.frozen
 class Forced:
-    """Nothing itself; the groups around it must break, since a comment ends the line."""
+    """The end of a comment: the groups around it must break, and no text follows on its line."""
 
 
 @attrs.frozen
@@ -80,10 +80,16 @@ def lay_out(document: Document, width: int) -> str:
     """The text of a document, in lines of at most ``width`` columns where it can be broken."""
     out: list[str] = []
     column = 0
+    ended = False
     stack: list[tuple[int, bool, Document]] = [(0, False, document)]
     while stack:
         indent, flat, current = stack.pop()
         match current:
+            case "":
+                pass
+            case str() if ended:
+                stack += [(indent, flat, current), (indent, flat, HARD)]
+                ended = False
             case str():
                 out.append(current)
                 column += len(current)
@@ -93,8 +99,9 @@ def lay_out(document: Document, width: int) -> str:
             case Line() | Hard():
                 out.append("\n" + " " * indent)
                 column = indent
+                ended = False
             case Forced():
-                pass
+                ended = True
             case Nest():
                 stack.append((indent + current.indent, flat, current.content))
             case Group():
