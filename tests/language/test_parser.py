@@ -156,6 +156,7 @@ def test_several_findings_in_one_go() -> None:
 def test_hints_say_how_to_mend() -> None:
     """Operators of other languages are named by the ones meant."""
     assert findings("a = 1")[0].hint == "write `==`"
+    assert findings('a =~ "b"')[0].hint == 'write `text.matches("pattern")`'
     assert findings("a or b")[0].hint == "write `||`"
     assert findings("a not in b")[0].hint == "write `!` before the condition"
 

@@ -34,9 +34,11 @@ _FOREIGN_FUNCTIONS = {
 def no_overload(declaration: Declaration, given: Sequence[Type], span: Span) -> Diagnostic:
     """A call of a known function with arguments that it does not take."""
     name, listed = declaration.name, ", ".join(map(str, given))
+    hint: str | None
     if name in _OPERATORS:
         message = f"`{name}` does not take ({listed})"
-        hint = "convert one side, for example with `int()`, `double()` or `string()`"
+        mend = "convert one side, for example with `int()`, `double()` or `string()`"
+        hint = mend if len(given) > 1 else None
     else:
         message = f"no overload of `{name}` takes ({listed})"
         shown = [f"`{each}`" for each in declaration.signatures[:_SHOWN_OVERLOADS]]

@@ -342,8 +342,9 @@ def _climb(chain: list[Any]) -> Node:
         token = chain[at]
         if token.value not in _PRECEDENCE:
             meant = _FOREIGN_OPERATORS[token.value]
+            mend = 'text.matches("pattern")' if token.value == "=~" else meant
             report("syntax-error", f"no such operator `{token.value}`", _own(token),
-                   f"write `{meant}`")  # fmt: skip
+                   f"write `{mend}`")  # fmt: skip
             chain[at] = Token(token.type, meant, token.start_pos, token.end_pos)
     return _logical(chain, "||", Or)
 
