@@ -99,7 +99,7 @@ pub(crate) struct Subject {
 
 impl Subject {
     #[inline]
-    fn text<'r>(self, record: &'r Record<'_>) -> Option<&'r str> {
+    pub(crate) fn text<'r>(self, record: &'r Record<'_>) -> Option<&'r str> {
         match self.lowered {
             Some(lowered) => record.lowered(lowered),
             None => record.text(self.text),

@@ -3,6 +3,7 @@
 mod bundle;
 mod change;
 mod layer;
+mod lead;
 mod merge;
 mod order;
 mod places;

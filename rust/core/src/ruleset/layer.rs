@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::lead::Lead;
 use super::segment::{Sample, Segment};
 use super::{Common, Rule};
 use crate::evaluate::Meter;
@@ -24,6 +25,8 @@ pub(super) struct Layer {
     keys: Vec<u32>,
     /// Keys in order with the numbers of the rules that had them at first.
     by_key: Arc<[(u32, u32)]>,
+    /// Of each rule, where they are evaluated one after another.
+    leads: Arc<[Option<Lead>]>,
 }
 
 impl Layer {
@@ -32,7 +35,10 @@ impl Layer {
         let numbered = keys.iter().copied().zip(0..).filter(|(key, _)| *key != NONE);
         let mut by_key: Vec<(u32, u32)> = numbered.collect();
         by_key.sort_unstable();
-        Self { segment, keys, by_key: by_key.into() }
+        let is_plain = segment.made().is_none() && segment.len() <= FEW;
+        let programs = if is_plain { &*segment.programs } else { &[] };
+        let leads = programs.iter().map(Lead::of).collect();
+        Self { segment, keys, by_key: by_key.into(), leads }
     }
 
     /// The same rules with other keys.
@@ -122,6 +128,11 @@ impl Layer {
         }
         let mut meter = Meter::new(&common.limits);
         for (key, number) in self.numbers() {
+            if let Some(Some(lead)) = self.leads.get(number)
+                && lead.is_missing(record)
+            {
+                continue;
+            }
             let Some(program) = self.segment.programs.get(number) else { continue };
             meter.reset();
             if program.test(record, &common.lists, &mut meter) == Ok(true) {

@@ -1,0 +1,149 @@
+//! What a rule that is evaluated on every event needs first: a text that has some part.
+
+use smallvec::SmallVec;
+
+use crate::predicate::{Kind, Subject, TextTest};
+use crate::program::{Expr, Node, Program};
+use crate::record::Record;
+use crate::search::has_part;
+
+/// Parts up to this length lie beside the rest, so that the leads of a few rules are read in
+/// one go.
+const INLINE_BYTES: usize = 32;
+
+/// A test of a text that a rule is not true without.
+#[derive(Debug)]
+pub(super) struct Lead {
+    subject: Subject,
+    place: Place,
+    part: SmallVec<[u8; INLINE_BYTES]>,
+}
+
+/// Where in the text the part must stand.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Whole,
+    Start,
+    End,
+    /// Somewhere, and where in the part the rarest byte is.
+    Anywhere(u32),
+}
+
+impl Lead {
+    /// The lead of a rule, if a conjunct of it is such a test: the one with the longest part,
+    /// which is likely to be the rarest.
+    pub(super) fn of(program: &Program) -> Option<Self> {
+        let mut best = None;
+        each_conjunct(&program.root, &mut |conjunct| {
+            let length = |lead: &Self| lead.part.len();
+            let lead = Self::new(conjunct).filter(|lead| !lead.part.is_empty());
+            if lead.as_ref().map_or(0, length) > best.as_ref().map_or(0, length) {
+                best = lead;
+            }
+        });
+        best
+    }
+
+    fn new(conjunct: &Expr) -> Option<Self> {
+        let Node::Predicate(predicate) = &conjunct.node else { return None };
+        let Kind::Text { subject, test } = &predicate.kind else { return None };
+        let place = match test {
+            TextTest::Equals(_) => Place::Whole,
+            TextTest::StartsWith(_) => Place::Start,
+            TextTest::EndsWith(_) => Place::End,
+            TextTest::Contains { rare, .. } => Place::Anywhere(*rare),
+            TextTest::Differs(_) | TextTest::Matches { .. } | TextTest::In(_) => return None,
+        };
+        let part = predicate.packed().last_text(test.constant_length());
+        Some(Self { subject: *subject, place, part: part.into() })
+    }
+
+    /// Whether the rule is not true for want of it. Where there is no text, that is for the
+    /// rule to say.
+    #[inline]
+    pub(super) fn is_missing(&self, record: &Record<'_>) -> bool {
+        let Some(text) = self.subject.text(record) else { return false };
+        let (bytes, part) = (text.as_bytes(), &*self.part);
+        !match self.place {
+            Place::Whole => bytes == part,
+            Place::Start => bytes.starts_with(part),
+            Place::End => bytes.ends_with(part),
+            Place::Anywhere(rare) => has_part(text, part, rare as usize),
+        }
+    }
+}
+
+/// Hands over what must all be true for an expression to be true.
+fn each_conjunct<'e>(expression: &'e Expr, take: &mut impl FnMut(&'e Expr)) {
+    match &expression.node {
+        Node::And(operands) => operands.iter().for_each(|operand| each_conjunct(operand, take)),
+        _ => take(expression),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bumpalo::Bump;
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+    use crate::ruleset::RuleSet;
+
+    fn test(function: &str, part: &str) -> Json {
+        let field = json!({"kind": "field", "span": [0, 1], "name": "word"});
+        let value = json!({"type": "string", "value": part});
+        let part = json!({"kind": "literal", "span": [0, 1], "value": value});
+        let is_member = function.starts_with(char::is_alphabetic);
+        json!({
+            "kind": "call", "span": [0, 1], "function": function, "member": is_member,
+            "args": [field, part],
+        })
+    }
+
+    fn joined(kind: &str, parts: [Json; 2]) -> Json {
+        json!({"kind": kind, "span": [0, 1], "args": parts})
+    }
+
+    /// Of some words those that have what a rule needs first; None where it has no lead.
+    fn led_to<'w>(root: &Json, words: &[&'w str]) -> Option<Vec<&'w str>> {
+        let program = json!({"id": "", "version": 1, "text": "", "type": "bool", "root": root});
+        let fields = json!({"word": "string"});
+        let bundle = json!({"version": 1, "fields": fields, "programs": [program]}).to_string();
+        let set = RuleSet::from_json(bundle.as_bytes()).unwrap();
+        let lead = Lead::of(set.rule(0)?.1)?;
+        let is_missing = |event: &Json| {
+            let (event, arena) = (event.to_string(), Bump::new());
+            lead.is_missing(&set.read(event.as_bytes(), None, &arena).unwrap())
+        };
+        assert!(!is_missing(&json!({})));
+        let has = |word: &&str| !is_missing(&json!({"word": word}));
+        Some(words.iter().copied().filter(has).collect())
+    }
+
+    #[test]
+    fn a_rule_is_led_to_by_the_part_that_it_needs() {
+        let words = ["", "ab", "/ab", "ab/", "/ab/", "/"];
+        for (function, expected) in [
+            ("==", vec!["ab"]),
+            ("startsWith", vec!["ab", "ab/"]),
+            ("endsWith", vec!["ab", "/ab"]),
+            ("contains", vec!["ab", "/ab", "ab/", "/ab/"]),
+        ] {
+            assert_eq!(led_to(&test(function, "ab"), &words), Some(expected), "{function}");
+            assert_eq!(led_to(&test(function, ""), &words), None, "{function}");
+        }
+        assert_eq!(led_to(&test("!=", "ab"), &words), None);
+    }
+
+    #[test]
+    fn the_longest_part_of_what_must_all_be_true_leads() {
+        let (short, long) = (test("contains", "/"), test("endsWith", "long"));
+        let words = ["/", "long", "/long"];
+        let both = joined("and", [short.clone(), long.clone()]);
+        assert_eq!(led_to(&both, &words), Some(vec!["long", "/long"]));
+        let one = joined("or", [short.clone(), long.clone()]);
+        assert_eq!(led_to(&one, &words), None);
+        let inside = joined("and", [one, joined("and", [long, short])]);
+        assert_eq!(led_to(&inside, &words), Some(vec!["long", "/long"]));
+    }
+}
