@@ -49,27 +49,22 @@ pub fn encode<'a>(
     settings: Settings<'_>,
 ) -> Result<Record<'a>, EventError> {
     let encoder = Encoder::new(event, arena, settings);
-    let mut record = Record::empty(layout);
-    for (slot, name, source) in layout.fields() {
-        record.set(
-            slot,
-            match source {
-                Source::Field(field) => encoder.field(*field),
-                Source::Variable(variable) => encoder.variable(name, variable)?,
-                Source::Decision => None,
-            },
-        );
+    let mut values = Vec::with_capacity(layout.slot_count());
+    for (_, name, source) in layout.fields() {
+        values.push(match source {
+            Source::Field(field) => encoder.field(*field),
+            Source::Variable(variable) => encoder.variable(name, variable)?,
+            Source::Decision => None,
+        });
     }
-    record.set_keys(event.keys().unwrap_or_else(|| {
+    let keys = event.keys().unwrap_or_else(|| {
         let keys = arena.alloc_slice_fill_copy(layout.key_count(), None);
         for section in Section::ALL {
             layout.place_keys(section, || encoder.section(section), keys);
         }
         keys
-    }));
-    record.set_client_address(encoder.known_client_address());
-    record.lower(layout, arena);
-    Ok(record)
+    });
+    Ok(Record::new(layout, values, keys, encoder.known_client_address()))
 }
 
 /// One event on its way, with the parts that several fields need.

@@ -10,7 +10,6 @@ use crate::value::Value;
 struct Stored {
     values: Vec<(Slot, Value<'static>)>,
     keys: Vec<Option<Box<str>>>,
-    lowered: Vec<Option<Box<str>>>,
 }
 
 self_cell!(
@@ -32,15 +31,13 @@ impl PreparedRecord {
         let stored = Stored {
             values: layout.fields().filter_map(|(slot, _, _)| value(slot)).collect(),
             keys: original.key_texts().map(|text| text.map(Box::from)).collect(),
-            lowered: original.lowered_texts().map(|text| text.map(Box::from)).collect(),
         };
         Self(Cell::new(stored, |stored| {
-            let mut record = Record::empty(layout);
+            let keys = stored.keys.iter().map(Option::as_deref);
+            let mut record = Record::empty(layout).with_keys(keys);
             for (slot, value) in &stored.values {
                 record.set(*slot, Some(value.borrow()));
             }
-            record.keep_keys(stored.keys.iter().map(Option::as_deref));
-            record.keep_lowered(stored.lowered.iter().map(Option::as_deref));
             record.set_client_address(original.client_address());
             record
         }))

@@ -1,20 +1,19 @@
 //! One event's values of the fields that programs read, as a [`Layout`] numbers them.
 
 use std::ops::Deref;
-
-use bumpalo::Bump;
+use std::sync::OnceLock;
 
 use crate::address::Address;
 use crate::layout::{KeySlot, Layout, LoweredSlot, Slot, TextSlot};
-use crate::letters::lower;
-use crate::value::{Text, Value};
+use crate::letters::has_upper;
+use crate::value::Value;
 
 /// One event's values by slot. What the event lacks is `None`.
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
     values: Vec<Option<Value<'a>>>,
     keys: Texts<'a>,
-    lowered: Texts<'a>,
+    lowered: Box<[Lowered]>,
     client_address: Option<Address>,
 }
 
@@ -37,15 +36,36 @@ impl<'a> Deref for Texts<'a> {
     }
 }
 
+/// A text in ASCII lower case, made when it is first asked for: few rules that ask are evaluated.
+#[derive(Clone, Debug)]
+struct Lowered {
+    text: TextSlot,
+    /// None in it where the text has no capital.
+    made: OnceLock<Option<Box<str>>>,
+}
+
 impl<'a> Record<'a> {
     /// A record of an event that has nothing.
     pub fn empty(layout: &Layout) -> Self {
-        Self {
-            values: std::iter::repeat_with(|| None).take(layout.slot_count()).collect(),
-            keys: Texts::Borrowed(&[]),
-            lowered: Texts::Borrowed(&[]),
-            client_address: None,
-        }
+        let values = std::iter::repeat_with(|| None).take(layout.slot_count());
+        Self::new(layout, values.collect(), &[], None)
+    }
+
+    /// A record of the values of fields and those under literal keys, in the order of their
+    /// slots, with the address that `request.client_ip` writes.
+    pub(crate) fn new(
+        layout: &Layout,
+        values: Vec<Option<Value<'a>>>,
+        keys: &'a [Option<&'a str>],
+        client_address: Option<Address>,
+    ) -> Self {
+        let lowered = layout.lowered().iter().map(|&text| Lowered { text, made: OnceLock::new() });
+        Self { values, keys: Texts::Borrowed(keys), lowered: lowered.collect(), client_address }
+    }
+
+    /// The same record with values under literal keys, in the order of their slots, which it keeps.
+    pub(crate) fn with_keys(self, texts: impl Iterator<Item = Option<&'a str>>) -> Self {
+        Self { keys: Texts::Owned(texts.collect()), ..self }
     }
 
     #[inline]
@@ -68,42 +88,13 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// A text in ASCII lower case, `None` where [`Record::lower`] found none.
+    /// A text in ASCII lower case, `None` where there is none.
     #[inline]
-    pub fn lowered(&self, slot: LoweredSlot) -> Option<&'a str> {
-        self.lowered.get(slot.index()).copied().flatten()
-    }
-
-    /// Makes the texts in lower case that the layout has slots for.
-    pub fn lower(&mut self, layout: &Layout, arena: &'a Bump) {
-        let lowered = arena.alloc_slice_fill_copy(layout.lowered().len(), Some(""));
-        for (place, slot) in lowered.iter_mut().zip(layout.lowered()) {
-            match *slot {
-                TextSlot::Key(key) => {
-                    if let Some(text) = self.key(key) {
-                        *place = Some(lower(text, arena));
-                    }
-                }
-                TextSlot::Field(slot) => {
-                    let text = self.get(slot).and_then(|value| match value {
-                        Value::String(Text::Borrowed(text)) => Some(*text),
-                        value => Some(&*arena.alloc_str(value.as_str()?)),
-                    });
-                    *place = text.map(|text| lower(text, arena));
-                }
-            }
-        }
-        self.lowered = Texts::Borrowed(lowered);
-    }
-
-    /// Keeps the texts in lower case, in the order of their slots.
-    pub(crate) fn keep_lowered(&mut self, texts: impl Iterator<Item = Option<&'a str>>) {
-        self.lowered = Texts::Owned(texts.collect());
-    }
-
-    /// The texts in lower case, in the order of their slots.
-    pub(crate) fn lowered_texts(&self) -> impl Iterator<Item = Option<&'a str>> {
-        self.lowered.iter().copied()
+    pub fn lowered(&self, slot: LoweredSlot) -> Option<&str> {
+        let Lowered { text, made } = self.lowered.get(slot.index())?;
+        let text = self.text(*text)?;
+        let lower = || has_upper(text.as_bytes()).then(|| text.to_ascii_lowercase().into());
+        Some(made.get_or_init(lower).as_deref().unwrap_or(text))
     }
 
     /// The literal keys that the event has, with their values.
@@ -118,16 +109,6 @@ impl<'a> Record<'a> {
         self.keys.iter().copied()
     }
 
-    /// Takes over the values under literal keys, in the order of their slots.
-    pub fn set_keys(&mut self, texts: &'a [Option<&'a str>]) {
-        self.keys = Texts::Borrowed(texts);
-    }
-
-    /// Keeps the values under literal keys, in the order of their slots.
-    pub(crate) fn keep_keys(&mut self, texts: impl Iterator<Item = Option<&'a str>>) {
-        self.keys = Texts::Owned(texts.collect());
-    }
-
     /// The values of the fields that the event has.
     pub fn values(&self) -> impl Iterator<Item = &Value<'a>> {
         self.values.iter().flatten()
@@ -138,6 +119,8 @@ impl<'a> Record<'a> {
         if let Some(place) = self.values.get_mut(slot.number() as usize) {
             *place = value;
         }
+        let stale = self.lowered.iter_mut().filter(|lowered| lowered.text == TextSlot::Field(slot));
+        stale.for_each(|lowered| lowered.made = OnceLock::new());
     }
 
     /// The address that `request.client_ip` writes, parsed once; `None` when it is
@@ -174,14 +157,16 @@ mod tests {
         let (path, host) = (layout.lowered_slot(path), layout.lowered_slot(host));
         let path_slot = layout.slot("request.path").unwrap();
         assert_eq!(layout.lowered_slot(TextSlot::Field(path_slot)), path);
-        let arena = Bump::new();
+        let (path, host) = (path.unwrap(), host.unwrap());
         let mut record = Record::empty(&layout);
-        record.lower(&layout, &arena);
-        assert_eq!(record.lowered(path.unwrap()), None);
-        assert_eq!(record.lowered(host.unwrap()), Some(""));
-        record.set(path_slot, Some(Value::String(Text::Borrowed("/ÄB"))));
-        record.lower(&layout, &arena);
-        assert_eq!(record.lowered(path.unwrap()), Some("/Äb"));
+        assert_eq!((record.lowered(path), record.lowered(host)), (None, Some("")));
+        for (text, lowered) in [("/ÄB", "/Äb"), ("/a", "/a"), ("/A", "/a")] {
+            record.set(path_slot, Some(Value::text(text)));
+            assert_eq!(record.lowered(path), Some(lowered));
+            assert_eq!(record.clone().lowered(path), Some(lowered));
+        }
+        let record = Record::empty(&layout).with_keys([Some("H")].into_iter());
+        assert_eq!(record.lowered(host), Some("h"));
     }
 
     #[test]
@@ -189,11 +174,11 @@ mod tests {
         let mut layout = layout();
         let path = layout.slot("request.path").unwrap();
         let host = layout.key_slot("request.headers", "host").unwrap();
-        let mut record = Record::empty(&layout);
+        let record = Record::empty(&layout);
         assert!(record.get(path).is_none() && record.key(host).is_none());
-        record.set(path, Some(Value::String(Text::Borrowed("/"))));
-        record.set_keys(&[Some("h")]);
-        assert!(matches!(record.get(path), Some(Value::String(Text::Borrowed("/")))));
+        let mut record = record.with_keys([Some("h")].into_iter());
+        record.set(path, Some(Value::text("/")));
+        assert_eq!(record.get(path).and_then(Value::as_str), Some("/"));
         assert_eq!(record.key(host), Some("h"));
         record.set(path, None);
         assert!(record.get(path).is_none());
