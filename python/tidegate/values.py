@@ -425,17 +425,34 @@ def _timedelta_nanoseconds(length: timedelta) -> int:
 
 
 def unmapped(address: Address) -> Address:
-    """The address, IPv4 if it is an IPv4-mapped IPv6 address."""
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return mapped or address
+    """The address, IPv4 if it is an IPv4-mapped IPv6 address.
+
+    Raises:
+        ValueError: the address has a zone.
+    """
+    if isinstance(address, ipaddress.IPv4Address):
+        return address
+    _require_no_zone(address)
+    return address.ipv4_mapped or address
+
+
+def _require_no_zone(address: ipaddress.IPv6Address) -> None:
+    if address.scope_id is not None:
+        raise ValueError("the address has a zone")
 
 
 def unmapped_network(network: Network) -> Network:
-    """The network, IPv4 if it is a mapped one of at least 96 bits."""
-    if isinstance(network, ipaddress.IPv6Interface) and network.network.prefixlen >= 96:
-        mapped = network.ip.ipv4_mapped
-        if mapped is not None:
-            return ipaddress.IPv4Interface((mapped, network.network.prefixlen - 96))
+    """The network, IPv4 if it is a mapped one of at least 96 bits.
+
+    Raises:
+        ValueError: its address has a zone.
+    """
+    if isinstance(network, ipaddress.IPv4Interface):
+        return network
+    _require_no_zone(network)
+    mapped = network.ip.ipv4_mapped
+    if mapped is not None and network.network.prefixlen >= 96:
+        return ipaddress.IPv4Interface((mapped, network.network.prefixlen - 96))
     return network
 
 

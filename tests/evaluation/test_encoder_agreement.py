@@ -7,7 +7,9 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
+from enum import Enum
 from functools import cache
+from ipaddress import ip_address, ip_interface
 from types import MappingProxyType
 from typing import Any
 
@@ -242,11 +244,18 @@ class Text(str):
     """A string of another class."""
 
 
+class Method(str, Enum):  # noqa: UP042 (its text is not what it shows)
+    """Strings that show themselves otherwise."""
+
+    GET = "get"
+
+
 @pytest.mark.parametrize(
     "event",
     [
         MappingProxyType({"request": MappingProxyType({"method": Text("get")})}),
         {"request": {"headers": MappingProxyType({"Accept": ("a", "b")})}},
+        {"request": {"method": Method.GET, "headers": {Method.GET: Method.GET}}, "dyn": Method.GET},
         {"observed_at": datetime(2026, 3, 2, 1, tzinfo=timezone(timedelta(hours=1)))},
         {"observed_at": datetime(2026, 3, 2)},  # naive
         {"observed_at": Timestamp(5)},
@@ -259,6 +268,7 @@ class Text(str):
         {"fields": {"a": [math.inf]}},
         {"fields": {"a": 10**5000}},
         {"fields": {"a": UInt(5)}},
+        {"fields": {"a": UInt(2**64 - 1)}},
         {"fields": {1: "a"}},
         {"fields": {"a": object()}},
         {"fields": {"body": [math.nan]}},
@@ -277,6 +287,8 @@ class Text(str):
         {"map": {"01": 2, "1": 3}},
         {"bools": {"true": "x", "yes": "y"}},
         {"dyn": object()},
+        {"dyn": ip_address("fe80::1%eth0")},
+        {"dyn": ip_interface("fe80::1%eth0/64")},
         {1: 2, "i": 5},
         [],
         None,

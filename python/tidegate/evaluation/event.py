@@ -240,4 +240,4 @@ def _checked(text: str, path: list[str], limits: Limits) -> str:
     if length > limits.event_string_bytes:
         longest = limits.event_string_bytes
         raise EventError(f"a string is longer than {longest} bytes", pointer(path))
-    return str(text)
+    return str.__str__(text)  # the text itself, also of an enumeration's member

@@ -307,8 +307,10 @@ impl<'a> DictReader<'_, 'a> {
             let _ = write!(text, "{number}");
             return Ok(text.into_bump_str());
         }
-        // Python refuses to write integers of many thousand digits.
-        let text = number.call_method0(intern!(number.py(), "__repr__"));
+        // Of the class itself, since others show themselves otherwise. Python refuses to
+        // write integers of many thousand digits.
+        let class = number.py().get_type::<PyInt>();
+        let text = class.call_method1(intern!(number.py(), "__repr__"), (number,));
         let text = text.map_err(|_| Refusal::new("an integer is too long"))?;
         Ok(self.arena.alloc_str(text.cast::<PyString>().map_err(PyErr::from)?.to_str()?))
     }
