@@ -78,8 +78,12 @@ pub(crate) fn choose_grams(width: usize, parts: &[Numbered], counts: &GramCounts
 }
 
 /// How far from a gram to look for what else a part of some length has: all of it after the
-/// gram or else before it, as far as there is so much.
+/// gram or else before it, as far as there is so much. Not where grams are wide: those tell
+/// enough.
 fn distance(offset: usize, width: usize, length: usize) -> isize {
+    if width > WIDTH {
+        return 0;
+    }
     let after = length.saturating_sub(offset.saturating_add(width)).min(width);
     let before = offset.min(width);
     if after >= before { after.cast_signed() } else { before.cast_signed().wrapping_neg() }

@@ -2,6 +2,7 @@
 //! entries that are looked at there.
 
 use std::ops::Range;
+use std::slice::Windows;
 
 use crate::index::gram::{
     Choice, Grams, WIDTH, gram, gram_of_four, gram_of_many, gram_of_some, hash,
@@ -19,94 +20,111 @@ const DENSE: usize = 12;
 /// What it costs to compare all of a part.
 const LOOKS_A_COMPARISON: usize = 4;
 
-/// A part by one of its grams: all that a look at it needs but for its text.
+/// What is looked at before all of a part is.
+#[derive(Clone, Copy, Debug)]
+struct Key {
+    /// As wide as the gram, and not the gram where that is narrow and the part has others.
+    beside: u32,
+    /// How far after the gram those bytes stand.
+    distance: i8,
+}
+
+/// A part by one of its grams: all that a comparison with it needs but for its text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// What is looked at before all of the part is: as wide as the gram, and not the gram
-    /// where the part has others.
-    pub(crate) beside: u32,
     pub(crate) condition: u32,
     /// Where the text of the part begins.
     pub(crate) start: u32,
     pub(crate) length: u16,
     /// Where in the part the gram stands.
     pub(crate) offset: u16,
-    /// How far after the gram those bytes stand.
-    pub(crate) distance: i8,
     pub(crate) place: Place,
     pub(crate) is_folded: bool,
 }
 
-/// The looks at entries that a text takes.
-pub(crate) struct Looks<'t, V> {
+/// A text that parts are looked for in, and the looks at entries that it takes.
+pub(crate) struct Looks<'t, R> {
+    pub(crate) text: &'t [u8],
+    /// The same in ASCII lower case.
     pub(crate) folded: &'t [u8],
+    /// The texts of the parts.
+    pub(crate) parts: &'t [u8],
     /// How many more it may take.
     pub(crate) left: usize,
-    /// Takes an entry that is worth a comparison, and where its gram stands.
-    pub(crate) visit: V,
+    /// Takes the condition of a part that is in the text.
+    pub(crate) report: R,
 }
 
-impl<V: FnMut(&Entry, usize)> Looks<'_, V> {
-    /// Looks at entries of which some may have a gram that stands at a position; not if
-    /// they are too many.
-    #[inline(always)]
-    fn at(
-        &mut self,
-        bucket: &[Entry],
-        grams: Grams<impl Fn(&[u8]) -> u32 + Copy>,
-        gram: u32,
-        position: usize,
-    ) -> bool {
-        let Some(left) = self.left.checked_sub(bucket.len()) else { return false };
-        self.left = left;
-        for entry in bucket {
-            if self.is_alike(entry, grams, gram, position) {
-                self.visit(entry, position);
-            }
-        }
-        true
-    }
-
-    /// Whether what an entry has beside its gram stands there beside a gram of the text.
+impl<R: FnMut(u32)> Looks<'_, R> {
+    /// Whether what a part has beside its gram stands there beside a gram of the text.
     #[inline(always)]
     fn is_alike(
         &self,
-        entry: &Entry,
+        key: Key,
         grams: Grams<impl Fn(&[u8]) -> u32 + Copy>,
         gram: u32,
         position: usize,
     ) -> bool {
-        if entry.distance == 0 {
-            return gram == entry.beside;
+        if grams.width > WIDTH {
+            return gram == key.beside;
         }
-        let start = position.wrapping_add_signed(isize::from(entry.distance));
+        let start = position.wrapping_add_signed(isize::from(key.distance));
         let beside = self.folded.get(start..start.wrapping_add(grams.width)).map(grams.of);
-        beside == Some(entry.beside)
+        beside == Some(key.beside)
+    }
+
+    /// Compares all of the part of an entry with what stands where its gram does.
+    #[inline(always)]
+    pub(crate) fn compare(&mut self, entry: &Entry, position: usize) {
+        if self.is_part_at(entry, position) {
+            (self.report)(entry.condition);
+        }
     }
 
     #[inline(always)]
-    fn visit(&mut self, entry: &Entry, position: usize) {
-        self.left = self.left.saturating_sub(LOOKS_A_COMPARISON);
-        (self.visit)(entry, position);
+    fn is_part_at(&self, entry: &Entry, position: usize) -> bool {
+        let Some(start) = position.checked_sub(usize::from(entry.offset)) else { return false };
+        let length = usize::from(entry.length);
+        let end = start.wrapping_add(length);
+        match entry.place {
+            Place::Start if start != 0 => return false,
+            Place::End if end != self.text.len() => return false,
+            _ => {}
+        }
+        let from = entry.start as usize;
+        let searched = if entry.is_folded { self.folded } else { self.text };
+        let sought = self.parts.get(from..from.wrapping_add(length));
+        let found = searched.get(start..end);
+        found.zip(sought).is_some_and(|(found, sought)| are_equal(found, sought))
     }
+}
 
-    /// The same apart from the loop over the text, which is the shorter for it.
-    #[inline(never)]
-    fn at_seldom(
-        &mut self,
-        bucket: &[Entry],
-        grams: Grams<impl Fn(&[u8]) -> u32 + Copy>,
-        gram: u32,
-        position: usize,
-    ) -> bool {
-        self.at(bucket, grams, gram, position)
+/// Whether texts of one length are equal; of short ones without a call.
+#[inline(always)]
+fn are_equal(one: &[u8], other: &[u8]) -> bool {
+    let ends = |text: &[u8]| Some((*text.first_chunk::<8>()?, *text.last_chunk::<8>()?));
+    if one.len() > 16 || one.len() < 8 { one == other } else { ends(one) == ends(other) }
+}
+
+impl<F> Grams<F> {
+    /// Those of a text that are looked for together.
+    #[inline(always)]
+    fn block(self, text: &[u8]) -> Windows<'_, u8> {
+        let end = BLOCK.wrapping_add(self.width).wrapping_sub(1);
+        text.get(..end).unwrap_or(text).windows(self.width)
     }
 }
 
 /// Puts a pair behind those that are kept, without a branch, and counts it if it is one.
 #[inline(always)]
-fn keep_if(is_kept: bool, pair: (u32, u32), kept: &mut [(u32, u32)], count: &mut usize) {
-    if let Some(place) = kept.get_mut(*count) {
+fn keep_if<const MOST: usize>(
+    is_kept: bool,
+    pair: (u32, u32),
+    kept: &mut [(u32, u32); MOST],
+    count: &mut usize,
+) {
+    const { assert!(MOST.is_power_of_two()) };
+    if let Some(place) = kept.get_mut(*count & MOST.wrapping_sub(1)) {
         *place = pair;
     }
     *count = count.wrapping_add(usize::from(is_kept));
@@ -122,6 +140,9 @@ pub(crate) struct Table {
     /// Where the entries of each bucket begin; one more than there are buckets.
     starts: Box<[u32]>,
     bucket_shift: u32,
+    /// Of the entries, and apart from them: of most no more than these is looked at. Two more,
+    /// so that two stand wherever a bucket begins.
+    keys: Box<[Key]>,
     pub(crate) entries: Box<[Entry]>,
 }
 
@@ -129,7 +150,7 @@ impl Table {
     pub(crate) fn new(
         width: usize,
         mut chosen: Vec<Choice>,
-        entry: impl FnMut(Choice) -> Option<Entry>,
+        mut entry: impl FnMut(&Choice) -> Option<Entry>,
     ) -> Self {
         let bits = chosen.len().saturating_mul(BITS_A_PART).next_power_of_two();
         let filter_bits = bits.clamp(256, MAX_FILTER_BITS);
@@ -154,20 +175,29 @@ impl Table {
             *start = total;
         }
         chosen.sort_by_key(|choice| hash(choice.gram) >> bucket_shift);
+        let (mut keys, entries): (Vec<Key>, Vec<Entry>) = chosen
+            .iter()
+            .filter_map(|choice| {
+                let Choice { beside, distance, .. } = *choice;
+                Some((Key { beside, distance }, entry(choice)?))
+            })
+            .unzip();
+        keys.extend([Key { beside: 0, distance: 0 }; 2]);
         Self {
             width,
             filter: filter.into(),
             filter_shift,
             starts: starts.into(),
             bucket_shift,
-            entries: chosen.into_iter().filter_map(entry).collect(),
+            keys: keys.into(),
+            entries: entries.into(),
         }
     }
 
     /// Looks at the entries of all grams in the text, until there are too many: says whether
     /// there are not.
     #[inline]
-    pub(crate) fn scan(&self, looks: &mut Looks<'_, impl FnMut(&Entry, usize)>) -> bool {
+    pub(crate) fn scan(&self, looks: &mut Looks<'_, impl FnMut(u32)>) -> bool {
         match self.width {
             WIDTH => self.scan_by(Grams { width: WIDTH, of: gram_of_four }, looks),
             width @ 5..=7 => self.scan_by(Grams { width, of: gram_of_some }, looks),
@@ -180,99 +210,127 @@ impl Table {
     fn scan_by(
         &self,
         grams: Grams<impl Fn(&[u8]) -> u32 + Copy>,
-        looks: &mut Looks<'_, impl FnMut(&Entry, usize)>,
+        looks: &mut Looks<'_, impl FnMut(u32)>,
     ) -> bool {
         let mut start = 0_usize;
-        let mut is_dense = false;
         while let Some(rest) = looks.folded.get(start..).filter(|rest| rest.len() >= grams.width) {
-            let passed = if is_dense {
-                let Some(passed) = self.scan_dense(grams, rest, start, looks) else { return false };
-                passed
-            } else {
-                let mut passed = 0_usize;
-                for (number, window) in (0..).zip(rest.windows(grams.width).take(BLOCK)) {
-                    let gram = (grams.of)(window);
-                    if self.passes(gram) {
-                        passed = passed.wrapping_add(1);
-                        let position = start.wrapping_add(number);
-                        if !looks.at_seldom(self.bucket(gram), grams, gram, position) {
-                            return false;
-                        }
+            let mut passed = 0_usize;
+            for (number, window) in (0..).zip(grams.block(rest)) {
+                let gram = (grams.of)(window);
+                if self.passes(gram) {
+                    passed = passed.wrapping_add(1);
+                    let position = start.wrapping_add(number);
+                    if !self.look_at(grams, gram, position, 0, looks) {
+                        return false;
                     }
                 }
-                passed
-            };
-            is_dense = passed > DENSE;
+            }
             start = start.wrapping_add(BLOCK);
+            if passed > DENSE {
+                let Some(end) = self.scan_dense(grams, start, looks) else { return false };
+                start = end;
+            }
         }
         true
     }
 
-    /// Looks at the entries of all grams in the next block of a text where many of them pass
-    /// the filter, and gives the number of those; None if the entries are too many.
+    /// Looks at the entries of all grams in the text from a position on, as long as many of
+    /// them pass the filter, and gives where they do no more; None if the entries are too many.
     ///
-    /// That is done in steps, each for all of the block, which have no branch that would be
+    /// That is done in steps, each for a block of the text, which have no branch that would be
     /// foretold badly and of which none waits for the memory of another.
     #[inline(never)]
     fn scan_dense(
         &self,
         grams: Grams<impl Fn(&[u8]) -> u32 + Copy>,
-        rest: &[u8],
-        start: usize,
-        looks: &mut Looks<'_, impl FnMut(&Entry, usize)>,
+        mut start: usize,
+        looks: &mut Looks<'_, impl FnMut(u32)>,
     ) -> Option<usize> {
-        let end = BLOCK.wrapping_add(grams.width).wrapping_sub(1);
-        let windows = rest.get(..end).unwrap_or(rest).windows(grams.width);
-        let (mut passed, mut passed_count) = ([(0, 0); BLOCK], 0);
-        for (number, window) in (0_u32..).zip(windows) {
-            let gram = (grams.of)(window);
-            keep_if(self.passes(gram), (number, gram), &mut passed, &mut passed_count);
-        }
-        let at = |(number, gram): (u32, u32)| (start.wrapping_add(number as usize), gram);
-
-        let (mut found, mut found_count) = ([(0, 0); 2 * BLOCK], 0);
-        for (index, pair) in (0_u32..).zip(passed.get(..passed_count).unwrap_or_default()) {
-            let Range { start: first, end } = self.range(pair.1);
-            let second = first.wrapping_add(1);
-            keep_if(first < end, (index, first), &mut found, &mut found_count);
-            keep_if(second < end, (index, second), &mut found, &mut found_count);
-            let rest = second.wrapping_add(1)..end;
-            if !rest.is_empty() {
-                let (position, gram) = at(*pair);
-                if !looks.at(self.entries_of(rest), grams, gram, position) {
-                    return None;
+        let (mut passed, mut alike) = ([(0, 0); BLOCK], [(0, 0); 2 * BLOCK]);
+        loop {
+            let rest = looks.folded.get(start..).unwrap_or_default();
+            let mut count = 0;
+            for (position, window) in (start as u32..).zip(grams.block(rest)) {
+                let gram = (grams.of)(window);
+                keep_if(self.passes(gram), (position, gram), &mut passed, &mut count);
+            }
+            let passed = passed.get(..count)?;
+            let count = self.keep_alike(grams, passed, looks, &mut alike)?;
+            for &(position, index) in alike.get(..count)? {
+                if let Some(entry) = self.entries.get(index as usize) {
+                    looks.compare(entry, position as usize);
                 }
             }
-        }
-        looks.left = looks.left.checked_sub(found_count)?;
-
-        let (mut alike, mut alike_count) = ([(0, 0); 2 * BLOCK], 0);
-        for pair @ (index, entry) in found.get(..found_count).unwrap_or_default() {
-            let entry = self.entries.get(*entry as usize);
-            let (Some(entry), Some(pair_at)) = (entry, passed.get(*index as usize)) else {
-                continue;
-            };
-            let (position, gram) = at(*pair_at);
-            let is_alike = looks.is_alike(entry, grams, gram, position);
-            keep_if(is_alike, *pair, &mut alike, &mut alike_count);
-        }
-        for (index, entry) in alike.get(..alike_count).unwrap_or_default() {
-            let entry = self.entries.get(*entry as usize);
-            if let (Some(entry), Some(pair)) = (entry, passed.get(*index as usize)) {
-                looks.visit(entry, at(*pair).0);
+            start = start.wrapping_add(BLOCK);
+            if passed.len() <= DENSE {
+                return Some(start);
             }
         }
-        Some(passed_count)
+    }
+
+    /// Keeps the entries that are alike where grams of a block passed the filter, of no more
+    /// than two a bucket, and gives their number. Looks at the others of the bucket at once.
+    #[inline(never)]
+    fn keep_alike(
+        &self,
+        grams: Grams<impl Fn(&[u8]) -> u32 + Copy>,
+        passed: &[(u32, u32)],
+        looks: &mut Looks<'_, impl FnMut(u32)>,
+        alike: &mut [(u32, u32); 2 * BLOCK],
+    ) -> Option<usize> {
+        let mut count = 0;
+        for &(position, gram) in passed {
+            let Range { start: first, end } = self.range(gram)?;
+            let second = first.wrapping_add(1);
+            for index in [first, second] {
+                let key = *self.keys.get(index as usize)?;
+                let is_alike = looks.is_alike(key, grams, gram, position as usize);
+                keep_if(is_alike, (position, index), alike, &mut count);
+            }
+            let has_more = second.wrapping_add(1) < end;
+            if has_more && !self.look_at(grams, gram, position as usize, 2, looks) {
+                return None;
+            }
+        }
+        let looked = passed.len().wrapping_add(count.wrapping_mul(LOOKS_A_COMPARISON));
+        looks.left = looks.left.checked_sub(looked)?;
+        Some(count)
+    }
+
+    /// Looks at the entries of which some may have a gram that stands at a position, but for
+    /// the first ones; not if they are too many.
+    #[inline(never)]
+    fn look_at(
+        &self,
+        grams: Grams<impl Fn(&[u8]) -> u32 + Copy>,
+        gram: u32,
+        position: usize,
+        skipped: usize,
+        looks: &mut Looks<'_, impl FnMut(u32)>,
+    ) -> bool {
+        let Range { start, end } = self.range(gram).unwrap_or_default();
+        let range = (start as usize).wrapping_add(skipped)..end as usize;
+        let Some(left) = looks.left.checked_sub(range.len()) else { return false };
+        looks.left = left;
+        let keys = self.keys.get(range.clone()).unwrap_or_default();
+        let entries = self.entries.get(range).unwrap_or_default();
+        for (key, entry) in keys.iter().zip(entries) {
+            if looks.is_alike(*key, grams, gram, position) {
+                looks.left = looks.left.saturating_sub(LOOKS_A_COMPARISON);
+                looks.compare(entry, position);
+            }
+        }
+        true
     }
 
     /// The same for grams that stand at an end of the text.
-    pub(crate) fn look_at_ends(&self, looks: &mut Looks<'_, impl FnMut(&Entry, usize)>) -> bool {
+    pub(crate) fn look_at_ends(&self, looks: &mut Looks<'_, impl FnMut(u32)>) -> bool {
         let grams = Grams { width: self.width, of: gram };
         let Some(last) = looks.folded.len().checked_sub(self.width) else { return true };
         [0, last].into_iter().all(|position| {
             let window = looks.folded.get(position..position.wrapping_add(self.width));
             let gram = gram(window.unwrap_or_default());
-            !self.passes(gram) || looks.at_seldom(self.bucket(gram), grams, gram, position)
+            !self.passes(gram) || self.look_at(grams, gram, position, 0, looks)
         })
     }
 
@@ -283,27 +341,17 @@ impl Table {
         word & (1 << (bit % 64)) != 0
     }
 
-    #[inline]
-    fn bucket(&self, gram: u32) -> &[Entry] {
-        self.entries_of(self.range(gram))
-    }
-
     /// Where the entries are of which some may have a gram.
     #[inline]
-    fn range(&self, gram: u32) -> Range<u32> {
+    fn range(&self, gram: u32) -> Option<Range<u32>> {
         let bucket = (hash(gram) >> self.bucket_shift) as usize;
-        let bound = |index: usize| self.starts.get(index).copied().unwrap_or_default();
-        bound(bucket)..bound(bucket.wrapping_add(1))
-    }
-
-    #[inline]
-    fn entries_of(&self, range: Range<u32>) -> &[Entry] {
-        self.entries.get(range.start as usize..range.end as usize).unwrap_or_default()
+        Some(*self.starts.get(bucket)?..*self.starts.get(bucket.wrapping_add(1))?)
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
         std::mem::size_of_val(&*self.filter)
             .saturating_add(std::mem::size_of_val(&*self.starts))
+            .saturating_add(std::mem::size_of_val(&*self.keys))
             .saturating_add(std::mem::size_of_val(&*self.entries))
     }
 }

@@ -4,7 +4,7 @@ use super::led::Led;
 use super::memory::Memory;
 use super::searches::Searches;
 
-/// Found conditions are many that are more than this for each group of their marks.
+/// Conditions are very many that are more than this for each group of their marks.
 const LONG: usize = 2;
 /// Conditions of one text are many from so many on.
 const MANY: usize = 64;
@@ -70,6 +70,11 @@ impl Marks {
         group(0) | (group(1) << u32::BITS)
     }
 
+    /// More than this are very many: all marks are soon gone through.
+    fn long(&self) -> usize {
+        self.groups.len().saturating_mul(LONG)
+    }
+
     /// Hands over those that are marked, in order.
     fn each(&self, mut take: impl FnMut(u32)) {
         for (start, group) in (0_u32..).step_by(u32::BITS as usize).zip(&self.groups) {
@@ -88,6 +93,8 @@ impl Marks {
 pub struct Scratch {
     /// Conditions found true of the event, each once.
     pub(crate) found: Vec<u32>,
+    /// Whether some are only marked until [`Scratch::order_found`].
+    are_unlisted: bool,
     /// Conditions found true of one text.
     pub(crate) local: Vec<u32>,
     /// That text in lower case.
@@ -111,6 +118,7 @@ pub struct Scratch {
 impl Scratch {
     pub(crate) fn begin(&mut self, searches: &Searches, conditions: usize, rules: usize) {
         self.found.clear();
+        self.are_unlisted = false;
         self.settled.clear();
         self.exceptions.clear();
         self.found_too_much = false;
@@ -143,7 +151,14 @@ impl Scratch {
     /// The same without a branch, which would be foretold badly: a long text says the same
     /// more than once.
     fn report_many(&mut self) {
-        let Self { local, conditions, found, .. } = self;
+        let Self { local, conditions, found, are_unlisted, .. } = self;
+        if local.len() > conditions.long() {
+            for condition in local {
+                conditions.mark(*condition);
+            }
+            *are_unlisted = true;
+            return;
+        }
         let mut count = found.len();
         found.resize(count.saturating_add(local.len()), 0);
         for condition in local {
@@ -155,13 +170,13 @@ impl Scratch {
         found.truncate(count);
     }
 
-    /// Puts many conditions in order: what they lead to mostly is in the same, and is then
-    /// not sorted.
+    /// Lists all conditions. Many are put in order: what they lead to mostly is in the same,
+    /// and is then not sorted.
     pub(crate) fn order_found(&mut self) {
-        let Self { found, conditions, .. } = self;
+        let Self { found, conditions, are_unlisted, .. } = self;
         let neighbours = found.iter().zip(found.get(1..).unwrap_or_default());
-        let is_long = found.len() > conditions.groups.len().saturating_mul(LONG);
-        if is_long && !neighbours.fold(true, |is_sorted, (one, next)| is_sorted & (one < next)) {
+        let are_sorted = || neighbours.fold(true, |are, (one, next)| are & (one < next));
+        if *are_unlisted || found.len() > conditions.long() && !are_sorted() {
             found.clear();
             conditions.each(|condition| found.push(condition));
         }
@@ -210,13 +225,16 @@ mod tests {
 
     #[test]
     fn many_that_are_found_are_put_in_order() {
-        let mut scratch = Scratch::default();
-        scratch.conditions.begin(100);
         let found = [99, 0, 31, 32, 7, 64, 63, 98, 50];
-        scratch.local.extend(found.iter().cycle().take(MANY));
-        scratch.report_local();
-        assert_eq!(scratch.found, found);
-        scratch.order_found();
-        assert_eq!(scratch.found, [0, 7, 31, 32, 50, 63, 64, 98, 99]);
+        for (conditions, is_ordered) in [(100, true), (900, true), (1000, false)] {
+            let mut scratch = Scratch::default();
+            scratch.conditions.begin(conditions);
+            scratch.report(99);
+            scratch.local.extend(found.iter().cycle().take(MANY));
+            scratch.report_local();
+            scratch.order_found();
+            let ordered = [0, 7, 31, 32, 50, 63, 64, 98, 99];
+            assert_eq!(scratch.found, if is_ordered { ordered } else { found });
+        }
     }
 }

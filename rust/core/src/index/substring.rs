@@ -89,15 +89,13 @@ impl Substrings {
 
     /// Reports the conditions whose parts are in a text. `folded` is the text in
     /// ASCII lower case.
-    pub(crate) fn scan(&self, text: &[u8], folded: &[u8], mut report: impl FnMut(u32)) -> Scanned {
+    pub(crate) fn scan(&self, text: &[u8], folded: &[u8], report: impl FnMut(u32)) -> Scanned {
         let mut looks = Looks {
+            text,
             folded,
+            parts: self.texts.as_bytes(),
             left: LOOKS.saturating_add(LOOKS_A_BYTE.saturating_mul(text.len())),
-            visit: |entry: &Entry, position| {
-                if self.is_part_at(entry, position, text, folded) {
-                    report(entry.condition);
-                }
-            },
+            report,
         };
         if let Some(short) = &self.short {
             short.scan(&mut looks);
@@ -112,24 +110,6 @@ impl Substrings {
         let of_tables = self.tables.iter().chain(&self.ends).flat_map(|table| &table.entries);
         let of_short = self.short.iter().flat_map(|short| &short.entries).map(|(_, entry)| entry);
         of_tables.chain(of_short).map(|entry| entry.condition)
-    }
-
-    /// Whether all of the part of an entry stands where its gram stands at a position.
-    #[inline]
-    fn is_part_at(&self, entry: &Entry, position: usize, text: &[u8], folded: &[u8]) -> bool {
-        let Some(start) = position.checked_sub(usize::from(entry.offset)) else { return false };
-        let length = usize::from(entry.length);
-        let end = start.wrapping_add(length);
-        match entry.place {
-            Place::Start if start != 0 => return false,
-            Place::End if end != text.len() => return false,
-            _ => {}
-        }
-        let from = entry.start as usize;
-        let searched = if entry.is_folded { folded } else { text };
-        let sought = self.texts.as_bytes().get(from..from.wrapping_add(length));
-        let found = searched.get(start..end);
-        found.zip(sought).is_some_and(|(found, sought)| are_equal(found, sought))
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
@@ -147,12 +127,12 @@ struct Short {
 }
 
 impl Short {
-    fn scan(&self, looks: &mut Looks<'_, impl FnMut(&Entry, usize)>) {
+    fn scan(&self, looks: &mut Looks<'_, impl FnMut(u32)>) {
         let [first, second, third] = self.bytes;
         for position in memchr::memchr3_iter(first, second, third, looks.folded) {
             let byte = looks.folded.get(position);
             for (_, entry) in self.entries.iter().filter(|(own, _)| Some(own) == byte) {
-                (looks.visit)(entry, position);
+                looks.compare(entry, position);
             }
         }
     }
@@ -166,14 +146,13 @@ struct Builder<'p> {
 }
 
 impl Builder<'_> {
-    fn entry(&mut self, choice: Choice) -> Option<Entry> {
-        let Choice { part, beside, offset, distance, .. } = choice;
-        let Part { text, place, is_folded, condition } = self.parts.get(part as usize)?;
+    fn entry(&mut self, choice: &Choice) -> Option<Entry> {
+        let Part { text, place, is_folded, condition } = self.parts.get(choice.part as usize)?;
         let start = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
         let length = u16::try_from(text.len()).unwrap_or(u16::MAX);
         self.texts.push_str(text);
         let (place, is_folded, condition) = (*place, *is_folded, *condition);
-        Some(Entry { beside, condition, start, length, offset, distance, place, is_folded })
+        Some(Entry { condition, start, length, offset: choice.offset, place, is_folded })
     }
 
     fn table(&mut self, width: usize, chosen: Vec<Choice>) -> Table {
@@ -236,16 +215,9 @@ impl Builder<'_> {
             _ => return None,
         };
         let entries =
-            rarest.into_iter().filter_map(|(byte, choice)| Some((byte, self.entry(choice)?)));
+            rarest.into_iter().filter_map(|(byte, choice)| Some((byte, self.entry(&choice)?)));
         Some(Short { bytes, entries: entries.collect() })
     }
-}
-
-/// Whether texts of one length are equal; of short ones without a call.
-#[inline]
-fn are_equal(one: &[u8], other: &[u8]) -> bool {
-    let ends = |text: &[u8]| Some((*text.first_chunk::<8>()?, *text.last_chunk::<8>()?));
-    if one.len() > 16 || one.len() < 8 { one == other } else { ends(one) == ends(other) }
 }
 
 #[cfg(test)]
