@@ -7,6 +7,9 @@ use foldhash::fast::RandomState;
 /// Bytes of a gram, but for parts that are shorter or crowded.
 pub(crate) const WIDTH: usize = 4;
 
+/// Of parts that are found by what grams begin with.
+pub(crate) const SHORTER: usize = WIDTH - 1;
+
 /// A part by its number, in lower case.
 pub(crate) type Numbered = (u32, Box<[u8]>);
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::slice::Windows;
 
 use crate::index::gram::{
-    Choice, Grams, WIDTH, gram, gram_of_four, gram_of_many, gram_of_some, hash,
+    Choice, Grams, SHORTER, WIDTH, gram, gram_of_four, gram_of_many, gram_of_some, hash,
 };
 use crate::index::substring::Place;
 
@@ -17,6 +17,8 @@ const MAX_FILTER_BITS: usize = 1 << 20;
 /// is asked about all before any of them is looked at.
 const BLOCK: usize = 128;
 const DENSE: usize = 12;
+/// Bits of the filter for each part that is found by the beginnings of grams: 256 pass for it.
+const BITS_A_BEGINNING: usize = 4096;
 /// What it costs to compare all of a part.
 const LOOKS_A_COMPARISON: usize = 4;
 
@@ -143,27 +145,38 @@ pub(crate) struct Table {
     /// Of the entries, and apart from them: of most no more than these is looked at. Two more,
     /// so that two stand wherever a bucket begins.
     keys: Box<[Key]>,
-    pub(crate) entries: Box<[Entry]>,
+    entries: Box<[Entry]>,
+    /// Parts one byte shorter than the grams, found by the grams that begin with them.
+    beginnings: Option<Box<Table>>,
 }
 
 impl Table {
     pub(crate) fn new(
         width: usize,
         mut chosen: Vec<Choice>,
+        beginnings: Option<Self>,
         mut entry: impl FnMut(&Choice) -> Option<Entry>,
     ) -> Self {
-        let bits = chosen.len().saturating_mul(BITS_A_PART).next_power_of_two();
+        let shorter = beginnings.as_ref().map_or(0, |shorter| shorter.entries.len());
+        let bits = chosen.len().saturating_mul(BITS_A_PART);
+        let bits = bits.max(shorter.saturating_mul(BITS_A_BEGINNING)).next_power_of_two();
         let filter_bits = bits.clamp(256, MAX_FILTER_BITS);
         let filter_shift = 32_u32.saturating_sub(filter_bits.trailing_zeros());
         let buckets = chosen.len().next_power_of_two().max(2);
         let bucket_shift = 32_u32.saturating_sub(buckets.trailing_zeros());
         let mut filter = vec![0_u64; filter_bits / 64];
         let mut starts = vec![0_u32; buckets.saturating_add(1)];
-        for Choice { gram, .. } in &chosen {
-            let bit = hash(*gram) >> filter_shift;
+        let mut pass = |gram: u32| {
+            let bit = hash(gram) >> filter_shift;
             if let Some(word) = filter.get_mut((bit / 64) as usize) {
                 *word |= 1 << (bit % 64);
             }
+        };
+        for key in beginnings.iter().flat_map(|shorter| &shorter.keys).take(shorter) {
+            (0..=u8::MAX).for_each(|last| pass(key.beside | u32::from(last) << 24));
+        }
+        for Choice { gram, .. } in &chosen {
+            pass(*gram);
             let bucket = (hash(*gram) >> bucket_shift) as usize;
             if let Some(start) = starts.get_mut(bucket.saturating_add(1)) {
                 *start = start.saturating_add(1);
@@ -191,19 +204,28 @@ impl Table {
             bucket_shift,
             keys: keys.into(),
             entries: entries.into(),
+            beginnings: beginnings.map(Box::new),
         }
+    }
+
+    /// The conditions of all its parts.
+    pub(crate) fn conditions(&self) -> impl Iterator<Item = u32> {
+        let shorter = self.beginnings.iter().flat_map(|shorter| &shorter.entries);
+        self.entries.iter().chain(shorter).map(|entry| entry.condition)
     }
 
     /// Looks at the entries of all grams in the text, until there are too many: says whether
     /// there are not.
     #[inline]
     pub(crate) fn scan(&self, looks: &mut Looks<'_, impl FnMut(u32)>) -> bool {
-        match self.width {
-            WIDTH => self.scan_by(Grams { width: WIDTH, of: gram_of_four }, looks),
-            width @ 5..=7 => self.scan_by(Grams { width, of: gram_of_some }, looks),
-            width @ 8.. => self.scan_by(Grams { width, of: gram_of_many }, looks),
-            width => self.scan_by(Grams { width, of: gram }, looks),
-        }
+        let are_within = self.beginnings.as_ref().is_none_or(|shorter| shorter.look_at_ends(looks));
+        are_within
+            && match self.width {
+                WIDTH => self.scan_by(Grams { width: WIDTH, of: gram_of_four }, looks),
+                width @ 5..=7 => self.scan_by(Grams { width, of: gram_of_some }, looks),
+                width @ 8.. => self.scan_by(Grams { width, of: gram_of_many }, looks),
+                width => self.scan_by(Grams { width, of: gram }, looks),
+            }
     }
 
     #[inline(always)]
@@ -220,7 +242,9 @@ impl Table {
                 if self.passes(gram) {
                     passed = passed.wrapping_add(1);
                     let position = start.wrapping_add(number);
-                    if !self.look_at(grams, gram, position, 0, looks) {
+                    if !self.look_at_beginning(gram, position, looks)
+                        || !self.look_at(grams, gram, position, 0, looks)
+                    {
                         return false;
                     }
                 }
@@ -288,7 +312,9 @@ impl Table {
                 keep_if(is_alike, (position, index), alike, &mut count);
             }
             let has_more = second.wrapping_add(1) < end;
-            if has_more && !self.look_at(grams, gram, position as usize, 2, looks) {
+            if has_more && !self.look_at(grams, gram, position as usize, 2, looks)
+                || !self.look_at_beginning(gram, position as usize, looks)
+            {
                 return None;
             }
         }
@@ -323,6 +349,20 @@ impl Table {
         true
     }
 
+    /// The same for what a gram begins with.
+    #[inline(always)]
+    fn look_at_beginning(
+        &self,
+        gram: u32,
+        position: usize,
+        looks: &mut Looks<'_, impl FnMut(u32)>,
+    ) -> bool {
+        let Some(shorter) = &self.beginnings else { return true };
+        let grams = Grams { width: SHORTER, of: self::gram };
+        let gram = gram << 8 >> 8;
+        !shorter.passes(gram) || shorter.look_at(grams, gram, position, 0, looks)
+    }
+
     /// The same for grams that stand at an end of the text.
     pub(crate) fn look_at_ends(&self, looks: &mut Looks<'_, impl FnMut(u32)>) -> bool {
         let grams = Grams { width: self.width, of: gram };
@@ -353,5 +393,6 @@ impl Table {
             .saturating_add(std::mem::size_of_val(&*self.starts))
             .saturating_add(std::mem::size_of_val(&*self.keys))
             .saturating_add(std::mem::size_of_val(&*self.entries))
+            .saturating_add(self.beginnings.as_ref().map_or(0, |shorter| shorter.memory_bytes()))
     }
 }

@@ -7,7 +7,8 @@
 //! so one pass serves both cases.
 //!
 //! Shorter parts are few, and for most there is no pass over the text: at its ends they are
-//! looked up, elsewhere they are found by one of three bytes.
+//! looked up, elsewhere they are found by one of three bytes or, a byte shorter than a gram,
+//! by the grams that begin with them.
 //!
 //! Where parts are made of few grams ([`crowd`]), longer runs tell them apart, for which
 //! the text is passed over once more.
@@ -15,11 +16,13 @@
 use std::collections::BTreeMap;
 
 use crate::index::crowd::{by_widths, crowd};
-use crate::index::gram::{Choice, GramCounts, Numbered, WIDTH, choose_grams};
+use crate::index::gram::{Choice, GramCounts, Numbered, SHORTER, WIDTH, choose_grams};
 use crate::index::gram_table::{Entry, Looks, Table};
 
 /// More parts shorter than a gram are looked for by grams.
 const MAX_SHORT: usize = 8;
+/// More parts a byte shorter than a gram are looked for in a pass of their own.
+const MAX_BEGINNINGS: usize = 64;
 /// Entries that may be looked at for a text beside [`LOOKS_A_BYTE`].
 const LOOKS: usize = 4096;
 const LOOKS_A_BYTE: usize = 16;
@@ -79,12 +82,10 @@ impl Substrings {
         if short.is_some() {
             by_width.retain(|width, _| *width >= WIDTH);
         }
-        let tables = builder.tables(by_width, counts);
-        let ends = at_ends.into_iter().map(|(width, parts)| {
-            builder.table(width, choose_grams(width, &parts, &GramCounts::default()))
-        });
-        let ends = ends.collect();
-        Self { texts: builder.texts.into(), tables, ends, short }
+        let mut tables = Vec::from_iter(builder.first(&mut by_width, counts));
+        tables.extend(by_width.into_iter().map(|(width, parts)| builder.whole(width, &parts)));
+        let ends = at_ends.into_iter().map(|(width, parts)| builder.whole(width, &parts)).collect();
+        Self { texts: builder.texts.into(), tables: tables.into(), ends, short }
     }
 
     /// Reports the conditions whose parts are in a text. `folded` is the text in
@@ -107,9 +108,9 @@ impl Substrings {
 
     /// All conditions that the search can report.
     pub(crate) fn conditions(&self) -> impl Iterator<Item = u32> {
-        let of_tables = self.tables.iter().chain(&self.ends).flat_map(|table| &table.entries);
-        let of_short = self.short.iter().flat_map(|short| &short.entries).map(|(_, entry)| entry);
-        of_tables.chain(of_short).map(|entry| entry.condition)
+        let of_tables = self.tables.iter().chain(&self.ends).flat_map(Table::conditions);
+        let of_short = self.short.iter().flat_map(|short| &short.entries);
+        of_tables.chain(of_short.map(|(_, entry)| entry.condition))
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
@@ -155,36 +156,36 @@ impl Builder<'_> {
         Some(Entry { condition, start, length, offset: choice.offset, place, is_folded })
     }
 
-    fn table(&mut self, width: usize, chosen: Vec<Choice>) -> Table {
-        Table::new(width, chosen, |choice| self.entry(choice))
+    /// The table of parts of some width that are not told by their grams in any text.
+    fn whole(&mut self, width: usize, parts: &[Numbered]) -> Table {
+        let chosen = choose_grams(width, parts, &GramCounts::default());
+        Table::new(width, chosen, None, |choice| self.entry(choice))
     }
 
-    /// The tables that find all parts of some widths.
-    fn tables(
+    /// The table of the parts that have a gram, and of few that are a byte shorter. Those that
+    /// are a crowd stay behind, by the widths that tell them apart.
+    fn first(
         &mut self,
-        mut by_width: BTreeMap<usize, Vec<Numbered>>,
+        by_width: &mut BTreeMap<usize, Vec<Numbered>>,
         counts: &GramCounts,
-    ) -> Box<[Table]> {
-        let mut tables = Vec::new();
-        if let Some(parts) = by_width.remove(&WIDTH) {
-            let mut chosen = choose_grams(WIDTH, &parts, counts);
-            let grams: Vec<u32> = chosen.iter().map(|choice| choice.gram).collect();
-            let crowd = crowd(&parts, &grams);
-            if !crowd.is_empty() {
-                chosen.retain(|choice| crowd.binary_search(&choice.part).is_err());
-                let mut crowded = parts;
-                crowded.retain(|(number, _)| crowd.binary_search(number).is_ok());
-                by_width.extend(by_widths(crowded));
-            }
-            if !chosen.is_empty() {
-                tables.push(self.table(WIDTH, chosen));
-            }
+    ) -> Option<Table> {
+        let parts = by_width.remove(&WIDTH)?;
+        let mut chosen = choose_grams(WIDTH, &parts, counts);
+        let grams: Vec<u32> = chosen.iter().map(|choice| choice.gram).collect();
+        let crowd = crowd(&parts, &grams);
+        if !crowd.is_empty() {
+            chosen.retain(|choice| crowd.binary_search(&choice.part).is_err());
+            let mut crowded = parts;
+            crowded.retain(|(number, _)| crowd.binary_search(number).is_ok());
+            by_width.extend(by_widths(crowded));
         }
-        for (width, parts) in by_width {
-            let chosen = choose_grams(width, &parts, &GramCounts::default());
-            tables.push(self.table(width, chosen));
+        if chosen.is_empty() {
+            return None;
         }
-        tables.into()
+        let is_few = by_width.get(&SHORTER).is_some_and(|parts| parts.len() <= MAX_BEGINNINGS);
+        let shorter = if is_few { by_width.remove(&SHORTER) } else { None };
+        let shorter = shorter.map(|parts| self.whole(SHORTER, &parts));
+        Some(Table::new(WIDTH, chosen, shorter, |choice| self.entry(choice)))
     }
 
     /// A search for few short parts.

@@ -118,3 +118,32 @@ fn a_search_that_costs_too_much_is_given_up() {
     let search = Substrings::new(&same, &GramCounts::default());
     assert_eq!(search.scan(b"/api/", b"/api/", |_| {}), Scanned::GivenUp);
 }
+
+#[test]
+fn parts_a_byte_shorter_than_a_gram_are_found_in_the_pass_of_the_others() {
+    let mut parts: Vec<Part> = (0..)
+        .zip(["bot/", "crawler", "spider"])
+        .map(|(n, text)| part(text, Place::Anywhere, true, n))
+        .collect();
+    let short = ["abc", "bcd", "cd1", "d12", "é1", "Zab", "zab", "x-y", "123"];
+    parts.extend((3..).zip(short).map(|(n, text)| part(text, Place::Anywhere, false, n)));
+    parts.push(part("zab", Place::Anywhere, true, 12));
+    let search = Substrings::new(&parts, &GramCounts::default());
+    assert!(search.short.is_none() && search.tables.len() == 1);
+    assert_eq!(search.conditions().count(), parts.len());
+    for (text, expected) in [
+        ("bot/abcd123", vec![0, 3, 4, 5, 6, 11]),
+        ("abc", vec![3]),
+        ("Zab", vec![8, 12]),
+        ("ZAB.zab", vec![9, 12]),
+        ("caf\u{e9}1", vec![7]),
+        ("x-y\u{e9}", vec![10]),
+        ("the crawler 12", vec![1]),
+        ("ab", vec![]),
+        ("", vec![]),
+    ] {
+        assert_eq!(found(&parts, text), expected, "{text}");
+    }
+    let dense = "spider".repeat(100);
+    assert_eq!(found(&parts, &format!("{dense}x-y{dense}abc")), [2, 3, 10]);
+}
