@@ -180,7 +180,8 @@ impl NetworkSearch {
 
 impl NumberSearch {
     fn run(&self, record: &Record<'_>, scratch: &mut Scratch) {
-        each_number(self.source, record, |number| match number {
+        let is_too_small = |most| self.is_too_small(most);
+        each_number(self.source, record, is_too_small, |number| match number {
             Some(number) => self.report(number, &mut |condition| scratch.report(condition)),
             None => {
                 scratch.found_too_much = true;
@@ -201,6 +202,12 @@ impl NumberSearch {
         }
     }
 
+    /// Whether neither a number nor any below it is one that is searched for.
+    fn is_too_small(&self, number: i64) -> bool {
+        let is_above = self.above.first().is_some_and(|(bound, _)| number > *bound);
+        !is_above && self.below.is_empty() && self.equal.is_empty()
+    }
+
     fn report_all(&self, report: &mut impl FnMut(u32)) {
         let ordered = self.above.iter().chain(&self.below).map(|(_, condition)| condition);
         for condition in ordered.chain(self.equal.values().flatten()) {
@@ -217,8 +224,14 @@ impl NumberSearch {
 }
 
 /// Hands over each number of a source; None for what is in no order, of which a
-/// negated comparison is true.
-fn each_number(source: NumberSource, record: &Record<'_>, mut take: impl FnMut(Option<i64>)) {
+/// negated comparison is true. Lengths need not be told that are at most a number of which
+/// `is_too_small` holds.
+fn each_number(
+    source: NumberSource,
+    record: &Record<'_>,
+    is_too_small: impl Fn(i64) -> bool,
+    mut take: impl FnMut(Option<i64>),
+) {
     let take_value = |value: Option<Value<'_>>, take: &mut dyn FnMut(Option<i64>)| match value {
         Some(Value::Int(number)) => take(Some(number)),
         Some(Value::Double(number)) => take(order_of(number)),
@@ -237,7 +250,12 @@ fn each_number(source: NumberSource, record: &Record<'_>, mut take: impl FnMut(O
             });
         }
         NumberSource::LengthOf(source) => {
-            each_text(source, record, |text| take(i64::try_from(text.chars().count()).ok()));
+            // A text has no more code points than bytes.
+            each_text(source, record, |text| {
+                if !i64::try_from(text.len()).is_ok_and(&is_too_small) {
+                    take(i64::try_from(text.chars().count()).ok());
+                }
+            });
         }
         NumberSource::CountOf(slot) => {
             let count = match record.get(slot) {
@@ -355,6 +373,47 @@ impl<'p> Builder<'p> {
             numbers: numbers.collect(),
             present: self.present.into(),
             flags: self.flags.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Record;
+
+    #[test]
+    fn lengths_are_counted_in_code_points_where_they_may_matter() {
+        let mut layout = Layout::new([("request.path", "string")]).unwrap();
+        let slot = layout.slot("request.path").unwrap();
+        let length = |bound| Condition::Number {
+            source: NumberSource::LengthOf(TextSource::Field(slot)),
+            bound,
+        };
+        let above = [length(Bound::Above(5)), length(Bound::Above(2))];
+        let other = [length(Bound::Below(3)), length(Bound::OneOf(vec![2]))];
+        let all: Vec<&Condition> = above.iter().chain(&other).collect();
+        let found = |conditions: &[&Condition], text: &'static str| {
+            let patterns = CompiledPatterns::default();
+            let searches = Searches::new(conditions, &patterns, &layout, &Samples::default());
+            let mut record = Record::empty(&layout);
+            record.set(slot, Some(Value::text(text)));
+            let mut scratch = Scratch::default();
+            scratch.begin(&searches, conditions.len(), 0);
+            searches.run(&record, &Lists::default(), &mut scratch);
+            scratch.found.sort_unstable();
+            scratch.found
+        };
+        for (text, of_above, of_all) in [
+            ("", vec![], vec![2]),
+            ("éé", vec![], vec![2, 3]),
+            ("abc", vec![1], vec![1]),
+            ("ééé", vec![1], vec![1]),
+            ("ééabc", vec![1], vec![1]),
+            ("éabcde", vec![0, 1], vec![0, 1]),
+        ] {
+            assert_eq!(found(&all[..2], text), of_above, "{text}");
+            assert_eq!(found(&all, text), of_all, "{text}");
         }
     }
 }

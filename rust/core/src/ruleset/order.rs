@@ -1,7 +1,7 @@
 //! Rules in their order.
 
 /// Fewer rules than this, or than this part of the set, are sorted by comparing them.
-const FEW: usize = 16;
+const FEW: usize = 64;
 const FEW_PART: usize = 512;
 /// Rules that are in order already for each that is not, where these are put among them.
 const LONG_RUN: usize = 64;
