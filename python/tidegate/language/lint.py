@@ -88,7 +88,8 @@ def compared_with_itself(node: Call) -> Iterator[Diagnostic]:
     if node.function in _REFLEXIVE and not node.member:
         left, right = node.arguments
         if type(left) is not Literal and left == right:
-            yield _always(_REFLEXIVE[node.function], "a value compared with itself", node.span)
+            what = "a value compared with itself, NaN apart,"
+            yield _always(_REFLEXIVE[node.function], what, node.span)
 
 
 _REFLEXIVE = {"==": True, "<=": True, ">=": True, "!=": False, "<": False, ">": False}
