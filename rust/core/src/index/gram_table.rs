@@ -31,6 +31,32 @@ struct Key {
     distance: i8,
 }
 
+/// The keys of entries, in five bytes each.
+#[derive(Debug, Default)]
+struct Keys {
+    besides: Box<[u32]>,
+    distances: Box<[i8]>,
+}
+
+impl FromIterator<Key> for Keys {
+    fn from_iter<I: IntoIterator<Item = Key>>(keys: I) -> Self {
+        let halves = keys.into_iter().map(|Key { beside, distance }| (beside, distance));
+        let (besides, distances): (Vec<u32>, Vec<i8>) = halves.unzip();
+        Self { besides: besides.into(), distances: distances.into() }
+    }
+}
+
+impl Keys {
+    #[inline(always)]
+    fn get(&self, index: usize) -> Option<Key> {
+        Some(Key { beside: *self.besides.get(index)?, distance: *self.distances.get(index)? })
+    }
+
+    fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.besides).saturating_add(size_of_val(&*self.distances))
+    }
+}
+
 /// A part by one of its grams: all that a comparison with it needs but for its text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
@@ -144,7 +170,7 @@ pub(crate) struct Table {
     bucket_shift: u32,
     /// Of the entries, and apart from them: of most no more than these is looked at. Two more,
     /// so that two stand wherever a bucket begins.
-    keys: Box<[Key]>,
+    keys: Keys,
     entries: Box<[Entry]>,
     /// Parts one byte shorter than the grams, found by the grams that begin with them.
     beginnings: Option<Box<Table>>,
@@ -172,8 +198,8 @@ impl Table {
                 *word |= 1 << (bit % 64);
             }
         };
-        for key in beginnings.iter().flat_map(|shorter| &shorter.keys).take(shorter) {
-            (0..=u8::MAX).for_each(|last| pass(key.beside | u32::from(last) << 24));
+        for beside in beginnings.iter().flat_map(|shorter| &shorter.keys.besides).take(shorter) {
+            (0..=u8::MAX).for_each(|last| pass(beside | u32::from(last) << 24));
         }
         for Choice { gram, .. } in &chosen {
             pass(*gram);
@@ -202,7 +228,7 @@ impl Table {
             filter_shift,
             starts: starts.into(),
             bucket_shift,
-            keys: keys.into(),
+            keys: keys.into_iter().collect(),
             entries: entries.into(),
             beginnings: beginnings.map(Box::new),
         }
@@ -307,7 +333,7 @@ impl Table {
             let Range { start: first, end } = self.range(gram)?;
             let second = first.wrapping_add(1);
             for index in [first, second] {
-                let key = *self.keys.get(index as usize)?;
+                let key = self.keys.get(index as usize)?;
                 let is_alike = looks.is_alike(key, grams, gram, position as usize);
                 keep_if(is_alike, (position, index), alike, &mut count);
             }
@@ -338,10 +364,9 @@ impl Table {
         let range = (start as usize).wrapping_add(skipped)..end as usize;
         let Some(left) = looks.left.checked_sub(range.len()) else { return false };
         looks.left = left;
-        let keys = self.keys.get(range.clone()).unwrap_or_default();
-        let entries = self.entries.get(range).unwrap_or_default();
-        for (key, entry) in keys.iter().zip(entries) {
-            if looks.is_alike(*key, grams, gram, position) {
+        let entries = self.entries.get(range.clone()).unwrap_or_default();
+        for (index, entry) in range.zip(entries) {
+            if self.keys.get(index).is_some_and(|key| looks.is_alike(key, grams, gram, position)) {
                 looks.left = looks.left.saturating_sub(LOOKS_A_COMPARISON);
                 looks.compare(entry, position);
             }
@@ -391,7 +416,7 @@ impl Table {
     pub(crate) fn memory_bytes(&self) -> usize {
         std::mem::size_of_val(&*self.filter)
             .saturating_add(std::mem::size_of_val(&*self.starts))
-            .saturating_add(std::mem::size_of_val(&*self.keys))
+            .saturating_add(self.keys.memory_bytes())
             .saturating_add(std::mem::size_of_val(&*self.entries))
             .saturating_add(self.beginnings.as_ref().map_or(0, |shorter| shorter.memory_bytes()))
     }
