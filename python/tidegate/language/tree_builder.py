@@ -78,6 +78,8 @@ _PRECEDENCE = {
 _FOREIGN_OPERATORS = {
     "=": "==", "===": "==", "=~": "==", "<>": "!=", "!==": "!=", "&": "&&", "|": "||", "^": "!=",
 }  # fmt: skip
+_WRITTEN_OTHERWISE = {"=~": 'text.matches("pattern")'}
+"""Of these, those that no operator stands for."""
 
 
 class Token:
@@ -342,7 +344,7 @@ def _climb(chain: list[Any]) -> Node:
         token = chain[at]
         if token.value not in _PRECEDENCE:
             meant = _FOREIGN_OPERATORS[token.value]
-            mend = 'text.matches("pattern")' if token.value == "=~" else meant
+            mend = _WRITTEN_OTHERWISE.get(token.value, meant)
             report("syntax-error", f"no such operator `{token.value}`", _own(token),
                    f"write `{mend}`")  # fmt: skip
             chain[at] = Token(token.type, meant, token.start_pos, token.end_pos)

@@ -99,7 +99,7 @@ pub(crate) struct Subject {
 
 impl Subject {
     #[inline]
-    pub(crate) fn text<'r>(self, record: &'r Record<'_>) -> Option<&'r str> {
+    fn text<'r>(self, record: &'r Record<'_>) -> Option<&'r str> {
         match self.lowered {
             Some(lowered) => record.lowered(lowered),
             None => record.text(self.text),
@@ -273,6 +273,14 @@ impl Predicate {
     #[inline]
     pub(crate) fn packed(&self) -> Packed<'_> {
         Packed(&self.0.slice)
+    }
+
+    /// Whether a test of a text holds, whatever it costs; None of any other, and where there is
+    /// no text.
+    #[inline]
+    pub(crate) fn holds_for_text(&self, record: &Record<'_>) -> Option<bool> {
+        let Kind::Text { subject, test } = &self.kind else { return None };
+        Some(test.holds(subject.text(record)?, self.packed()))
     }
 
     /// The nodes that a predicate at a place of its text stands for.

@@ -140,13 +140,8 @@ mod tests {
     use super::*;
 
     fn layout() -> Layout {
-        Layout::new([
-            ("request.path", "string"),
-            ("request.headers", "map(string, string)"),
-            ("actions.login", "bool"),
-            ("x", "list(int)"),
-        ])
-        .unwrap()
+        Layout::new([("request.path", "string"), ("request.headers", "map(string, string)")])
+            .unwrap()
     }
 
     #[test]

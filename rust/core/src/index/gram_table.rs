@@ -32,7 +32,7 @@ struct Key {
 }
 
 /// The keys of entries, in five bytes each.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Keys {
     besides: Box<[u32]>,
     distances: Box<[i8]>,

@@ -180,14 +180,54 @@ impl NetworkSearch {
 
 impl NumberSearch {
     fn run(&self, record: &Record<'_>, scratch: &mut Scratch) {
-        let is_too_small = |most| self.is_too_small(most);
-        each_number(self.source, record, is_too_small, |number| match number {
+        self.each_number(record, |number| match number {
             Some(number) => self.report(number, &mut |condition| scratch.report(condition)),
             None => {
                 scratch.found_too_much = true;
                 self.report_all(&mut |condition| scratch.report(condition));
             }
         });
+    }
+
+    /// Hands over each number of a source; None for what is in no order, of which a
+    /// negated comparison is true. Lengths that are too small are left out.
+    fn each_number(&self, record: &Record<'_>, mut take: impl FnMut(Option<i64>)) {
+        let take_value = |value: Option<Value<'_>>, take: &mut dyn FnMut(Option<i64>)| match value {
+            Some(Value::Int(number)) => take(Some(number)),
+            Some(Value::Double(number)) => take(order_of(number)),
+            _ => {}
+        };
+        match self.source {
+            NumberSource::Int(slot) | NumberSource::Double(slot) => {
+                take_value(record.get(slot).cloned(), &mut take);
+            }
+            NumberSource::IntOf(source) => {
+                each_text(source, record, |text| take_value(int_from_text(text).ok(), &mut take));
+            }
+            NumberSource::DoubleOf(source) => {
+                each_text(source, record, |text| {
+                    take_value(read_double(text).ok().map(Value::Double), &mut take)
+                });
+            }
+            NumberSource::LengthOf(source) => {
+                // A text has no more code points than bytes.
+                each_text(source, record, |text| {
+                    if !i64::try_from(text.len()).is_ok_and(|most| self.is_too_small(most)) {
+                        take(i64::try_from(text.chars().count()).ok());
+                    }
+                });
+            }
+            NumberSource::CountOf(slot) => {
+                let count = match record.get(slot) {
+                    Some(Value::List(values)) => Some(values.len()),
+                    Some(map) => map.map_len(),
+                    None => None,
+                };
+                if let Some(count) = count {
+                    take(i64::try_from(count).ok());
+                }
+            }
+        }
     }
 
     fn report(&self, number: i64, report: &mut impl FnMut(u32)) {
@@ -220,53 +260,6 @@ impl NumberSearch {
         std::mem::size_of_val(&*self.above)
             .saturating_add(std::mem::size_of_val(&*self.below))
             .saturating_add(equal)
-    }
-}
-
-/// Hands over each number of a source; None for what is in no order, of which a
-/// negated comparison is true. Lengths need not be told that are at most a number of which
-/// `is_too_small` holds.
-fn each_number(
-    source: NumberSource,
-    record: &Record<'_>,
-    is_too_small: impl Fn(i64) -> bool,
-    mut take: impl FnMut(Option<i64>),
-) {
-    let take_value = |value: Option<Value<'_>>, take: &mut dyn FnMut(Option<i64>)| match value {
-        Some(Value::Int(number)) => take(Some(number)),
-        Some(Value::Double(number)) => take(order_of(number)),
-        _ => {}
-    };
-    match source {
-        NumberSource::Int(slot) | NumberSource::Double(slot) => {
-            take_value(record.get(slot).cloned(), &mut take);
-        }
-        NumberSource::IntOf(source) => {
-            each_text(source, record, |text| take_value(int_from_text(text).ok(), &mut take));
-        }
-        NumberSource::DoubleOf(source) => {
-            each_text(source, record, |text| {
-                take_value(read_double(text).ok().map(Value::Double), &mut take)
-            });
-        }
-        NumberSource::LengthOf(source) => {
-            // A text has no more code points than bytes.
-            each_text(source, record, |text| {
-                if !i64::try_from(text.len()).is_ok_and(&is_too_small) {
-                    take(i64::try_from(text.chars().count()).ok());
-                }
-            });
-        }
-        NumberSource::CountOf(slot) => {
-            let count = match record.get(slot) {
-                Some(Value::List(values)) => Some(values.len()),
-                Some(map) => map.map_len(),
-                None => None,
-            };
-            if let Some(count) = count {
-                take(i64::try_from(count).ok());
-            }
-        }
     }
 }
 
@@ -380,7 +373,6 @@ impl<'p> Builder<'p> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Record;
 
     #[test]
     fn lengths_are_counted_in_code_points_where_they_may_matter() {

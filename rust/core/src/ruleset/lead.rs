@@ -1,75 +1,45 @@
 //! What a rule that is evaluated on every event needs first: a text that has some part.
 
-use smallvec::SmallVec;
-
-use crate::predicate::{Kind, Subject, TextTest};
+use crate::predicate::{Kind, Predicate, TextTest};
 use crate::program::{Expr, Node, Program};
 use crate::record::Record;
-use crate::search::has_part;
 
-/// Parts up to this length lie beside the rest, so that the leads of a few rules are read in
-/// one go.
-const INLINE_BYTES: usize = 32;
-
-/// A test of a text that a rule is not true without.
+/// A test of a text for a part, which a rule is not true without.
 #[derive(Debug)]
-pub(super) struct Lead {
-    subject: Subject,
-    place: Place,
-    part: SmallVec<[u8; INLINE_BYTES]>,
-}
-
-/// Where in the text the part must stand.
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    Whole,
-    Start,
-    End,
-    /// Somewhere, and where in the part the rarest byte is.
-    Anywhere(u32),
-}
+pub(super) struct Lead(Predicate);
 
 impl Lead {
     /// The lead of a rule, if a conjunct of it is such a test: the one with the longest part,
     /// which is likely to be the rarest.
     pub(super) fn of(program: &Program) -> Option<Self> {
-        let mut best = None;
+        let (mut best, mut longest) = (None, 0);
         each_conjunct(&program.root, &mut |conjunct| {
-            let length = |lead: &Self| lead.part.len();
-            let lead = Self::new(conjunct).filter(|lead| !lead.part.is_empty());
-            if lead.as_ref().map_or(0, length) > best.as_ref().map_or(0, length) {
-                best = lead;
+            let Node::Predicate(predicate) = &conjunct.node else { return };
+            let length = part_length(&predicate.kind);
+            if length > longest {
+                (best, longest) = (Some(predicate), length);
             }
         });
-        best
-    }
-
-    fn new(conjunct: &Expr) -> Option<Self> {
-        let Node::Predicate(predicate) = &conjunct.node else { return None };
-        let Kind::Text { subject, test } = &predicate.kind else { return None };
-        let place = match test {
-            TextTest::Equals(_) => Place::Whole,
-            TextTest::StartsWith(_) => Place::Start,
-            TextTest::EndsWith(_) => Place::End,
-            TextTest::Contains { rare, .. } => Place::Anywhere(*rare),
-            TextTest::Differs(_) | TextTest::Matches { .. } | TextTest::In(_) => return None,
-        };
-        let part = predicate.packed().last_text(test.constant_length());
-        Some(Self { subject: *subject, place, part: part.into() })
+        best.cloned().map(Self)
     }
 
     /// Whether the rule is not true for want of it. Where there is no text, that is for the
     /// rule to say.
     #[inline]
     pub(super) fn is_missing(&self, record: &Record<'_>) -> bool {
-        let Some(text) = self.subject.text(record) else { return false };
-        let (bytes, part) = (text.as_bytes(), &*self.part);
-        !match self.place {
-            Place::Whole => bytes == part,
-            Place::Start => bytes.starts_with(part),
-            Place::End => bytes.ends_with(part),
-            Place::Anywhere(rare) => has_part(text, part, rare as usize),
-        }
+        self.0.holds_for_text(record) == Some(false)
+    }
+}
+
+/// Bytes of the part that a test asks a text for, zero if it asks for none.
+const fn part_length(kind: &Kind) -> usize {
+    let Kind::Text { test, .. } = kind else { return 0 };
+    match test {
+        TextTest::Equals(_)
+        | TextTest::StartsWith(_)
+        | TextTest::EndsWith(_)
+        | TextTest::Contains { .. } => test.constant_length(),
+        TextTest::Differs(_) | TextTest::Matches { .. } | TextTest::In(_) => 0,
     }
 }
 
