@@ -71,31 +71,37 @@ impl Clock {
         })
     }
 
-    /// Counts an event at `time` that a window has counted already, as its time is the newest. Makes
-    /// changes for as long as each is for the window at `next`, which then is the one after, and no
-    /// more is to be done than to put that time into its set. Gives the first that is not made.
+    /// Counts an event at `time`, if that is the newest. Makes changes for as long as each is for
+    /// the window at `next`, which then is the one after, and no more is to be done than to put that
+    /// time into its set. Gives what is left of the changes, and the window that the first is for.
     // By itself it needs no more than the registers there are.
     #[inline(never)]
-    pub(crate) fn add_newest<'c>(
+    pub(crate) fn add_newest<'c, C>(
         &mut self,
-        next: &mut usize,
-        changes: &mut impl Iterator<Item = Change<'c>>,
+        mut next: usize,
+        mut changes: C,
         time: i64,
-    ) -> Option<Change<'c>> {
-        let (windows, times) = self.parts_mut().unwrap_or_default();
-        let Some((&mut newest, earlier)) = times.split_last_mut() else { return changes.next() };
-        if as_time(newest) == time && earlier.len() < usize::from(FEW) {
-            for window in windows.get_mut(*next..).unwrap_or_default() {
-                match changes.next()? {
-                    Change::Count { family, value: None }
-                        if family.first == number_of(*window)
-                            && family.rule(0).is_some_and(|it| add(window, it, earlier, time)) => {}
-                    other => return Some(other),
-                }
-                *next = next.saturating_add(1);
-            }
+    ) -> (usize, C)
+    where
+        C: Iterator<Item = Change<'c>> + Clone,
+    {
+        let window = self.parts().0.get(next);
+        if window.is_none_or(|&window| rule_for(window, changes.clone().next()).is_none()) {
+            return (next, changes);
         }
-        changes.next()
+        self.push(time);
+        let (windows, times) = self.parts_mut().unwrap_or_default();
+        let newest = times.split_last().filter(|&(&newest, _)| as_time(newest) == time);
+        let Some((_, earlier)) = newest else { return (next, changes) };
+        for window in windows.get_mut(next..).unwrap_or_default() {
+            let mut rest = changes.clone();
+            match rule_for(*window, rest.next()) {
+                Some(rule) if add(window, rule, earlier, time) => changes = rest,
+                _ => break,
+            }
+            next = next.wrapping_add(1);
+        }
+        (next, changes)
     }
 
     /// Counts an event at `time`. False when there is no room for it: then the window is to be
@@ -291,20 +297,33 @@ fn as_time(word: u64) -> i64 {
     word.cast_signed()
 }
 
+/// The rule of a change that counts an event in a window.
+#[inline]
+fn rule_for(window: u64, change: Option<Change<'_>>) -> Option<Rule> {
+    match change {
+        Some(Change::Count { family, value: None }) if family.first == number_of(window) => {
+            family.rule(0)
+        }
+        _ => None,
+    }
+}
+
 /// Puts a time that comes after `earlier` ones into the set of a window. False when there may be
 /// no room for it, or it is there already, as that of another event.
 #[inline]
 fn add(window: &mut u64, rule: Rule, earlier: &[u64], time: i64) -> bool {
-    let (newest, mut set) = (bit(earlier.len()), set_of(*window));
+    let (newest, mut word) = (u64::from(bit(earlier.len())), *window);
     // The set has no more than there are.
-    if earlier.len() >= usize::from(rule.threshold) || set & newest != 0 {
+    if earlier.len() >= usize::from(rule.threshold.min(FEW.into())) || word & newest != 0 {
         return false;
     }
-    let age = |other: i64| time.wrapping_sub(other).cast_unsigned();
-    while oldest(set, earlier).is_some_and(|it| age(it) >= rule.duration.cast_unsigned()) {
-        set = without_lowest(set);
+    let age = |other: u64| time.wrapping_sub(as_time(other)).cast_unsigned();
+    // The number of the window is above all bits of the set.
+    let oldest = |word: u64| earlier.get(word.trailing_zeros() as usize).copied();
+    while oldest(word).is_some_and(|it| age(it) >= rule.duration.cast_unsigned()) {
+        word &= word.wrapping_sub(1);
     }
-    *window = word(number_of(*window), set | newest);
+    *window = word | newest;
     true
 }
 

@@ -167,7 +167,7 @@ impl<'a> Decision<'a> {
     }
 
     /// What it changes for the entity at a position, mitigations in the order of clauses.
-    pub(crate) fn changes_of(&self, position: usize) -> impl Iterator<Item = Change<'_>> {
+    pub(crate) fn changes_of(&self, position: usize) -> impl Iterator<Item = Change<'_>> + Clone {
         let entity = self.entities.get(position);
         let ChangesOfEntity { len, first, .. } =
             entity.map_or_else(Default::default, |entity| entity.changes);

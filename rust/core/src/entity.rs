@@ -286,7 +286,7 @@ impl Entity {
     /// Counts an event at `time` with what it changes, best in the order of windows.
     pub fn see<'c>(
         &mut self,
-        mut changes: impl Iterator<Item = Change<'c>>,
+        mut changes: impl Iterator<Item = Change<'c>> + Clone,
         time: i64,
         touch: u64,
         hasher: &RandomState,
@@ -298,11 +298,10 @@ impl Entity {
         }
         let mut next = 0;
         loop {
-            let change = match &mut self.clauses {
-                Clauses::Many(block) => block.clock.add_newest(&mut next, &mut changes, time),
-                _ => changes.next(),
-            };
-            match change {
+            if let Clauses::Many(block) = &mut self.clauses {
+                (next, changes) = block.clock.add_newest(next, changes, time);
+            }
+            match changes.next() {
                 Some(change) => next = self.change(next, change, time, hasher),
                 None => break,
             }

@@ -157,7 +157,7 @@ impl<'s> Locked<'s> {
         key: &str,
         known: Option<Known>,
         time: i64,
-        changes: impl Iterator<Item = Change<'c>>,
+        changes: impl Iterator<Item = Change<'c>> + Clone,
     ) {
         let known = known.unwrap_or_else(|| self.find(key));
         let number = shard_of(known.hash);

@@ -90,7 +90,7 @@ impl Shard {
     pub(crate) fn see<'c>(
         &mut self,
         index: u32,
-        changes: impl Iterator<Item = Change<'c>>,
+        changes: impl Iterator<Item = Change<'c>> + Clone,
         (time, touch): (i64, u64),
         hasher: &RandomState,
     ) {

@@ -38,7 +38,12 @@ fn keys(state: &State) -> Vec<String> {
     state.all().iter().map(|entity| entity.key().to_owned()).collect()
 }
 
-fn update<'c>(state: &State, key: &str, time: i64, changes: impl Iterator<Item = Change<'c>>) {
+fn update<'c>(
+    state: &State,
+    key: &str,
+    time: i64,
+    changes: impl Iterator<Item = Change<'c>> + Clone,
+) {
     let (mut locked, known) = state.look_up(std::iter::once(key));
     locked.update(key, known.first().copied(), time, changes);
 }
