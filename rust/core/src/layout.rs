@@ -206,9 +206,9 @@ impl Layout {
         u32::try_from(number).ok()?.checked_add(1).and_then(NonZeroU32::new).map(LoweredSlot)
     }
 
-    /// The texts that programs read in lower case, in the order of their slots.
-    pub(crate) fn lowered(&self) -> &[TextSlot] {
-        &self.lowered
+    /// How many texts programs read in lower case.
+    pub(crate) fn lowered_count(&self) -> usize {
+        self.lowered.len()
     }
 
     /// Notes what the encoder needs for a source, so that it can skip the rest.

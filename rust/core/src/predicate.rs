@@ -101,7 +101,7 @@ impl Subject {
     #[inline]
     fn text<'r>(self, record: &'r Record<'_>) -> Option<&'r str> {
         match self.lowered {
-            Some(lowered) => record.lowered(lowered),
+            Some(slot) => record.lowered(self.text, slot),
             None => record.text(self.text),
         }
     }

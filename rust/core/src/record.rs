@@ -13,7 +13,7 @@ use crate::value::Value;
 pub struct Record<'a> {
     values: Vec<Option<Value<'a>>>,
     keys: Texts<'a>,
-    lowered: Box<[Lowered]>,
+    lowered: Lowered,
     client_address: Option<Address>,
 }
 
@@ -36,12 +36,27 @@ impl<'a> Deref for Texts<'a> {
     }
 }
 
-/// A text in ASCII lower case, made when it is first asked for: few rules that ask are evaluated.
+/// A text in ASCII lower case, made when it is first asked for; None where it has no capital.
+type LowerText = OnceLock<Option<Box<str>>>;
+
+/// Such texts by their slots. Few rules that ask for one are evaluated, so that the first takes
+/// the memory.
 #[derive(Clone, Debug)]
 struct Lowered {
-    text: TextSlot,
-    /// None in it where the text has no capital.
-    made: OnceLock<Option<Box<str>>>,
+    count: usize,
+    texts: OnceLock<Box<[LowerText]>>,
+}
+
+impl Lowered {
+    fn new(count: usize) -> Self {
+        Self { count, texts: OnceLock::new() }
+    }
+
+    #[inline]
+    fn get(&self, slot: LoweredSlot) -> Option<&LowerText> {
+        let texts = || std::iter::repeat_with(OnceLock::new).take(self.count).collect();
+        self.texts.get_or_init(texts).get(slot.index())
+    }
 }
 
 impl<'a> Record<'a> {
@@ -59,8 +74,8 @@ impl<'a> Record<'a> {
         keys: &'a [Option<&'a str>],
         client_address: Option<Address>,
     ) -> Self {
-        let lowered = layout.lowered().iter().map(|&text| Lowered { text, made: OnceLock::new() });
-        Self { values, keys: Texts::Borrowed(keys), lowered: lowered.collect(), client_address }
+        let lowered = Lowered::new(layout.lowered_count());
+        Self { values, keys: Texts::Borrowed(keys), lowered, client_address }
     }
 
     /// The same record with values under literal keys, in the order of their slots, which it keeps.
@@ -88,13 +103,12 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// A text in ASCII lower case, `None` where there is none.
+    /// A text in ASCII lower case, of which the slot is given, `None` where there is none.
     #[inline]
-    pub fn lowered(&self, slot: LoweredSlot) -> Option<&str> {
-        let Lowered { text, made } = self.lowered.get(slot.index())?;
-        let text = self.text(*text)?;
+    pub fn lowered(&self, text: TextSlot, slot: LoweredSlot) -> Option<&str> {
+        let text = self.text(text)?;
         let lower = || has_upper(text.as_bytes()).then(|| text.to_ascii_lowercase().into());
-        Some(made.get_or_init(lower).as_deref().unwrap_or(text))
+        Some(self.lowered.get(slot)?.get_or_init(lower).as_deref().unwrap_or(text))
     }
 
     /// The literal keys that the event has, with their values.
@@ -119,8 +133,7 @@ impl<'a> Record<'a> {
         if let Some(place) = self.values.get_mut(slot.number() as usize) {
             *place = value;
         }
-        let stale = self.lowered.iter_mut().filter(|lowered| lowered.text == TextSlot::Field(slot));
-        stale.for_each(|lowered| lowered.made = OnceLock::new());
+        self.lowered = Lowered::new(self.lowered.count);
     }
 
     /// The address that `request.client_ip` writes, parsed once; `None` when it is
@@ -147,21 +160,24 @@ mod tests {
     #[test]
     fn texts_are_lowered_once_for_all_who_ask() {
         let mut layout = layout();
-        let path = TextSlot::Field(layout.slot("request.path").unwrap());
-        let host = TextSlot::Key(layout.key_slot("request.headers", "host").unwrap());
-        let (path, host) = (layout.lowered_slot(path), layout.lowered_slot(host));
         let path_slot = layout.slot("request.path").unwrap();
-        assert_eq!(layout.lowered_slot(TextSlot::Field(path_slot)), path);
-        let (path, host) = (path.unwrap(), host.unwrap());
+        let path = TextSlot::Field(path_slot);
+        let host = TextSlot::Key(layout.key_slot("request.headers", "host").unwrap());
+        let (of_path, of_host) = (layout.lowered_slot(path), layout.lowered_slot(host));
+        assert_eq!(layout.lowered_slot(path), of_path);
+        let (of_path, of_host) = (of_path.unwrap(), of_host.unwrap());
         let mut record = Record::empty(&layout);
-        assert_eq!((record.lowered(path), record.lowered(host)), (None, Some("")));
+        assert_eq!(
+            (record.lowered(path, of_path), record.lowered(host, of_host)),
+            (None, Some(""))
+        );
         for (text, lowered) in [("/ÄB", "/Äb"), ("/a", "/a"), ("/A", "/a")] {
             record.set(path_slot, Some(Value::text(text)));
-            assert_eq!(record.lowered(path), Some(lowered));
-            assert_eq!(record.clone().lowered(path), Some(lowered));
+            assert_eq!(record.lowered(path, of_path), Some(lowered));
+            assert_eq!(record.clone().lowered(path, of_path), Some(lowered));
         }
         let record = Record::empty(&layout).with_keys([Some("H")].into_iter());
-        assert_eq!(record.lowered(host), Some("h"));
+        assert_eq!(record.lowered(host, of_host), Some("h"));
     }
 
     #[test]

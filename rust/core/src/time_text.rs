@@ -58,14 +58,20 @@ fn split_timestamp(text: &str) -> Option<(DateTime, i32)> {
 
 /// The nanoseconds of a fraction, 0 without one, and what follows it.
 fn split_fraction(text: &[u8]) -> Option<(i32, &[u8])> {
-    let Some(digits) = text.strip_prefix(b".") else {
+    const SECOND: i32 = 1_000_000_000;
+    let Some(mut rest) = text.strip_prefix(b".") else {
         return Some((0, text));
     };
-    let length = digits.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(digits.len());
-    let (digits, rest) = digits.split_at_checked(length)?;
-    let missing = u32::try_from(9usize.checked_sub(length)?).ok()?;
-    let scale = 10i32.checked_pow(missing)?;
-    (length > 0).then_some((decimal(digits)?.checked_mul(scale)?, rest))
+    let (mut nanoseconds, mut unit) = (0_i32, SECOND);
+    while let [digit @ b'0'..=b'9', after @ ..] = rest {
+        unit /= 10;
+        if unit == 0 {
+            return None;
+        }
+        nanoseconds = nanoseconds.wrapping_add(i32::from(digit & 0xf).wrapping_mul(unit));
+        rest = after;
+    }
+    (unit < SECOND).then_some((nanoseconds, rest))
 }
 
 /// The seconds of an offset from UTC.
@@ -82,14 +88,6 @@ fn parse_offset(text: &[u8]) -> Option<i32> {
     }
     let seconds = hours.checked_mul(3600)?.checked_add(minutes.checked_mul(60)?)?;
     if sign == b'-' { seconds.checked_neg() } else { Some(seconds) }
-}
-
-/// The number of a run of ASCII digits, at most nine.
-fn decimal(digits: &[u8]) -> Option<i32> {
-    digits.iter().try_fold(0i32, |number, byte| {
-        let digit = byte.is_ascii_digit().then(|| i32::from(byte & 0xf))?;
-        number.checked_mul(10)?.checked_add(digit)
-    })
 }
 
 /// The number of two digits.
