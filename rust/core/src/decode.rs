@@ -369,6 +369,7 @@ fn span(object: &Members<'_>) -> Result<Span> {
 mod tests {
     use super::*;
     use crate::ruleset::read_tree;
+    use bumpalo::Bump;
     use serde_json::{Value as Json, json};
 
     /// What is wrong with a tree, and where.
@@ -377,7 +378,8 @@ mod tests {
         let lists = Lists::default();
         let envelope = json!({"version": 1, "root": root});
         let text = envelope.to_string();
-        let envelope = read_tree(text.as_bytes()).unwrap();
+        let arena = Bump::new();
+        let envelope = read_tree(text.as_bytes(), &arena).unwrap();
         let error = Compiler::new(&mut layout, &lists).compile(&envelope).unwrap_err();
         (error.message, error.pointer)
     }
@@ -426,7 +428,8 @@ mod tests {
         let mut layout = Layout::default();
         let lists = Lists::default();
         let mut compiler = Compiler::new(&mut layout, &lists);
-        let envelope = read_tree(br#"{"version": 2}"#).unwrap();
+        let arena = Bump::new();
+        let envelope = read_tree(br#"{"version": 2}"#, &arena).unwrap();
         assert_eq!(compiler.compile(&envelope).unwrap_err().pointer, "/version");
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use bumpalo::Bump;
 use foldhash::fast::RandomState;
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
@@ -317,7 +318,8 @@ impl<'c> DefinitionsCompiler<'c> {
         if let Some(&id) = self.known.get(text) {
             return Ok(id);
         }
-        let compiled = read_tree(text.as_bytes())
+        let arena = Bump::new();
+        let compiled = read_tree(text.as_bytes(), &arena)
             .and_then(|tree| Ok((self.programs.compile(&tree)?, reads_entity(&tree))));
         let (program, reads_entity) =
             compiled.map_err(|error| refused(error.message, &format!("{at}{}", error.pointer)))?;

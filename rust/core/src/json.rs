@@ -6,6 +6,7 @@
 //! are borrowed from the text, others are decoded into the arena.
 
 mod escapes;
+mod lenient;
 
 use bumpalo::Bump;
 
@@ -387,20 +388,27 @@ impl<'a> Reader<'a> {
     /// after it.
     fn member_name(&mut self, names: &mut Names<'a>) -> Result<Name<'a>> {
         let offset = self.at;
-        if self.peek() != Some(b'"') {
-            return Err(self.unexpected("a member name"));
-        }
-        let name = Name::new(self.quoted()?);
-        if self.peek() != Some(b':') {
-            return Err(self.unexpected("`:`"));
-        }
-        self.step();
+        let name = Name::new(self.name()?);
         if !names.add(name) {
             return Err(duplicate(name.text, offset));
         }
         if names.len() > self.max_members {
             return Err(self.many("members in an object", offset));
         }
+        Ok(name)
+    }
+
+    /// Reads a name and the colon after it.
+    #[inline]
+    fn name(&mut self) -> Result<&'a str> {
+        if self.peek() != Some(b'"') {
+            return Err(self.unexpected("a member name"));
+        }
+        let name = self.quoted()?;
+        if self.peek() != Some(b':') {
+            return Err(self.unexpected("`:`"));
+        }
+        self.step();
         Ok(name)
     }
 

@@ -417,6 +417,7 @@ impl<'p> Reader<'p> {
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects, reason = "a test may overflow")]
 mod tests {
+    use bumpalo::Bump;
     use serde_json::{Value as Json, json};
 
     use super::*;
@@ -502,7 +503,8 @@ mod tests {
         let text = json!({"version": 1, "root": root}).to_string();
         let lists = Lists::default();
         let mut compiler = Compiler::new(&mut layout, &lists).plain();
-        let program = compiler.compile(&read_tree(text.as_bytes()).unwrap()).unwrap();
+        let arena = Bump::new();
+        let program = compiler.compile(&read_tree(text.as_bytes(), &arena).unwrap()).unwrap();
         triomphe::Arc::try_unwrap(program.root).unwrap()
     }
 

@@ -21,6 +21,7 @@ use crate::encode::{Settings, encode};
 use crate::error::{EventError, Failure, ProgramError};
 use crate::evaluate::{Evaluation, Meter};
 use crate::event::{self, RawEvent};
+use crate::fault::{Fault, FaultKind};
 use crate::footprint::Footprint;
 use crate::index::Report;
 use crate::layout::Layout;
@@ -28,7 +29,7 @@ use crate::limits::Limits;
 use crate::lists::{ListDefinition, Lists};
 use crate::program::Program;
 use crate::record::Record;
-use crate::tree::{MAX_DEPTH, Tree};
+use crate::tree::{self, MAX_DEPTH, Tree};
 use crate::user_agent::UserAgents;
 use crate::value::Value;
 
@@ -92,7 +93,8 @@ impl RuleSet {
     }
 
     fn decode(bundle: &[u8], specialises: bool) -> Result<Self, ProgramError> {
-        let bundle = Bundle::read(bundle)?;
+        let arena = Bump::new();
+        let bundle = Bundle::read(bundle, &arena)?;
         let fields: BTreeMap<String, String> = bundle.part("fields")?;
         let declared = fields.iter().map(|(name, type_text)| (name.as_str(), type_text.as_str()));
         let mut layout =
@@ -326,23 +328,32 @@ fn proxies(texts: &[String]) -> Result<NetworkSet, ProgramError> {
     texts.iter().map(read).collect()
 }
 
-/// Reads JSON of bounded depth, past the depth that the library allows.
+/// Reads a tree of bounded depth into an arena.
 ///
 /// # Errors
 /// The text is no JSON, or nests deeper than any tree.
-pub fn read_tree(text: &[u8]) -> Result<Tree<'_>, ProgramError> {
-    // A tree knows its bound itself.
-    let read = read_unbounded(text);
-    if read.is_err() { bounded(text).and(read) } else { read }
+pub fn read_tree<'t>(text: &'t [u8], arena: &'t Bump) -> Result<Tree<'t>, ProgramError> {
+    tree::read(utf8(text)?, arena).map_err(|fault| unread(&fault))
 }
 
-/// The same, as any type.
+/// Why a text is refused that is no JSON or nests too deep.
+fn unread(fault: &Fault) -> ProgramError {
+    match fault.kind {
+        FaultKind::Limit => too_deep(),
+        _ => refused(&format!("not JSON: {} at byte {}", fault.message, fault.offset)),
+    }
+}
+
+/// Reads JSON of bounded depth, past the depth that the library allows.
+///
+/// # Errors
+/// The text is no JSON of the type, or nests deeper than any tree.
 pub(crate) fn read_json<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, ProgramError> {
     bounded(text).and_then(|()| read_unbounded(text))
 }
 
 fn bounded(text: &[u8]) -> Result<(), ProgramError> {
-    if depth(text) > MAX_DEPTH { Err(refused("the JSON nests too deep")) } else { Ok(()) }
+    if depth(text) > MAX_DEPTH { Err(too_deep()) } else { Ok(()) }
 }
 
 fn read_unbounded<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, ProgramError> {
@@ -350,6 +361,10 @@ fn read_unbounded<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, ProgramEr
     reader.disable_recursion_limit();
     let json = T::deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
     json.map_err(|error| not_json(&error))
+}
+
+fn too_deep() -> ProgramError {
+    refused("the JSON nests too deep")
 }
 
 fn utf8(text: &[u8]) -> Result<&str, ProgramError> {
@@ -394,10 +409,13 @@ mod tests {
     #[test]
     fn json_that_nests_without_end_is_refused() {
         for text in ["[".repeat(100_000), "[".repeat(100_000) + &"]".repeat(100_000)] {
-            assert_eq!(read_tree(text.as_bytes()).unwrap_err().message, "the JSON nests too deep");
+            assert_eq!(
+                read_tree(text.as_bytes(), &Bump::new()).unwrap_err().message,
+                "the JSON nests too deep"
+            );
         }
         let deep = "[".repeat(MAX_DEPTH) + &"]".repeat(MAX_DEPTH);
-        assert!(read_tree(deep.as_bytes()).is_ok());
+        assert!(read_tree(deep.as_bytes(), &Bump::new()).is_ok());
     }
 
     /// `request.path.contains(part) && flag`

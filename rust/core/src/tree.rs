@@ -1,28 +1,30 @@
-//! JSON as it stands in a text: strings without escapes and names are the text's own.
+//! JSON as it stands in a text: strings without escapes, names and numbers are the text's own,
+//! all else is in an arena, so that a tree is made and let go without a look at its parts.
 //!
 //! Members keep their order in a plain list. The objects of a checked tree have a
 //! handful of members, which are found sooner by looking through them than by a hash.
 
-use std::borrow::Cow;
-use std::fmt;
+use bumpalo::Bump;
+use smallvec::SmallVec;
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::{Number, Value as Json};
+use crate::json::{Kind, Reader, Result};
+use crate::limits::Limits;
 
-/// A value of JSON that borrows from its text.
-#[derive(Clone, Debug, PartialEq)]
+/// A value of JSON that borrows from its text and its arena.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tree<'t> {
     Null,
     Bool(bool),
-    Number(Number),
-    String(Cow<'t, str>),
-    Array(Vec<Tree<'t>>),
+    /// As it is written.
+    Number(&'t str),
+    String(&'t str),
+    Array(&'t [Tree<'t>]),
     Object(Members<'t>),
 }
 
 /// The members of an object, in order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Members<'t>(Vec<(Cow<'t, str>, Tree<'t>)>);
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Members<'t>(&'t [(&'t str, Tree<'t>)]);
 
 impl<'t> Members<'t> {
     /// What the members are.
@@ -32,12 +34,12 @@ impl<'t> Members<'t> {
 
     /// A member by its name; the last where there are several.
     pub fn get(&self, name: &str) -> Option<&Tree<'t>> {
-        self.0.iter().rev().find(|(other, _)| other == name).map(|(_, value)| value)
+        self.0.iter().rev().find(|(other, _)| *other == name).map(|(_, value)| value)
     }
 }
 
 impl<'t> Tree<'t> {
-    pub fn as_str(&self) -> Option<&str> {
+    pub const fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
             _ => None,
@@ -53,19 +55,19 @@ impl<'t> Tree<'t> {
 
     pub fn as_u64(&self) -> Option<u64> {
         match self {
-            Self::Number(number) => number.as_u64(),
+            Self::Number(number) => number.parse().ok(),
             _ => None,
         }
     }
 
     pub fn as_i64(&self) -> Option<i64> {
         match self {
-            Self::Number(number) => number.as_i64(),
+            Self::Number(number) => number.parse().ok(),
             _ => None,
         }
     }
 
-    pub fn as_array(&self) -> Option<&[Self]> {
+    pub const fn as_array(&self) -> Option<&[Self]> {
         match self {
             Self::Array(parts) => Some(parts),
             _ => None,
@@ -78,117 +80,67 @@ impl<'t> Tree<'t> {
             _ => None,
         }
     }
-
-    /// The same value for [`serde`].
-    pub fn to_json(&self) -> Json {
-        match self {
-            Self::Null => Json::Null,
-            Self::Bool(value) => Json::Bool(*value),
-            Self::Number(number) => Json::Number(number.clone()),
-            Self::String(text) => Json::from(&**text),
-            Self::Array(parts) => parts.iter().map(Self::to_json).collect(),
-            Self::Object(Members(members)) => {
-                members.iter().map(|(name, value)| (name.to_string(), value.to_json())).collect()
-            }
-        }
-    }
 }
 
 /// Deepest JSON that is read. A level of a checked tree is at most three of JSON.
 pub const MAX_DEPTH: usize = 512;
 
-impl<'de> Deserialize<'de> for Tree<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Levels(MAX_DEPTH).deserialize(deserializer)
-    }
+/// Most arrays of a tree have no more parts, and most objects no more members.
+const PARTS: usize = 4;
+const MEMBERS: usize = 6;
+
+/// A reader of trees, and of what is around them: of bounded depth, and nothing else.
+pub(crate) fn reader<'t>(text: &'t str, arena: &'t Bump) -> Reader<'t> {
+    let limits = Limits {
+        event_depth: MAX_DEPTH,
+        event_members: usize::MAX,
+        event_string_bytes: usize::MAX,
+        ..Limits::default()
+    };
+    Reader::over(text, arena, &limits)
 }
 
-/// Reads a value in which so many levels of arrays and objects may be.
-#[derive(Clone, Copy)]
-struct Levels(usize);
-
-impl Levels {
-    fn inside<E: Error>(self) -> Result<Self, E> {
-        let left = self.0.checked_sub(1);
-        left.map(Self).ok_or_else(|| E::custom("the JSON nests too deep"))
-    }
+/// Reads a text that is one tree.
+///
+/// # Errors
+/// The first fault of the text.
+pub(crate) fn read<'t>(text: &'t str, arena: &'t Bump) -> Result<Tree<'t>> {
+    let mut reader = reader(text, arena);
+    let tree = value(&mut reader)?;
+    reader.finish()?;
+    Ok(tree)
 }
 
-impl<'de> DeserializeSeed<'de> for Levels {
-    type Value = Tree<'de>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Tree<'de>, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Levels {
-    type Value = Tree<'de>;
-
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("a value of JSON")
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Tree<'de>, E> {
-        Ok(Tree::Null)
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Tree<'de>, E> {
-        Ok(Tree::Bool(value))
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Tree<'de>, E> {
-        Ok(Tree::Number(value.into()))
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Tree<'de>, E> {
-        Ok(Tree::Number(value.into()))
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Tree<'de>, E> {
-        Ok(Number::from_f64(value).map_or(Tree::Null, Tree::Number))
-    }
-
-    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Tree<'de>, E> {
-        Ok(Tree::String(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Tree<'de>, E> {
-        Ok(Tree::String(Cow::Owned(text.to_owned())))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Tree<'de>, A::Error> {
-        let inside = self.inside()?;
-        let mut array = Vec::new();
-        while let Some(part) = parts.next_element_seed(inside)? {
-            array.push(part);
+fn value<'t>(reader: &mut Reader<'t>) -> Result<Tree<'t>> {
+    Ok(match reader.kind()? {
+        Kind::Null => {
+            reader.null()?;
+            Tree::Null
         }
-        Ok(Tree::Array(array))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Tree<'de>, A::Error> {
-        let inside = self.inside()?;
-        let mut members = Vec::with_capacity(MEMBERS);
-        while let Some(Name(name)) = entries.next_key()? {
-            members.push((name, entries.next_value_seed(inside)?));
-        }
-        Ok(Tree::Object(Members(members)))
-    }
+        Kind::Bool => Tree::Bool(reader.boolean()?),
+        Kind::Number => Tree::Number(reader.number()?),
+        Kind::String => Tree::String(reader.string()?),
+        Kind::Array => Tree::Array(parts(reader)?),
+        Kind::Object => Tree::Object(members(reader)?),
+    })
 }
 
-/// Most objects of a tree have no more members.
-const MEMBERS: usize = 5;
+fn parts<'t>(reader: &mut Reader<'t>) -> Result<&'t [Tree<'t>]> {
+    let mut parts = SmallVec::<[Tree<'t>; PARTS]>::new();
+    reader.array(|reader, _| {
+        parts.push(value(reader)?);
+        Ok(())
+    })?;
+    Ok(reader.arena().alloc_slice_copy(&parts))
+}
 
-/// The name of a member, which `Cow` alone would copy.
-struct Name<'t>(Cow<'t, str>);
-
-impl<'de> Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match deserializer.deserialize_str(Levels(0))? {
-            Tree::String(name) => Ok(Self(name)),
-            _ => Err(D::Error::custom("a name must be a string")),
-        }
-    }
+fn members<'t>(reader: &mut Reader<'t>) -> Result<Members<'t>> {
+    let mut members = SmallVec::<[(&'t str, Tree<'t>); MEMBERS]>::new();
+    reader.entries(|reader, name| {
+        members.push((name, value(reader)?));
+        Ok(())
+    })?;
+    Ok(Members(reader.arena().alloc_slice_copy(&members)))
 }
 
 #[cfg(test)]
@@ -197,28 +149,34 @@ mod tests {
 
     #[test]
     fn strings_without_escapes_are_those_of_the_text() {
-        let text = String::from(r#"{"a": "plain", "b": "\u00e9", "c": [1, -2, 0.5, null, true]}"#);
-        let tree: Tree<'_> = serde_json::from_str(&text).unwrap();
+        let text = r#"{"a": "plain", "b": "\u00e9", "c": [1, -2, 0.5, null, true]}"#;
+        let arena = Bump::new();
+        let tree = read(text, &arena).unwrap();
         let members = tree.as_object().unwrap();
-        assert!(matches!(members.get("a"), Some(Tree::String(Cow::Borrowed("plain")))));
-        assert!(matches!(members.get("b"), Some(Tree::String(Cow::Owned(text))) if text == "é"));
-        assert_eq!(members.get("c").and_then(Tree::as_array).map(<[_]>::len), Some(5));
-        assert_eq!(tree.to_json(), serde_json::from_str::<Json>(&text).unwrap());
+        let plain = members.get("a").and_then(Tree::as_str).unwrap();
+        assert!(text.as_bytes().as_ptr_range().contains(&plain.as_ptr()) && plain == "plain");
+        assert_eq!(members.get("b"), Some(&Tree::String("é")));
+        let parts = members.get("c").and_then(Tree::as_array).unwrap();
+        let numbers: Vec<_> = parts.iter().map(Tree::as_i64).collect();
+        assert_eq!(numbers, [Some(1), Some(-2), None, None, None]);
+        assert_eq!(parts.last().and_then(Tree::as_bool), Some(true));
+        assert_eq!(parts.iter().rev().nth(1), Some(&Tree::Null));
     }
 
     #[test]
     fn the_last_of_two_members_of_a_name_counts() {
-        let tree: Tree<'_> = serde_json::from_str(r#"{"a": 1, "a": 2}"#).unwrap();
+        let arena = Bump::new();
+        let tree = read(r#"{"a": 1, "a": 2}"#, &arena).unwrap();
         assert_eq!(tree.as_object().and_then(|object| object.get("a")?.as_u64()), Some(2));
     }
 
     #[test]
     fn a_tree_nests_so_deep_and_no_deeper() {
         for (levels, is_read) in [(MAX_DEPTH, true), (MAX_DEPTH + 1, false), (100_000, false)] {
-            let text = "[".repeat(levels) + &"]".repeat(levels);
-            let mut reader = serde_json::Deserializer::from_str(&text);
-            reader.disable_recursion_limit();
-            assert_eq!(Tree::deserialize(&mut reader).is_ok(), is_read, "{levels}");
+            for (open, inner, close) in [("[", "", "]"), ("{\"a\":", "1", "}")] {
+                let text = open.repeat(levels) + inner + &close.repeat(levels);
+                assert_eq!(read(&text, &Bump::new()).is_ok(), is_read, "{levels}");
+            }
         }
     }
 }

@@ -120,7 +120,9 @@ impl Regex {
     /// # Errors
     /// The text is no pattern, or one past all that the checker lets through.
     pub(crate) fn new(text: &str) -> Result<Self, Refused> {
-        let hir = parse(text)?;
+        let short = shortened(text);
+        // A refusal is told of the pattern as it was given.
+        let hir = parse(&short).or_else(|_| parse(text))?;
         let positions = Positions::new(&hir)?;
         let (alphabet, members) = alphabet(&hir, &positions)?;
         let machine = Machine::new(&positions, &members);
@@ -128,7 +130,7 @@ impl Regex {
             .filter(|part| machine.begins_anywhere() && part.len() >= MIN_PART)
             .map(Part::new);
         Ok(Self(Arc::new(Compiled {
-            text: shortened(text),
+            text: short,
             part,
             machine,
             groups: hir.properties().explicit_captures_len(),

@@ -1,22 +1,21 @@
 //! The JSON that a set is made of, each program left as it is written until its turn comes: the
 //! trees of a large set would be many times its text, and out of every cache when they are compiled.
 
-use std::borrow::Cow;
-use std::fmt;
+use bumpalo::Bump;
+use serde::de::Deserialize;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
-
-use super::{Rule, not_json, read_tree, utf8};
+use super::{Rule, read_tree, unread, utf8};
 use crate::decode::{Compiler, object, refused, text};
 use crate::error::ProgramError;
+use crate::json;
+use crate::tree::reader;
 
 /// The members of a bundle.
 #[derive(Debug, Default)]
 pub(super) struct Bundle<'t> {
-    programs: Option<Vec<&'t RawValue>>,
+    programs: Option<Vec<&'t str>>,
     /// All others, in order.
-    members: Vec<(Cow<'t, str>, &'t RawValue)>,
+    members: Vec<(&'t str, &'t str)>,
 }
 
 impl<'t> Bundle<'t> {
@@ -24,9 +23,29 @@ impl<'t> Bundle<'t> {
     ///
     /// # Errors
     /// The text is no JSON, or no object whose programs are an array.
-    pub(super) fn read(text: &'t [u8]) -> Result<Self, ProgramError> {
-        // What is not read yet is passed over, however deep it nests.
-        serde_json::from_str(utf8(text)?).map_err(|error| not_json(&error))
+    pub(super) fn read(text: &'t [u8], arena: &'t Bump) -> Result<Self, ProgramError> {
+        Self::parts(utf8(text)?, arena).map_err(|fault| unread(&fault))
+    }
+
+    /// What is not read yet is passed over, however deep it nests.
+    fn parts(text: &'t str, arena: &'t Bump) -> json::Result<Self> {
+        let mut bundle = Self::default();
+        let mut reader = reader(text, arena);
+        reader.entries(|reader, name| {
+            if name != "programs" {
+                bundle.members.push((name, reader.raw()?));
+                return Ok(());
+            }
+            let mut programs = Vec::new();
+            reader.array(|reader, _| {
+                programs.push(reader.raw()?);
+                Ok(())
+            })?;
+            bundle.programs = Some(programs);
+            Ok(())
+        })?;
+        reader.finish()?;
+        Ok(bundle)
     }
 
     /// A member beside the programs by its type; its default when it is left out.
@@ -34,9 +53,10 @@ impl<'t> Bundle<'t> {
     /// # Errors
     /// The member is of another type.
     pub(super) fn part<T: Deserialize<'t> + Default>(&self, name: &str) -> Result<T, ProgramError> {
-        match self.members.iter().rev().find(|(other, _)| other == name) {
-            Some((_, json)) => serde_json::from_str(json.get())
-                .map_err(|error| refused(&error.to_string()).within(name)),
+        match self.members.iter().rev().find(|(other, _)| *other == name) {
+            Some((_, json)) => {
+                serde_json::from_str(json).map_err(|error| refused(&error.to_string()).within(name))
+            }
             None => Ok(T::default()),
         }
     }
@@ -47,8 +67,10 @@ impl<'t> Bundle<'t> {
     /// There are none, or one does not compile.
     pub(super) fn compile(&self, mut compiler: Compiler<'_>) -> Result<Box<[Rule]>, ProgramError> {
         let missing = || refused("the member is missing").within("programs");
-        let compile = |json: &RawValue| {
-            let envelope = read_tree(json.get().as_bytes())?;
+        let mut arena = Bump::new();
+        let compile = |json: &str| {
+            arena.reset();
+            let envelope = read_tree(json.as_bytes(), &arena)?;
             let program = compiler.compile(&envelope)?;
             Ok((text(object(&envelope)?, "id")?.into(), program))
         };
@@ -57,34 +79,6 @@ impl<'t> Bundle<'t> {
             rule.map_err(|error| error.within(position).within("programs"))
         };
         compiled.enumerate().map(placed).collect()
-    }
-}
-
-impl<'de> Deserialize<'de> for Bundle<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(BundleVisitor)
-    }
-}
-
-struct BundleVisitor;
-
-impl<'de> Visitor<'de> for BundleVisitor {
-    type Value = Bundle<'de>;
-
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("a bundle")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Bundle<'de>, A::Error> {
-        let mut bundle = Bundle::default();
-        while let Some(name) = entries.next_key::<Cow<'de, str>>()? {
-            if name == "programs" {
-                bundle.programs = Some(entries.next_value()?);
-            } else {
-                bundle.members.push((name, entries.next_value()?));
-            }
-        }
-        Ok(bundle)
     }
 }
 
@@ -99,7 +93,8 @@ mod tests {
     type Fields = BTreeMap<String, String>;
 
     fn refusal(text: &str) -> (String, String) {
-        let bundle = Bundle::read(text.as_bytes()).unwrap();
+        let arena = Bump::new();
+        let bundle = Bundle::read(text.as_bytes(), &arena).unwrap();
         let (mut layout, lists) = (Layout::default(), Lists::default());
         let error = bundle.compile(Compiler::new(&mut layout, &lists)).unwrap_err();
         (error.pointer, error.message)
@@ -108,7 +103,8 @@ mod tests {
     #[test]
     fn members_come_in_any_order_and_the_last_of_a_name_counts() {
         let text = r#"{"programs": [{}], "fields": 1, "programs": [], "fields": {"y": "int"}}"#;
-        let bundle = Bundle::read(text.as_bytes()).unwrap();
+        let arena = Bump::new();
+        let bundle = Bundle::read(text.as_bytes(), &arena).unwrap();
         let (mut layout, lists) = (Layout::default(), Lists::default());
         assert!(bundle.compile(Compiler::new(&mut layout, &lists)).unwrap().is_empty());
         let fields: Fields = bundle.part("fields").unwrap();
@@ -133,9 +129,12 @@ mod tests {
     #[test]
     fn what_is_no_bundle_is_refused() {
         for text in ["[]", "{", r#"{"programs": {}}"#, r#"{"programs": [}"#, "{} 1"] {
-            let error = Bundle::read(text.as_bytes()).unwrap_err();
+            let error = Bundle::read(text.as_bytes(), &Bump::new()).unwrap_err();
             assert!(error.message.starts_with("not JSON") && error.pointer.is_empty(), "{text}");
         }
-        assert!(Bundle::read(br#"{"fields": 1}"#).unwrap().part::<Fields>("fields").is_err());
+        let arena = Bump::new();
+        assert!(
+            Bundle::read(br#"{"fields": 1}"#, &arena).unwrap().part::<Fields>("fields").is_err()
+        );
     }
 }

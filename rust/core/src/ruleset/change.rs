@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use bumpalo::Bump;
 use foldhash::fast::RandomState;
 
 use super::bundle::Bundle;
@@ -267,7 +268,8 @@ impl RuleSet {
     /// # Errors
     /// There is no rule of an id to remove, or a program does not compile.
     pub fn with_changes(&self, bundle: &[u8], removed: &[&str]) -> Result<Self, ChangeError> {
-        let bundle = Bundle::read(bundle)?;
+        let arena = Bump::new();
+        let bundle = Bundle::read(bundle, &arena)?;
         let mut layout = Layout::clone(&self.layout);
         let compiler = Compiler::new(&mut layout, &self.common.lists);
         let new = bundle.compile(compiler)?;
