@@ -348,11 +348,11 @@ pub(crate) fn each<'j, T>(
 ) -> Result<Box<[T]>> {
     let parts = member(object, name)?.as_array();
     let parts = parts.ok_or_else(|| refused("an array is needed").within(name))?;
-    let decoded = parts
-        .iter()
-        .enumerate()
-        .map(|(position, part)| decode(part).map_err(|error| error.within(position).within(name)));
-    decoded.collect()
+    let mut decoded = Vec::with_capacity(parts.len());
+    for (position, part) in parts.iter().enumerate() {
+        decoded.push(decode(part).map_err(|error| error.within(position).within(name))?);
+    }
+    Ok(decoded.into())
 }
 
 fn span(object: &Members<'_>) -> Result<Span> {

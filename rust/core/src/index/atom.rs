@@ -9,6 +9,7 @@ use crate::field::Field;
 use crate::index::condition::{Condition, Pattern, TextSource, TextTest};
 use crate::index::formula::{Formula, Reason};
 use crate::index::text_search::{CompiledPattern, CompiledPatterns};
+use crate::index::worst_cost::{Costs, Known, cost};
 use crate::layout::{Layout, Slot, Source};
 use crate::ops::Operator;
 use crate::predicate::Kind;
@@ -63,6 +64,8 @@ pub(crate) struct Atoms<'l> {
     /// Of predicates, by their address and the value: they read fields alone, so that they are
     /// the same wherever they stand.
     predicates: HashMap<(usize, bool), Option<Atom>, RandomState>,
+    /// What they cost at most, for which their nodes are needed as well.
+    costs: Costs,
     /// By number.
     pub(crate) conditions: Vec<Condition>,
     /// The patterns that conditions name.
@@ -81,12 +84,18 @@ impl<'l> Atoms<'l> {
             layout,
             numbers: HashMap::default(),
             predicates: HashMap::default(),
+            costs: Costs::default(),
             conditions: Vec::new(),
             patterns: HashMap::default(),
             locals: Vec::new(),
             actions: HashMap::default(),
             judges_errors: false,
         }
+    }
+
+    /// What costs are worked out from.
+    pub(crate) fn known(&self) -> Known<'_> {
+        Known { layout: self.layout, predicates: Some(&self.costs) }
     }
 
     /// The condition that is necessary for an expression to have a value.
@@ -130,7 +139,13 @@ impl<'l> Atoms<'l> {
         match &expression.node {
             Node::Predicate(predicate) => match predicate.kind {
                 Kind::HasKey(key) => value.then_some((Condition::Present(key), true)),
-                _ => self.find(&predicate.nodes(expression.span.start), value),
+                _ => {
+                    let nodes = predicate.nodes(expression.span.start);
+                    let known = Known { layout: self.layout, predicates: None };
+                    let address = predicate.address();
+                    self.costs.entry(address).or_insert_with(|| cost(&nodes, known));
+                    self.find(&nodes, value)
+                }
             },
             Node::Field(slot) if value && !self.is_late(*slot) => {
                 Some((Condition::True(*slot), true))

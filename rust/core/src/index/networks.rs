@@ -1,9 +1,7 @@
 //! Which networks an address is in: the innermost by binary search, the others
 //! from it outwards.
 
-use std::collections::HashMap;
-
-use foldhash::fast::RandomState;
+use std::cmp::Reverse;
 
 use crate::address::{Address, Network};
 use crate::first_network::FirstNetwork;
@@ -31,36 +29,30 @@ struct Node {
 
 impl Networks {
     pub(crate) fn new(named: impl IntoIterator<Item = (Network, u32)>) -> Self {
-        let mut by_network: HashMap<Network, Vec<u32>, RandomState> = HashMap::default();
-        for (network, condition) in named {
-            by_network.entry(network.masked()).or_default().push(condition);
-        }
-        let mut networks: Vec<(Network, Vec<u32>)> = by_network.into_iter().collect();
+        let named = named.into_iter().map(|(network, condition)| (network.masked(), condition));
+        let mut named: Vec<(Network, u32)> = named.collect();
         // Inner networks first, so that the first to contain an address is the innermost.
-        networks
-            .sort_by_key(|(network, _)| (u8::MAX.saturating_sub(network.prefix), network.address));
-        let numbers: HashMap<Network, u32, RandomState> =
-            networks.iter().map(|(network, _)| *network).zip(0..).collect();
-        let outer: Vec<Option<u32>> =
-            networks.iter().map(|(network, _)| around(*network, &numbers)).collect();
+        named.sort_by_key(|(network, _)| Reverse((network.address, network.prefix)));
+        let named: Vec<&[(Network, u32)]> = named.chunk_by(|one, other| one.0 == other.0).collect();
+        let networks: Vec<Network> =
+            named.iter().filter_map(|named| named.first()).map(|(network, _)| *network).collect();
+        let outer = around(&networks);
         let mut nodes = NODE..;
-        let codes =
-            networks.iter().zip(&outer).map(|((_, named), outer)| match (&**named, outer) {
-                (&[condition], None) if condition < NODE => condition,
-                _ => nodes.next().unwrap_or(u32::MAX),
-            });
+        let codes = named.iter().zip(&outer).map(|(named, outer)| match (named, outer) {
+            (&[(_, condition)], None) if *condition < NODE => *condition,
+            _ => nodes.next().unwrap_or(u32::MAX),
+        });
         let codes: Vec<u32> = codes.collect();
         let code = |number: u32| codes.get(number as usize).copied();
         let mut conditions = Vec::new();
         let mut nodes = Vec::new();
-        for ((own, outer), (_, named)) in codes.iter().zip(&outer).zip(&networks) {
+        for ((own, outer), named) in codes.iter().zip(&outer).zip(named) {
             if *own >= NODE {
-                conditions.extend(named);
+                conditions.extend(named.iter().map(|(_, condition)| *condition));
                 let end = u32::try_from(conditions.len()).unwrap_or(u32::MAX);
                 nodes.push(Node { outer: outer.and_then(code), end });
             }
         }
-        let networks: Vec<Network> = networks.into_iter().map(|(network, _)| network).collect();
         let innermost = FirstNetwork::new(&networks);
         Self {
             innermost: innermost.renumbered(|number| code(number).unwrap_or(u32::MAX)),
@@ -94,12 +86,16 @@ impl Networks {
     }
 }
 
-/// The smallest of the networks around one.
-fn around(network: Network, numbers: &HashMap<Network, u32, RandomState>) -> Option<u32> {
-    (0..network.prefix).rev().find_map(|prefix| {
-        let outer = Network::new(network.address, prefix)?.masked();
-        numbers.get(&outer).copied()
-    })
+/// The number of the smallest network around each; it comes after those inside it.
+fn around(networks: &[Network]) -> Vec<Option<u32>> {
+    let mut around = vec![None; networks.len()];
+    let mut open: Vec<(u32, Network)> = Vec::new();
+    for (number, (network, outer)) in networks.iter().zip(&mut around).enumerate().rev() {
+        while open.pop_if(|(_, last)| !last.contains(network.address)).is_some() {}
+        *outer = open.last().map(|(number, _)| *number);
+        open.push((u32::try_from(number).unwrap_or(u32::MAX), *network));
+    }
+    around
 }
 
 #[cfg(test)]

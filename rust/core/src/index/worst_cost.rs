@@ -1,6 +1,10 @@
 //! What an expression costs at most, by the size of the event: below the limit no
 //! `cost_exceeded` is to be told.
 
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
 use crate::field::Field;
 use crate::index::certainty::entry_map;
 use crate::layout::{Layout, Source};
@@ -91,29 +95,40 @@ impl Cost {
     }
 }
 
+/// Costs of predicates, by their address.
+pub(crate) type Costs = HashMap<usize, Option<Cost>, RandomState>;
+
+/// What costs are worked out from.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'k> {
+    pub(crate) layout: &'k Layout,
+    /// Those that need not be worked out again.
+    pub(crate) predicates: Option<&'k Costs>,
+}
+
 /// A bound on the cost of an expression; None where there is none.
-pub(crate) fn cost(expression: &Expr, layout: &Layout) -> Option<Cost> {
+pub(crate) fn cost(expression: &Expr, known: Known<'_>) -> Option<Cost> {
     let node = Cost::units(1);
     match &expression.node {
         Node::Literal(value) => Some(node.and(Cost::units(length_units(value)))),
         Node::HasField(_) | Node::Undeclared | Node::Local(_) => Some(node),
         Node::Index(index) => entry_map(index).map(|_| Cost::units(3)),
-        Node::Comprehension(comprehension) => of_entries(comprehension, layout),
-        Node::Field(slot) => is_scalar(layout.source(*slot)?).then_some(node),
+        Node::Comprehension(comprehension) => of_entries(comprehension, known),
+        Node::Field(slot) => is_scalar(known.layout.source(*slot)?).then_some(node),
         Node::SectionKey(section_key) => Some(Cost::units(section_key.entered.len() as u64)),
-        Node::And(operands) | Node::Or(operands) => sum(node, operands, layout),
+        Node::And(operands) | Node::Or(operands) => sum(node, operands, known),
         Node::Conditional(conditional) => {
             let parts = [&conditional.condition, &conditional.then, &conditional.otherwise];
-            parts.into_iter().try_fold(node, |sum, part| Some(sum.and(cost(part, layout)?)))
+            parts.into_iter().try_fold(node, |sum, part| Some(sum.and(cost(part, known)?)))
         }
-        Node::Not(operand) => Some(node.and(cost(operand, layout)?)),
+        Node::Not(operand) => Some(node.and(cost(operand, known)?)),
         Node::Operator(operation) => match operation.operator {
             Operator::Add => None,
             Operator::In if operation.members.is_none() => None,
             // The operands are texts of the event, constants or short.
-            _ => sum(Cost { fixed: 2, scans: 1, entries: 0 }, &operation.arguments, layout),
+            _ => sum(Cost { fixed: 2, scans: 1, entries: 0 }, &operation.arguments, known),
         },
-        Node::Call(call) => of_call(call, layout),
+        Node::Call(call) => of_call(call, known),
         Node::Predicate(predicate) => match &predicate.kind {
             Kind::AnyEntry(test) => {
                 let each = test.units().saturating_add(test_units(&test.test)).saturating_add(1);
@@ -126,7 +141,10 @@ pub(crate) fn cost(expression: &Expr, layout: &Layout) -> Option<Cost> {
                 Some(Cost { fixed: predicate.units.saturating_add(walk), scans, entries: 0 })
             }
             Kind::HasKey(_) => Some(Cost::units(predicate.units)),
-            _ => cost(&predicate.nodes(expression.span.start), layout),
+            _ => match known.predicates.and_then(|costs| costs.get(&predicate.address())) {
+                Some(cost) => *cost,
+                None => cost(&predicate.nodes(expression.span.start), known),
+            },
         },
         _ => None,
     }
@@ -134,9 +152,9 @@ pub(crate) fn cost(expression: &Expr, layout: &Layout) -> Option<Cost> {
 
 /// A loop over entries whose body looks at nothing else: all bodies together look at
 /// no more text than there is.
-fn of_entries(comprehension: &Comprehension, layout: &Layout) -> Option<Cost> {
+fn of_entries(comprehension: &Comprehension, known: Known<'_>) -> Option<Cost> {
     let Node::Field(_) = comprehension.range.node else { return None };
-    let body = cost(&comprehension.body, layout)?;
+    let body = cost(&comprehension.body, known)?;
     if comprehension.condition.is_some() || body.entries > 0 || reads_event(&comprehension.body) {
         return None;
     }
@@ -156,12 +174,12 @@ fn reads_event(expression: &Expr) -> bool {
     }
 }
 
-fn sum(start: Cost, operands: &[Expr], layout: &Layout) -> Option<Cost> {
-    operands.iter().try_fold(start, |sum, operand| Some(sum.and(cost(operand, layout)?)))
+fn sum(start: Cost, operands: &[Expr], known: Known<'_>) -> Option<Cost> {
+    operands.iter().try_fold(start, |sum, operand| Some(sum.and(cost(operand, known)?)))
 }
 
 /// Functions that give a scalar or one of their texts in another case.
-fn of_call(call: &Call, layout: &Layout) -> Option<Cost> {
+fn of_call(call: &Call, known: Known<'_>) -> Option<Cost> {
     let is_known = matches!(
         call.function.name,
         "contains"
@@ -194,7 +212,7 @@ fn of_call(call: &Call, layout: &Layout) -> Option<Cost> {
     let arguments = (call.arguments.len() as u64).saturating_add(1);
     let constants = call.arguments.iter().map(constant_units).fold(0, u64::saturating_add);
     let start = Cost { fixed: constants.saturating_add(2), scans: arguments, entries: 0 };
-    if is_known { sum(start, &call.arguments, layout) } else { None }
+    if is_known { sum(start, &call.arguments, known) } else { None }
 }
 
 /// Units for the constants in an expression, each perhaps charged again.
