@@ -238,7 +238,9 @@ impl Index {
                     consider(led, &mut needs, settled);
                 }
             });
-            settled.extend(settles);
+            if let Some(rule) = settles {
+                settled.push(rule);
+            }
         }
         consider(led, &mut needs, settled);
         if !settled.is_empty() {

@@ -21,23 +21,19 @@ pub(super) fn sort(rules: &mut Vec<u32>, set: usize) {
     if unsorted <= rules.len() / LONG_RUN {
         return insert(rules, unsorted);
     }
-    // A bit for each rule, and a bit for each word of those that has one.
     let mut words = vec![0_u64; set.div_ceil(64)];
-    let mut some = vec![0_u64; words.len().div_ceil(64)];
     for rule in rules.drain(..) {
-        let word = rule / 64;
-        if let (Some(bits), Some(some)) =
-            (words.get_mut(word as usize), some.get_mut(word as usize / 64))
-        {
+        if let Some(bits) = words.get_mut(rule as usize / 64) {
             *bits |= 1 << (rule % 64);
-            *some |= 1 << (word % 64);
         }
     }
-    each_number(&some, |word| {
-        let bits = words.get(word as usize).copied().unwrap_or_default();
-        let start = word.wrapping_mul(64);
-        each_number(&[bits], |rule| rules.push(start.wrapping_add(rule)));
-    });
+    for (start, word) in (0_u32..).step_by(64).zip(words) {
+        let mut rest = word;
+        while rest != 0 {
+            rules.push(start.wrapping_add(rest.trailing_zeros()));
+            rest &= rest.wrapping_sub(1);
+        }
+    }
 }
 
 /// Puts the first few of some rules among the others, which are in order.
@@ -55,17 +51,6 @@ fn insert(rules: &mut [u32], few: usize) {
             *place = rule;
         }
         end = end.saturating_add(1);
-    }
-}
-
-/// Hands over the numbers whose bits are set, in order.
-fn each_number(words: &[u64], mut take: impl FnMut(u32)) {
-    for (start, word) in (0_u32..).step_by(64).zip(words) {
-        let mut rest = *word;
-        while rest != 0 {
-            take(start.wrapping_add(rest.trailing_zeros()));
-            rest &= rest.wrapping_sub(1);
-        }
     }
 }
 
