@@ -328,7 +328,7 @@ fn frequencies<A: Borrow<Analysed>>(
     for record in samples {
         scratch.begin(&searches, all.len(), 0);
         searches.run(record, rules.lists, &mut scratch);
-        scratch.order_found();
+        scratch.order_found(|_| None);
         for condition in &scratch.found {
             if let Some(frequency) = frequencies.get_mut(*condition as usize) {
                 frequency.hits = frequency.hits.saturating_add(1);

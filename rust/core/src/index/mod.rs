@@ -198,7 +198,7 @@ impl Index {
     ) {
         scratch.begin(&self.searches, self.conditions, self.rules);
         self.searches.run(record, rules.lists, scratch);
-        scratch.order_found();
+        scratch.order_found(|condition| self.postings.settles(condition));
         let found = (!scratch.found_too_much).then_some(&scratch.conditions);
         let Rules { programs, lists, limits } = rules;
         let mut needs =

@@ -156,11 +156,23 @@ impl Postings {
         Self { leads, rules: rules.into(), needed: needed.into(), needs: needs.into() }
     }
 
-    /// Hands over the rules to look at when a condition is true, and says which rule it settles:
-    /// one that is true with it and to which nothing else leads.
+    #[inline(always)]
+    fn lead(&self, condition: u32) -> u32 {
+        self.leads.get(condition as usize).copied().unwrap_or(NOTHING)
+    }
+
+    /// The rule that a condition settles: one that is true with it and to which nothing else
+    /// leads.
+    #[inline(always)]
+    pub(crate) fn settles(&self, condition: u32) -> Option<u32> {
+        let lead = self.lead(condition);
+        (lead & SETTLES != 0).then_some(lead ^ SETTLES)
+    }
+
+    /// Hands over the rules to look at when a condition is true, and says which rule it settles.
     #[inline(always)]
     pub(crate) fn each(&self, condition: u32, mut take: impl FnMut(Posting)) -> Option<u32> {
-        let lead = self.leads.get(condition as usize).copied().unwrap_or(NOTHING);
+        let lead = self.lead(condition);
         if lead & SETTLES != 0 {
             return Some(lead ^ SETTLES);
         }

@@ -26,6 +26,13 @@ const fn place(number: u32) -> (usize, Group) {
     ((number / u32::BITS) as usize, 1 << (number % u32::BITS))
 }
 
+/// A group as it is in the event of a stamp.
+#[inline]
+fn current(stamp: u32, group: Group) -> Group {
+    let none = Group::from(stamp) << u32::BITS;
+    if (group ^ none) >> u32::BITS == 0 { group } else { none }
+}
+
 impl Marks {
     pub(crate) fn begin(&mut self, count: usize) {
         let groups = count.div_ceil(u32::BITS as usize);
@@ -40,8 +47,7 @@ impl Marks {
     /// A group as it is in this event.
     #[inline]
     fn current(&self, group: Group) -> Group {
-        let none = Group::from(self.stamp) << u32::BITS;
-        if (group ^ none) >> u32::BITS == 0 { group } else { none }
+        current(self.stamp, group)
     }
 
     #[inline]
@@ -73,6 +79,18 @@ impl Marks {
     /// More than this are very many: all marks are soon gone through.
     fn long(&self) -> usize {
         self.groups.len().saturating_mul(LONG)
+    }
+
+    /// Marks many, for which all are first as they are in this event.
+    fn mark_many(&mut self, numbers: &[u32]) {
+        let Self { stamp, groups } = self;
+        groups.iter_mut().for_each(|group| *group = current(*stamp, *group));
+        for number in numbers {
+            let (position, bit) = place(*number);
+            if let Some(group) = groups.get_mut(position) {
+                *group |= bit;
+            }
+        }
     }
 
     /// Hands over those that are marked, in order.
@@ -153,9 +171,7 @@ impl Scratch {
     fn report_many(&mut self) {
         let Self { local, conditions, found, are_unlisted, .. } = self;
         if local.len() > conditions.long() {
-            for condition in local {
-                conditions.mark(*condition);
-            }
+            conditions.mark_many(local);
             *are_unlisted = true;
             return;
         }
@@ -171,14 +187,17 @@ impl Scratch {
     }
 
     /// Lists all conditions. Many are put in order: what they lead to mostly is in the same,
-    /// and is then not sorted.
-    pub(crate) fn order_found(&mut self) {
-        let Self { found, conditions, are_unlisted, .. } = self;
+    /// and is then not sorted. Of those, one that settles a rule is known at once by the rule.
+    pub(crate) fn order_found(&mut self, settles: impl Fn(u32) -> Option<u32>) {
+        let Self { found, conditions, are_unlisted, settled, .. } = self;
         let neighbours = found.iter().zip(found.get(1..).unwrap_or_default());
         let are_sorted = || neighbours.fold(true, |are, (one, next)| are & (one < next));
         if *are_unlisted || found.len() > conditions.long() && !are_sorted() {
             found.clear();
-            conditions.each(|condition| found.push(condition));
+            conditions.each(|condition| match settles(condition) {
+                Some(rule) => settled.push(rule),
+                None => found.push(condition),
+            });
         }
     }
 
@@ -232,9 +251,14 @@ mod tests {
             scratch.report(99);
             scratch.local.extend(found.iter().cycle().take(MANY));
             scratch.report_local();
-            scratch.order_found();
-            let ordered = [0, 7, 31, 32, 50, 63, 64, 98, 99];
-            assert_eq!(scratch.found, if is_ordered { ordered } else { found });
+            scratch.order_found(|condition| (condition > 60).then_some(condition + 1));
+            if is_ordered {
+                assert_eq!(scratch.found, [0, 7, 31, 32, 50]);
+                assert_eq!(scratch.settled, [64, 65, 99, 100]);
+            } else {
+                assert_eq!(scratch.found, found);
+                assert!(scratch.settled.is_empty());
+            }
         }
     }
 }

@@ -180,13 +180,16 @@ impl NetworkSearch {
 
 impl NumberSearch {
     fn run(&self, record: &Record<'_>, scratch: &mut Scratch) {
+        let Scratch { local, found_too_much, .. } = scratch;
+        local.clear();
         self.each_number(record, |number| match number {
-            Some(number) => self.report(number, &mut |condition| scratch.report(condition)),
+            Some(number) => self.report(number, &mut |condition| local.push(condition)),
             None => {
-                scratch.found_too_much = true;
-                self.report_all(&mut |condition| scratch.report(condition));
+                *found_too_much = true;
+                self.report_all(&mut |condition| local.push(condition));
             }
         });
+        scratch.report_local();
     }
 
     /// Hands over each number of a source; None for what is in no order, of which a
