@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tidegate
+from tidegate.errors import CanonicalFormError
 from tidegate.evaluation.rules import Evaluator
 from tidegate.testing.sets import Run, main
 
@@ -244,6 +245,33 @@ def test_a_change_leaves_the_set_it_was_made_of(evaluator: Evaluator) -> None:
     again = read.with_changes({"a": TEXTS[0], "n": "count > 3"})
     assert again.match(EVENT).matched == ["a", "c"]
     assert again.match(EVENTS[2]).matched == ["n"]
+
+
+@pytest.mark.parametrize("evaluator", ["native", "reference"])
+@pytest.mark.parametrize(
+    ("old", "new", "pointer"),
+    [
+        (b"{", b"", ""),
+        (b'"version":1', b'"version":-', ""),
+        (b'"version":1', b'"version":2', "/version"),
+        (b'"fields":{', b'"fields":{"x":"list(x)",', "/fields"),
+        (b'"limits":{', b'"limits":1,"other":{', "/limits"),
+        (b'"programs":', b'"rules":', "/programs"),
+        (b'"id":', b'"name":', "/programs/0"),
+        (b'"kind":"literal"', b'"kind":"nothing"', "/programs/0"),
+    ],
+)
+def test_what_is_no_canonical_form_is_refused(
+    evaluator: Evaluator, old: bytes, new: bytes, pointer: str
+) -> None:
+    """Both evaluators refuse the same with one class of error; the reference may be less exact
+    about the place.
+    """
+    data = tidegate.RuleSet({"a": "count == 1"}, SCHEMA).to_canonical()
+    with pytest.raises(CanonicalFormError) as caught:
+        tidegate.RuleSet.from_canonical(data.replace(old, new, 1), evaluator)
+    found = caught.value.pointer
+    assert found.startswith(pointer) if evaluator == "native" else pointer.startswith(found)
 
 
 @pytest.mark.parametrize("evaluator", ["native", "reference"])

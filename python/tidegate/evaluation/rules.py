@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 import attrs
 import orjson
 
-from tidegate.errors import EvaluationError
+from tidegate.errors import CanonicalFormError, EvaluationError, ExpressionError
 from tidegate.evaluation import reference
 from tidegate.evaluation.document import Compiled, Document, Programs
 from tidegate.evaluation.encoder import encode
@@ -107,25 +107,58 @@ def read_rules(data: bytes, evaluator: Evaluator, sample: Sequence[bytes] = ()) 
     raise ValueError(f'there is no evaluator `{evaluator}`; it is "native" or "reference"')
 
 
+def _read_document(data: bytes) -> dict[str, Any]:
+    """A set's canonical form, of which only the programs are known to be there."""
+    try:
+        document = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise CanonicalFormError(f"not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise CanonicalFormError("a rule set must be an object")
+    version = document.get("version", VERSION)
+    if version != VERSION or isinstance(version, bool):
+        raise CanonicalFormError("the version is not supported", "/version")
+    if not isinstance(document.get("programs"), list):
+        raise CanonicalFormError("an array is needed", "/programs")
+    return document
+
+
+def _read_program(position: int, program: Any) -> tuple[str, CheckedExpression]:
+    """The id of a program and what it was compiled from."""
+    pointer = f"/programs/{position}"
+    if not isinstance(program, dict) or not isinstance(program.get("id"), str):
+        raise CanonicalFormError("an object with an `id` is needed", pointer)
+    try:
+        return program["id"], canonical.from_json(program)
+    except ExpressionError as error:
+        raise CanonicalFormError(str(error), pointer) from error
+
+
 @attrs.frozen
 class _Encoded:
     record: Mapping[str, Any]
 
 
 class ReferenceRules:
-    """The same set, run by the reference evaluator."""
+    """The same set, run by the reference evaluator.
+
+    Raises:
+        CanonicalFormError: the data is not a canonical rule set.
+    """
 
     def __init__(self, data: bytes) -> None:
         self.document = Document(Compiled(data, lambda: self._ids))
-        document = orjson.loads(data)
-        programs: Sequence[Mapping[str, Any]] = document["programs"]
-        self._ids = [str(program["id"]) for program in programs]
-        checked = [canonical.from_json(program) for program in programs]
+        document = _read_document(data)
+        programs = [_read_program(*each) for each in enumerate(document["programs"])]
+        self._ids = [name for name, _ in programs]
+        checked = [one for _, one in programs]
         self._roots: list[Checked] = [one.root for one in checked]
         self._read = frozenset[str]().union(*(one.references.fields for one in checked))
-        schema = schema_of(document)
-        self._variables, self._lists = schema.fields, schema.lists
-        self._limits = Limits(**document["limits"])
+        try:
+            schema, limits = schema_of(document), Limits(**document["limits"])
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise CanonicalFormError(f"no fields, lists and limits: {error!r}") from error
+        self._variables, self._lists, self._limits = schema.fields, schema.lists, limits
 
     def __len__(self) -> int:
         return len(self._ids)

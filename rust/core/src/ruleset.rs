@@ -16,7 +16,7 @@ use bumpalo::Bump;
 use serde::Deserialize;
 
 use crate::address::{Network, NetworkSet};
-use crate::decode::{Compiler, refused};
+use crate::decode::{Compiler, VERSION, refused};
 use crate::encode::{Settings, encode};
 use crate::error::{EventError, Failure, ProgramError};
 use crate::evaluate::{Evaluation, Meter};
@@ -95,6 +95,9 @@ impl RuleSet {
     fn decode(bundle: &[u8], specialises: bool) -> Result<Self, ProgramError> {
         let arena = Bump::new();
         let bundle = Bundle::read(bundle, &arena)?;
+        if bundle.part::<Option<u64>>("version")?.is_some_and(|version| version != VERSION) {
+            return Err(refused("the version is not supported").within("version"));
+        }
         let fields: BTreeMap<String, String> = bundle.part("fields")?;
         let declared = fields.iter().map(|(name, type_text)| (name.as_str(), type_text.as_str()));
         let mut layout =
@@ -448,8 +451,14 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_needs_its_programs() {
+    fn a_bundle_needs_its_programs_and_has_this_version() {
         assert_eq!(RuleSet::from_json(b"{}").unwrap_err().pointer, "/programs");
+        for (text, pointer) in [("1", ""), ("2", "/version"), ("\"1\"", "/version"), ("-", "")] {
+            let bundle = format!(r#"{{"version": {text}, "programs": []}}"#);
+            let refused = RuleSet::from_json(bundle.as_bytes()).err();
+            assert_eq!(refused.is_none(), text == "1", "{text}");
+            assert_eq!(refused.map_or(String::new(), |error| error.pointer), pointer, "{text}");
+        }
         assert!(RuleSet::from_json(b"").unwrap_err().message.starts_with("not JSON"));
         let list = br#"{"lists": {"bad": {"kind": "ip", "entries": ["x"]}}, "programs": []}"#;
         assert_eq!(RuleSet::from_json(list).unwrap_err().pointer, "/lists/bad");

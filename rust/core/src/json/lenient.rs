@@ -21,8 +21,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The text of the next value, which is passed over: no more is seen of it than where its
-    /// strings and its brackets end.
+    /// The text of the next value, which is checked and passed over.
+    pub(crate) fn checked(&mut self) -> Result<&'a str> {
+        self.kind()?;
+        let start = self.at;
+        self.skip()?;
+        Ok(self.text.get(start..self.at).unwrap_or_default())
+    }
+
+    /// The text of the next value, which is passed over and read later: no more is seen of it than
+    /// where its strings and its brackets end.
     pub(crate) fn raw(&mut self) -> Result<&'a str> {
         self.kind()?;
         let start = self.at;

@@ -27,13 +27,13 @@ impl<'t> Bundle<'t> {
         Self::parts(utf8(text)?, arena).map_err(|fault| unread(&fault))
     }
 
-    /// What is not read yet is passed over, however deep it nests.
+    /// Programs are passed over, however deep they nest: each is read when it is compiled.
     fn parts(text: &'t str, arena: &'t Bump) -> json::Result<Self> {
         let mut bundle = Self::default();
         let mut reader = reader(text, arena);
         reader.entries(|reader, name| {
             if name != "programs" {
-                bundle.members.push((name, reader.raw()?));
+                bundle.members.push((name, reader.checked()?));
                 return Ok(());
             }
             let mut programs = Vec::new();
