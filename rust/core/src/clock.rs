@@ -85,6 +85,7 @@ impl Clock {
     where
         C: Iterator<Item = Change<'c>> + Clone,
     {
+        // A time takes its place only where some window may hold it.
         let window = self.parts().0.get(next);
         if window.is_none_or(|&window| rule_for(window, changes.clone().next()).is_none()) {
             return (next, changes);

@@ -271,7 +271,7 @@ impl<'d> Builder<'d> {
         match self.planned.expressions.program(id) {
             Some(program) => {
                 let analysed = analyse(number, &program.root, &mut self.atoms);
-                (analysed, cost(&program.root, self.atoms.known()))
+                (analysed, cost(&program.root, &self.atoms.costs))
             }
             None => (Analysed::of_nothing(), None),
         }

@@ -9,7 +9,7 @@ use crate::field::Field;
 use crate::index::condition::{Condition, Pattern, TextSource, TextTest};
 use crate::index::formula::{Formula, Reason};
 use crate::index::text_search::{CompiledPattern, CompiledPatterns};
-use crate::index::worst_cost::{Costs, Known, cost};
+use crate::index::worst_cost::Costs;
 use crate::layout::{Layout, Slot, Source};
 use crate::ops::Operator;
 use crate::predicate::Kind;
@@ -65,7 +65,7 @@ pub(crate) struct Atoms<'l> {
     /// the same wherever they stand.
     predicates: HashMap<(usize, bool), Option<Atom>, RandomState>,
     /// What they cost at most, for which their nodes are needed as well.
-    costs: Costs,
+    pub(crate) costs: Costs<'l>,
     /// By number.
     pub(crate) conditions: Vec<Condition>,
     /// The patterns that conditions name.
@@ -84,18 +84,13 @@ impl<'l> Atoms<'l> {
             layout,
             numbers: HashMap::default(),
             predicates: HashMap::default(),
-            costs: Costs::default(),
+            costs: Costs::new(layout),
             conditions: Vec::new(),
             patterns: HashMap::default(),
             locals: Vec::new(),
             actions: HashMap::default(),
             judges_errors: false,
         }
-    }
-
-    /// What costs are worked out from.
-    pub(crate) fn known(&self) -> Known<'_> {
-        Known { layout: self.layout, predicates: Some(&self.costs) }
     }
 
     /// The condition that is necessary for an expression to have a value.
@@ -141,9 +136,7 @@ impl<'l> Atoms<'l> {
                 Kind::HasKey(key) => value.then_some((Condition::Present(key), true)),
                 _ => {
                     let nodes = predicate.nodes(expression.span.start);
-                    let known = Known { layout: self.layout, predicates: None };
-                    let address = predicate.address();
-                    self.costs.entry(address).or_insert_with(|| cost(&nodes, known));
+                    self.costs.note(predicate.address(), &nodes);
                     self.find(&nodes, value)
                 }
             },

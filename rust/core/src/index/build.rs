@@ -125,7 +125,7 @@ impl Index {
         let accesses = accesses(&analysed, Odds { weights: &weights, is_shared: &is_shared });
         let each = rules.programs.iter().zip(analysed.iter().zip(&accesses));
         let cheap = each.map(|(program, (analysed, access))| {
-            let cost = cost(&program.root, atoms.known());
+            let cost = cost(&program.root, &atoms.costs);
             let cost = cost.filter(|cost| is_small(*cost, rules.limits))?;
             let is_helped = access.as_ref().is_ok_and(|access| {
                 access.weight() <= COMMON

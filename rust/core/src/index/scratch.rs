@@ -44,16 +44,10 @@ impl Marks {
         }
     }
 
-    /// A group as it is in this event.
-    #[inline]
-    fn current(&self, group: Group) -> Group {
-        current(self.stamp, group)
-    }
-
     #[inline]
     pub(crate) fn is_marked(&self, number: u32) -> bool {
         let (position, bit) = place(number);
-        self.groups.get(position).is_some_and(|group| self.current(*group) & bit != 0)
+        self.groups.get(position).is_some_and(|group| current(self.stamp, *group) & bit != 0)
     }
 
     /// Marks one, and says whether it was not marked before; false where it is past all.
@@ -61,7 +55,7 @@ impl Marks {
     pub(crate) fn mark(&mut self, number: u32) -> bool {
         let (position, bit) = place(number);
         let Some(group) = self.groups.get(position) else { return false };
-        let group = self.current(*group);
+        let group = current(self.stamp, *group);
         if let Some(place) = self.groups.get_mut(position) {
             *place = group | bit;
         }
@@ -71,7 +65,9 @@ impl Marks {
     /// A bit for each of the first 64 numbers.
     pub(crate) fn first(&self) -> u64 {
         let group = |position: usize| {
-            self.groups.get(position).map_or(0, |group| self.current(*group) & u64::from(u32::MAX))
+            self.groups
+                .get(position)
+                .map_or(0, |group| current(self.stamp, *group) & u64::from(u32::MAX))
         };
         group(0) | (group(1) << u32::BITS)
     }
@@ -96,7 +92,7 @@ impl Marks {
     /// Hands over those that are marked, in order.
     fn each(&self, mut take: impl FnMut(u32)) {
         for (start, group) in (0_u32..).step_by(u32::BITS as usize).zip(&self.groups) {
-            let mut bits = self.current(*group) as u32;
+            let mut bits = current(self.stamp, *group) as u32;
             while bits != 0 {
                 take(start.wrapping_add(bits.trailing_zeros()));
                 bits &= bits.wrapping_sub(1);

@@ -95,40 +95,51 @@ impl Cost {
     }
 }
 
-/// Costs of predicates, by their address.
-pub(crate) type Costs = HashMap<usize, Option<Cost>, RandomState>;
+/// What costs are worked out from: the fields, and the costs of predicates that are known.
+#[derive(Debug)]
+pub(crate) struct Costs<'l> {
+    layout: &'l Layout,
+    /// By their address.
+    predicates: HashMap<usize, Option<Cost>, RandomState>,
+}
 
-/// What costs are worked out from.
-#[derive(Clone, Copy)]
-pub(crate) struct Known<'k> {
-    pub(crate) layout: &'k Layout,
-    /// Those that need not be worked out again.
-    pub(crate) predicates: Option<&'k Costs>,
+impl<'l> Costs<'l> {
+    pub(crate) fn new(layout: &'l Layout) -> Self {
+        Self { layout, predicates: HashMap::default() }
+    }
+
+    /// Notes what a predicate costs while its nodes are at hand: to make them again takes longer.
+    pub(crate) fn note(&mut self, address: usize, nodes: &Expr) {
+        if !self.predicates.contains_key(&address) {
+            let cost = cost(nodes, self);
+            self.predicates.insert(address, cost);
+        }
+    }
 }
 
 /// A bound on the cost of an expression; None where there is none.
-pub(crate) fn cost(expression: &Expr, known: Known<'_>) -> Option<Cost> {
+pub(crate) fn cost(expression: &Expr, costs: &Costs<'_>) -> Option<Cost> {
     let node = Cost::units(1);
     match &expression.node {
         Node::Literal(value) => Some(node.and(Cost::units(length_units(value)))),
         Node::HasField(_) | Node::Undeclared | Node::Local(_) => Some(node),
         Node::Index(index) => entry_map(index).map(|_| Cost::units(3)),
-        Node::Comprehension(comprehension) => of_entries(comprehension, known),
-        Node::Field(slot) => is_scalar(known.layout.source(*slot)?).then_some(node),
+        Node::Comprehension(comprehension) => of_entries(comprehension, costs),
+        Node::Field(slot) => is_scalar(costs.layout.source(*slot)?).then_some(node),
         Node::SectionKey(section_key) => Some(Cost::units(section_key.entered.len() as u64)),
-        Node::And(operands) | Node::Or(operands) => sum(node, operands, known),
+        Node::And(operands) | Node::Or(operands) => sum(node, operands, costs),
         Node::Conditional(conditional) => {
             let parts = [&conditional.condition, &conditional.then, &conditional.otherwise];
-            parts.into_iter().try_fold(node, |sum, part| Some(sum.and(cost(part, known)?)))
+            parts.into_iter().try_fold(node, |sum, part| Some(sum.and(cost(part, costs)?)))
         }
-        Node::Not(operand) => Some(node.and(cost(operand, known)?)),
+        Node::Not(operand) => Some(node.and(cost(operand, costs)?)),
         Node::Operator(operation) => match operation.operator {
             Operator::Add => None,
             Operator::In if operation.members.is_none() => None,
             // The operands are texts of the event, constants or short.
-            _ => sum(Cost { fixed: 2, scans: 1, entries: 0 }, &operation.arguments, known),
+            _ => sum(Cost { fixed: 2, scans: 1, entries: 0 }, &operation.arguments, costs),
         },
-        Node::Call(call) => of_call(call, known),
+        Node::Call(call) => of_call(call, costs),
         Node::Predicate(predicate) => match &predicate.kind {
             Kind::AnyEntry(test) => {
                 let each = test.units().saturating_add(test_units(&test.test)).saturating_add(1);
@@ -141,9 +152,9 @@ pub(crate) fn cost(expression: &Expr, known: Known<'_>) -> Option<Cost> {
                 Some(Cost { fixed: predicate.units.saturating_add(walk), scans, entries: 0 })
             }
             Kind::HasKey(_) => Some(Cost::units(predicate.units)),
-            _ => match known.predicates.and_then(|costs| costs.get(&predicate.address())) {
+            _ => match costs.predicates.get(&predicate.address()) {
                 Some(cost) => *cost,
-                None => cost(&predicate.nodes(expression.span.start), known),
+                None => cost(&predicate.nodes(expression.span.start), costs),
             },
         },
         _ => None,
@@ -152,9 +163,9 @@ pub(crate) fn cost(expression: &Expr, known: Known<'_>) -> Option<Cost> {
 
 /// A loop over entries whose body looks at nothing else: all bodies together look at
 /// no more text than there is.
-fn of_entries(comprehension: &Comprehension, known: Known<'_>) -> Option<Cost> {
+fn of_entries(comprehension: &Comprehension, costs: &Costs<'_>) -> Option<Cost> {
     let Node::Field(_) = comprehension.range.node else { return None };
-    let body = cost(&comprehension.body, known)?;
+    let body = cost(&comprehension.body, costs)?;
     if comprehension.condition.is_some() || body.entries > 0 || reads_event(&comprehension.body) {
         return None;
     }
@@ -174,12 +185,12 @@ fn reads_event(expression: &Expr) -> bool {
     }
 }
 
-fn sum(start: Cost, operands: &[Expr], known: Known<'_>) -> Option<Cost> {
-    operands.iter().try_fold(start, |sum, operand| Some(sum.and(cost(operand, known)?)))
+fn sum(start: Cost, operands: &[Expr], costs: &Costs<'_>) -> Option<Cost> {
+    operands.iter().try_fold(start, |sum, operand| Some(sum.and(cost(operand, costs)?)))
 }
 
 /// Functions that give a scalar or one of their texts in another case.
-fn of_call(call: &Call, known: Known<'_>) -> Option<Cost> {
+fn of_call(call: &Call, costs: &Costs<'_>) -> Option<Cost> {
     let is_known = matches!(
         call.function.name,
         "contains"
@@ -212,7 +223,7 @@ fn of_call(call: &Call, known: Known<'_>) -> Option<Cost> {
     let arguments = (call.arguments.len() as u64).saturating_add(1);
     let constants = call.arguments.iter().map(constant_units).fold(0, u64::saturating_add);
     let start = Cost { fixed: constants.saturating_add(2), scans: arguments, entries: 0 };
-    if is_known { sum(start, &call.arguments, known) } else { None }
+    if is_known { sum(start, &call.arguments, costs) } else { None }
 }
 
 /// Units for the constants in an expression, each perhaps charged again.
