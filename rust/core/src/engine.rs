@@ -1,7 +1,8 @@
 //! A definition set at work: events in, decisions out, state kept. Threads share
 //! one engine.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::cell::Cell;
+use std::sync::Arc;
 
 use bumpalo::Bump;
 use foldhash::fast::RandomState;
@@ -27,8 +28,6 @@ use crate::survey::Survey;
 use crate::user_agent::UserAgents;
 use crate::wire;
 
-/// More idle scratches than this are let go: a burst of threads has passed.
-const IDLE_SCRATCHES: usize = 16;
 /// A scratch whose arena has grown past this is let go.
 const KEPT_ARENA_BYTES: usize = 1024 * 1024;
 
@@ -96,6 +95,11 @@ struct Scratch {
     concerns: Concerns,
 }
 
+thread_local! {
+    /// Of all engines: what one event left there is of no use to another. Empty while it is in use.
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
 /// A decision that is made and not yet applied; the state of its entities waits for it.
 pub(crate) struct Decided<'a, 's> {
     decision: Decision<'a>,
@@ -119,12 +123,11 @@ impl ReferenceData {
     }
 }
 
-/// Definitions, what is remembered of the traffic, and scratch memory.
+/// Definitions, and what is remembered of the traffic.
 pub struct Engine {
     definitions: Definitions,
     reference_data: ReferenceData,
     state: State,
-    scratches: Mutex<Vec<Scratch>>,
     /// From the engine whose state it took over.
     inherited: Option<Arc<Journal>>,
     heirs: Heirs,
@@ -134,14 +137,7 @@ impl Engine {
     /// An engine with empty state.
     pub fn new(definitions: Definitions, reference_data: ReferenceData) -> Self {
         let state = State::new(definitions.max_keys, RandomState::default());
-        Self {
-            definitions,
-            reference_data,
-            state,
-            scratches: Mutex::default(),
-            inherited: None,
-            heirs: Heirs::default(),
-        }
+        Self { definitions, reference_data, state, inherited: None, heirs: Heirs::default() }
     }
 
     /// An engine that goes on with the state of another.
@@ -177,18 +173,32 @@ impl Engine {
     {
         self.decided(source, received_at, |decided| {
             let (decision, return_url) = self.apply(decided);
-            wire::answer(&decision, return_url)
+            let mut text = String::with_capacity(128);
+            wire::answer(&mut text, &decision, return_url);
+            text
         })
     }
 
     /// Decides on events in order and counts them, as [`Engine::answer`] does on each.
-    /// Others may decide between two of them.
+    /// Others may decide between two of them. Answers that are the same in a row share a text.
     pub fn answer_batch(
         &self,
         events: &[&[u8]],
         received_at: i64,
-    ) -> Vec<Result<String, EventError>> {
-        events.iter().map(|event| self.answer(*event, received_at)).collect()
+    ) -> Vec<Result<Arc<str>, EventError>> {
+        let (mut text, mut last) = (String::new(), Arc::<str>::default());
+        let answers = events.iter().map(|event| {
+            text.clear();
+            self.decided(*event, received_at, |decided| {
+                let (decision, return_url) = self.apply(decided);
+                wire::answer(&mut text, &decision, return_url);
+            })?;
+            if *last != *text {
+                last = Arc::from(&*text);
+            }
+            Ok(last.clone())
+        });
+        answers.collect()
     }
 
     /// Decides on an event and counts it. Gives the whole record, as JSON.
@@ -299,10 +309,13 @@ impl Engine {
     where
         S: EventSource + ?Sized,
     {
-        let mut scratch = self.take_scratch();
-        let Scratch { arena, outcomes, concerns } = &mut scratch;
+        let mut scratch = SCRATCH.take().unwrap_or_default();
+        let Scratch { arena, outcomes, concerns } = &mut *scratch;
         let result = self.decide_in(arena, (outcomes, concerns), source, received_at, finish);
-        self.put_back(scratch);
+        arena.reset();
+        if arena.allocated_bytes() <= KEPT_ARENA_BYTES {
+            SCRATCH.set(Some(scratch));
+        }
         result
     }
 
@@ -363,22 +376,6 @@ impl Engine {
             journal.drain(&self.definitions, &mut state);
         }
         state
-    }
-
-    fn take_scratch(&self) -> Scratch {
-        let mut scratches = self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
-        scratches.pop().unwrap_or_default()
-    }
-
-    fn put_back(&self, mut scratch: Scratch) {
-        if scratch.arena.allocated_bytes() > KEPT_ARENA_BYTES {
-            return;
-        }
-        scratch.arena.reset();
-        let mut scratches = self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
-        if scratches.len() < IDLE_SCRATCHES {
-            scratches.push(scratch);
-        }
     }
 }
 

@@ -11,11 +11,9 @@ use crate::definitions::{Definitions, Response};
 use crate::key::{split, write_string};
 
 /// What is sent to the caller: `{"action": ..., "reason": ...}`.
-pub fn answer(decision: &Decision<'_>, return_url: Option<&str>) -> String {
-    let mut out = String::with_capacity(128);
-    write_answer(&mut out, decision, return_url);
+pub fn answer(out: &mut String, decision: &Decision<'_>, return_url: Option<&str>) {
+    write_answer(out, decision, return_url);
     out.push('}');
-    out
 }
 
 /// The whole record of a decision.

@@ -105,12 +105,12 @@ impl PyEngine {
         let texts = bodies.iter_borrowed().map(|body| body.extract());
         let texts: Vec<&[u8]> = texts.collect::<Result<_, _>>()?;
         let answers = py.detach(|| self.engine.answer_batch(&texts, received_at.0));
-        // Most answers are like the one before, and are then the same object.
-        let mut bytes = PyBytes::new(py, b"");
+        let (mut last, mut bytes) = (Arc::default(), PyBytes::new(py, b""));
         let objects = answers.into_iter().map(|answer| match answer {
             Ok(answer) => {
-                if bytes.as_bytes() != answer.as_bytes() {
+                if !Arc::ptr_eq(&answer, &last) {
                     bytes = PyBytes::new(py, answer.as_bytes());
+                    last = answer;
                 }
                 bytes.clone().into_any()
             }
