@@ -15,12 +15,12 @@ const BITS_A_PART: usize = 32;
 const MAX_FILTER_BITS: usize = 1 << 20;
 /// Positions that the filter is asked about together, and of how many it says yes where it
 /// is asked about all before any of them is looked at.
-const BLOCK: usize = 128;
+pub(crate) const BLOCK: usize = 128;
 const DENSE: usize = 12;
 /// Bits of the filter for each part that is found by the beginnings of grams: 256 pass for it.
 const BITS_A_BEGINNING: usize = 4096;
 /// What it costs to compare all of a part.
-const LOOKS_A_COMPARISON: usize = 4;
+pub(crate) const LOOKS_A_COMPARISON: usize = 4;
 
 /// What is looked at before all of a part is.
 #[derive(Clone, Copy, Debug)]
@@ -145,7 +145,7 @@ impl<F> Grams<F> {
 
 /// Puts a pair behind those that are kept, without a branch, and counts it if it is one.
 #[inline(always)]
-fn keep_if<const MOST: usize>(
+pub(crate) fn keep_if<const MOST: usize>(
     is_kept: bool,
     pair: (u32, u32),
     kept: &mut [(u32, u32); MOST],

@@ -27,6 +27,7 @@
 
 mod access;
 mod atom;
+mod automaton;
 mod build;
 pub(crate) mod certainty;
 mod condition;

@@ -11,10 +11,11 @@
 //! by the grams that begin with them.
 //!
 //! Where parts are made of few grams ([`crowd`]), longer runs tell them apart, for which
-//! the text is passed over once more.
+//! the text is passed over once more: by an [`Automaton`] if they are of few letters as well.
 
 use std::collections::BTreeMap;
 
+use crate::index::automaton::{Automaton, Run};
 use crate::index::crowd::{by_widths, crowd};
 use crate::index::gram::{Choice, GramCounts, Numbered, SHORTER, WIDTH, choose_grams};
 use crate::index::gram_table::{Entry, Looks, Table};
@@ -55,6 +56,8 @@ pub(crate) struct Substrings {
     /// Of parts that are as long as their grams and at an end of the text.
     ends: Box<[Table]>,
     short: Option<Short>,
+    /// Of a crowd of few letters.
+    automaton: Option<Automaton>,
 }
 
 /// What a scan came to.
@@ -82,10 +85,15 @@ impl Substrings {
         if short.is_some() {
             by_width.retain(|width, _| *width >= WIDTH);
         }
-        let mut tables = Vec::from_iter(builder.first(&mut by_width, counts));
+        let (first, crowd) = builder.first(&mut by_width, counts);
+        let automaton = builder.automaton(&crowd);
+        if automaton.is_none() {
+            by_width.extend(crowd);
+        }
+        let mut tables = Vec::from_iter(first);
         tables.extend(by_width.into_iter().map(|(width, parts)| builder.whole(width, &parts)));
         let ends = at_ends.into_iter().map(|(width, parts)| builder.whole(width, &parts)).collect();
-        Self { texts: builder.texts.into(), tables: tables.into(), ends, short }
+        Self { texts: builder.texts.into(), tables: tables.into(), ends, short, automaton }
     }
 
     /// Reports the conditions whose parts are in a text. `folded` is the text in
@@ -102,7 +110,8 @@ impl Substrings {
             short.scan(&mut looks);
         }
         let are_within = self.ends.iter().all(|table| table.look_at_ends(&mut looks))
-            && self.tables.iter().all(|table| table.scan(&mut looks));
+            && self.tables.iter().all(|table| table.scan(&mut looks))
+            && self.automaton.as_ref().is_none_or(|automaton| automaton.scan(&mut looks));
         if are_within { Scanned::Whole } else { Scanned::GivenUp }
     }
 
@@ -110,13 +119,16 @@ impl Substrings {
     pub(crate) fn conditions(&self) -> impl Iterator<Item = u32> {
         let of_tables = self.tables.iter().chain(&self.ends).flat_map(Table::conditions);
         let of_short = self.short.iter().flat_map(|short| &short.entries);
-        of_tables.chain(of_short.map(|(_, entry)| entry.condition))
+        let of_automaton = self.automaton.iter().flat_map(Automaton::conditions);
+        of_tables.chain(of_short.map(|(_, entry)| entry.condition)).chain(of_automaton)
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
         let tables = self.tables.iter().chain(&self.ends).map(Table::memory_bytes).sum::<usize>();
         let short = self.short.as_ref().map_or(0, |short| size_of_val(&*short.entries));
-        self.texts.len().saturating_add(tables).saturating_add(short)
+        let automaton = self.automaton.as_ref().map_or(0, Automaton::memory_bytes);
+        let texts = self.texts.len();
+        texts.saturating_add(tables).saturating_add(short).saturating_add(automaton)
     }
 }
 
@@ -162,30 +174,59 @@ impl Builder<'_> {
         Table::new(width, chosen, None, |choice| self.entry(choice))
     }
 
-    /// The table of the parts that have a gram, and of few that are a byte shorter. Those that
-    /// are a crowd stay behind, by the widths that tell them apart.
+    /// The table of the parts that have a gram, and of few that are a byte shorter; and those
+    /// that are a crowd, by the widths that tell them apart.
     fn first(
         &mut self,
         by_width: &mut BTreeMap<usize, Vec<Numbered>>,
         counts: &GramCounts,
-    ) -> Option<Table> {
-        let parts = by_width.remove(&WIDTH)?;
+    ) -> (Option<Table>, BTreeMap<usize, Vec<Numbered>>) {
+        let Some(mut parts) = by_width.remove(&WIDTH) else { return Default::default() };
         let mut chosen = choose_grams(WIDTH, &parts, counts);
         let grams: Vec<u32> = chosen.iter().map(|choice| choice.gram).collect();
         let crowd = crowd(&parts, &grams);
-        if !crowd.is_empty() {
-            chosen.retain(|choice| crowd.binary_search(&choice.part).is_err());
-            let mut crowded = parts;
-            crowded.retain(|(number, _)| crowd.binary_search(number).is_ok());
-            by_width.extend(by_widths(crowded));
-        }
+        chosen.retain(|choice| crowd.binary_search(&choice.part).is_err());
+        parts.retain(|(number, _)| crowd.binary_search(number).is_ok());
+        let crowd = by_widths(parts);
         if chosen.is_empty() {
-            return None;
+            return (None, crowd);
         }
         let is_few = by_width.get(&SHORTER).is_some_and(|parts| parts.len() <= MAX_BEGINNINGS);
         let shorter = if is_few { by_width.remove(&SHORTER) } else { None };
         let shorter = shorter.map(|parts| self.whole(SHORTER, &parts));
-        Some(Table::new(WIDTH, chosen, shorter, |choice| self.entry(choice)))
+        (Some(Table::new(WIDTH, chosen, shorter, |choice| self.entry(choice))), crowd)
+    }
+
+    /// An automaton of a crowd, if it is one of few letters.
+    fn automaton(&mut self, crowd: &BTreeMap<usize, Vec<Numbered>>) -> Option<Automaton> {
+        let before = self.texts.len();
+        let runs = crowd.iter().flat_map(|(width, parts)| {
+            let chosen = choose_grams(*width, parts, &GramCounts::default());
+            chosen.into_iter().zip(parts).map(|(choice, (_, part))| (*width, choice, &**part))
+        });
+        let runs: Option<Vec<Run<'_>>> =
+            runs.map(|(width, choice, part)| self.run(width, choice, part)).collect();
+        let automaton = runs.and_then(Automaton::new);
+        if automaton.is_none() {
+            self.texts.truncate(before);
+        }
+        automaton
+    }
+
+    /// The gram of a part as what an automaton looks for.
+    fn run<'b>(&mut self, width: usize, choice: Choice, folded: &'b [u8]) -> Option<Run<'b>> {
+        let Part { text, place, is_folded, condition } = self.parts.get(choice.part as usize)?;
+        let last = choice.offset.checked_add(u16::try_from(width).ok()?.checked_sub(1)?)?;
+        let bytes = folded.get(usize::from(choice.offset)..=usize::from(last))?;
+        let is_as_folded = match is_folded {
+            true => text.as_bytes() == folded,
+            false => !folded.iter().any(u8::is_ascii_alphabetic),
+        };
+        let is_all = bytes.len() == folded.len() && *place == Place::Anywhere && is_as_folded;
+        let condition = *condition;
+        let entry =
+            if is_all { None } else { Some(self.entry(&Choice { offset: last, ..choice })?) };
+        Some(Run { bytes, condition, entry })
     }
 
     /// A search for few short parts.

@@ -7,7 +7,10 @@ fn part(text: &str, place: Place, is_folded: bool, condition: u32) -> Part {
 }
 
 fn found(parts: &[Part], text: &str) -> Vec<u32> {
-    let search = Substrings::new(parts, &GramCounts::default());
+    found_by(&Substrings::new(parts, &GramCounts::default()), text)
+}
+
+fn found_by(search: &Substrings, text: &str) -> Vec<u32> {
     let mut found = Vec::new();
     let folded = text.to_ascii_lowercase();
     let scanned =
@@ -146,4 +149,45 @@ fn parts_a_byte_shorter_than_a_gram_are_found_in_the_pass_of_the_others() {
     }
     let dense = "spider".repeat(100);
     assert_eq!(found(&parts, &format!("{dense}x-y{dense}abc")), [2, 3, 10]);
+}
+
+#[test]
+fn parts_of_few_letters_are_found_by_an_automaton() {
+    let mut state = 7_u32;
+    let mut below = |bound: u32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 16) % bound
+    };
+    let mut word = |least: u32, more: u32, letters: &str| -> String {
+        let length = least + below(more);
+        let letters: Vec<char> = letters.chars().collect();
+        (0..length).map(|_| letters[below(letters.len() as u32) as usize]).collect()
+    };
+    for letters in ["01", "aB", "abA"] {
+        let places = [Place::Anywhere, Place::Anywhere, Place::Start, Place::End];
+        let parts: Vec<Part> = (0..500)
+            .map(|number| {
+                let (place, is_folded) = (places[number % 4], number % 3 == 0);
+                part(&word(8, 6, letters), place, is_folded, number as u32)
+            })
+            .collect();
+        let search = Substrings::new(&parts, &GramCounts::default());
+        assert!(search.automaton.is_some());
+        assert_eq!(search.conditions().count(), parts.len());
+        for _ in 0..40 {
+            let text = word(0, 600, letters);
+            let folded = text.to_ascii_lowercase();
+            let is_in = |part: &Part| {
+                let text = if part.is_folded { &folded } else { &text };
+                match part.place {
+                    Place::Anywhere => text.contains(&*part.text),
+                    Place::Start => text.starts_with(&*part.text),
+                    Place::End => text.ends_with(&*part.text),
+                }
+            };
+            let expected: Vec<u32> =
+                parts.iter().filter(|part| is_in(part)).map(|part| part.condition).collect();
+            assert_eq!(found_by(&search, &text), expected, "{text}");
+        }
+    }
 }
