@@ -20,9 +20,9 @@ def shared_path(name: str) -> Path:
     return path
 
 
-def shared_lines(name: str) -> list[Any]:
-    """The JSON lines of a shared file, unpacked when its name ends in ``.gz``."""
+def shared_lines(name: str, *, step: int = 1) -> list[Any]:
+    """Every ``step``-th JSON line of a shared file, unpacked when its name ends in ``.gz``."""
     path = shared_path(name)
     content = path.read_bytes()
     text = gzip.decompress(content) if name.endswith(".gz") else content
-    return [json.loads(line) for line in text.splitlines()]
+    return [json.loads(line) for line in text.splitlines()[::step]]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import attrs
+import orjson
 from tests.shared_data import shared_lines, shared_path
 
 DATA = "data/adversarial"
@@ -143,10 +144,10 @@ def _bombs(bomb: dict[str, Any]) -> list[bytes]:
         case "nest_object_in_request_headers":
             return [b'{"request":{"headers":' + b'{"a":' * depth + b"1" + b"}" * depth + b"}}"]
         case "many_fields":
-            return [json.dumps({"fields": {f"f{n}": "v" for n in range(count)}}).encode()]
+            return [orjson.dumps({"fields": {f"f{n}": "v" for n in range(count)}})]
         case "many_headers" | "many_query_params" | "many_cookies":
             group = {f"n{n}": "v" for n in range(count)}
-            return [json.dumps({"request": {_GROUPS[bomb["name"]]: group}}).encode()]
+            return [orjson.dumps({"request": {_GROUPS[bomb["name"]]: group}})]
         case "one_long_string":
             return [b'{"fields":{"a":"' + b"x" * size + b'"}}']
         case "whitespace_only_body" | "body_over_limit_chunked_no_length":
