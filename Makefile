@@ -7,14 +7,18 @@ export CARGO_NET_RETRY ?= 5
 # What the extension is built from; a change to any of these builds it anew.
 RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: run test kill-test fuzz-api check agree bench conformance docs clean
+.PHONY: run test rust-tests kill-test fuzz-api check agree bench conformance docs clean
 
 run: .venv/built           ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
 	$(BIN)/tidegate serve --demo
 
-test: .venv/built          ## every test, Rust and Python
-	cargo test --workspace --exclude tidegate-python --locked --quiet
-	$(BIN)/python -m pytest
+test:                      ## every test, Rust and Python
+	$(MAKE) --no-print-directory --jobs=2 rust-tests .venv/built
+	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder
+
+# They take neither Python nor the extension. Cargo counts its jobs itself, not with make.
+rust-tests:                ## the tests of the engine alone
+	MAKEFLAGS= cargo test --workspace --exclude tidegate-python --locked --quiet
 
 kill-test: .venv/built     ## 200 kills of a server under load; nothing acknowledged may be lost
 	$(BIN)/python -m tests.faults.kill --cycles 200
@@ -45,7 +49,7 @@ clean:
 
 .venv/installed: pyproject.toml requirements-dev.txt
 	$(PYTHON) -m venv --clear .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -r requirements-dev.txt
 	touch $@
 
 .venv/peers: .venv/built benchmarks/requirements-peers.txt
