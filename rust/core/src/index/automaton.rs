@@ -14,6 +14,8 @@ use crate::index::gram_table::{BLOCK, Entry, LOOKS_A_COMPARISON, Looks, keep_if}
 const MAX_CLASSES: usize = 32;
 /// How many steps there may be for each part, of eight bytes.
 const STEPS_A_PART: usize = 8;
+/// A text of up to so many bytes is gone through in one piece.
+const SHORT: usize = 64;
 /// No part.
 const NOTHING: u32 = u32::MAX;
 
@@ -79,6 +81,9 @@ impl Automaton {
     /// whether there is not.
     pub(crate) fn scan(&self, looks: &mut Looks<'_, impl FnMut(u32)>) -> bool {
         let text = looks.folded;
+        if text.len() <= SHORT {
+            return self.scan_short(looks).is_some();
+        }
         // A step waits for the one before, so halves are gone through together. Each has as
         // much of the other as a run may take.
         let length = text.len().div_ceil(2).saturating_add(self.width).min(text.len());
@@ -95,6 +100,18 @@ impl Automaton {
             starts = starts.map(|start| start.wrapping_add(BLOCK as u32 / 2));
         }
         true
+    }
+
+    fn scan_short(&self, looks: &mut Looks<'_, impl FnMut(u32)>) -> Option<()> {
+        let mut row = 0;
+        for (end, byte) in (0..).zip(looks.folded) {
+            let step = self.step(row, *byte);
+            row = step.row;
+            if step.part != NOTHING {
+                self.report(&[(end, step.part)], looks)?;
+            }
+        }
+        Some(())
     }
 
     /// Keeps where runs end in blocks of the text, each with the part of the longest, and gives
