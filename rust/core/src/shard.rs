@@ -10,10 +10,8 @@ use crate::key_table::KeyTable;
 use crate::slab::{FreezableSlab, Queue};
 use crate::state::Change;
 
-/// Blocks found by key and ordered by last touch. On lines of its own: threads write to
-/// neighbours at the same time.
+/// Blocks found by key and ordered by last touch.
 #[derive(Debug)]
-#[repr(align(128))]
 pub(crate) struct Shard {
     entities: FreezableSlab<Entity>,
     by_key: KeyTable,

@@ -72,10 +72,24 @@ struct Counters {
     touches: AtomicU64,
 }
 
+/// A shard behind its lock. On lines of its own, since threads write to neighbours at the same
+/// time, and on two of them, which come in together.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Guarded(Mutex<Shard>);
+
+const _: () = assert!(size_of::<Guarded>() == 128);
+
+impl Guarded {
+    fn get_mut(&mut self) -> &mut Shard {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The blocks of all keys.
 #[derive(Debug)]
 pub struct State {
-    shards: Box<[Mutex<Shard>]>,
+    shards: Box<[Guarded]>,
     counters: Counters,
     /// Changed under the locks of all shards.
     evictions: Mutex<Evictions>,
@@ -88,7 +102,7 @@ impl State {
     /// An empty state of at most `max_keys` blocks (at least one).
     pub fn new(max_keys: u32, hasher: RandomState) -> Self {
         let max_keys = usize::try_from(max_keys).unwrap_or(usize::MAX).max(1);
-        let shard = || Mutex::new(Shard::new(max_keys.div_ceil(SHARDS)));
+        let shard = || Guarded(Mutex::new(Shard::new(max_keys.div_ceil(SHARDS))));
         Self {
             shards: std::iter::repeat_with(shard).take(SHARDS).collect(),
             counters: Counters::default(),
@@ -152,7 +166,7 @@ impl State {
         let hash = self.hasher.hash_one(entity.key_bytes());
         let Self { shards, hasher, counters: Counters { touches, len }, .. } = self;
         let Some(shard) = shards.get_mut(shard_of(hash)) else { return false };
-        let shard = shard.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let shard = shard.get_mut();
         if shard.find(hash, entity.key()).is_some() {
             return false;
         }
@@ -176,7 +190,7 @@ impl State {
         locked: impl Iterator<Item = &'l mut Shard>,
     ) {
         for (mine, its) in locked.zip(&mut other.shards) {
-            std::mem::swap(mine, its.get_mut().unwrap_or_else(PoisonError::into_inner));
+            std::mem::swap(mine, its.get_mut());
         }
         let Counters { len, touches } = &mut other.counters;
         let (len, touches) = (len.get_mut(), touches.get_mut());
@@ -194,7 +208,7 @@ impl State {
     /// The shard of a number. A thread that panicked while it held it cannot have left it
     /// half changed in a way that matters more than the service.
     pub(crate) fn lock(&self, number: usize) -> Option<MutexGuard<'_, Shard>> {
-        Some(self.shards.get(number)?.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(self.shards.get(number)?.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) fn shard_count(&self) -> usize {
