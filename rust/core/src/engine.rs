@@ -96,7 +96,8 @@ struct Scratch {
 }
 
 thread_local! {
-    /// Of all engines: what one event left there is of no use to another. Empty while it is in use.
+    /// Of all engines, since what one event left there is never read for another. Empty while it
+    /// is in use.
     static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 

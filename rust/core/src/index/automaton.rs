@@ -1,9 +1,14 @@
 //! Parts of text by an automaton: for parts of few letters, of which text of the same letters
 //! has one so often that no filter says where.
 //!
-//! A step for each byte of the text finds the longest run of a part that ends there, and that
-//! leads to the shorter ones. What no run goes on from has no row of steps of its own: it is
-//! told by the step, which leads to the longest of its ends that has one.
+//! That of Aho and Corasick (Efficient String Matching, 1975): a step for each byte of the text
+//! finds the longest run of a part that ends there, and that leads to the shorter ones. What no run
+//! goes on from has no row of steps of its own: it is told by the step, which leads to the longest
+//! of its ends that has one.
+//!
+//! Not that of the crate of their name, which has a row for every run and a list of parts for
+//! each of its ends. It takes twice the memory, and past the bound for text full of them
+//! (`benchmarks/README.md`, hostile sets).
 
 use std::collections::VecDeque;
 use std::ops::Range;
