@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import attrs
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from tidegate.operators.keys import Keys
     from tidegate.server.live import Runtime
     from tidegate.stores.base import Store
+
+
+_TURNS = 64
+"""More tenants than are often changed at the same time."""
 
 
 def _nobody(_: UUID) -> None:
@@ -53,6 +58,13 @@ class Application:
     login_attempts: LoginAttempts = attrs.field(factory=LoginAttempts, init=False)
     tokens: Tokens = attrs.field(init=False)
     cursors: Cursors = attrs.field(init=False)
+    _turns: tuple[Lock, ...] = attrs.field(
+        factory=lambda: tuple(Lock() for _ in range(_TURNS)), init=False
+    )
+
+    def turn(self, tenant_id: UUID) -> Lock:
+        """Held by who changes definitions of a tenant, so that one check is not for nothing."""
+        return self._turns[hash(tenant_id) % _TURNS]
 
     @replays.default
     def _make_replays(self) -> Replays:

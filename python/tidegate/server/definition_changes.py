@@ -1,7 +1,8 @@
 """How a change of definitions comes about: checked against the whole set, then written.
 
-The check may take long and happens in a worker thread; the write takes place only if the set is
-still the one that was checked, and is tried again with the new one if not.
+The check may take long and happens in a worker thread, one of a tenant after the other; the write
+takes place only if the set is still the one that was checked, and is tried again with the new one
+if not: settings and other processes change it, too.
 """
 
 from __future__ import annotations
@@ -51,14 +52,15 @@ def change_definitions(call: Call, prepare: Callable[[DefinitionSet], Work[T] | 
         Problem: the change is refused, or others were always faster.
     """
     for _ in range(ATTEMPTS):
-        present = load_present(call)
-        work = prepare(present)
-        if work is None:
-            return None
-        try:
-            result = call.write(_guarded(call, present, work))
-        except _MovedError:
-            continue
+        with call.app.turn(call.tenant_id):
+            present = load_present(call)
+            work = prepare(present)
+            if work is None:
+                return None
+            try:
+                result = call.write(_guarded(call, present, work))
+            except _MovedError:
+                continue
         call.app.definitions_changed(call.tenant_id)
         return result
     raise Problem("conflict", "the definitions are being changed by others; try again")

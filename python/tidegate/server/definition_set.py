@@ -12,7 +12,7 @@ import attrs
 
 from tidegate.errors import DefinitionsError
 from tidegate.language.diagnostics import Source, quote
-from tidegate.policy.document import Ready, count_nodes, read_document
+from tidegate.policy.document import Excerpt, Ready, count_nodes, read_document
 from tidegate.policy.model import API_VERSION
 from tidegate.server.definition_kinds import KINDS, LIST, wire_pointer
 from tidegate.server.problems import ErrorDetail, Problem, Referrer, error_of_finding
@@ -235,7 +235,9 @@ def _without_entries(named: Any) -> Any:
     """A list of a document that is to be read."""
     if isinstance(named, Ready):
         return attrs.evolve(named, model=attrs.evolve(named.model, entries=()))
-    return {name: value for name, value in named.items() if name != "entries"}
+    if "entries" not in named:
+        return named
+    return {**named, "entries": Excerpt(nodes=1 + len(named["entries"]))}
 
 
 def in_text(document: Mapping[str, Any], finding: Finding) -> Finding:

@@ -112,10 +112,13 @@ def _write(
 
 def _wanted(call: Call, present: DefinitionSet, source: Definitions) -> Iterator[Definition]:
     for kind in KINDS.values():
+        models = getattr(source, kind.section)
         known = {each.object_id: each for each in present.objects[kind.section]}
-        by_slug = {each.slug: each for each in known.values()}
+        # An id that the document writes is of that object alone, whatever slug it had.
+        taken = {UUID(getattr(model, kind.id_member)) for model in models}
+        by_slug = {each.slug: each for each in known.values() if each.object_id not in taken}
         last = -1
-        for model in getattr(source, kind.section):
+        for model in models:
             named = _keep_id(call.tenant_id, kind, model, by_slug.get(model.slug))
             object_id = UUID(getattr(named, kind.id_member))
             before = known.get(object_id)

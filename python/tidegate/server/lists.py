@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from tidegate.policy.document import Excerpt
+from tidegate.policy.document.tree import Scalar
 from tidegate.policy.model import MAX_LIST_ENTRIES
 from tidegate.server import wire
 from tidegate.server.call import Answer, Call
@@ -41,21 +43,26 @@ def change_entries(call: Call) -> Answer:
     """Put entries in and take entries out; the answer leaves the entries out."""
     body: wire.EntriesChange = call.body
 
-    def added(present: DefinitionSet, before: Definition) -> Mapping[str, Any]:  # noqa: ARG001
-        # Those that are there already were checked when they came.
-        return {**before.body, "entries": list(body.add)}
-
-    def merged(before: Definition, checked: dict[str, Any]) -> dict[str, Any]:
+    def merged(before: Definition) -> list[str]:
         # A dict keeps the order of what was there, and holds each entry once.
         entries = dict.fromkeys([*before.body.get("entries", ()), *body.add])
         for entry in body.remove:
             entries.pop(entry, None)
+        return list(entries)
+
+    def added(present: DefinitionSet, before: Definition) -> Mapping[str, Any]:  # noqa: ARG001
+        # Those that are there already were checked when they came.
+        items = tuple(map(Scalar, body.add))
+        return {**before.body, "entries": Excerpt(items=items, nodes=1 + len(merged(before)))}
+
+    def whole(before: Definition, checked: dict[str, Any]) -> dict[str, Any]:
+        entries = merged(before)
         if len(entries) > MAX_LIST_ENTRIES:
             detail = f"the list would have {len(entries)} entries, at most {MAX_LIST_ENTRIES} fit"
             errors = [ErrorDetail(detail=detail, pointer="/add", code="wrong-length")]
             raise Problem("invalid-definitions", detail, errors=errors)
         rest = {name: value for name, value in checked.items() if name != "entries"}
-        return {**rest, "entries": list(entries)} if entries else rest
+        return {**rest, "entries": entries} if entries else rest
 
     audited = {
         "add": list(body.add[:MAX_AUDITED_ENTRIES]),
@@ -64,7 +71,7 @@ def change_entries(call: Call) -> Answer:
         "remove_count": len(body.remove),
     }
     try:
-        answer = handlers.save(call, "change-entries", added, merged, audited)
+        answer = handlers.save(call, "change-entries", added, whole, audited)
     except Problem as problem:
         raise _about_added(problem) from None
     return Answer(body=_without_entries(answer.body), revision=answer.revision)

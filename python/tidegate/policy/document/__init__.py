@@ -19,6 +19,7 @@ from tidegate.policy.document.positions import at_offset, locate
 from tidegate.policy.document.reader import read_tree
 from tidegate.policy.document.tree import (
     MAX_BYTES,
+    Excerpt,
     Mapping,
     Ready,
     Scalar,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from tidegate.policy.model import Definitions, Tenant
 
 __all__ = [
+    "Excerpt",
     "Finding",
     "Ready",
     "compile_definitions",
@@ -110,7 +112,7 @@ def read_document(
     Args:
         document: YAML text, JSON text (it begins with ``{``), either as UTF-8 bytes,
             or plain data of the same shape, in which objects that were read before may stand
-            as they were read (``Ready``).
+            as they were read (``Ready``), and lists in part (``Excerpt``).
         before: definitions that this document may be a change of; their expressions are
             not checked again where that cannot matter.
 

@@ -39,6 +39,15 @@ class Sequence:
     end: int | None = None
 
 
+@attrs.frozen(kw_only=True)
+class Excerpt(Sequence):
+    """A list of plain data of which these items are to be read, and all count."""
+
+    items: tuple[Node, ...] = ()
+    nodes: int
+    """Of the list as it was written."""
+
+
 @attrs.frozen
 class Mapping:
     """Entries as written, repeated keys included."""
@@ -114,7 +123,7 @@ def count_nodes(value: object) -> int:
 
 
 def _from_python(value: object, depth: int, count: NodeCount) -> Node:
-    if isinstance(value, Ready):
+    if isinstance(value, (Ready, Excerpt)):
         count.add(depth, None, value.nodes)
         return value
     count.add(depth, None)
