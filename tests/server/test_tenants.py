@@ -101,6 +101,25 @@ def test_a_membership_is_made_changed_and_ended(served: Served, owner: Caller, t
     assert owner.delete(f"{tenant}/memberships/{other.operator_id}").status_code == 404
 
 
+def test_a_membership_is_not_changed_by_who_does_not_know_it(
+    served: Served, owner: Caller, tenant: str
+) -> None:
+    """Its revision is its ETag; nothing has none."""
+    other = served.operator("Other")
+    path, write = f"{tenant}/memberships", {"user_id": str(other.operator_id), "role": "Viewer"}
+    known = {"if-match": '"1"'}
+    assert owner.post(path, write, headers=known).status_code == 412
+    assert owner.post(path, write).headers["etag"] == '"1"'
+    assert owner.post(path, {**write, "role": "Admin"}, headers=known).headers["etag"] == '"2"'
+    for answer in (
+        owner.post(path, write, headers=known),
+        owner.delete(f"{path}/{other.operator_id}", headers=known),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (412, "stale-revision")
+    gone = owner.delete(f"{path}/{other.operator_id}", headers={"if-match": '"2"'})
+    assert gone.status_code == 204
+
+
 def test_an_admin_cannot_touch_owners(served: Served, owned: tuple[Caller, str]) -> None:
     """Neither make one of itself or others, nor demote or remove one."""
     owner, tenant_id = owned

@@ -46,6 +46,7 @@ def put(call: Call) -> Answer:
             raise Problem("invalid-request", detail, errors=errors) from None
         before = _find(connection, call.tenant_id, body.user_id)
         _require_allowed(connection, call, before, Role(body.role))
+        _require_revision(call, before)
         try:
             made = memberships.put(connection, call.tenant_id, body.user_id, body.role, call.now)
         except ConflictError as error:
@@ -60,7 +61,8 @@ def put(call: Call) -> Answer:
         )
         return _answer(made, operator)
 
-    return Answer(body=call.write(work))
+    made = call.write(work)
+    return Answer(body=made, revision=made.revision)
 
 
 def delete(call: Call) -> Answer:
@@ -70,6 +72,7 @@ def delete(call: Call) -> Answer:
     def work(connection: Connection) -> None:
         before = memberships.find(connection, call.tenant_id, user_id)
         _require_allowed(connection, call, before, None)
+        _require_revision(call, before)
         try:
             memberships.delete(connection, call.tenant_id, user_id)
         except ConflictError as error:
@@ -87,6 +90,14 @@ def _require_allowed(
     own = memberships.find(connection, call.tenant_id, call.operator.operator_id)
     if not may_change_membership(Role(own.role), Role(before.role) if before else None, after):
         raise Problem("forbidden", f"the role `{own.role}` may not change memberships of Owners")
+
+
+def _require_revision(call: Call, before: Membership | None) -> None:
+    """Hold the caller to its ``If-Match``, which nothing is not (RFC 9110, section 13.1.1)."""
+    if before is not None:
+        call.require_revision(before.revision)
+    elif call.precondition is not None:
+        raise Problem("stale-revision", "the operator is no member of the tenant")
 
 
 def _find(connection: Connection, tenant_id: UUID, user_id: UUID) -> Membership | None:

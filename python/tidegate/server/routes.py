@@ -217,6 +217,7 @@ _TENANTS: tuple[Route, ...] = (
         handler=memberships.put,
         body=wire.MembershipWrite,
         answer=wire.Membership,
+        conditional=True,
         refusals=("last-owner", "overloaded"),
     ),
     Route(
@@ -229,6 +230,7 @@ _TENANTS: tuple[Route, ...] = (
         permission=Permission.MANAGE_ACCESS,
         handler=memberships.delete,
         status=204,
+        conditional=True,
         refusals=("last-owner", "overloaded"),
     ),
 )
