@@ -6,6 +6,7 @@ import pytest
 
 from tidegate.server.paging import Cursors
 from tidegate.server.problems import Problem
+from tidegate.stores.catalog import MAX_NAME_CHARACTERS
 
 KEY = bytes(range(32))
 SCOPE = "/api/v1/tenants/1/actions?limit=5"
@@ -24,6 +25,17 @@ def test_a_cursor_opens_to_its_position() -> None:
     """Numbers and texts come back as they were."""
     cursors = Cursors(KEY)
     assert cursors.open(cursors.seal([7, "a' OR 1=1"], SCOPE), SCOPE) == [7, "a' OR 1=1"]
+
+
+@pytest.mark.parametrize("letter", ["a", "\x00", '"', "\N{GRINNING FACE}"])
+def test_the_longest_place_opens(letter: str) -> None:
+    """Of the field catalog, whose names come with the traffic, and of active mitigations."""
+    cursors = Cursors(KEY)
+    for place in (
+        [f"request.query_params.{letter * MAX_NAME_CHARACTERS}"],
+        ["01a20831-5fed-7121-b03e-6895d3945217", "p" * 64, letter * 200],
+    ):
+        assert cursors.open(cursors.seal(place, SCOPE), SCOPE) == place
 
 
 def test_a_cursor_belongs_to_one_list_and_one_service() -> None:

@@ -22,7 +22,8 @@ from tidegate.server.problems import ErrorDetail, Problem
 MAX_LIMIT = 500
 DEFAULT_LIMIT = 50
 _MAC_BYTES = 16
-_MAX_CURSOR = 512
+_MAX_CURSOR = 2_048
+"""Room for the longest place there is: a name of the field catalog, or that of a clause."""
 
 Position: TypeAlias = "Sequence[str | int]"
 
