@@ -63,6 +63,19 @@ def test_a_number_of_more_than_64_bits_is_one(shop: Deciding) -> None:
     assert made(simulate(shop, "stuffing", {"event": event}))["trace"]["policies"]
 
 
+@pytest.mark.parametrize("number", ["1e2", "1.10", "-0"])
+def test_a_number_is_the_text_it_was_written_as(shop: Deciding, number: str) -> None:
+    """As in an event that is sent."""
+    body = """{"event": {"fields": {"n": NUMBER}},
+        "policy": {"name": "x", "clauses": [{"expression": "fields.n == 'NUMBER'"}]}}"""
+    answer = shop.by("Analyst").post(
+        f"{shop.path}/policies/{shop.ids('policies')['stuffing']}/simulate",
+        content=body.replace("NUMBER", number),
+        headers={"content-type": "application/json"},
+    )
+    assert made(answer)["fired"]
+
+
 @pytest.mark.parametrize(
     ("body", "code", "pointer"),
     [

@@ -39,7 +39,8 @@ class Caller:
 class Call:
     """A request that was let in: who asks, for which tenant, with what.
 
-    ``query`` and ``body`` are instances of the classes the route declares.
+    ``query`` and ``body`` are instances of the classes the route declares; ``raw_body`` is what
+    came, for numbers that are to be read as they were written.
     """
 
     app: Application

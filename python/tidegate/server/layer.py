@@ -174,7 +174,7 @@ def _call(
         role=admitted.role,
         query=query,
         body=content,
-        raw_body=body if route.body is bytes else b"",
+        raw_body=body,
         precondition=(
             read_tags("if-match", only_header(request.headers, "if-match")) if conditional else None
         ),

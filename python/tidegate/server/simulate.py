@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import msgspec
 
 from tidegate.engine import Engine
 from tidegate.errors import EventError
@@ -18,6 +18,13 @@ from tidegate.server.explain import trace_of
 from tidegate.server.problems import problem_of
 
 
+class _Body(msgspec.Struct):
+    event: msgspec.Raw
+
+
+_BODY = msgspec.json.Decoder(_Body)
+
+
 def simulate(call: Call) -> Answer:
     """The decision on an event by the saved definitions, with the policy at work.
 
@@ -29,7 +36,7 @@ def simulate(call: Call) -> Answer:
     document = with_policy(present, call.ids["policy_id"], body.policy)
     definitions = read_document(document, present.compilation).compiled.source
     with in_member("event"):
-        explanation = _explained(call, definitions, json.dumps(body.event).encode())
+        explanation = _explained(call, definitions, bytes(_BODY.decode(call.raw_body).event))
     saved = present.find(POLICY, call.ids["policy_id"])
     return Answer(
         body=wire.SimulationResult(
