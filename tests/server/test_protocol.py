@@ -8,7 +8,9 @@ from typing import Any
 from uuid import UUID
 
 import attrs
+import orjson
 import pytest
+from structlog.testing import capture_logs
 from uvicorn.server import ServerState
 
 from tidegate.config import ServerSettings
@@ -192,6 +194,18 @@ def test_both_short_ways_send_the_same(
         assert plain[0] == other[0]
     assert (b"x-request-id: a-1" in plain[1]) == bool(headers)
     assert connection.protocol.server_state.total_requests == 2
+
+
+def test_a_failure_is_logged_under_the_id_that_the_caller_is_told(
+    connection: Connection, hot: Undecided
+) -> None:
+    """It is all that the caller has to quote."""
+    connection.receive(request())
+    with capture_logs() as logged:
+        hot.queue.answer(ValueError("unforeseen"))
+    status, _, body = connection.sent
+    assert status == b"HTTP/1.1 500 Internal Server Error"
+    assert [each["request_id"] for each in logged] == [orjson.loads(body)["request_id"]]
 
 
 def test_a_refused_credential_is_no_decision(connection: Connection, hot: Undecided) -> None:

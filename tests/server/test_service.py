@@ -12,10 +12,12 @@ import pytest
 
 from tidegate.config import Settings
 from tidegate.operators.keys import load_keys
-from tidegate.server.service import Service
+from tidegate.server.api_keys import ApiKey, make_key
+from tidegate.server.service import HOUSEKEEPING_SECONDS, Service
 from tidegate.stores import (
     SqliteStore,
     StoreUnavailableError,
+    api_keys,
     deriving,
     migrate,
     snapshots,
@@ -57,6 +59,66 @@ def test_a_key_of_the_last_process_is_known_from_the_first_request_on(
         await service.stop()
 
     asyncio.run(scene())
+
+
+def test_keys_that_are_read_at_the_same_time_are_put_in_place_in_order(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slow look does not bring back a key that has ended since."""
+    made = make_key(bytes(42), bytes(32))
+    key = ApiKey(UUID(int=1), TENANT, made.prefix, 600, ((made.secret_hash, None),))
+    found = [[key], []]
+
+    def read() -> list[ApiKey]:
+        keys = found.pop(0)
+        time.sleep(0.1 * len(keys))
+        return keys
+
+    async def scene() -> None:
+        monkeypatch.setattr(service, "_read_keys", read)
+        await asyncio.gather(service._refresh_keys(), service._refresh_keys())
+
+    asyncio.run(scene())
+    assert len(service.key_ring) == 0
+
+
+def test_it_is_written_down_when_a_key_was_used(
+    service: Service, store: SqliteStore, tmp_path: Path
+) -> None:
+    """Soon after the call; the revision of the key stays."""
+    made = make_key(bytes(42), load_keys(tmp_path / "keys").pepper)
+    key = api_keys.ApiKey(
+        api_key_id=UUID(int=1),
+        tenant_id=TENANT,
+        name="Edge",
+        trust_level="External",
+        rate_limit_per_minute=600,
+        prefix=made.prefix,
+        secret_hash=made.secret_hash,
+        created_at_ns=START_NS,
+        updated_at_ns=START_NS,
+    )
+    done(store.write(lambda connection: tenants.create(connection, tenant())))
+    done(store.write(lambda connection: api_keys.create(connection, key)))
+    began = time.time_ns()
+
+    async def scene() -> api_keys.ApiKey:
+        hot = await service.start()
+        headers = [
+            (b"x-service-api-key", made.text.encode()),
+            (b"content-type", b"application/json"),
+        ]
+        hot.admission.admit(headers)
+        await asyncio.sleep(3 * HOUSEKEEPING_SECONDS)
+        with store.read() as connection:
+            found = api_keys.find(connection, TENANT, key.api_key_id)
+        await service.stop()
+        return found
+
+    found = asyncio.run(scene())
+    assert found.last_used_at_ns is not None
+    assert began <= found.last_used_at_ns <= time.time_ns()
+    assert found.revision == 1
 
 
 def test_the_log_after_a_snapshot_does_not_grow_over_restarts(store: SqliteStore) -> None:

@@ -164,6 +164,13 @@ def test_only_plain_json_is_read(service: Service, path: str, name: str, value: 
     assert_problem(answer, 415, "unsupported-media-type")
 
 
+@pytest.mark.parametrize("path", ["/runtime/mitigation", "/beacon/event", "/beacon/events"])
+def test_the_credential_comes_before_the_form_of_the_body(service: Service, path: str) -> None:
+    """Who has no key learns of nothing else."""
+    headers = {"content-type": "application/json", "content-encoding": "gzip"}
+    assert_problem(service.post(path, b"", headers), 401, "unauthenticated")
+
+
 @BOTH
 def test_a_get_is_not_allowed(service: Service, path: str) -> None:
     """The hot calls are POSTs."""
@@ -192,10 +199,13 @@ def test_a_batch_is_answered_item_by_item(service: Service) -> None:
     assert first["item_id"] == third["item_id"]
 
 
-def test_a_batch_may_be_lines(service: Service) -> None:
+@pytest.mark.parametrize(
+    "content_type", ["application/x-ndjson", "Application/X-NDJSON; charset=UTF-8"]
+)
+def test_a_batch_may_be_lines(service: Service, content_type: str) -> None:
     """One event a line does as well as an array."""
     lines = b"\n".join(json.dumps(EVENT).encode() for _ in range(5)) + b"\n"
-    answer = service.hot("/beacon/events", lines, **{"content-type": "application/x-ndjson"})
+    answer = service.hot("/beacon/events", lines, **{"content-type": content_type})
     assert [item["status"] for item in answer.json()] == [200] * 5
 
 
@@ -204,6 +214,7 @@ def test_a_batch_may_be_lines(service: Service) -> None:
     [
         (b"{}", 400, "invalid-json"),
         (b"[", 400, "invalid-json"),
+        (b"[" * 30_000 + b"]" * 30_000, 400, "invalid-json"),
         (b"[" + b",".join([b"{}"] * 1001) + b"]", 413, "body-too-large"),
         (b" " * (4 * 1024 * 1024 + 1), 413, "body-too-large"),
     ],

@@ -28,6 +28,8 @@ class Admission:
     limits: RateLimits
     clock: Callable[[], int] = time.time_ns
     monotonic: Callable[[], int] = time.monotonic_ns
+    used: dict[str, int] = attrs.field(factory=dict, repr=False)
+    """When keys were last brought, by their ids, until somebody writes it down."""
 
     def admit(self, headers: Sequence[Header]) -> ApiKey:
         """The key of a request, once its limit has room: before anything of the body is read.
@@ -47,7 +49,7 @@ class Admission:
         Raises:
             Problem: 400, 401 or 415.
         """
-        text = content_type = None
+        text = content_type = encoding = None
         for name, value in headers:
             if name == KEY_HEADER:
                 if text is not None:
@@ -56,8 +58,11 @@ class Admission:
             elif name == b"content-type":
                 content_type = value
             elif name == b"content-encoding" and value.lower() != b"identity":
-                raise Problem("unsupported-media-type", "send the body without content-encoding")
-        return self._key(text), content_type
+                encoding = value
+        key = self._key(text)
+        if encoding is not None:
+            raise Problem("unsupported-media-type", "send the body without content-encoding")
+        return key, content_type
 
     def count(self, key: ApiKey) -> None:
         """Count one event against the limit of its key.
@@ -102,9 +107,11 @@ class Admission:
         return calls[room:]
 
     def _key(self, text: bytes | None) -> ApiKey:
-        key = None if text is None else self.keys.find(text, self.clock())
+        now = self.clock()
+        key = None if text is None else self.keys.find(text, now)
         if key is None:
             raise Problem("unauthenticated", "send a valid API key in `x-service-api-key`")
+        self.used[key.id_text] = now
         return key
 
     def _take(self, key: ApiKey, events: int, now: int) -> int:
@@ -116,10 +123,10 @@ class Admission:
         return Problem("rate-limited", detail, headers=verdict.headers())
 
 
-def is_json(content_type: bytes) -> bool:
-    """Whether a content type is JSON, in UTF-8 if it names a character set."""
-    if content_type == b"application/json":
+def is_json(content_type: bytes, kind: bytes = b"application/json") -> bool:
+    """Whether a content type is JSON, or that other kind, in UTF-8 if it names a character set."""
+    if content_type == kind:
         return True
-    kind, _, parameters = content_type.lower().partition(b";")
+    given, _, parameters = content_type.lower().partition(b";")
     charset = parameters.replace(b" ", b"").replace(b'"', b"")
-    return kind.strip() == b"application/json" and charset in (b"", b"charset=utf-8")
+    return given.strip() == kind and charset in (b"", b"charset=utf-8")

@@ -52,7 +52,7 @@ class HotApplication:
             return
         if scope["method"] != "POST":
             problem = Problem("method-not-allowed", "allowed is POST", headers={"allow": "POST"})
-            await respond(send, self._refuse(problem, scope))
+            await respond(send, problem_answer(problem, scope["path"], _request_id(scope)))
             return
         if scope["path"] == batch.PATH:
             await respond(send, await self._batch(scope, receive))
@@ -70,7 +70,7 @@ class HotApplication:
     async def _batch(self, scope: Scope, receive: Receive) -> Answer:
         try:
             key, content_type = self._hot.admission.credential(scope["headers"])
-            is_ndjson = content_type == batch.NDJSON
+            is_ndjson = content_type is not None and is_json(content_type, batch.NDJSON)
             if not is_ndjson and (content_type is None or not is_json(content_type)):
                 raise Problem(
                     "unsupported-media-type",
@@ -80,13 +80,13 @@ class HotApplication:
             return await batch.decide_batch(self._hot, key, body, is_ndjson)
         except Exception as error:
             problem = problem_of(error)
-            self._hot.failed(problem, error, BEACON)
-            return self._refuse(problem, scope)
+            request_id = _request_id(scope)
+            self._hot.failed(problem, error, BEACON, request_id)
+            return problem_answer(problem, scope["path"], request_id)
 
-    @staticmethod
-    def _refuse(problem: Problem, scope: Scope) -> Answer:
-        request_id = given_request_id(scope["headers"]) or str(uuid7())
-        return problem_answer(problem, scope["path"], request_id)
+
+def _request_id(scope: Scope) -> str:
+    return given_request_id(scope["headers"]) or str(uuid7())
 
 
 async def read_body(scope: Scope, receive: Receive, most: int = MAX_BODY_BYTES) -> bytes:

@@ -84,8 +84,9 @@ class _Items:
         if isinstance(outcome, Answer):
             return b'{"status":200,%b' % outcome.body[1:]
         problem = problem_of(outcome)
-        self._hot.failed(problem, outcome, BEACON)
-        refusal = problem_answer(problem, PATH, str(uuid7()))
+        request_id = str(uuid7())
+        self._hot.failed(problem, outcome, BEACON, request_id)
+        refusal = problem_answer(problem, PATH, request_id)
         return b'{"status":%d,"problem":%b}' % (problem.status, refusal.body)
 
 
@@ -99,6 +100,8 @@ def split_array(body: bytes) -> list[bytes]:
         return [bytes(element) for element in _ARRAY.decode(body)]
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Problem("invalid-json", f"send a JSON array of events: {error}") from None
+    except RecursionError:
+        raise Problem("invalid-json", "the array is nested too deeply") from None
 
 
 def split_lines(body: bytes) -> list[bytes]:

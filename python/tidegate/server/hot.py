@@ -78,11 +78,15 @@ class HotPath:
             self.clock,
         )
 
-    def failed(self, problem: Problem, error: BaseException, endpoint: Endpoint) -> None:
+    def failed(
+        self, problem: Problem, error: BaseException, endpoint: Endpoint, request_id: str
+    ) -> None:
         """Count a refusal, and log one that nobody foresaw."""
         self.metrics.refused(problem.code)
         if problem.code == "internal-error":
-            log.error("hot call failed", endpoint=endpoint.name, exc_info=error)
+            log.error(
+                "hot call failed", endpoint=endpoint.name, request_id=request_id, exc_info=error
+            )
 
     async def decide(self, endpoint: Endpoint, key: ApiKey, body: bytes) -> Answer:
         """One event to its answer.
@@ -123,8 +127,9 @@ def finished(
     request_id = given_request_id(headers)
     if not isinstance(outcome, Answer):
         problem = problem_of(outcome)
-        hot.failed(problem, outcome, endpoint)
-        return problem_answer(problem, endpoint.path, request_id or str(uuid7()))
+        request_id = request_id or str(uuid7())
+        hot.failed(problem, outcome, endpoint, request_id)
+        return problem_answer(problem, endpoint.path, request_id)
     if request_id is None:
         return outcome
     echoed = (REQUEST_ID_HEADER, request_id.encode())

@@ -47,6 +47,8 @@ TAKE_OVER_SECONDS = 5.0
 """How long the answer to a change waits for it to be at work."""
 RETRY_SECONDS = 2.0
 HOUSEKEEPING_SECONDS = 0.5
+NOTE_USES_SECONDS = 10.0
+"""How often it is written down when API keys were last used."""
 SAVING_SHARE = 0.05
 """Of the time, at most, goes into saving states: large ones are saved less often."""
 
@@ -78,12 +80,14 @@ class Service:
             definitions_changed=self._definitions_changed,
             api_keys_changed=self._api_keys_changed,
         )
+        self._admission = Admission(self.key_ring, RateLimits())
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._snapshot_seq = 0
         self._save_after = 0.0
         self._saving = asyncio.Lock()
+        self._refreshing_keys = asyncio.Lock()
         self._saver = ThreadPoolExecutor(1, "tidegate-save", initializer=be_nice)
 
     async def start(self) -> HotPath:
@@ -109,7 +113,7 @@ class Service:
         self.live.recorder, self.live.loop = self.recorder, self._loop
         self.live.is_ready = True
         return HotPath(
-            admission=Admission(self.key_ring, RateLimits()),
+            admission=self._admission,
             runtimes=self.runtimes,
             idempotency=self.idempotency,
             recorder=self.recorder,
@@ -129,6 +133,7 @@ class Service:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.live.recorder is not None:  # it did start
             await asyncio.to_thread(self.application.replays.close)
+            self._note_uses()
             await self.recorder.drain()
             with suppress(Problem, StoreUnavailableError):
                 await self.save_states()
@@ -193,7 +198,9 @@ class Service:
             self._loop.call_soon_threadsafe(self._changed.set)
 
     async def _refresh_keys(self) -> None:
-        self.key_ring.replace(await asyncio.to_thread(self._read_keys))
+        # One after the other: what was read first would else be put in place last.
+        async with self._refreshing_keys:
+            self.key_ring.replace(await asyncio.to_thread(self._read_keys))
 
     async def _follow_changes(self) -> None:
         """Take over what other processes wrote, and what failed before."""
@@ -227,10 +234,23 @@ class Service:
         await asyncio.to_thread(fill)
         self.idempotency.use(known, now)
 
+    def _note_uses(self) -> None:
+        """Write down when API keys were last used; while nothing can be written, later."""
+        used = {UUID(api_key_id): at for api_key_id, at in self._admission.used.items()}
+        if not used:
+            return
+        with suppress(StoreUnavailableError):
+            self.store.write(lambda connection: api_keys.used(connection, used), quietly=True)
+            self._admission.used.clear()
+
     async def _keep_house(self) -> None:
+        note_uses_after = 0.0
         while True:
             await asyncio.sleep(HOUSEKEEPING_SECONDS)
             self.recorder.probe()
+            if time.monotonic() > note_uses_after:
+                note_uses_after = time.monotonic() + NOTE_USES_SECONDS
+                self._note_uses()
             self.idempotency.forget(self.store.statistics().indexed_seq)
             if self.recorder.seq - self._snapshot_seq < self.settings.store.snapshot_every:
                 continue
