@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
+use smallvec::{SmallVec, smallvec};
 
 use super::looks::{SIDE_BOUNDS, Side};
 
 /// Inclusive ranges of code points, in order.
-pub(super) type Ranges = Box<[(u32, u32)]>;
+pub(super) type Ranges = SmallVec<[(u32, u32); 3]>;
 
 const ASCII: usize = 128;
 /// Stands for the classes that no byte has room for.
@@ -27,7 +28,10 @@ pub(super) struct Alphabet {
 }
 
 /// The sets that each class is in, by their numbers.
-pub(super) type Members = Vec<Vec<u32>>;
+pub(super) type Members = Vec<SmallVec<[u32; 4]>>;
+
+/// A bit for each set; few patterns have more than so many words.
+type Words = SmallVec<[u64; 2]>;
 
 impl Alphabet {
     /// The classes for these sets. Where assertions play no part (`looks`), every
@@ -45,10 +49,10 @@ impl Alphabet {
         }
         changes.sort_unstable();
 
-        let mut known: HashMap<(Vec<u64>, Side), u16, RandomState> = HashMap::default();
+        let mut known: HashMap<(Words, Side), u16, RandomState> = HashMap::default();
         let (mut starts, mut classes, mut sides) = (Vec::new(), Vec::new(), Vec::new());
         let mut members = Members::new();
-        let mut within = vec![0_u64; sets.len().div_ceil(64)];
+        let mut within: Words = smallvec![0; sets.len().div_ceil(64)];
         for changes in changes.chunk_by(|one, other| one.0 == other.0) {
             let start = changes.first().map_or(0, |change| change.0);
             for number in changes.iter().filter_map(|change| change.1) {
@@ -69,18 +73,14 @@ impl Alphabet {
             starts.push(start);
             classes.push(class);
         }
-        let mut alphabet = Self {
-            ascii: [0; ASCII],
-            starts: starts.into(),
-            classes: classes.into(),
-            sides: sides.into(),
-        };
-        for code_point in 0..ASCII as u32 {
-            let class = alphabet.find(code_point);
-            if let Some(place) = alphabet.ascii.get_mut(code_point as usize) {
-                *place = u8::try_from(class).unwrap_or(FAR);
-            }
+        let mut ascii = [0; ASCII];
+        for (start, class) in starts.iter().zip(&classes) {
+            // What the next one has is overwritten.
+            let following = ascii.get_mut(*start as usize..).unwrap_or_default();
+            following.fill(u8::try_from(*class).unwrap_or(FAR));
         }
+        let mut alphabet =
+            Self { ascii, starts: starts.into(), classes: classes.into(), sides: sides.into() };
         if !alphabet.ascii.contains(&FAR) {
             alphabet.forget_ascii();
         }

@@ -123,7 +123,7 @@ impl Builder {
             HirKind::Capture(capture) => self.part(&capture.sub),
             HirKind::Literal(literal) => {
                 let text = std::str::from_utf8(&literal.0).map_err(|_| Refused::Unsupported)?;
-                let mut characters = text.chars().map(|one| Box::from([(one.into(), one.into())]));
+                let mut characters = text.chars().map(|one| smallvec![(one.into(), one.into())]);
                 let first =
                     characters.next().map_or(Ok(Part::empty(Looks::NONE)), |set| self.read(set))?;
                 characters.try_fold(first, |before, set| {

@@ -1,6 +1,7 @@
 //! Bytes of which a pattern needs at least one, so that it is not run on text without.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
+use smallvec::SmallVec;
 
 /// What is told of a pattern: so many sets, those that fewest texts have.
 const MAX_SETS: usize = 4;
@@ -92,30 +93,49 @@ const fn bits(mut bytes: &[u8]) -> u128 {
 
 /// Sets of which every match has a byte each, the best to look for first.
 pub(crate) fn required_bytes(hir: &Hir) -> Vec<ByteSet> {
-    match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => Vec::new(),
-        HirKind::Literal(literal) => {
-            best(literal.0.iter().map(|byte| ByteSet::of_bytes([*byte])).collect())
-        }
-        HirKind::Class(class) => best(vec![ByteSet::of_class(class)]),
-        HirKind::Concat(parts) => best(parts.iter().flat_map(required_bytes).collect()),
-        HirKind::Alternation(parts) => {
-            let firsts = parts.iter().map(|part| required_bytes(part).first().copied());
-            let union = firsts.reduce(|all, set| Some(all?.or(set?))).flatten();
-            best(union.into_iter().collect())
-        }
-        HirKind::Repetition(repetition) if repetition.min == 0 => Vec::new(),
-        HirKind::Repetition(repetition) => required_bytes(&repetition.sub),
-        HirKind::Capture(capture) => required_bytes(&capture.sub),
-    }
+    let mut best = Best::default();
+    best.add_required(hir);
+    best.0.into_vec()
 }
 
-fn best(mut sets: Vec<ByteSet>) -> Vec<ByteSet> {
-    sets.retain(|set| !set.is_all());
-    sets.sort_unstable();
-    sets.dedup();
-    sets.truncate(MAX_SETS);
-    sets
+/// The best sets so far, each once and the best first.
+#[derive(Default)]
+struct Best(SmallVec<[ByteSet; MAX_SETS]>);
+
+impl Best {
+    /// Adds what every match of a part has.
+    fn add_required(&mut self, hir: &Hir) {
+        match hir.kind() {
+            HirKind::Empty | HirKind::Look(_) => {}
+            HirKind::Literal(literal) => {
+                literal.0.iter().for_each(|byte| self.add(ByteSet::of_bytes([*byte])));
+            }
+            HirKind::Class(class) => self.add(ByteSet::of_class(class)),
+            HirKind::Concat(parts) => parts.iter().for_each(|part| self.add_required(part)),
+            HirKind::Alternation(parts) => {
+                let firsts = parts.iter().map(|part| {
+                    let mut best = Self::default();
+                    best.add_required(part);
+                    best.0.first().copied()
+                });
+                let union = firsts.reduce(|all, set| Some(all?.or(set?))).flatten();
+                union.into_iter().for_each(|set| self.add(set));
+            }
+            HirKind::Repetition(repetition) if repetition.min == 0 => {}
+            HirKind::Repetition(repetition) => self.add_required(&repetition.sub),
+            HirKind::Capture(capture) => self.add_required(&capture.sub),
+        }
+    }
+
+    fn add(&mut self, set: ByteSet) {
+        let Self(sets) = self;
+        let place = sets.iter().position(|other| *other >= set).unwrap_or(sets.len());
+        if set.is_all() || place == MAX_SETS || sets.get(place) == Some(&set) {
+            return;
+        }
+        sets.truncate(MAX_SETS.saturating_sub(1));
+        sets.insert(place, set);
+    }
 }
 
 #[cfg(test)]
@@ -128,7 +148,9 @@ mod tests {
     }
 
     fn sets(texts: &[&str]) -> Vec<ByteSet> {
-        best(texts.iter().map(|text| ByteSet::of_bytes(text.bytes())).collect())
+        let mut best = Best::default();
+        texts.iter().for_each(|text| best.add(ByteSet::of_bytes(text.bytes())));
+        best.0.into_vec()
     }
 
     #[test]

@@ -13,14 +13,14 @@ pub(super) fn shortened(pattern: &str) -> Box<str> {
     while let Some((before, escape)) = rest.find('\\').and_then(|at| rest.split_at_checked(at)) {
         short.push_str(before);
         rest = match code_point(escape) {
-            Some((character, after)) => {
+            Some((character, after)) if character.is_ascii_graphic() => {
                 if is_meta_character(character) {
                     short.push('\\');
                 }
                 short.push(character);
                 after
             }
-            None => {
+            _ => {
                 // A backslash and what it is before.
                 let mut characters = escape.chars();
                 short.extend(characters.by_ref().take(2));
@@ -32,11 +32,21 @@ pub(super) fn shortened(pattern: &str) -> Box<str> {
     short.into()
 }
 
-/// The visible character of ASCII that a text begins with the code point of, and what follows.
-fn code_point(text: &str) -> Option<(char, &str)> {
-    let (digits, after) = text.strip_prefix(CODE_POINT)?.split_once('}')?;
-    let character = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
-    character.is_ascii_graphic().then_some((character, after))
+/// The character that a text begins with the code point of, and what follows.
+pub(super) fn code_point(text: &str) -> Option<(char, &str)> {
+    let digits = text.strip_prefix(CODE_POINT)?;
+    let (mut number, mut rest) = (None, digits.bytes());
+    loop {
+        number = match rest.next()? {
+            b'}' => break,
+            digit => {
+                let digit = char::from(digit).to_digit(16)?;
+                Some(number.unwrap_or(0_u32).checked_mul(16)?.checked_add(digit)?)
+            }
+        };
+    }
+    let after = digits.get(digits.len().saturating_sub(rest.len())..)?;
+    Some((char::from_u32(number?)?, after))
 }
 
 #[cfg(test)]
