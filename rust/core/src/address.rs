@@ -123,7 +123,15 @@ impl fmt::Display for Address {
     /// Canonical text (RFC 5952).
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::V4(bits) => Ipv4Addr::from_bits(bits).fmt(formatter),
+            Self::V4(bits) => {
+                let [first, rest @ ..] = bits.to_be_bytes();
+                let mut number = itoa::Buffer::new();
+                formatter.write_str(number.format(first))?;
+                rest.into_iter().try_for_each(|byte| {
+                    formatter.write_str(".")?;
+                    formatter.write_str(number.format(byte))
+                })
+            }
             // The standard library writes mapped addresses with dots, which
             // `parse` refuses; only the base of a short network can be one.
             Self::V6(bits) => match mapped_v4(bits) {
@@ -194,7 +202,9 @@ impl Network {
 
 impl fmt::Display for Network {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}/{}", self.address, self.prefix)
+        self.address.fmt(formatter)?;
+        formatter.write_str("/")?;
+        formatter.write_str(itoa::Buffer::new().format(self.prefix))
     }
 }
 

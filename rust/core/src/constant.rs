@@ -10,7 +10,7 @@ use crate::address::{Address, Network};
 use crate::limits::MAX_VALUE_DEPTH;
 use crate::map::{KeyError, Map};
 use crate::tree::{Members, Tree};
-use crate::value::{Duration, Timestamp, Value};
+use crate::value::{Duration, Text, Timestamp, Value};
 
 const NANOSECONDS: i128 = 1_000_000_000;
 
@@ -79,7 +79,7 @@ fn read_map(entries: &[Tree<'_>], inside: usize) -> Result<Value<'static>, Refus
 
 fn read_scalar(kind: &str, text: &str) -> Option<Value<'static>> {
     match kind {
-        "string" => Some(Value::text(text.to_owned())),
+        "string" => Some(Value::String(Text::shared(text))),
         "int" => text.parse().ok().map(Value::Int),
         "uint" => text.parse().ok().map(Value::Uint),
         "double" => read_double(text).map(Value::Double),

@@ -357,8 +357,9 @@ pub(crate) fn each<'j, T>(
 
 fn span(object: &Members<'_>) -> Result<Span> {
     let bound = |json: &Tree<'_>| json.as_u64().and_then(|bound| u32::try_from(bound).ok());
-    match member(object, "span")?.as_array() {
-        Some([start, end]) => bound(start).zip(bound(end)),
+    match member(object, "span")? {
+        Tree::Span(start, end) => Some((*start, *end)),
+        Tree::Array([start, end]) => bound(start).zip(bound(end)),
         _ => None,
     }
     .map(|(start, end)| Span { start, end })

@@ -4,6 +4,8 @@
 //! error or an index asks. Spans count from the start of the predicate: equal tests of
 //! many rules are equal bytes, and so are kept once.
 
+use std::fmt::Write;
+
 use crate::address::{Address, Network};
 use crate::error::Span;
 use crate::functions;
@@ -15,7 +17,7 @@ use crate::program::{
     Call, Comprehension, Expr, Index, Macro, Member, Node, Operation, SectionKey,
 };
 use crate::regex::Regex;
-use crate::value::Value;
+use crate::value::{Text, Value};
 
 /// What stands before the parts of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +66,11 @@ const OPERATORS: [Operator; 7] = [
     Operator::In,
 ];
 
+/// Most expressions have no more bytes.
+const COMMON_BYTES: usize = 96;
+/// A network of IPv4 has no more.
+const NETWORK_BYTES: usize = 18;
+
 /// An expression as bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Packed<'p>(pub(crate) &'p [u8]);
@@ -79,7 +86,8 @@ pub(crate) struct FirstField {
 
 /// None for an expression that has a node or value of another kind.
 pub(crate) fn pack(expression: &Expr) -> Option<Vec<u8>> {
-    let mut writer = Writer { bytes: Vec::new(), start: expression.span.start };
+    let bytes = Vec::with_capacity(COMMON_BYTES);
+    let mut writer = Writer { bytes, start: expression.span.start };
     writer.expression(expression)?;
     Some(writer.bytes)
 }
@@ -264,7 +272,8 @@ fn networks(value: &Value<'static>) -> Option<Vec<(u32, u8)>> {
         let text = value.as_str()?;
         let network = Network::parse(text)?;
         let Address::V4(address) = network.address else { return None };
-        (network.to_string() == text).then_some((address, network.prefix))
+        // There is one way to write one, apart from that of IPv6.
+        (!text.contains(':')).then_some((address, network.prefix))
     };
     values.iter().map(network).collect()
 }
@@ -339,7 +348,7 @@ impl<'p> Reader<'p> {
 
     fn value(&mut self, tag: Tag) -> Value<'static> {
         match tag {
-            Tag::Text => Value::text(self.text().to_owned()),
+            Tag::Text => Value::String(Text::shared(self.text())),
             Tag::Double => Value::Double(f64::from_bits(self.number().swap_bytes())),
             Tag::List => {
                 let values = (0..self.count())
@@ -357,7 +366,11 @@ impl<'p> Reader<'p> {
     fn network(&mut self) -> Value<'static> {
         let address = Address::V4(u32::from_be_bytes([0; 4].map(|_: u8| self.byte())));
         let network = Network::new(address, self.byte());
-        network.map_or(Value::Null, |network| Value::text(network.to_string()))
+        let mut text = String::with_capacity(NETWORK_BYTES);
+        match network.map(|network| write!(text, "{network}")) {
+            Some(Ok(())) => Value::String(Text::shared(&text)),
+            _ => Value::Null,
+        }
     }
 
     fn head(&mut self) -> Option<(Tag, Span)> {

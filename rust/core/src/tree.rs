@@ -18,6 +18,9 @@ pub enum Tree<'t> {
     /// As it is written.
     Number(&'t str),
     String(&'t str),
+    /// An array of two positions, as every node of a checked tree has one: most arrays.
+    Span(u32, u32),
+    /// Any other.
     Array(&'t [Tree<'t>]),
     Object(Members<'t>),
 }
@@ -120,7 +123,10 @@ fn value<'t>(reader: &mut Reader<'t>) -> Result<Tree<'t>> {
         Kind::Bool => Tree::Bool(reader.boolean()?),
         Kind::Number => Tree::Number(reader.number()?),
         Kind::String => Tree::String(reader.string()?),
-        Kind::Array => Tree::Array(parts(reader)?),
+        Kind::Array => match reader.span() {
+            Some((start, end)) => Tree::Span(start, end),
+            None => Tree::Array(parts(reader)?),
+        },
         Kind::Object => Tree::Object(members(reader)?),
     })
 }
@@ -161,6 +167,19 @@ mod tests {
         assert_eq!(numbers, [Some(1), Some(-2), None, None, None]);
         assert_eq!(parts.last().and_then(Tree::as_bool), Some(true));
         assert_eq!(parts.iter().rev().nth(1), Some(&Tree::Null));
+    }
+
+    #[test]
+    fn two_positions_are_a_span() {
+        let arena = Bump::new();
+        let tree = |text| read(text, &arena).unwrap();
+        assert_eq!(tree("[0,4294967295]"), Tree::Span(0, u32::MAX));
+        for text in ["[0, 1]", "[0,-1]", "[0,1.5]", "[0,1e1]", "[0,4294967296]", "[0,1,2]", "[0]"] {
+            assert!(matches!(tree(text), Tree::Array(_)), "{text}");
+        }
+        for text in ["[01,2]", "[1,02]", "[00,1]", "[,1]", "[1,]", "[1,2", "[1,2}"] {
+            assert!(read(text, &arena).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -18,6 +18,11 @@ pub enum Text<'a> {
 }
 
 impl<'a> Text<'a> {
+    /// A text of its own.
+    pub fn shared(text: &str) -> Self {
+        Self::Shared(Arc::from(text))
+    }
+
     /// The part of the text in a byte range; borrowed where the whole is.
     /// A range outside the text, or inside a character, is empty text.
     pub fn slice(&self, range: Range<usize>) -> Self {

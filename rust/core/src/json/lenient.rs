@@ -1,6 +1,6 @@
 //! Reading of texts that are no events: canonical trees and what is around them.
 
-use super::{Reader, Result};
+use super::{Kind, Reader, Result, brackets};
 
 impl<'a> Reader<'a> {
     /// Reads an object whose names may repeat; `entry` is called after each and reads its value.
@@ -21,6 +21,17 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads an array of two whole numbers without space; nothing is read where something
+    /// else comes next.
+    pub(crate) fn span(&mut self) -> Option<(u32, u32)> {
+        let array = self.text.as_bytes().get(self.at..).filter(|_| self.depth < self.max_depth)?;
+        let (start, rest) = position(array.strip_prefix(b"[")?)?;
+        let (end, rest) = position(rest.strip_prefix(b",")?)?;
+        let rest = rest.strip_prefix(b"]")?;
+        self.at = self.text.len().wrapping_sub(rest.len());
+        Some((start, end))
+    }
+
     /// The text of the next value, which is checked and passed over.
     pub(crate) fn checked(&mut self) -> Result<&'a str> {
         self.kind()?;
@@ -29,35 +40,32 @@ impl<'a> Reader<'a> {
         Ok(self.text.get(start..self.at).unwrap_or_default())
     }
 
-    /// The text of the next value, which is passed over and read later: no more is seen of it than
-    /// where its strings and its brackets end.
+    /// The text of the next value, which is passed over and read later: of one in brackets no more
+    /// is seen than where they end.
     pub(crate) fn raw(&mut self) -> Result<&'a str> {
-        self.kind()?;
-        let start = self.at;
-        let mut open = 0_usize;
-        loop {
-            match self.byte_at(self.at) {
-                Some(b'"') => self.pass_string()?,
-                Some(b'[' | b'{') => open = open.saturating_add(1),
-                Some(b',' | b']' | b'}') | None if open == 0 => break,
-                Some(b']' | b'}') => open = open.saturating_sub(1),
-                Some(_) => {}
-                None => return Err(self.unexpected("a bracket")),
-            }
-            self.step();
+        if !matches!(self.kind()?, Kind::Array | Kind::Object) {
+            return self.checked();
         }
-        Ok(self.text.get(start..self.at).unwrap_or_default())
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let end = brackets::end(rest.as_bytes());
+        match end.and_then(|end| rest.split_at_checked(end)) {
+            Some((value, rest)) => {
+                self.go_to(rest);
+                Ok(value)
+            }
+            None => Err(self.text_fault("a bracket is not closed")),
+        }
     }
+}
 
-    /// Goes from the quote that begins a string to the one that ends it.
-    fn pass_string(&mut self) -> Result<()> {
-        loop {
-            self.at = self.specials.next(self.at.wrapping_add(1));
-            match self.byte_at(self.at) {
-                Some(b'"') => return Ok(()),
-                Some(b'\\') => self.step(),
-                _ => return Err(self.unexpected("the end of a string")),
-            }
-        }
+/// The whole number that a text begins with, and what follows.
+fn position(text: &[u8]) -> Option<(u32, &[u8])> {
+    let (mut number, mut rest) = (0_u32, text);
+    while let [digit @ b'0'..=b'9', after @ ..] = rest {
+        number = number.checked_mul(10)?.checked_add(u32::from(digit & 0xF))?;
+        rest = after;
     }
+    let digits = text.len().wrapping_sub(rest.len());
+    let is_number = digits == 1 || (digits > 1 && !text.starts_with(b"0"));
+    is_number.then_some((number, rest))
 }

@@ -128,7 +128,7 @@ impl Machine {
             masks: masks.collect(),
             first: runs(&positions.first, words),
             last: runs(&positions.last, words),
-            empty: positions.empty.clone().into(),
+            empty: positions.empty.as_slice().into(),
             follow: follow.into_iter().map(|(needs, follow)| (needs, follow.build())).collect(),
         }
     }

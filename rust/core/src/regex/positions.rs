@@ -25,6 +25,9 @@ const MAX_NAMED: usize = 1 << 20;
 /// Positions that may come at one end, by what they need there: mostly one, which needs nothing.
 pub(super) type Ends = SmallVec<[(Looks, SmallVec<[u32; 4]>); 1]>;
 
+/// Under what a part may be passed over.
+type Empty = SmallVec<[Looks; 2]>;
+
 /// All of `to` may follow all of `from`.
 #[derive(Debug)]
 pub(super) struct Product {
@@ -42,7 +45,7 @@ pub(super) struct Positions {
     pub(super) first: Ends,
     pub(super) last: Ends,
     /// Under what the empty text matches.
-    pub(super) empty: Vec<Looks>,
+    pub(super) empty: Empty,
     /// Positions that may follow the one so far before them.
     pub(super) near: BTreeMap<(Looks, i32), Vec<u32>>,
     pub(super) products: Vec<Product>,
@@ -99,12 +102,12 @@ impl Positions {
 struct Part {
     first: Ends,
     last: Ends,
-    empty: Vec<Looks>,
+    empty: Empty,
 }
 
 impl Part {
     fn empty(needs: Looks) -> Self {
-        Self { empty: vec![needs], ..Self::default() }
+        Self { empty: smallvec![needs], ..Self::default() }
     }
 }
 
@@ -164,17 +167,13 @@ impl Builder {
         }
         let position = u32::try_from(set_of.len()).map_err(|_| Refused::TooLarge)?;
         let next = u32::try_from(sets.len()).map_err(|_| Refused::TooLarge)?;
-        let number = match self.known.get(&set) {
-            Some(number) => *number,
-            None => {
-                sets.push(set.clone());
-                self.known.insert(set, next);
-                next
-            }
-        };
+        let number = *self.known.entry(set).or_insert_with_key(|set| {
+            sets.push(set.clone());
+            next
+        });
         set_of.push(number);
         let ends: Ends = smallvec![(Looks::NONE, smallvec![position])];
-        Ok(Part { first: ends.clone(), last: ends, empty: Vec::new() })
+        Ok(Part { first: ends.clone(), last: ends, empty: Empty::new() })
     }
 
     /// One part, then another.
@@ -197,7 +196,7 @@ impl Builder {
         let pairs = before_empty
             .iter()
             .flat_map(|one| after_empty.iter().map(move |other| one.union(*other)));
-        let mut empty: Vec<Looks> = pairs.collect();
+        let mut empty: Empty = pairs.collect();
         simplify(&mut empty);
         Ok(Part { first, last, empty })
     }
@@ -268,7 +267,10 @@ fn add_ends(ends: &mut Ends, more: Ends, needs: Looks) {
 }
 
 /// Leaves out what asks for more than another does.
-fn simplify(all: &mut Vec<Looks>) {
+fn simplify(all: &mut Empty) {
+    if all.len() < 2 {
+        return;
+    }
     all.sort_unstable();
     all.dedup();
     let every = all.clone();
