@@ -5,6 +5,8 @@
 //! that is often true, but of rules that then lack something, is better than one that is
 //! true seldom and leaves them to be evaluated.
 
+use smallvec::SmallVec;
+
 use crate::index::certainty::Requirement;
 use crate::index::formula::{Formula, Reason, Truth, Watch};
 
@@ -80,17 +82,22 @@ impl<'t> Access<'t> {
     }
 
     /// Adds the needs that come with the other parts of a conjunction.
-    fn add_needs(&mut self, others: &Others<'t>) {
+    fn add_needs(&mut self, parts: &Parts<'t>, position: usize) {
         for term in &mut self.terms {
-            term.needs.extend(&others.truths);
+            let closed = parts.others(position).filter(|part| part.is_closed);
+            term.needs.extend(closed.map(|part| part.truth));
         }
     }
 
     /// Has the terms told by what the other parts of a conjunction ask for.
-    fn weigh(&mut self, others: &Others<'t>) {
+    fn weigh(&mut self, parts: &Parts<'t>, position: usize) {
+        let chances = parts.others(position).filter_map(|part| part.chance);
+        let chance = chances.product::<f64>();
+        let are_shared =
+            !parts.0.is_empty() && parts.others(position).all(|part| part.chance.is_some());
         for term in &mut self.terms {
-            term.chance *= others.chance;
-            term.is_settled &= others.are_shared;
+            term.chance *= chance;
+            term.is_settled &= are_shared;
         }
     }
 }
@@ -108,30 +115,33 @@ impl Term<'_> {
     }
 }
 
-/// The parts of a conjunction but for one.
-struct Others<'t> {
-    truths: Vec<&'t Truth>,
-    chance: f64,
-    /// Whether all are found out once for all rules.
-    are_shared: bool,
+/// The parts of a conjunction.
+struct Parts<'t>(SmallVec<[Part<'t>; 8]>);
+
+struct Part<'t> {
+    truth: &'t Truth,
+    /// How often it is true, where that is found out once for all rules.
+    chance: Option<f64>,
+    is_closed: bool,
+    /// Whether the same was said before, which makes it no rarer.
+    is_repeated: bool,
 }
 
-impl<'t> Others<'t> {
-    fn of(truths: &'t [Truth], chances: &[Option<f64>], position: usize) -> Self {
-        let mut others = Self { truths: Vec::new(), chance: 1.0, are_shared: !truths.is_empty() };
-        let own = truths.get(position);
-        for (truth, chance) in truths.iter().zip(chances) {
-            // What is said twice is no rarer.
-            if Some(truth) == own || others.truths.contains(&truth) {
-                continue;
-            }
-            if truth.is_closed() {
-                others.truths.push(truth);
-            }
-            others.chance *= chance.unwrap_or(1.0);
-            others.are_shared &= chance.is_some();
+impl<'t> Parts<'t> {
+    fn of(truths: &'t [Truth], odds: Odds<'_>) -> Self {
+        let mut parts = SmallVec::<[Part<'t>; 8]>::new();
+        for truth in truths {
+            let is_closed = truth.is_closed();
+            let is_repeated = is_closed && parts.iter().any(|part| part.truth == truth);
+            parts.push(Part { truth, chance: odds.of_shared(truth), is_closed, is_repeated });
         }
-        others
+        Self(parts)
+    }
+
+    /// All but one, and what says the same.
+    fn others(&self, position: usize) -> impl Iterator<Item = &Part<'t>> {
+        let own = self.0.get(position).map(|part| part.truth);
+        self.0.iter().filter(move |part| !part.is_repeated && Some(part.truth) != own)
     }
 }
 
@@ -218,17 +228,16 @@ fn all<'t>(
         Truth::All(truths) if truths.len() == parts.len() => &**truths,
         _ => &[],
     };
-    let chances: Vec<Option<f64>> = truths.iter().map(|truth| odds.of_shared(truth)).collect();
-    let mut best: Result<(Access<'t>, Others<'t>, f64), Reason> = Err(Reason::Test);
+    let conjuncts = Parts::of(truths, odds);
+    let mut best: Result<(Access<'t>, usize, f64), Reason> = Err(Reason::Test);
     let mut is_indexed = false;
     for (position, part) in parts.iter().enumerate() {
         let part_truth = truths.get(position).unwrap_or(&Truth::Open);
         let found = part.access(part_truth, odds, skipped).map(|mut access| {
-            let others = Others::of(truths, &chances, position);
-            access.weigh(&others);
+            access.weigh(&conjuncts, position);
             is_indexed |= access.reason.is_none();
             let cost = access.cost();
-            (access, others, cost)
+            (access, position, cost)
         });
         best = match (best, found) {
             (Ok(best), Ok(found)) => Ok(if found.2 < best.2 { found } else { best }),
@@ -236,8 +245,8 @@ fn all<'t>(
             (Err(_), found) => found,
         };
     }
-    let (mut access, others, _) = best?;
-    access.add_needs(&others);
+    let (mut access, position, _) = best?;
+    access.add_needs(&conjuncts, position);
     if is_indexed {
         access.reason = None;
     }

@@ -4,6 +4,8 @@
 //! Exact by construction: if a rule is true then its formula holds, for an error
 //! never makes anything true. The opposite is not asked for; the evaluator decides.
 
+use std::hash::{Hash, Hasher};
+
 use crate::index::atom::{Atom, Atoms, Local};
 use crate::index::certainty::{Requirement, requirements};
 use crate::predicate::Kind;
@@ -61,7 +63,7 @@ pub(crate) struct Watch {
 }
 
 /// An expression as a combination of conditions, as far as it is one.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Truth {
     /// It is something else as well.
     Open,
@@ -72,6 +74,26 @@ pub(crate) enum Truth {
     },
     All(Box<[Self]>),
     Any(Box<[Self]>),
+}
+
+impl Hash for Truth {
+    /// One number for most.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Self::Open => state.write_u64(0),
+            Self::One { condition, is_positive } => {
+                state.write_u64(u64::from(*condition) << 3 | u64::from(*is_positive) << 2 | 1);
+            }
+            Self::All(parts) => {
+                state.write_u64(2);
+                parts.hash(state);
+            }
+            Self::Any(parts) => {
+                state.write_u64(3);
+                parts.hash(state);
+            }
+        }
+    }
 }
 
 impl Truth {

@@ -6,6 +6,7 @@ use foldhash::fast::RandomState;
 use smallvec::{SmallVec, smallvec};
 
 use super::looks::{SIDE_BOUNDS, Side};
+use super::positions::COMMON_SETS;
 
 /// Inclusive ranges of code points, in order.
 pub(super) type Ranges = SmallVec<[(u32, u32); 3]>;
@@ -49,7 +50,8 @@ impl Alphabet {
         }
         changes.sort_unstable();
 
-        let mut known: HashMap<(Words, Side), u16, RandomState> = HashMap::default();
+        let mut known: HashMap<(Words, Side), u16, RandomState> =
+            HashMap::with_capacity_and_hasher(COMMON_SETS, RandomState::default());
         let (mut starts, mut classes, mut sides) = (Vec::new(), Vec::new(), Vec::new());
         let mut members = Members::new();
         let mut within: Words = smallvec![0; sets.len().div_ceil(64)];

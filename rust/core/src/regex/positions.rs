@@ -22,6 +22,9 @@ const MAX_PAIRS: usize = 16;
 const MAX_POSITIONS: usize = 1 << 16;
 const MAX_NAMED: usize = 1 << 20;
 
+/// Most patterns have no more sets.
+pub(super) const COMMON_SETS: usize = 28;
+
 /// Positions that may come at one end, by what they need there: mostly one, which needs nothing.
 pub(super) type Ends = SmallVec<[(Looks, SmallVec<[u32; 4]>); 1]>;
 
@@ -57,7 +60,8 @@ impl Positions {
     /// # Errors
     /// The pattern is too large, or outside the language.
     pub(super) fn new(hir: &Hir) -> Result<Self, Refused> {
-        let mut builder = Builder::default();
+        let known = HashMap::with_capacity_and_hasher(COMMON_SETS, RandomState::default());
+        let mut builder = Builder { known, ..Builder::default() };
         let Part { first, last, empty } = builder.part(hir)?;
         Ok(Self { first, last, empty, ..builder.positions })
     }
