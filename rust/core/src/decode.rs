@@ -320,19 +320,23 @@ pub(crate) fn refused(message: &str) -> ProgramError {
     ProgramError { message: message.to_owned(), pointer: String::new() }
 }
 
+#[inline]
 pub(crate) fn object<'j>(json: &'j Tree<'j>) -> Result<&'j Members<'j>> {
     json.as_object().ok_or_else(|| refused("an object is needed"))
 }
 
+#[inline]
 pub(crate) fn member<'j>(object: &'j Members<'j>, name: &str) -> Result<&'j Tree<'j>> {
     object.get(name).ok_or_else(|| refused("the member is missing").within(name))
 }
 
+#[inline]
 pub(crate) fn text<'j>(object: &'j Members<'j>, name: &str) -> Result<&'j str> {
     let text = member(object, name)?.as_str();
     text.ok_or_else(|| refused("a string is needed").within(name))
 }
 
+#[inline]
 fn flag(object: &Members<'_>, name: &str) -> Result<bool> {
     match object.get(name) {
         None | Some(Tree::Null) => Ok(false),

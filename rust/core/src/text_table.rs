@@ -40,9 +40,8 @@ impl TextTable {
 impl<I: AsRef<str>> FromIterator<I> for TextTable {
     fn from_iter<T: IntoIterator<Item = I>>(texts: T) -> Self {
         let texts = texts.into_iter();
-        let mut table = Self::default();
-        let room = texts.size_hint().1.unwrap_or_default();
-        table.numbers.reserve(room, |_| 0); // of none
+        let numbers = HashTable::with_capacity(texts.size_hint().1.unwrap_or_default());
+        let mut table = Self { numbers, ..Self::default() };
         for text in texts {
             let hash = table.hasher.hash_one(text.as_ref());
             if table.find_hashed(hash, text.as_ref()).is_none() {

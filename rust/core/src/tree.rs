@@ -36,6 +36,7 @@ impl<'t> Members<'t> {
     }
 
     /// A member by its name; the last where there are several.
+    #[inline]
     pub fn get(&self, name: &str) -> Option<&Tree<'t>> {
         self.0.iter().rev().find(|(other, _)| *other == name).map(|(_, value)| value)
     }

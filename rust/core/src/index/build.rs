@@ -305,15 +305,15 @@ fn frequencies<A: Borrow<Analysed>>(
     grams: &Samples,
 ) -> Vec<Frequency> {
     let mut frequencies = vec![Frequency::default(); atoms.conditions.len()];
+    let mut stated = Vec::new();
     for rule in analysed.iter().map(Borrow::borrow) {
-        let mut stated = Vec::new();
         rule.formula.conditions(&mut |condition| stated.push(condition));
         for conjunct in &rule.conjuncts {
             conjunct.truth.conditions(&mut |condition| stated.push(condition));
         }
         stated.sort_unstable();
         stated.dedup();
-        for condition in stated {
+        for condition in stated.drain(..) {
             if let Some(frequency) = frequencies.get_mut(condition as usize) {
                 frequency.rules = frequency.rules.saturating_add(1);
             }

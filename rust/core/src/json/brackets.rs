@@ -108,6 +108,7 @@ pub(super) fn end(text: &[u8]) -> Option<usize> {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "a test may overflow")]
 mod tests {
     use super::*;
 

@@ -52,7 +52,10 @@ impl Alphabet {
 
         let mut known: HashMap<(Words, Side), u16, RandomState> =
             HashMap::with_capacity_and_hasher(COMMON_SETS, RandomState::default());
-        let (mut starts, mut classes, mut sides) = (Vec::new(), Vec::new(), Vec::new());
+        let room = changes.len();
+        let mut starts = Vec::with_capacity(room);
+        let mut classes = Vec::with_capacity(room);
+        let mut sides = Vec::new();
         let mut members = Members::new();
         let mut within: Words = smallvec![0; sets.len().div_ceil(64)];
         for changes in changes.chunk_by(|one, other| one.0 == other.0) {

@@ -1,5 +1,5 @@
 //! Patterns as `language/regex/translation.py` writes them, and shorter: read in one walk,
-//! which takes a tenth of what the library's parser does, to what that makes of them.
+//! which takes a fifth of what the library's parser does, to what that makes of them.
 
 use regex_syntax::hir::{Capture, Class, ClassUnicode, ClassUnicodeRange, Hir, Look, Repetition};
 use regex_syntax::is_meta_character;
