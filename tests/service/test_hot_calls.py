@@ -256,10 +256,12 @@ def test_two_keys_in_one_request_are_malformed(service: Service) -> None:
     [
         b"expect: 100-continue\r\ncontent-length: %d\r\n\r\n%b",
         b"content-length: %d\r\nconnection: close\r\n\r\n%b",
+        b"connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n"
+        b"content-length: %d\r\n\r\n%b",
     ],
 )
 def test_unusual_forms_of_the_same_request_are_answered(service: Service, unusual: bytes) -> None:
-    """Waiting for 100 Continue, or closing afterwards, changes nothing about the answer."""
+    """Waiting for 100 Continue, closing afterwards, an offer of HTTP/2: nothing of the answer."""
     body = json.dumps(EVENT).encode()
     head = (
         b"POST /api/v1/runtime/mitigation HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
@@ -280,8 +282,29 @@ def test_a_body_in_chunks_and_requests_in_a_row_are_answered_in_order(service: S
         b"%x\r\n%b\r\n" % (len(part), part) for part in (body[:half], body[half:], b"")
     )
     plain = b"content-length: %d\r\n\r\n%b" % (len(body), body)
-    answer = raw(service, (head + plain) + (head + chunked) + (head + plain), answers=3)
-    assert answer.count(b'"no-match"') == 3
+    offer = b"connection: upgrade\r\nupgrade: h2c\r\n"
+    forms = (plain, chunked, offer + plain, offer + chunked, plain)
+    answer = raw(service, b"".join(head + form for form in forms), answers=len(forms))
+    assert answer.count(b'"no-match"') == len(forms)
+
+
+@pytest.mark.parametrize("hosts", [b"", b"host: x\r\nhost: x\r\n"])
+def test_a_request_is_for_one_host(service: Service, hosts: bytes) -> None:
+    """RFC 9112, section 3.2."""
+    answer = raw(service, b"GET /healthz HTTP/1.1\r\n%b\r\n" % hosts)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+
+
+def test_blanks_around_a_key_are_none_of_it(service: Service) -> None:
+    """RFC 9112, section 5."""
+    body = json.dumps(EVENT).encode()
+    answer = raw(
+        service,
+        b"POST /api/v1/runtime/mitigation HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n"
+        b"content-type: application/json\r\nx-service-api-key:  %b \t \r\n\r\n%b"
+        % (len(body), service.api_key.encode(), body),
+    )
+    assert b'"no-match"' in answer
 
 
 def test_endless_headers_are_cut(service: Service) -> None:

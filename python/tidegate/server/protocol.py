@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import httptools
 from uuid_utils import uuid7
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
@@ -70,7 +71,31 @@ class Protocol(HttpToolsProtocol):
                 self._call.take(hot, *call)
                 return
         self._is_between = False
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        self._parse(data)
+
+    def _parse(self, data: bytes) -> None:
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            [read] = upgrade.args
+            self._stay(data[read:])
+        except httptools.HttpParserError:
+            self.send_400_response("Invalid HTTP request received.")
+
+    def _stay(self, rest: bytes) -> None:
+        """Go on with a request that asked for another protocol, as if it had not (RFC 9110, 7.8).
+
+        The parser ends with its headers, and reads no body: another one begins with them again.
+        """
+        if self.transport.is_closing():
+            return
+        asked = self.parser
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        line = b"%b %b HTTP/%b" % (asked.get_method(), self.url, asked.get_http_version().encode())
+        headers = [header for header in self.headers if header[0] != b"upgrade"]
+        self._parse(b"%b\r\n%b\r\n%b" % (line, lines(headers), rest))
 
     def on_message_begin(self) -> None:
         # What ASGI needs is made in `on_headers_complete`, for the requests that go its way.
@@ -87,7 +112,7 @@ class Protocol(HttpToolsProtocol):
         self._bound(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        name = name.lower()
+        name, value = name.lower(), value.rstrip(b" \t")
         if name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True
         elif name == b"content-length" and value[:1] == b"0" and value != b"0":
@@ -99,7 +124,11 @@ class Protocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if len(self.headers) > MAX_HEADERS:
             self._refuse("headers-too-large")
-        if self.transport.is_closing():
+        hosts = sum(name == b"host" for name, _ in self.headers)
+        is_old = self.parser.get_http_version() == "1.0"
+        if hosts > 1 or not (hosts or is_old) or self.parser.get_method() == b"CONNECT":
+            self._refuse("malformed-request")
+        if self.transport.is_closing() or self.parser.should_upgrade():
             return
         endpoint = _PATHS.get(self.url)
         if (
@@ -115,7 +144,7 @@ class Protocol(HttpToolsProtocol):
             self.headers += headers
             super().on_headers_complete()
             return
-        keep_alive = self.parser.get_http_version() != "1.0" and self.parser.should_keep_alive()
+        keep_alive = not is_old and self.parser.should_keep_alive()
         self.cycle = self._call
         self._call.begin(self.hot, endpoint, self.headers, keep_alive)
 
@@ -126,6 +155,8 @@ class Protocol(HttpToolsProtocol):
             super().on_body(body)
 
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
         self.receiving_since = None
         self._is_between = True
         if self.cycle is self._call:
