@@ -171,6 +171,15 @@ def test_all_findings_of_a_policy_come_at_once(owner: Caller, tenant: str) -> No
     }  # fmt: skip
 
 
+def test_two_clauses_of_a_name_are_no_conflict_with_others(owner: Caller, tenant: str) -> None:
+    """The body is wrong, and says where."""
+    body = {**POLICY, "clauses": [{"name": "one"}, {"name": "one"}]}
+    answer = owner.post(f"{tenant}/policies", body)
+    assert answer.status_code == 422
+    [error] = answer.json()["errors"]
+    assert (error["code"], error["pointer"]) == ("duplicate-name", "/clauses/1/name")
+
+
 def test_a_policy_refers_by_id(owner: Caller, tenant: str, policy: Any) -> None:
     """What was sent comes back, defaults filled in."""
     clause = policy["clauses"][0]

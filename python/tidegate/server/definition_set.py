@@ -260,12 +260,17 @@ def _value_at(document: Any, pointer: str) -> Any:
 
 def _refusal(document: Mapping[str, Any], findings: list[Finding], place: str) -> Problem:
     """The problem for findings about a set in which the object at ``place`` was changed."""
-    if all(each.code in _CONFLICTS for each in findings):
+    if all(each.code in _CONFLICTS and _is_of_object(each.pointer) for each in findings):
         kind = _SECTIONS[place.split("/")[1]].name
         errors = [_taken(each, kind) for each in findings]
         return Problem("conflict", errors[0].detail, errors=errors)
     errors = [_error(document, each, place) for each in findings]
     return Problem("invalid-definitions", "the object is not valid", errors=errors)
+
+
+def _is_of_object(pointer: str) -> bool:
+    """Whether a pointer is ``/SECTION/NUMBER/MEMBER``: clauses have names of their own."""
+    return pointer.count("/") == 3
 
 
 def _taken(finding: Finding, kind: str) -> ErrorDetail:
