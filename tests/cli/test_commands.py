@@ -59,6 +59,15 @@ def test_wrong_calls_exit_with_2() -> None:
     assert run("no-such-command").returncode == 2
 
 
+def test_a_setting_that_cannot_be_is_told_in_a_line() -> None:
+    """Which one, and what it may be."""
+    done = run("serve", "--store-durability", "most")
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"error: ")
+    assert b"'durability' must be in ('full', 'relaxed') (got 'most')" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_fmt_prints_the_canonical_layout() -> None:
     """Formatting goes to standard output, and --check only answers."""
     assert run("fmt", "-e", "a&&( b )").stdout == b"a && b\n"
