@@ -102,8 +102,9 @@ class Setting:
         self.events = list(itertools.islice(lines, events))
 
     def engine(self) -> tidegate.Engine:
-        """An engine with the filled state."""
-        return tidegate.Engine.restore(self.definitions, self.snapshot)
+        """An engine with the filled state that has learned from the events that warm up."""
+        sample = self.events[: len(self.events) // 4]
+        return tidegate.Engine.restore(self.definitions, self.snapshot, sample=sample)
 
     def export(self, directory: Path) -> None:
         """Write what the Rust benchmark reads."""

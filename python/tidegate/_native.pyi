@@ -105,13 +105,16 @@ class Engine:
     Args:
         bundle: the JSON of ``tidegate.policy.bundle``.
         databases: contents of address databases.
+        sample: events that the index learns the frequency of conditions from.
 
     Raises:
         CanonicalFormError: the bundle is malformed.
         ValueError: a database is none.
     """
 
-    def __new__(cls, bundle: bytes, databases: list[bytes] = ...) -> Engine: ...
+    def __new__(
+        cls, bundle: bytes, databases: list[bytes] = ..., sample: Sequence[bytes] = ...
+    ) -> Engine: ...
     def decide_record(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
         """Decide, remember, and give the full record.
 
@@ -177,8 +180,10 @@ class Engine:
     def freeze(self) -> Frozen:
         """A copy of the state, made at once."""
 
-    def with_definitions(self, bundle: bytes) -> Engine:
+    def with_definitions(self, bundle: bytes, sample: Sequence[bytes] = ...) -> Engine:
         """An engine that takes over this state, and what this engine does from now on.
+
+        Its index learns from the sample, as a new engine's does.
 
         Raises:
             CanonicalFormError: the bundle is malformed.

@@ -53,6 +53,9 @@ class Engine:
             ``received_at``; the evaluators themselves never read a clock.
         address_databases: paths of MaxMind DB files for ``derived.country``,
             ``derived.asn`` and ``derived.as_org``; the first that knows an address answers.
+        sample: JSON bytes of events like those to come, from which the native evaluator learns
+            what to look for first; a few hundred are enough.  Without, decisions are the same,
+            and slower.
 
     Raises:
         DefinitionsError: the definitions are refused, with every finding.
@@ -67,13 +70,14 @@ class Engine:
         *,
         clock: Clock = time.time_ns,
         address_databases: Iterable[str | os.PathLike[str]] | None = None,
+        sample: Sequence[bytes] = (),
     ) -> None:
         self.evaluator = evaluator
         self._compiled = _compiled(definitions)
         self._clock = clock
         contents = [Path(os.fspath(path)).read_bytes() for path in address_databases or ()]
         self._addresses = AddressDatabases.from_bytes(contents) if contents else None
-        self._backend = _backend(self._compiled, evaluator, contents, self._addresses)
+        self._backend = _backend(self._compiled, evaluator, contents, self._addresses, sample)
 
     @classmethod
     def restore(
@@ -84,6 +88,7 @@ class Engine:
         *,
         clock: Clock = time.time_ns,
         address_databases: Iterable[str | os.PathLike[str]] | None = None,
+        sample: Sequence[bytes] = (),
     ) -> Engine:
         """An engine with the state of a snapshot, as far as the definitions have a place for it.
 
@@ -91,7 +96,13 @@ class Engine:
             DefinitionsError: the definitions are refused.
             SnapshotError: the snapshot is of another version or tenant, or malformed.
         """
-        engine = cls(definitions, evaluator, clock=clock, address_databases=address_databases)
+        engine = cls(
+            definitions,
+            evaluator,
+            clock=clock,
+            address_databases=address_databases,
+            sample=sample,
+        )
         engine._backend.restore(snapshot)
         return engine
 
@@ -169,13 +180,19 @@ class Engine:
         """
         self._backend.apply_effects(effects)
 
-    def with_definitions(self, definitions: Definitions | Source) -> Engine:
+    def with_definitions(
+        self, definitions: Definitions | Source, *, sample: Sequence[bytes] = ()
+    ) -> Engine:
         """An engine by changed definitions of the tenant that goes on with this one's state.
 
         The state is taken over as far as the definitions have a place for it, as from a
         snapshot.  This engine may go on deciding meanwhile, on other threads too: until it is
         let go, the new one takes over what it decides (and applies, and lifts).  So the call
         can be made beside the traffic, and the engines be swapped when it has returned.
+
+        Args:
+            definitions: as a new engine takes them.
+            sample: the same; what this engine was given is not kept.
 
         Raises:
             DefinitionsError: the definitions are refused.
@@ -184,7 +201,8 @@ class Engine:
         successor = copy.copy(self)
         successor._compiled = _compiled(definitions, self.definitions.compilation)
         successor._backend = self._backend.with_definitions(
-            bundle(successor._compiled) if self.evaluator == "native" else successor._compiled
+            bundle(successor._compiled) if self.evaluator == "native" else successor._compiled,
+            sample,
         )
         return successor
 
@@ -314,7 +332,7 @@ class _Backend(Protocol):
     def snapshot(self) -> bytes: ...
     def restore(self, snapshot: bytes, /) -> None: ...
     def freeze(self) -> Frozen: ...
-    def with_definitions(self, definitions: Any, /) -> _Backend: ...
+    def with_definitions(self, definitions: Any, sample: Sequence[bytes], /) -> _Backend: ...
     def active_mitigations(self, at: int, limit: int, after: MitigationName | None, /) -> bytes: ...
     def lift(
         self, definition: str, key: bytes, policy: str, clause: str | None, at: int, /
@@ -337,11 +355,12 @@ def _backend(
     evaluator: Evaluator,
     databases: list[bytes],
     addresses: AddressDatabases | None,
+    sample: Sequence[bytes],
 ) -> _Backend:
     if evaluator == "reference":
         return ReferenceEngine(compiled, addresses, threading.Lock)
     if evaluator == "native":
         from tidegate.evaluation.native import NativeEngine
 
-        return NativeEngine(bundle(compiled), databases)
+        return NativeEngine(bundle(compiled), databases, sample)
     raise ValueError(f'there is no evaluator `{evaluator}`; it is "native" or "reference"')

@@ -74,11 +74,11 @@ class Pair:
         native = orjson.loads(self.native.snapshot())
         assert native == orjson.loads(snapshot.save(self.compiled, self.state))
 
-    def exchange(self) -> None:
-        """Restore each from the snapshot of the other."""
+    def exchange(self, sample: list[bytes]) -> None:
+        """Restore each from the snapshot of the other, the native one trained."""
         of_native = self.native.snapshot()
         of_reference = snapshot.save(self.compiled, self.state)
-        self.native = NativeEngine(bundle(self.compiled))
+        self.native = NativeEngine(bundle(self.compiled), sample=sample)
         self.native.restore(of_reference)
         self.state = snapshot.restore(self.compiled, of_native)
 
@@ -92,7 +92,8 @@ def _others(choices: RandomChoices, seed: int, before: Definitions) -> Definitio
 def test_both_evaluators_decide_and_remember_alike(seed: int) -> None:
     """Records and snapshots are equal after every event, also past a restart in the middle.
 
-    Of every fourth set the expressions run out of cost, each somewhere else.
+    The native evaluator is trained on what has arrived then. Of every fourth set the expressions
+    run out of cost, each somewhere else.
     """
     choices = RandomChoices(random.Random(seed))
     compilation = compile_all(definitions(choices))
@@ -102,9 +103,11 @@ def test_both_evaluators_decide_and_remember_alike(seed: int) -> None:
         limits = attrs.evolve(compiled.limits, cost=choices.below(60))
         compiled = attrs.evolve(compiled, limits=limits)
     pair = Pair(compiled)
-    for number, arrival in enumerate(arrivals(choices, EVENTS)):
-        if number == EVENTS // 2:
-            pair.exchange()
+    arrived: list[bytes] = []
+    for arrival in arrivals(choices, EVENTS):
+        if len(arrived) == EVENTS // 2:
+            pair.exchange(arrived)
+        arrived.append(arrival.body)
         pair.decide(arrival)
         pair.compare_states()
 

@@ -18,7 +18,7 @@ from tidegate.policy.snapshot import restore, save, save_keys
 from tidegate.policy.state import Lift, State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from tidegate.evaluation.encoder import AddressLookup
@@ -105,7 +105,9 @@ class ReferenceEngine:
         with self._turn:
             return FrozenState(self._compiled, self._state.evictions, tuple(self._state.items()))
 
-    def with_definitions(self, compiled: CompiledDefinitions) -> ReferenceEngine:
+    def with_definitions(
+        self, compiled: CompiledDefinitions, _sample: Sequence[bytes] = ()
+    ) -> ReferenceEngine:
         """An engine that takes over this state, and what this engine decides from now on."""
         with self._turn:
             if compiled.tenant != self._compiled.tenant:

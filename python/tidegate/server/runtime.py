@@ -22,6 +22,7 @@ from tidegate.server.definition_set import load_set
 from tidegate.server.logging import log
 from tidegate.stores import definition_sets, snapshots, tenants
 from tidegate.stores import log as decision_log
+from tidegate.stores.base import DamagedLogError
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 Revision: TypeAlias = tuple[int, int]
 """How often a tenant's definitions changed, and its own revision: its settings count too."""
+
+SAMPLE = 1024
+"""Entries of the log from which an engine learns what to look for first, of all tenants."""
 
 
 @attrs.frozen
@@ -120,8 +124,9 @@ class Runtimes:
     ) -> Tenant | None:
         with self._store.read() as connection:
             newest = load_set(connection, tenant_id, None if present is None else present.at_work)
+            sample = recent_events(connection, tenant_id)
         make = Engine if present is None else present.engine.with_definitions
-        return self._tenant(newest, revision, lambda: make(newest.to_read()))
+        return self._tenant(newest, revision, lambda: make(newest.to_read(), sample=sample))
 
     def _revisions(self) -> dict[UUID, Revision]:
         with self._store.read() as connection:
@@ -175,17 +180,28 @@ def keep_definitions(store: Store, tenant_id: UUID, document: Mapping[str, Any])
 
 def rebuilt(connection: Connection, tenant_id: UUID, document: Mapping[str, Any]) -> Engine:
     """An engine in the state after the last decision in the log."""
+    sample = recent_events(connection, tenant_id)
     for snapshot in snapshots.newest(connection, tenant_id):
         try:
-            engine = Engine.restore(document, snapshot.body)
+            engine = Engine.restore(document, snapshot.body, sample=sample)
         except SnapshotError as error:
             log.warning("a snapshot is of no use", tenant=str(tenant_id), error=str(error))
             continue
         engine.apply_effects(_effects(connection, tenant_id, snapshot.seq))
         return engine
-    engine = Engine(document)
+    engine = Engine(document, sample=sample)
     engine.apply_effects(_effects(connection, tenant_id, 0))
     return engine
+
+
+def recent_events(connection: Connection, tenant_id: UUID) -> list[bytes]:
+    """Events of a tenant that were decided on last, as recorded; none where the log is damaged."""
+    after = max(decision_log.last_seq(connection) - SAMPLE, 0)
+    lines = decision_log.scan(connection, after=after, tenant_id=tenant_id)
+    try:
+        return [line.decision().event for line in lines if line.is_decision]
+    except DamagedLogError:
+        return []
 
 
 def _effects(connection: Connection, tenant_id: UUID, after: int) -> Iterator[bytes]:

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Events are decided once each, in order, by one engine whose state is that of the
-//! snapshot at first. Then the same by two engines, one on one thread and one shared
+//! snapshot at first, and whose index has learned from the first quarter of them, which only warms
+//! up. Then the same by two engines, one on one thread and one shared
 //! by two, for the ratio of the two.
 
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects, clippy::indexing_slicing)]
@@ -31,6 +32,7 @@ fn main() {
         text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
     let engine = || {
         let definitions = Definitions::from_json(&bundle).unwrap();
+        let definitions = definitions.trained(&events[..events.len() / 4], None);
         let engine = Engine::new(definitions, ReferenceData::default());
         if let Some(snapshot) = &snapshot {
             engine.restore(snapshot).unwrap();

@@ -119,10 +119,13 @@ impl<'a, 'k> Conditions<'a, 'k> {
         !self.definitions.expressions.reads_entity(id)
     }
 
-    /// Finds what the event can concern.
-    pub fn search(&self, concerns: &mut Concerns) {
+    /// Finds what the event can concern, and what is true of it.
+    pub fn search(&mut self, concerns: &mut Concerns) {
         let Definitions { plan, expressions, lists, limits, .. } = self.definitions;
         plan.search((expressions, lists, limits), &self.record, concerns);
+        for id in &concerns.held {
+            self.known.set(*id, Ok(true));
+        }
     }
 
     /// Sets the field `actions.NAME`, where some expression reads it.

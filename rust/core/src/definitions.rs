@@ -23,8 +23,10 @@ use crate::names::Names;
 use crate::plan::{Plan, Planned, Step};
 use crate::program::Program;
 use crate::ruleset::{read_json, read_tree};
+use crate::sample::Sample;
 use crate::tree::Tree;
 use crate::trigger::Triggers;
+use crate::user_agent::UserAgents;
 use crate::window::Rule;
 use crate::wire;
 
@@ -185,6 +187,26 @@ impl Definitions {
         Self::compile(bundle)
     }
 
+    /// The same, with an index that knows how often conditions are true of events like
+    /// these. A thousand are enough; of more some are taken. Those that are no events are passed
+    /// over. Decisions stay what they are.
+    #[must_use]
+    pub fn trained(self, events: &[&[u8]], user_agents: Option<&'static UserAgents>) -> Self {
+        let (sample, arena) = (Sample::of(events, user_agents), Bump::new());
+        let planned = Planned {
+            layout: &self.layout,
+            lists: &self.lists,
+            limits: &self.limits,
+            expressions: &self.expressions,
+            actions: &self.actions,
+            entities: &self.entities,
+            policies: &self.policies,
+            triggers: &self.triggers,
+        };
+        let samples = sample.records(&self.layout, &self.trusted_proxies, &self.limits, &arena);
+        Self { plan: Plan::new(&planned, &samples), ..self }
+    }
+
     fn compile(bundle: Bundle<'_>) -> Result<Self, ProgramError> {
         let tenant = Uuid::parse_str(&bundle.tenant)
             .map_err(|_| refused(format!("`{}` is no UUID", bundle.tenant), "/tenant"))?;
@@ -216,7 +238,7 @@ impl Definitions {
             last_seen_at: layout.find("entity.last_seen_at"),
         };
         let triggers = Triggers::new(&mut policies);
-        let plan = Plan::new(&Planned {
+        let planned = Planned {
             layout: &layout,
             lists: &lists,
             limits: &bundle.limits,
@@ -225,7 +247,8 @@ impl Definitions {
             entities: &entities,
             policies: &policies,
             triggers: &triggers,
-        });
+        };
+        let plan = Plan::new(&planned, &[]);
         Ok(Self {
             plan,
             triggers,

@@ -80,6 +80,7 @@ pub mod record;
 pub mod redact;
 mod regex;
 pub mod ruleset;
+mod sample;
 mod search;
 pub mod serve;
 mod shard;

@@ -8,6 +8,8 @@
 
 use std::collections::BTreeMap;
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::definitions::{Action, EntityDefinition, ExpressionId, Expressions, Policy};
 use crate::index::certainty::{Requirement, requirements};
 use crate::index::worst_cost::{Cost, cost};
@@ -31,6 +33,13 @@ pub struct Planned<'d> {
 }
 
 /// What a rule of the index stands for.
+#[derive(Debug)]
+struct Stated {
+    target: Target,
+    /// All of them are true if the rule is.
+    expressions: SmallVec<[ExpressionId; 2]>,
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Target {
     Action(u32),
@@ -38,6 +47,12 @@ enum Target {
     /// By position in [`Plan::scopes`].
     Scope(u32),
     Trigger(u32),
+}
+
+impl Stated {
+    fn one(target: Target, expression: ExpressionId) -> Self {
+        Self { target, expressions: smallvec![expression] }
+    }
 }
 
 /// A stop of the walk through the policies: the scope of a policy, or one of its
@@ -84,6 +99,8 @@ pub struct Concerns {
     pub scopes: Vec<u32>,
     /// Triggers whose conditions may all hold.
     pub triggers: Vec<u32>,
+    /// Expressions that are true, and no error.
+    pub held: Vec<ExpressionId>,
 }
 
 /// The index of a definition set.
@@ -91,19 +108,20 @@ pub struct Concerns {
 pub struct Plan {
     index: Index,
     /// By number of the rule.
-    targets: Vec<Target>,
+    stated: Vec<Stated>,
     scopes: Vec<Scope>,
     read_actions: Vec<u32>,
 }
 
 impl Plan {
-    pub fn new(planned: &Planned<'_>) -> Self {
+    /// A plan; `samples` are records like those to come.
+    pub fn new(planned: &Planned<'_>, samples: &[Record<'_>]) -> Self {
         let mut builder = Builder::new(planned);
         builder.actions();
         builder.matches();
         let scopes = builder.scopes();
         builder.triggers();
-        let Builder { atoms, rules, targets, .. } = builder;
+        let Builder { atoms, rules, stated, .. } = builder;
         let index = Index::exact(
             &atoms,
             &rules,
@@ -112,10 +130,11 @@ impl Plan {
                 lists: planned.lists,
                 limits: planned.limits,
             },
+            samples,
         );
         let read = |(position, action): (u32, &Action)| action.slot.map(|_| position);
         let read_actions = (0..).zip(planned.actions).filter_map(read).collect();
-        Self { index, targets, scopes, read_actions }
+        Self { index, stated, scopes, read_actions }
     }
 
     /// Finds what a record can concern.
@@ -125,17 +144,25 @@ impl Plan {
         record: &Record<'a>,
         concerns: &mut Concerns,
     ) {
-        let Concerns { actions, matches, scopes, triggers } = concerns;
+        let Concerns { actions, matches, scopes, triggers, held } = concerns;
         for list in [&mut *actions, matches, scopes, triggers] {
             list.clear();
         }
+        held.clear();
         let rules = Rules { programs: expressions.programs(), lists, limits };
-        self.index.each_candidate(rules, record, |rule| match self.targets.get(rule as usize) {
-            Some(Target::Action(position)) => actions.push(*position),
-            Some(Target::Match(position)) => matches.push(*position),
-            Some(Target::Scope(position)) => scopes.push(*position),
-            Some(Target::Trigger(position)) => triggers.push(*position),
-            None => {}
+        self.index.each_candidate(rules, record, |rule, is_true| {
+            let Some(Stated { target, expressions }) = self.stated.get(rule as usize) else {
+                return;
+            };
+            match target {
+                Target::Action(position) => actions.push(*position),
+                Target::Match(position) => matches.push(*position),
+                Target::Scope(position) => scopes.push(*position),
+                Target::Trigger(position) => triggers.push(*position),
+            }
+            if is_true {
+                held.extend_from_slice(expressions);
+            }
         });
         for list in [actions, matches, triggers] {
             list.sort_unstable();
@@ -161,7 +188,7 @@ struct Builder<'d> {
     planned: &'d Planned<'d>,
     atoms: Atoms<'d>,
     rules: Vec<ExactRule>,
-    targets: Vec<Target>,
+    stated: Vec<Stated>,
     /// By position: what an action needs to match.
     matching: Vec<Formula>,
 }
@@ -170,7 +197,7 @@ impl<'d> Builder<'d> {
     fn new(planned: &'d Planned<'d>) -> Self {
         let mut atoms = Atoms::new(planned.layout);
         atoms.judges_errors = true;
-        Self { planned, atoms, rules: Vec::new(), targets: Vec::new(), matching: Vec::new() }
+        Self { planned, atoms, rules: Vec::new(), stated: Vec::new(), matching: Vec::new() }
     }
 
     fn actions(&mut self) {
@@ -179,7 +206,8 @@ impl<'d> Builder<'d> {
             let (analysed, cost) = self.analyse(action.expression);
             // An action that does not match is no error to those who ask for it.
             self.matching.push(analysed.formula.clone().with(Some(Vec::new())));
-            self.add(Target::Action(position), analysed, cost, Vec::new());
+            let stated = Stated::one(Target::Action(position), action.expression);
+            self.add(stated, analysed, cost, Vec::new());
         }
         for (action, formula) in planned.actions.iter().zip(&self.matching) {
             if let Some(slot) = action.slot {
@@ -192,7 +220,8 @@ impl<'d> Builder<'d> {
         for (position, entity) in (0..).zip(self.planned.entities) {
             if let Some(expression) = entity.match_expression {
                 let (analysed, cost) = self.analyse(expression);
-                self.add(Target::Match(position), analysed, cost, Vec::new());
+                let stated = Stated::one(Target::Match(position), expression);
+                self.add(stated, analysed, cost, Vec::new());
             }
         }
     }
@@ -211,15 +240,15 @@ impl<'d> Builder<'d> {
         let scopes: Vec<Scope> = policies.into_values().collect();
         for (position, scope) in (0..).zip(&scopes) {
             let (analysed, cost) = self.analyse(scope.expression);
-            let target = Target::Scope(position);
+            let stated = Stated::one(Target::Scope(position), scope.expression);
             match self.requirements(scope.expression) {
                 Some(requirements) if cost.is_some() => {
                     let never = Formula::Any(Vec::new());
                     let analysed =
                         Analysed { formula: never, truth: Truth::Open, conjuncts: Vec::new() };
-                    self.add(target, analysed, cost, requirements);
+                    self.add(stated, analysed, cost, requirements);
                 }
-                _ => self.add(target, analysed, cost, Vec::new()),
+                _ => self.add(stated, analysed, cost, Vec::new()),
             }
         }
         scopes
@@ -234,22 +263,28 @@ impl<'d> Builder<'d> {
     fn trigger(&mut self, position: u32, trigger: &Trigger) {
         let matching = |action: &u32| self.matching.get(*action as usize).cloned();
         let mut parts: Vec<Formula> = trigger.actions.iter().filter_map(matching).collect();
-        let mut conjuncts = Vec::new();
+        let (mut truths, mut conjuncts) = (Vec::new(), Vec::new());
         let mut total = Cost::default();
-        for expression in trigger.scope.into_iter().chain(trigger.condition) {
-            if let (analysed, Some(cost)) = self.analyse(expression) {
+        let expressions: SmallVec<[ExpressionId; 2]> =
+            trigger.scope.into_iter().chain(trigger.condition).collect();
+        for expression in &expressions {
+            if let (analysed, Some(cost)) = self.analyse(*expression) {
                 parts.push(analysed.formula);
+                truths.push(analysed.truth);
                 conjuncts.extend(analysed.conjuncts);
                 total = total.max(cost);
+            } else {
+                truths.push(Truth::Open);
             }
         }
-        let analysed = Analysed { formula: Formula::All(parts), truth: Truth::Open, conjuncts };
-        self.add(Target::Trigger(position), analysed, Some(total), Vec::new());
+        let (formula, truth) = (Formula::All(parts), Truth::All(truths.into()));
+        let stated = Stated { target: Target::Trigger(position), expressions };
+        self.add(stated, Analysed { formula, truth, conjuncts }, Some(total), Vec::new());
     }
 
     fn add(
         &mut self,
-        target: Target,
+        stated: Stated,
         analysed: Analysed,
         cost: Option<Cost>,
         requirements: Vec<Requirement>,
@@ -262,7 +297,7 @@ impl<'d> Builder<'d> {
             }
         };
         self.rules.push(rule);
-        self.targets.push(target);
+        self.stated.push(stated);
     }
 
     /// What an expression needs to be true, and a bound on its cost.

@@ -29,6 +29,7 @@ use crate::limits::Limits;
 use crate::lists::{ListDefinition, Lists};
 use crate::program::Program;
 use crate::record::Record;
+use crate::sample::Sample;
 use crate::tree::{self, MAX_DEPTH, Tree};
 use crate::user_agent::UserAgents;
 use crate::value::Value;
@@ -36,7 +37,7 @@ use crate::value::Value;
 use bundle::Bundle;
 pub use change::ChangeError;
 use change::Changes;
-use segment::{Sample, Segment};
+use segment::Segment;
 
 /// Rules that are true of most events, at most.
 const MATCHED: usize = 48;

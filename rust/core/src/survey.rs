@@ -290,6 +290,35 @@ mod tests {
     }
 
     #[test]
+    fn what_the_search_says_is_true_is_not_evaluated() {
+        let with_flag =
+            |path| json!({"kind": "and", "span": [0, 1], "args": [is_path(path), field("flag")]});
+        let policies = [
+            policy(0, &expression(&is_path("/a")), &Json::Null),
+            policy(1, &Json::Null, &expression(&with_flag("/a"))),
+            policy(2, &Json::Null, &expression(&with_flag("/b"))),
+        ];
+        for (cost, flag, expected) in [
+            (1_000, Some(true), &[0, 1][..]),
+            (1_000, Some(false), &[0]),
+            (1_000, None, &[0]),
+            (1, Some(true), &[]),
+        ] {
+            let definitions = definitions(cost, &policies);
+            let (mut known, mut concerns) = (KnownOutcomes::default(), Concerns::default());
+            let mut record = Record::empty(&definitions.layout);
+            let slot = |name| definitions.layout.find(name).unwrap();
+            record.set(slot("path"), Some(Value::text("/a".to_owned())));
+            record.set(slot("flag"), flag.map(Value::Bool));
+            let mut conditions = Conditions::new(&definitions, record, &mut known);
+            conditions.search(&mut concerns);
+            let mut held: Vec<usize> = concerns.held.iter().map(|id| id.index()).collect();
+            held.sort_unstable();
+            assert_eq!(held, expected, "{cost} {flag:?}");
+        }
+    }
+
+    #[test]
     fn clauses_that_ask_for_the_same_are_looked_at_once() {
         let condition = expression(&is_path("/a"));
         let policies: Vec<Json> =

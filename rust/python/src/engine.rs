@@ -15,6 +15,7 @@ use tidegate_core::frozen::FrozenState;
 use tidegate_core::geo::AddressDatabases;
 use tidegate_core::layout::Layout;
 use tidegate_core::limits::Limits;
+use tidegate_core::user_agent::UserAgents;
 
 use crate::aside::drop_aside;
 use crate::calls::PyCalls;
@@ -34,11 +35,14 @@ pub(crate) struct PyEngine {
 #[pymethods]
 impl PyEngine {
     #[new]
-    #[pyo3(signature = (bundle, databases = Vec::new()))]
-    fn new(py: Python<'_>, bundle: &[u8], databases: Vec<Vec<u8>>) -> PyResult<Self> {
-        let definitions = py.detach(|| Definitions::from_json(bundle));
-        let definitions = definitions.map_err(|error| program_error(py, error))?;
-        let user_agents = user_agents(py, &definitions.layout)?;
+    #[pyo3(signature = (bundle, databases = Vec::new(), sample = Vec::new()))]
+    fn new(
+        py: Python<'_>,
+        bundle: &[u8],
+        databases: Vec<Vec<u8>>,
+        sample: Vec<PyBackedBytes>,
+    ) -> PyResult<Self> {
+        let (definitions, user_agents) = read_definitions(py, bundle, &sample)?;
         let databases = (!databases.is_empty()).then(|| AddressDatabases::new(databases));
         let databases =
             databases.transpose().map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -144,10 +148,14 @@ impl PyEngine {
         py.detach(|| self.engine.restore(snapshot)).map_err(|error| snapshot_error(py, &error))
     }
 
-    fn with_definitions(&self, py: Python<'_>, bundle: &[u8]) -> PyResult<Self> {
-        let definitions = py.detach(|| Definitions::from_json(bundle));
-        let definitions = definitions.map_err(|error| program_error(py, error))?;
-        let user_agents = user_agents(py, &definitions.layout)?;
+    #[pyo3(signature = (bundle, sample = Vec::new()))]
+    fn with_definitions(
+        &self,
+        py: Python<'_>,
+        bundle: &[u8],
+        sample: Vec<PyBackedBytes>,
+    ) -> PyResult<Self> {
+        let (definitions, user_agents) = read_definitions(py, bundle, &sample)?;
         let engine = py.detach(|| self.engine.succeeded_by(definitions, user_agents));
         engine.map(|engine| Self { engine }).map_err(|error| snapshot_error(py, &error))
     }
@@ -218,6 +226,22 @@ impl Drop for PyEngine {
             drop_aside(state);
         }
     }
+}
+
+/// Definitions, trained on events if there are some, and what they need to read events.
+fn read_definitions(
+    py: Python<'_>,
+    bundle: &[u8],
+    sample: &[PyBackedBytes],
+) -> PyResult<(Definitions, Option<&'static UserAgents>)> {
+    let definitions = py.detach(|| Definitions::from_json(bundle));
+    let mut definitions = definitions.map_err(|error| program_error(py, error))?;
+    let user_agents = user_agents(py, &definitions.layout)?;
+    if !sample.is_empty() {
+        let events: Vec<&[u8]> = sample.iter().map(|event| &**event).collect();
+        definitions = py.detach(|| definitions.trained(&events, user_agents));
+    }
+    Ok((definitions, user_agents))
 }
 
 impl PyEngine {

@@ -143,15 +143,20 @@ impl Index {
             }
         };
         let believed = (&*weights, &grams);
-        Self::build(&atoms, &analysed, &accesses, cheap, &frequencies, believed, facts_of)
+        Self::build(&atoms, &analysed, &accesses, (cheap, None), &frequencies, believed, facts_of)
     }
 
     /// An index that passes over a rule only when it is certainly false and no error.
-    pub(crate) fn exact(atoms: &Atoms<'_>, rules: &[ExactRule], programs: Rules<'_>) -> Self {
+    pub(crate) fn exact(
+        atoms: &Atoms<'_>,
+        rules: &[ExactRule],
+        programs: Rules<'_>,
+        samples: &[Record<'_>],
+    ) -> Self {
         let analysed: Vec<&Analysed> = rules.iter().map(|rule| &rule.analysed).collect();
-        let grams = grams(atoms, &[]);
-        let frequencies = frequencies(&analysed, atoms, programs, &[], &grams);
-        let weights = weights(&atoms.conditions, &frequencies, rules.len(), 0);
+        let grams = grams(atoms, samples);
+        let frequencies = frequencies(&analysed, atoms, programs, samples, &grams);
+        let weights = weights(&atoms.conditions, &frequencies, rules.len(), samples.len());
         // What one alternative needs drops no rule whose other alternative may be an error.
         let odds = Odds { weights: &weights, is_shared: &|_| false };
         let accesses: Vec<Result<Access<'_>, Reason>> = analysed
@@ -162,19 +167,29 @@ impl Index {
         for (number, (rule, access)) in (0_u32..).zip(rules.iter().zip(&accesses)) {
             guards.add(number, rule, access.as_ref().ok());
         }
-        // What is not true may be an error, which the search does not say.
-        let no_facts = |_: &Truth, _: &Shared| None;
+        // Rules that may cost too much are seen by the guards.
+        let cheap = rules.iter().map(|rule| Some(Cheap { cost: rule.cost, facts: None })).collect();
+        // What is not true may be an error.
+        let facts_of = |_: &Truth, Shared { program, path, .. }: &Shared| {
+            facts(at_path(&programs.programs.get(*program as usize)?.root, path)?)
+        };
         let believed = (&*weights, &grams);
-        let index =
-            Self::build(atoms, &analysed, &accesses, Vec::new(), &frequencies, believed, no_facts);
-        Self { guards: Some(guards), ..index }
+        Self::build(
+            atoms,
+            &analysed,
+            &accesses,
+            (cheap, Some(guards)),
+            &frequencies,
+            believed,
+            facts_of,
+        )
     }
 
     fn build<A: Borrow<Analysed>>(
         atoms: &Atoms<'_>,
         analysed: &[A],
         accesses: &[Result<Access<'_>, Reason>],
-        cheap: Vec<Option<Cheap>>,
+        (cheap, guards): (Vec<Option<Cheap>>, Option<Guards>),
         frequencies: &[Frequency],
         (weights, grams): (&[f64], &Samples),
         facts_of: impl Fn(&Truth, &Shared) -> Option<Vec<Requirement>>,
@@ -250,7 +265,10 @@ impl Index {
             .collect();
         let conditions = searched_for.len();
         let searches = Searches::new(&searched_for, &atoms.patterns, layout, grams);
-        let postings = Postings::new(&searched.postings, &always);
+        let guarded =
+            0..guards.as_ref().map_or(0, |_| u32::try_from(analysed.len()).unwrap_or(u32::MAX));
+        let otherwise = always.iter().map(|posting| posting.rule).chain(guarded);
+        let postings = Postings::new(&searched.postings, otherwise);
         let shared_conditions = frequencies.iter().filter(|frequency| frequency.rules > 1).count();
         let report = Report {
             rules: analysed.len(),
@@ -275,7 +293,7 @@ impl Index {
             unless,
             conditions,
             rules: analysed.len(),
-            guards: None,
+            guards,
             certain_cost,
             report,
         }

@@ -169,21 +169,22 @@ impl Index {
     /// How many rules may be true of a record.
     pub(crate) fn count_candidates<'a>(&'a self, rules: Rules<'a>, record: &Record<'a>) -> usize {
         let mut count = 0_usize;
-        self.each_candidate(rules, record, |_| count = count.saturating_add(1));
+        self.each_candidate(rules, record, |_, _| count = count.saturating_add(1));
         count
     }
 
-    /// Hands over the rules that may be true of a record, in no order, each once; those
-    /// that may be errors as well, if they are told.
+    /// Hands over the rules that may be true of a record, in no order, each once, and whether
+    /// they are for certain; those that may be errors as well, if they are told. Where they are not,
+    /// what is certain may cost too much.
     pub(crate) fn each_candidate<'a>(
         &'a self,
         rules: Rules<'a>,
         record: &Record<'a>,
-        mut take: impl FnMut(u32),
+        mut take: impl FnMut(u32, bool),
     ) {
         local::with_scratch(self.number, |scratch| {
-            self.candidates(rules, record, scratch, |candidates, _| {
-                candidates.iter().for_each(|rule| take(*rule));
+            self.candidates(rules, record, scratch, |candidates, are_certain| {
+                candidates.iter().for_each(|rule| take(*rule, are_certain));
             });
         });
     }

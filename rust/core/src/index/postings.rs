@@ -44,10 +44,11 @@ impl Known {
     }
 
     /// Whether the conjunct is true, if no search found too much; None where it may be an
-    /// error.
-    fn holds(&self, found: &Marks, record: &Record<'_>) -> Option<bool> {
+    /// error, unless one is as good as false.
+    fn holds(&self, found: &Marks, record: &Record<'_>, drops_errors: bool) -> Option<bool> {
         let is_true = self.truth.holds(&|condition| found.is_marked(condition));
-        let is_certain = !is_true || self.facts.iter().all(|fact| fact.is_met(record));
+        let is_certain =
+            (drops_errors && !is_true) || self.facts.iter().all(|fact| fact.is_met(record));
         is_certain.then_some(is_true)
     }
 }
@@ -115,11 +116,15 @@ pub(crate) struct Postings {
 }
 
 impl Postings {
-    /// Those of each condition, where some rules are come to on every event as well.
-    pub(crate) fn new(by_condition: &[Vec<Posting>], always: &[Posting]) -> Self {
+    /// Those of each condition, where something else leads to some rules as well.
+    pub(crate) fn new(
+        by_condition: &[Vec<Posting>],
+        led_to_otherwise: impl Iterator<Item = u32>,
+    ) -> Self {
         let mut ways: HashMap<u32, u32, RandomState> = HashMap::default();
-        for Posting { rule, .. } in by_condition.iter().flatten().chain(always) {
-            let count = ways.entry(*rule).or_default();
+        let led_to = by_condition.iter().flatten().map(|posting| posting.rule);
+        for rule in led_to.chain(led_to_otherwise) {
+            let count = ways.entry(rule).or_default();
             *count = count.saturating_add(1);
         }
         let mut numbers: HashMap<u64, u16, RandomState> = once((0, 0)).collect();
@@ -287,7 +292,7 @@ impl<'a, 'e> Needs<'a, 'e> {
     fn is_missing(&mut self, number: usize) -> bool {
         let shared = self.shared.get(number);
         if let (Some(Shared { known: Some(known), .. }), Some(found)) = (shared, self.found)
-            && let Some(holds) = known.holds(found, self.record)
+            && let Some(holds) = known.holds(found, self.record, self.drops_errors)
         {
             return !holds;
         }
@@ -314,13 +319,15 @@ impl<'a, 'e> Needs<'a, 'e> {
 
 #[cfg(test)]
 mod tests {
+    use std::iter::empty;
+
     use super::*;
 
     #[test]
     fn a_need_past_all_numbers_is_nothing_that_suffices() {
         let posting = |need: u32| Posting { rule: need, need: need.into(), meaning: Meaning::True };
         let postings =
-            Postings::new(&[(0..70_000).map(posting).collect(), vec![], vec![posting(7)]], &[]);
+            Postings::new(&[(0..70_000).map(posting).collect(), vec![], vec![posting(7)]], empty());
         let of = |condition| {
             let mut found = Vec::new();
             assert_eq!(postings.each(condition, |posting| found.push(posting)), None);
@@ -351,7 +358,7 @@ mod tests {
             vec![],
             vec![posting(5, Meaning::NotTrue)],
         ];
-        let postings = Postings::new(&by_condition, &[posting(3, Meaning::MaybeTrue)]);
+        let postings = Postings::new(&by_condition, once(3));
         for (condition, by_condition) in (0..).zip(&by_condition) {
             let mut found = Vec::new();
             let settled = postings.each(condition, |posting| found.push(posting));

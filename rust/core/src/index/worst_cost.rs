@@ -65,7 +65,10 @@ impl Cost {
 
     /// No less, and one of a few.
     pub(crate) fn rounded(self) -> Self {
-        let round = |number: u64| number.checked_next_power_of_two().unwrap_or(u64::MAX);
+        let round = |number: u64| {
+            let step = number.checked_next_power_of_two().map_or(1, |power| (power / 8).max(1));
+            number.checked_next_multiple_of(step).unwrap_or(u64::MAX)
+        };
         Self {
             fixed: round(self.fixed),
             scans: if self.scans == 0 { 0 } else { round(self.scans) },

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use super::lead::Lead;
-use super::segment::{Sample, Segment};
+use super::segment::Segment;
 use super::{Common, Rule};
 use crate::evaluate::Meter;
 use crate::index::Index;
 use crate::layout::Layout;
 use crate::program::Program;
 use crate::record::Record;
+use crate::sample::Sample;
 
 /// So many rules are evaluated one after another sooner than a search of the event is done,
 /// and sooner than an index is made.

@@ -3,9 +3,10 @@
 use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
 
-use super::segment::{Sample, Segment};
+use super::segment::Segment;
 use super::{Common, Rule};
 use crate::layout::Layout;
+use crate::sample::Sample;
 
 /// A segment on its way or ready, for the sets that come of the one it was begun for.
 #[derive(Debug)]

@@ -12,43 +12,8 @@ use crate::footprint::Footprint;
 use crate::index::{Index, Rules};
 use crate::layout::Layout;
 use crate::program::Program;
-use crate::record::Record;
+use crate::sample::Sample;
 use crate::texts::Texts;
-use crate::user_agent::UserAgents;
-
-/// Events that an index is trained on, at most.
-const EVENTS: usize = 1024;
-/// Of those, so many are kept for the indexes that follow.
-const KEPT: usize = 256;
-
-/// Events like those to come; they change no answer.
-#[derive(Debug, Default)]
-pub(super) struct Sample {
-    events: Vec<Box<[u8]>>,
-    user_agents: Option<&'static UserAgents>,
-}
-
-impl Sample {
-    /// Some of the events, from all over them.
-    pub(super) fn of(events: &[&[u8]], user_agents: Option<&'static UserAgents>) -> Self {
-        let step = events.len().div_ceil(EVENTS).max(1);
-        let events = events.iter().step_by(step).map(|event| Box::from(*event)).collect();
-        Self { events, user_agents }
-    }
-
-    /// Part of the sample, which says nearly the same.
-    pub(super) fn thinned(&self) -> Self {
-        let step = self.events.len().div_ceil(KEPT).max(1);
-        let events = self.events.iter().step_by(step).cloned().collect();
-        Self { events, user_agents: self.user_agents }
-    }
-
-    /// The records of those that are events.
-    fn records<'a>(&'a self, layout: &Layout, common: &Common, arena: &'a Bump) -> Vec<Record<'a>> {
-        let record = |bytes: &'a [u8]| common.read(bytes, layout, self.user_agents, arena).ok();
-        self.events.iter().filter_map(|bytes| record(bytes)).collect()
-    }
-}
 
 /// Programs by number, with their ids and one index of them all.
 #[derive(Debug, Default)]
@@ -119,7 +84,7 @@ impl Segment {
     pub(super) fn index(&self, layout: &Layout, common: &Common, sample: &Sample) -> &Index {
         self.index.get_or_init(|| {
             let arena = Bump::new();
-            let records = sample.records(layout, common, &arena);
+            let records = sample.records(layout, &common.trusted_proxies, &common.limits, &arena);
             Index::new(self.rules(common), layout, &records)
         })
     }
