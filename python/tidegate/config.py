@@ -47,7 +47,7 @@ class ServerSettings:
         help="How long a stop waits for requests that were accepted.",
     )
     rate_limit_header: bool = ts.option(
-        default=False, help="Send the RateLimit headers with every answer, not only with a 429."
+        default=False, help="Send the RateLimit headers with every decision, not only with a 429."
     )
 
 

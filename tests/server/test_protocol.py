@@ -196,6 +196,23 @@ def test_both_short_ways_send_the_same(
     assert connection.protocol.server_state.total_requests == 2
 
 
+def test_what_is_left_of_a_limit_is_told_where_it_is_wanted(
+    connection: Connection, hot: Undecided, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every decision, whatever way the call came; else with none."""
+    connection.receive(request())
+    hot.queue.answer()
+    assert not any(header.startswith(b"ratelimit") for header in connection.sent[1])
+    telling = attrs.evolve(hot, tells_limits=True)
+    monkeypatch.setattr(Protocol, "hot", telling)
+    for chunks in ((request(),), halves(request())):
+        connection.receive(*chunks)
+        telling.queue.answer()
+        _, headers, _ = connection.sent
+        assert b'ratelimit-policy: "api-key";q=60000;w=60;tidegate-burst=6000' in headers
+        assert any(header.startswith(b'ratelimit: "api-key";r=59') for header in headers)
+
+
 def test_a_failure_is_logged_under_the_id_that_the_caller_is_told(
     connection: Connection, hot: Undecided
 ) -> None:

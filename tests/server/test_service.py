@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from tidegate.config import Settings
+from tidegate.config import ServerSettings, Settings, TokenSettings
 from tidegate.operators.keys import load_keys
 from tidegate.server.api_keys import ApiKey, make_key
 from tidegate.server.service import HOUSEKEEPING_SECONDS, Service
@@ -41,6 +41,20 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteSto
 def service(store: SqliteStore, tmp_path: Path) -> Service:
     """A service that is not started."""
     return Service(Settings(), store, load_keys(tmp_path / "keys"), "http://127.0.0.1")
+
+
+def test_settings_reach_what_they_are_of(store: SqliteStore, tmp_path: Path) -> None:
+    """A login gives tokens that live as long as was set; limits are told where that was set."""
+    server, token = ServerSettings(rate_limit_header=True), TokenSettings(lifetime_seconds=60)
+    settings = Settings(server=server, token=token)
+    made = Service(settings, store, load_keys(tmp_path / "keys"), "http://127.0.0.1")
+
+    async def scene() -> None:
+        assert (await made.start()).tells_limits
+        await made.stop()
+
+    asyncio.run(scene())
+    assert made.application.token_lifetime_seconds == 60
 
 
 def test_a_key_of_the_last_process_is_known_from_the_first_request_on(

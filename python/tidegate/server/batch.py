@@ -45,7 +45,7 @@ async def decide_batch(hot: HotPath, key: ApiKey, body: bytes, is_ndjson: bool) 
         for number, event in enumerate(events[start : start + AT_ONCE], start):
             items.begin(number, event)
         await asyncio.sleep(0)
-    return Answer(b"[%b]" % b",".join(await items.answered()))
+    return hot.told(key, Answer(b"[%b]" % b",".join(await items.answered())))
 
 
 class _Items:

@@ -64,6 +64,7 @@ class HotPath:
     metrics: HotMetrics
     base_url: Callable[[], str]
     clock: Callable[[], int] = time.time_ns
+    tells_limits: bool = False
     queue: CallQueue = attrs.field(init=False, repr=False)
 
     @queue.default
@@ -105,7 +106,16 @@ class HotPath:
                 answered.set_exception(outcome)
 
         self.begin(endpoint, key, body, done)
-        return await answered
+        return self.told(key, await answered)
+
+    def told(self, key: ApiKey, answer: Answer) -> Answer:
+        """An answer with what is left of the key's limit, where that is wanted."""
+        if not self.tells_limits:
+            return answer
+        now = self.admission.monotonic()
+        verdict = self.admission.limits.verdict(key.id_text, key.rate_limit_per_minute, now, True)
+        more = ((name.encode(), value.encode()) for name, value in verdict.headers().items())
+        return Answer(answer.body, answer.status, (*answer.headers, *more), answer.content_type)
 
     def begin(self, endpoint: Endpoint, key: ApiKey, body: bytes, done: Done) -> None:
         """One event to its answer, which ``done`` is called with when it is durable.

@@ -129,12 +129,17 @@ class HotCycle(HotCall):
             given = () if request_id is None else ((REQUEST_ID_HEADER, request_id),)
             outcome = finished(self._hot, self.endpoint, given, outcome)
             request_id = None
+        else:
+            outcome = self._hot.told(self.key, outcome)
         if not self.disconnected:
             self._protocol.send(outcome, self.keep_alive, request_id)
         self._end()
 
     def decided(self, body: bytes) -> None:
         if self.response_complete:
+            return
+        if self._hot.tells_limits:
+            self.answer(Answer(body))
             return
         if not self.disconnected:
             self._protocol.send_body(body, self.keep_alive, self._request_id)

@@ -77,6 +77,7 @@ class Service:
             store=store,
             keys=keys,
             runtime=self.live,
+            token_lifetime_seconds=settings.token.lifetime_seconds,
             definitions_changed=self._definitions_changed,
             api_keys_changed=self._api_keys_changed,
         )
@@ -119,6 +120,7 @@ class Service:
             recorder=self.recorder,
             metrics=self.metrics,
             base_url=lambda: self.base_url,
+            tells_limits=self.settings.server.rate_limit_header,
         )
 
     def watch(self, work: Coroutine[Any, Any, None]) -> None:
