@@ -21,13 +21,9 @@ impl FirstNetwork {
     pub(crate) fn new(networks: &[Network]) -> Self {
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
         for (network, each) in (0_u32..).zip(networks) {
-            let host_bits = each.address.bits().saturating_sub(each.prefix);
-            let hosts = u128::MAX.checked_shr(128_u32.saturating_sub(u32::from(host_bits)));
-            let (segments, first) = match each.masked().address {
-                Address::V4(bits) => (&mut v4, u128::from(bits)),
-                Address::V6(bits) => (&mut v6, bits),
-            };
-            segments.push(Segment { first, last: first | hosts.unwrap_or(0), network });
+            let segments = if matches!(each.address, Address::V4(_)) { &mut v4 } else { &mut v6 };
+            let (first, last) = ends(*each);
+            segments.push(Segment { first, last, network });
         }
         let narrow = |segment: Segment| Segment {
             first: segment.first as u32,
@@ -52,15 +48,42 @@ impl FirstNetwork {
         }
     }
 
+    /// Whether what is the first for one address of a network is for all of them.
+    pub(crate) fn is_one_for(&self, network: Network) -> bool {
+        let (first, last) = ends(network);
+        match network.address {
+            Address::V4(_) => is_one_for(&self.v4, first as u32, last as u32),
+            Address::V6(_) => is_one_for(&self.v6, first, last),
+        }
+    }
+
     pub(crate) fn memory_bytes(&self) -> usize {
         std::mem::size_of_val(&*self.v4).saturating_add(std::mem::size_of_val(&*self.v6))
     }
 }
 
 fn find<N: Copy + PartialOrd>(segments: &[Segment<N>], bits: N) -> Option<u32> {
+    around(segments, bits).map(|segment| segment.network)
+}
+
+fn around<N: Copy + PartialOrd>(segments: &[Segment<N>], bits: N) -> Option<&Segment<N>> {
     let after = segments.partition_point(|segment| segment.first <= bits);
-    let segment = segments.get(after.checked_sub(1)?)?;
-    (bits <= segment.last).then_some(segment.network)
+    segments.get(after.checked_sub(1)?).filter(|segment| bits <= segment.last)
+}
+
+fn is_one_for<N: Copy + PartialOrd>(segments: &[Segment<N>], first: N, last: N) -> bool {
+    around(segments, first).is_some_and(|segment| last <= segment.last)
+}
+
+/// The first and the last address of a network, as numbers.
+fn ends(network: Network) -> (u128, u128) {
+    let host_bits = network.address.bits().saturating_sub(network.prefix);
+    let hosts = u128::MAX.checked_shr(128_u32.saturating_sub(u32::from(host_bits)));
+    let first = match network.masked().address {
+        Address::V4(bits) => u128::from(bits),
+        Address::V6(bits) => bits,
+    };
+    (first, first | hosts.unwrap_or(0))
 }
 
 /// Cuts networks, of which any two are nested or disjoint, into segments.
@@ -125,6 +148,25 @@ mod tests {
 
     fn networks(texts: &[&str]) -> Vec<Network> {
         texts.iter().map(|text| Network::parse(text).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_network_with_others_inside_is_not_one() {
+        let index = FirstNetwork::new(&networks(&["10.1.2.0/24", "10.0.0.0/8", "2001:db8::/32"]));
+        for (text, expected) in [
+            ("10.1.2.0/24", true),
+            ("10.1.2.7/32", true),
+            ("10.1.0.0/16", false),
+            ("10.0.0.0/8", false),
+            ("10.2.0.0/16", true),
+            ("0.0.0.0/0", false),
+            ("2001:db8::/32", true),
+            ("2001:db8:7::/48", true),
+            ("2001::/16", false),
+            ("::/0", false),
+        ] {
+            assert_eq!(index.is_one_for(Network::parse(text).unwrap()), expected, "{text}");
+        }
     }
 
     #[test]

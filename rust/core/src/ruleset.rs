@@ -150,7 +150,7 @@ impl RuleSet {
         let mut matched = Vec::new();
         let base_index = self.base.index(&self.layout, &self.common, &self.sample);
         let base_rules = self.base.rules(&self.common);
-        match &self.changes {
+        base_index.with_scratch(|scratch| match &self.changes {
             None => {
                 let take = |rules: &[u32]| match rules {
                     // Room for as many as most events have, at once.
@@ -161,7 +161,7 @@ impl RuleSet {
                     [rule] => matched.push(*rule),
                     rules => matched.extend_from_slice(rules),
                 };
-                base_index.matches(base_rules, record, |_| true, take);
+                base_index.matches(scratch, base_rules, record, |_| true, take);
             }
             Some(changes) => {
                 matched.reserve(MATCHED);
@@ -170,14 +170,14 @@ impl RuleSet {
                     let kept = rules.iter().copied().filter(passes);
                     matched.extend(kept.map(|rule| changes.places.place(rule)));
                 };
-                base_index.matches(base_rules, record, |rule| passes(&rule), take);
+                base_index.matches(scratch, base_rules, record, |rule| passes(&rule), take);
                 for layer in &changes.layers {
-                    layer.matches(&self.common, record, |key| {
+                    layer.matches(&self.common, record, scratch.conditions(), |key| {
                         matched.push(changes.places.place(key));
                     });
                 }
             }
-        }
+        });
         order::sort(&mut matched, self.len());
         matched
     }

@@ -346,7 +346,7 @@ fn collect_conjuncts(
 }
 
 /// What must hold for an expression to be true, or false where not `positive`.
-fn formula(expression: &Expr, positive: bool, atoms: &mut Atoms<'_>) -> Formula {
+pub(super) fn formula(expression: &Expr, positive: bool, atoms: &mut Atoms<'_>) -> Formula {
     match &expression.node {
         Node::Predicate(predicate)
             if matches!(predicate.kind, Kind::AnyEntry(_) | Kind::FirstNetwork(_)) =>

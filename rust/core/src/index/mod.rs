@@ -36,6 +36,7 @@ mod formula;
 mod gram;
 mod gram_table;
 mod guards;
+mod implied;
 mod led;
 mod local;
 mod memory;
@@ -66,6 +67,7 @@ pub(crate) use build::ExactRule;
 pub use build::{Report, Unindexed};
 pub use formula::Reason;
 pub(crate) use formula::{Analysed, Formula, Truth, analyse};
+pub(crate) use scratch::Marks;
 pub use scratch::Scratch;
 
 use guards::Guards;
@@ -124,10 +126,16 @@ pub(crate) struct Index {
 }
 
 impl Index {
+    /// Hands over this thread's memory for searches by this index.
+    pub(crate) fn with_scratch<T>(&self, run: impl FnOnce(&mut Scratch) -> T) -> T {
+        local::with_scratch(self.number, run)
+    }
+
     /// Hands over the rules that are true of a record, in no order, each once. Those that
     /// `passes` refuses are not evaluated, but may be among them.
     pub(crate) fn matches<'a>(
         &'a self,
+        scratch: &mut Scratch,
         rules: Rules<'a>,
         record: &Record<'a>,
         passes: impl Fn(u32) -> bool,
@@ -144,26 +152,24 @@ impl Index {
             *is_cheap
                 .get_or_insert_with(|| self.certain_cost.is_within(rules.limits, Size::of(record)))
         };
-        local::with_scratch(self.number, |scratch| {
-            let mut open = std::mem::take(&mut scratch.open);
-            self.candidates(rules, record, scratch, |candidates, are_certain| {
-                if are_certain && is_within() {
-                    return take(candidates);
-                }
-                let passing = candidates.iter().filter(|rule| passes(**rule));
-                if self.rules >= FAR {
-                    open.extend(passing);
-                } else {
-                    passing.filter(|rule| holds(**rule)).for_each(|rule| take(from_ref(rule)));
-                }
-            });
-            for together in open.chunks(TOGETHER) {
-                rules.read_ahead(together);
-                together.iter().filter(|rule| holds(**rule)).for_each(|rule| take(from_ref(rule)));
+        let mut open = std::mem::take(&mut scratch.open);
+        self.candidates(rules, record, scratch, |candidates, are_certain| {
+            if are_certain && is_within() {
+                return take(candidates);
             }
-            open.clear();
-            scratch.open = open;
+            let passing = candidates.iter().filter(|rule| passes(**rule));
+            if self.rules >= FAR {
+                open.extend(passing);
+            } else {
+                passing.filter(|rule| holds(**rule)).for_each(|rule| take(from_ref(rule)));
+            }
         });
+        for together in open.chunks(TOGETHER) {
+            rules.read_ahead(together);
+            together.iter().filter(|rule| holds(**rule)).for_each(|rule| take(from_ref(rule)));
+        }
+        open.clear();
+        scratch.open = open;
     }
 
     /// How many rules may be true of a record.
@@ -182,7 +188,7 @@ impl Index {
         record: &Record<'a>,
         mut take: impl FnMut(u32, bool),
     ) {
-        local::with_scratch(self.number, |scratch| {
+        self.with_scratch(|scratch| {
             self.candidates(rules, record, scratch, |candidates, are_certain| {
                 candidates.iter().for_each(|rule| take(*rule, are_certain));
             });

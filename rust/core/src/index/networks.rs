@@ -79,6 +79,15 @@ impl Networks {
         }
     }
 
+    /// The conditions that are reported of every address of a network.
+    pub(crate) fn reported_of(&self, network: Network) -> Vec<u32> {
+        let mut reported = Vec::new();
+        if self.innermost.is_one_for(network) {
+            self.report(network.address, |condition| reported.push(condition));
+        }
+        reported
+    }
+
     pub(crate) fn memory_bytes(&self) -> usize {
         std::mem::size_of_val(&*self.nodes)
             .saturating_add(std::mem::size_of_val(&*self.conditions))

@@ -20,6 +20,9 @@ pub(crate) struct Marks {
 /// A bit for each of 32 numbers, and above them the stamp of their event.
 type Group = u64;
 
+/// The bits of the stamp.
+const STAMP: Group = !0 << u32::BITS;
+
 /// The group of a number, and its bit there.
 #[inline]
 const fn place(number: u32) -> (usize, Group) {
@@ -29,8 +32,13 @@ const fn place(number: u32) -> (usize, Group) {
 /// A group as it is in the event of a stamp.
 #[inline]
 fn current(stamp: u32, group: Group) -> Group {
-    let none = Group::from(stamp) << u32::BITS;
-    if (group ^ none) >> u32::BITS == 0 { group } else { none }
+    if (group ^ none(stamp)) & STAMP == 0 { group } else { none(stamp) }
+}
+
+/// A group without marks.
+#[inline]
+fn none(stamp: u32) -> Group {
+    Group::from(stamp) << u32::BITS
 }
 
 impl Marks {
@@ -47,7 +55,8 @@ impl Marks {
     #[inline]
     pub(crate) fn is_marked(&self, number: u32) -> bool {
         let (position, bit) = place(number);
-        self.groups.get(position).is_some_and(|group| current(self.stamp, *group) & bit != 0)
+        let is_here = |group: &Group| (group ^ none(self.stamp)) & (STAMP | bit) == bit;
+        self.groups.get(position).is_some_and(is_here)
     }
 
     /// Marks one, and says whether it was not marked before; false where it is past all.
@@ -142,6 +151,11 @@ impl Scratch {
             self.memories.clear();
             self.memories.resize_with(searches.texts.len(), Memory::default);
         }
+    }
+
+    /// What was found of the event.
+    pub(crate) const fn conditions(&self) -> &Marks {
+        &self.conditions
     }
 
     /// Notes a condition that is true of the event.

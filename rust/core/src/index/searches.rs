@@ -24,41 +24,41 @@ pub(crate) type Samples = HashMap<TextSource, GramCounts, RandomState>;
 /// The searches that one event takes.
 #[derive(Debug, Default)]
 pub(crate) struct Searches {
-    keys: Box<[Sought<KeySlot>]>,
-    sources: Box<[Sought<TextSource>]>,
+    pub(super) keys: Box<[Sought<KeySlot>]>,
+    pub(super) sources: Box<[Sought<TextSource>]>,
     pub(crate) texts: Box<[TextSearch]>,
-    networks: Box<[NetworkSearch]>,
-    numbers: Box<[NumberSearch]>,
-    present: Box<[(KeySlot, u32)]>,
-    flags: Box<[(Slot, u32)]>,
+    pub(super) networks: Box<[NetworkSearch]>,
+    pub(super) numbers: Box<[NumberSearch]>,
+    pub(super) present: Box<[(KeySlot, u32)]>,
+    pub(super) flags: Box<[(Slot, u32)]>,
 }
 
 /// A text that is searched, in few bytes: most of those under keys an event has not.
 #[derive(Clone, Copy, Debug)]
-struct Sought<S> {
-    source: S,
+pub(super) struct Sought<S> {
+    pub(super) source: S,
     /// The number of the search.
-    number: u32,
+    pub(super) number: u32,
     /// Whether something may be true of `""`.
     is_sought_in_nothing: bool,
 }
 
 #[derive(Debug)]
-struct NetworkSearch {
-    source: TextSource,
+pub(super) struct NetworkSearch {
+    pub(super) source: TextSource,
     /// Whether the record has the address already.
     is_client: bool,
-    networks: Networks,
+    pub(super) networks: Networks,
 }
 
 #[derive(Debug)]
-struct NumberSearch {
-    source: NumberSource,
+pub(super) struct NumberSearch {
+    pub(super) source: NumberSource,
     /// In ascending order of what must be passed.
-    above: Box<[(i64, u32)]>,
+    pub(super) above: Box<[(i64, u32)]>,
     /// In descending order.
-    below: Box<[(i64, u32)]>,
-    equal: HashMap<i64, Vec<u32>, RandomState>,
+    pub(super) below: Box<[(i64, u32)]>,
+    pub(super) equal: HashMap<i64, Vec<u32>, RandomState>,
 }
 
 impl Searches {

@@ -39,13 +39,13 @@ impl CompiledPattern {
 /// has the number.
 const GIVEN_UP: u32 = u32::MAX;
 /// What the search for parts finds from this number on leads to patterns to run.
-const FIRST_LITERAL: u32 = 1 << 31;
+pub(super) const FIRST_LITERAL: u32 = 1 << 31;
 /// Fewer patterns than this that require one text are soon run.
 const MANY: u32 = 16;
 
 /// Conditions by the whole text.
 #[derive(Debug, Default)]
-struct Whole {
+pub(super) struct Whole {
     texts: TextTable,
     /// Where the conditions of each text end; they begin where those of the one before end.
     ends: Box<[u32]>,
@@ -64,7 +64,7 @@ impl Whole {
     }
 
     #[inline]
-    fn find(&self, text: &str) -> &[u32] {
+    pub(super) fn find(&self, text: &str) -> &[u32] {
         let Some(number) = self.texts.find(text).map(|number| number as usize) else { return &[] };
         let before = number.checked_sub(1).and_then(|before| self.ends.get(before));
         let start = before.map_or(0, |end| *end as usize);
@@ -82,10 +82,10 @@ impl Whole {
 
 /// A pattern of a condition that is true if any of its patterns matches.
 #[derive(Debug)]
-struct SoughtPattern {
-    regex: Regex,
-    is_folded: bool,
-    condition: u32,
+pub(super) struct SoughtPattern {
+    pub(super) regex: Regex,
+    pub(super) is_folded: bool,
+    pub(super) condition: u32,
     /// The sets of bytes that it requires.
     needs: u64,
 }
@@ -100,18 +100,18 @@ struct Subject<'t> {
 
 #[derive(Debug)]
 pub(crate) struct TextSearch {
-    whole: Whole,
-    whole_folded: Whole,
-    substrings: Option<Substrings>,
+    pub(super) whole: Whole,
+    pub(super) whole_folded: Whole,
+    pub(super) substrings: Option<Substrings>,
     /// Run where a text that they require was found.
-    led_to: Box<[SoughtPattern]>,
+    pub(super) led_to: Box<[SoughtPattern]>,
     /// By such a text.
     literals: Literals,
     /// Run on every text.
-    others: Box<[SoughtPattern]>,
+    pub(super) others: Box<[SoughtPattern]>,
     /// What patterns of both kinds require beside.
     bytes: Option<ByteSets>,
-    lists: Box<[(ListIndex, u32)]>,
+    pub(super) lists: Box<[(ListIndex, u32)]>,
     /// Whether some test is of the text in lower case.
     folds: bool,
     /// Whether looking a text up in a memory is cheaper than the search.

@@ -10,13 +10,14 @@ use bumpalo::Bump;
 use foldhash::fast::RandomState;
 
 use super::bundle::Bundle;
-use super::layer::{FEW, Layer, NONE};
+use super::layer::{Beside, FEW, Layer, NONE};
 use super::merge::{Merge, Merged, Setting};
 use super::places::Places;
 use super::segment::Segment;
 use super::{Rule, RuleSet};
 use crate::decode::Compiler;
 use crate::error::ProgramError;
+use crate::index::Index;
 use crate::layout::Layout;
 use crate::program::Program;
 
@@ -63,8 +64,8 @@ pub(super) struct Changes {
     whole: OnceLock<Segment>,
     /// What is made of this set, or of one that it comes of: a new base of all, and one layer
     /// of all but the newest.
-    new_base: OnceLock<Option<Arc<Merge>>>,
-    new_layer: OnceLock<Option<Arc<Merge>>>,
+    new_base: OnceLock<Option<Arc<Merge<Merged>>>>,
+    new_layer: OnceLock<Option<Arc<Merge<Layer>>>>,
 }
 
 impl Changes {
@@ -129,7 +130,7 @@ impl Changes {
     }
 
     /// The rules of the layers but the newest, with their keys.
-    fn older_rules(&self) -> Vec<(u32, Rule)> {
+    fn older_rules(&self) -> Vec<(u32, Beside)> {
         let older = self.layers.split_last().map_or(&[][..], |(_, older)| older);
         older.iter().flat_map(Layer::rules).collect()
     }
@@ -156,7 +157,7 @@ impl Changes {
     }
 
     /// Puts rules in the places of those with their ids, or last.
-    fn put(&mut self, base: &Segment, new: Box<[Rule]>) {
+    fn put(&mut self, base: &Segment, index: &Index, layout: &Layout, new: Box<[Rule]>) {
         let mut top: Vec<(u32, Rule)> = Vec::with_capacity(new.len());
         let mut positions: HashMap<Box<str>, usize, RandomState> = HashMap::default();
         for (id, program) in new {
@@ -171,18 +172,19 @@ impl Changes {
         let mut layers = std::mem::take(&mut self.layers);
         layers.retain(|layer| layer.numbers().next().is_some());
         if !top.is_empty() {
+            let beside = |(key, rule)| (key, Beside::new(rule, index, layout));
+            let mut top: Vec<(u32, Beside)> = top.into_iter().map(beside).collect();
             let kept = layers.len().saturating_sub(joined(&layers, top.len()));
             for layer in layers.drain(kept..) {
                 top.extend(layer.rules());
             }
-            let (keys, rules): (Vec<u32>, Vec<Rule>) = top.into_iter().unzip();
-            layers.push(Layer::new(Arc::new(Segment::new(rules)), keys));
+            layers.push(Layer::of(top));
         }
         self.layers = layers;
     }
 
     /// The set over a new base.
-    fn over(&self, base: &Segment, merged: &Merged, end: u32) -> Self {
+    fn over(&self, base: &Segment, merged: &Merged, end: u32, setting: &Setting) -> Self {
         let count = merged.keys.len();
         let of_base = |key: u32| u32::try_from(merged.keys.binary_search(&key).ok()?).ok();
         // What came later comes after the rules of the new base.
@@ -199,22 +201,29 @@ impl Changes {
             }
         }
         over.places = self.places.renewed(renewed(self.places.end()).unwrap_or(NONE), renewed);
-        over.layers = layers.iter().map(|layer| layer.renewed(renewed)).collect();
+        let index = merged.segment.index(&setting.layout, &setting.common, &setting.sample);
+        let beside = |(key, Beside { rule, .. })| {
+            Some((renewed(key)?, Beside::new(rule, index, &setting.layout)))
+        };
+        let rest: Vec<_> = layers.iter().flat_map(Layer::rules).filter_map(beside).collect();
+        if !rest.is_empty() {
+            over.layers.push(Layer::of(rest));
+        }
         over
     }
 
     /// Puts one layer in the place of those it was made of.
-    fn join(&mut self, merged: &Merged) {
+    fn join(&mut self, merged: &Layer) {
         let mut layers = std::mem::take(&mut self.layers);
-        let mut moved = |(number, key): (usize, &u32)| {
+        let moved = |(number, key): (usize, &u32)| {
             let is_it = |layer: &&mut Layer| is_same(layer.at(*key), merged.segment.rule(number));
             layers.iter_mut().find(is_it).map_or(NONE, |layer| {
                 layer.remove(*key);
                 *key
             })
         };
-        let keys = merged.keys.iter().enumerate().map(&mut moved).collect();
-        layers.insert(0, Layer::new(Arc::clone(&merged.segment), keys));
+        let joined = merged.renewed(moved);
+        layers.insert(0, joined);
         self.layers = layers;
     }
 
@@ -280,12 +289,12 @@ impl RuleSet {
             changes.take_out(key);
             changes.places.remove(key);
         }
-        changes.put(&base, new);
+        let index = base.index(&self.layout, &self.common, &self.sample);
+        changes.put(&base, index, &layout, new);
         keep_variables(&mut layout, changes.programs(&base));
         // Readers have the old one at hand.
         let is_same = layout.numbers_no_more(&self.layout) && !layout.has_variable_slots();
         let layout = if is_same { Arc::clone(&self.layout) } else { Arc::new(layout) };
-        base.index(&layout, &self.common, &self.sample);
         for layer in &changes.layers {
             layer.prepare(&layout, &self.common);
         }
@@ -314,15 +323,22 @@ impl RuleSet {
     fn continued(&self) -> (Arc<Segment>, Changes) {
         let base = &self.base;
         let Some(changes) = &self.changes else { return (Arc::clone(base), Changes::none(base)) };
-        let new_base = self
-            .begun(&changes.new_base, changes.are_many(base), |base, changes| changes.rules(base));
+        let new_base =
+            self.begun(&changes.new_base, changes.are_many(base), |base, changes, setting| {
+                setting.base(changes.rules(base))
+            });
         if let Some(merge) = new_base
             && let Some(merged) = merge.merged()
         {
-            return (Arc::clone(&merged.segment), changes.over(base, merged, merge.end));
+            return (
+                Arc::clone(&merged.segment),
+                changes.over(base, merged, merge.end, &self.setting()),
+            );
         }
         let new_layer =
-            self.begun(&changes.new_layer, changes.are_split(), |_, changes| changes.older_rules());
+            self.begun(&changes.new_layer, changes.are_split(), |_, changes, setting| {
+                setting.layer(changes.older_rules())
+            });
         let mut next = changes.copied();
         match new_layer.map(|merge| merge.merged().ok_or(merge)) {
             Some(Ok(merged)) => next.join(merged),
@@ -335,25 +351,29 @@ impl RuleSet {
 
     /// What is on its way or ready, begun now if it is due; however many sets are made of this
     /// one, it is made once.
-    fn begun<'m>(
+    fn begun<'m, T: Send + Sync + 'static>(
         &self,
-        merge: &'m OnceLock<Option<Arc<Merge>>>,
+        merge: &'m OnceLock<Option<Arc<Merge<T>>>>,
         is_due: bool,
-        rules: impl FnOnce(&Segment, &Changes) -> Vec<(u32, Rule)> + Send + 'static,
-    ) -> Option<&'m Arc<Merge>> {
+        make: impl FnOnce(&Segment, &Changes, &Setting) -> T + Send + 'static,
+    ) -> Option<&'m Arc<Merge<T>>> {
         if merge.get().is_none() && !is_due {
             return None;
         }
         let begin = || {
             let (base, changes) = (Arc::clone(&self.base), self.changes.as_ref()?.copied());
-            let setting = Setting {
-                layout: Arc::clone(&self.layout),
-                common: Arc::clone(&self.common),
-                sample: Arc::clone(&self.sample),
-            };
-            Merge::begin(changes.places.end(), move || rules(&base, &changes), setting)
+            let setting = self.setting();
+            Merge::begin(changes.places.end(), move || make(&base, &changes, &setting))
         };
         merge.get_or_init(begin).as_ref()
+    }
+
+    fn setting(&self) -> Setting {
+        Setting {
+            layout: Arc::clone(&self.layout),
+            common: Arc::clone(&self.common),
+            sample: Arc::clone(&self.sample),
+        }
     }
 }
 
@@ -496,12 +516,16 @@ mod tests {
             Self { set: Arc::new(set(&rules)), rules }
         }
 
-        /// Changes a rule, or removes it where it is one and `new` is none.
+        /// Changes a rule, or removes it where it is one and `new` is none. Of some rules the
+        /// part is one that no rule of the first base has.
         fn change(&mut self, number: usize, new: Option<usize>) {
             let id = format!("r{number}");
             let place = self.rules.iter().position(|each| each["id"] == id.as_str());
-            let new: Vec<Json> =
-                new.map(|part| rule(&id, &format!("<{part}>"))).into_iter().collect();
+            let part = |part: usize| match number % 3 {
+                0 => format!("+{part}"),
+                _ => format!("<{part}>"),
+            };
+            let new: Vec<Json> = new.map(|new| rule(&id, &part(new))).into_iter().collect();
             let mut removed = Vec::new();
             match (place, new.first()) {
                 (Some(place), Some(new)) => self.rules[place] = new.clone(),
@@ -523,7 +547,7 @@ mod tests {
             let found: Vec<&str> = (0..self.set.len()).filter_map(|at| self.set.id(at)).collect();
             assert_eq!(found, ids);
             let whole = set(&self.rules);
-            for event in [path("<1> <39>"), path("<3><31><5><7>"), path("")] {
+            for event in [path("<1> <39> +6"), path("<3><31><5><7>"), path("+1 +2 +8"), path("")] {
                 assert_eq!(matches(&self.set, &event), matches(&whole, &event));
             }
             assert_eq!(self.set.report().rules, ids.len());
@@ -544,6 +568,35 @@ mod tests {
             }
         }
         kept.check();
+    }
+
+    #[test]
+    fn rules_that_the_base_leads_to_and_others_are_changed_at_once() {
+        let kept = Kept::new(40);
+        for (known, unknown) in [(10, 0), (0, 20), (10, 20), (20, 3), (30, 30)] {
+            let part = |number: usize| match number {
+                number if number < known => format!("<{}>", number % 7),
+                number => format!("+{}", number % 7),
+            };
+            let changed: Vec<Json> = (0..known + unknown)
+                .map(|number| rule(&format!("r{number}"), &part(number)))
+                .collect();
+            let set = kept.set.with_changes(&bundle(&changed), &["r39"]).unwrap();
+            let layer = &set.changes.as_ref().unwrap().layers[0];
+            let searched = if known + unknown > 32 { known + unknown } else { unknown };
+            assert_eq!(layer.segment.searched, searched);
+            let mut rules = kept.rules.clone();
+            rules.remove(39);
+            for new in changed {
+                match rules.iter_mut().find(|rule| rule["id"] == new["id"]) {
+                    Some(rule) => *rule = new,
+                    None => rules.push(new),
+                }
+            }
+            for event in [path("<1> <39> +6"), path("+1 +2 <2><30>"), path("")] {
+                assert_eq!(matches(&set, &event), matches(&self::set(&rules), &event));
+            }
+        }
     }
 
     #[test]

@@ -1,4 +1,7 @@
 //! Rules that were changed at about the same time.
+//!
+//! Most have a condition that the base has as well, or one that says more. Those are looked at
+//! where the search of the base found it; the others are searched for, if they are many.
 
 use std::sync::Arc;
 
@@ -6,17 +9,33 @@ use super::lead::Lead;
 use super::segment::Segment;
 use super::{Common, Rule};
 use crate::evaluate::Meter;
-use crate::index::Index;
+use crate::index::{Index, Marks};
 use crate::layout::Layout;
 use crate::program::Program;
 use crate::record::Record;
 use crate::sample::Sample;
 
+/// More rules than this are searched for, those that the search of the base leads to as well.
+const LED: usize = if cfg!(test) { 32 } else { 256 };
 /// So many rules are evaluated one after another sooner than a search of the event is done,
 /// and sooner than an index is made.
 pub(super) const FEW: usize = 16;
 /// The key of a rule that the set has no longer.
 pub(super) const NONE: u32 = u32::MAX;
+
+/// A rule that is not in the base.
+#[derive(Clone, Debug)]
+pub(super) struct Beside {
+    pub(super) rule: Rule,
+    /// Conditions of the base of which one is found where the rule is true.
+    found: Option<Arc<[u32]>>,
+}
+
+impl Beside {
+    pub(super) fn new(rule: Rule, base: &Index, layout: &Layout) -> Self {
+        Self { found: base.implied(&rule.1, layout).map(Arc::from), rule }
+    }
+}
 
 /// Rules by number, those that the set has still by key.
 #[derive(Clone, Debug)]
@@ -26,36 +45,52 @@ pub(super) struct Layer {
     keys: Vec<u32>,
     /// Keys in order with the numbers of the rules that had them at first.
     by_key: Arc<[(u32, u32)]>,
-    /// Of each rule, where they are evaluated one after another.
+    /// Of each rule, for those that are looked at by themselves.
     leads: Arc<[Option<Lead>]>,
+    /// Of each rule, as in [`Beside`].
+    found: Arc<[Option<Arc<[u32]>>]>,
+    /// The conditions of the rules that are not searched for, with the rule, in its order.
+    led: Arc<[(u32, u32)]>,
 }
 
 impl Layer {
-    /// Of rules whose keys are given, or [`NONE`] for those that the set has not.
-    pub(super) fn new(segment: Arc<Segment>, keys: Vec<u32>) -> Self {
-        let numbered = keys.iter().copied().zip(0..).filter(|(key, _)| *key != NONE);
-        let mut by_key: Vec<(u32, u32)> = numbered.collect();
-        by_key.sort_unstable();
-        let is_plain = segment.made().is_none() && segment.len() <= FEW;
-        let programs = if is_plain { &*segment.programs } else { &[] };
-        let leads = programs.iter().map(Lead::of).collect();
-        Self { segment, keys, by_key: by_key.into(), leads }
+    /// Of rules with their keys.
+    pub(super) fn of(rules: impl IntoIterator<Item = (u32, Beside)>) -> Self {
+        let mut rules: Vec<(u32, Beside)> = rules.into_iter().collect();
+        let are_few = rules.len() <= LED;
+        let is_led = |(_, beside): &(u32, Beside)| are_few && beside.found.is_some();
+        rules.sort_by_key(is_led);
+        let searched = rules.partition_point(|rule| !is_led(rule));
+        let (mut keys, mut found) = (Vec::new(), Vec::new());
+        let rules = rules.into_iter().map(|(key, beside)| {
+            keys.push(key);
+            found.push(beside.found);
+            beside.rule
+        });
+        let mut segment = Segment::new(rules);
+        segment.searched = searched;
+        let leads = segment.programs.iter().map(Lead::of).collect();
+        let numbered = (0..).zip(&found).skip(searched);
+        let led = numbered.flat_map(|(number, found)| {
+            let conditions = found.iter().flat_map(|found| found.iter());
+            conditions.map(move |condition| (*condition, number))
+        });
+        let led = led.collect();
+        let (by_key, found) = (by_key(&keys), found.into());
+        Self { segment: Arc::new(segment), keys, by_key, leads, found, led }
     }
 
-    /// The same rules with other keys.
-    pub(super) fn renewed(&self, renewed: impl Fn(u32) -> Option<u32>) -> Self {
-        let keys = self.keys.iter().map(|key| match *key {
-            NONE => NONE,
-            key => renewed(key).unwrap_or(NONE),
-        });
-        Self::new(Arc::clone(&self.segment), keys.collect())
+    /// The same rules, each with the key that it is given, or [`NONE`].
+    pub(super) fn renewed(&self, renewed: impl FnMut((usize, &u32)) -> u32) -> Self {
+        let keys: Vec<u32> = self.keys.iter().enumerate().map(renewed).collect();
+        Self { by_key: by_key(&keys), keys, ..self.clone() }
     }
 
     pub(super) fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether its rules are evaluated one after another.
+    /// Whether it waits to be made one with others in the background.
     pub(super) fn is_plain(&self) -> bool {
         self.segment.made().is_none()
     }
@@ -67,10 +102,11 @@ impl Layer {
     }
 
     /// The rules that the set has still, with their keys.
-    pub(super) fn rules(&self) -> impl Iterator<Item = (u32, Rule)> {
+    pub(super) fn rules(&self) -> impl Iterator<Item = (u32, Beside)> {
         self.numbers().filter_map(|(key, number)| {
             let (id, program) = self.segment.rule(number)?;
-            Some((key, (id.into(), program.clone())))
+            let found = self.found.get(number).cloned().flatten();
+            Some((key, Beside { rule: (id.into(), program.clone()), found }))
         })
     }
 
@@ -108,7 +144,7 @@ impl Layer {
 
     /// Makes the index of many rules.
     pub(super) fn prepare(&self, layout: &Layout, common: &Common) {
-        if self.len() > FEW {
+        if self.segment.searched > FEW {
             self.segment.index(layout, common, &Sample::default());
         }
     }
@@ -118,33 +154,54 @@ impl Layer {
         &'a self,
         common: &'a Common,
         record: &Record<'a>,
+        found: &Marks,
         mut take: impl FnMut(u32),
     ) {
-        if let Some(index) = self.segment.made() {
-            let key = |rule: u32| self.key(rule as usize);
-            let take =
-                |rules: &[u32]| rules.iter().filter_map(|rule| key(*rule)).for_each(&mut take);
-            let passes = |rule| key(rule).is_some();
-            return index.matches(self.segment.rules(common), record, passes, take);
-        }
         let mut meter = Meter::new(&common.limits);
-        for (key, number) in self.numbers() {
+        let mut look_at = |number: usize| {
+            let Some(key) = self.key(number) else { return };
             if let Some(Some(lead)) = self.leads.get(number)
                 && lead.is_missing(record)
             {
-                continue;
+                return;
             }
-            let Some(program) = self.segment.programs.get(number) else { continue };
+            let Some(program) = self.segment.programs.get(number) else { return };
             meter.reset();
             if program.test(record, &common.lists, &mut meter) == Ok(true) {
                 take(key);
             }
+        };
+        let mut last = None;
+        for (condition, number) in &*self.led {
+            if found.is_marked(*condition) && last != Some(number) {
+                last = Some(number);
+                look_at(*number as usize);
+            }
         }
+        let Some(index) = self.index() else { return (0..self.segment.searched).for_each(look_at) };
+        let key = |rule: u32| self.key(rule as usize);
+        let take = |rules: &[u32]| rules.iter().filter_map(|rule| key(*rule)).for_each(&mut take);
+        let passes = |rule| key(rule).is_some();
+        let rules = self.segment.rules(common);
+        index.with_scratch(|scratch| index.matches(scratch, rules, record, passes, take));
+    }
+
+    /// The index of the rules that are searched for, if they are many.
+    fn index(&self) -> Option<&Index> {
+        self.segment.made().filter(|_| self.segment.searched > FEW)
     }
 
     /// How many rules may be true of a record.
     pub(super) fn candidates<'a>(&'a self, common: &'a Common, record: &Record<'a>) -> usize {
-        let count = |index: &'a Index| index.count_candidates(self.segment.rules(common), record);
-        self.segment.made().map_or(self.len(), count)
+        let led = self.len().saturating_sub(self.segment.searched);
+        let Some(index) = self.index() else { return self.len() };
+        index.count_candidates(self.segment.rules(common), record).saturating_add(led)
     }
+}
+
+fn by_key(keys: &[u32]) -> Arc<[(u32, u32)]> {
+    let numbered = keys.iter().copied().zip(0..).filter(|(key, _)| *key != NONE);
+    let mut by_key: Vec<(u32, u32)> = numbered.collect();
+    by_key.sort_unstable();
+    by_key.into()
 }

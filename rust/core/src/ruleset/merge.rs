@@ -3,20 +3,21 @@
 use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
 
+use super::layer::{Beside, Layer};
 use super::segment::Segment;
 use super::{Common, Rule};
 use crate::layout::Layout;
 use crate::sample::Sample;
 
-/// A segment on its way or ready, for the sets that come of the one it was begun for.
+/// What is on its way or ready, for the sets that come of the one it was begun for.
 #[derive(Debug)]
-pub(super) struct Merge {
-    merged: OnceLock<Merged>,
+pub(super) struct Merge<T> {
+    merged: OnceLock<T>,
     /// The next key when it was begun.
     pub(super) end: u32,
 }
 
-/// The segment, and the key that each of its rules had when it was begun, in order.
+/// A new base, and the key that each of its rules had when it was begun, in order.
 #[derive(Debug)]
 pub(super) struct Merged {
     pub(super) segment: Arc<Segment>,
@@ -30,30 +31,41 @@ pub(super) struct Setting {
     pub(super) sample: Arc<Sample>,
 }
 
-impl Merge {
-    /// Begins in a thread of its own; None where there is no thread to be had. The rules come
-    /// with their keys, all of which are less than `end`.
-    pub(super) fn begin(
-        end: u32,
-        rules: impl FnOnce() -> Vec<(u32, Rule)> + Send + 'static,
-        setting: Setting,
-    ) -> Option<Arc<Self>> {
+impl<T: Send + Sync + 'static> Merge<T> {
+    /// Begins in a thread of its own; None where there is no thread to be had. The keys of all
+    /// rules are less than `end`.
+    pub(super) fn begin(end: u32, make: impl FnOnce() -> T + Send + 'static) -> Option<Arc<Self>> {
         let merge = Arc::new(Self { merged: OnceLock::new(), end });
         let result = Arc::clone(&merge);
-        let work = move || {
-            let Setting { layout, common, sample } = setting;
-            let (keys, rules): (Vec<u32>, Vec<_>) = rules().into_iter().unzip();
-            let segment = Segment::new(rules);
-            segment.index(&layout, &common, &sample);
-            // The numbers by id.
-            segment.find("");
-            _ = result.merged.set(Merged { segment: Arc::new(segment), keys });
-        };
+        let work = move || _ = result.merged.set(make());
         Builder::new().name("tidegate-merge".to_owned()).spawn(work).ok().map(|_| merge)
     }
 
-    /// The segment, once it is ready.
-    pub(super) fn merged(&self) -> Option<&Merged> {
+    /// What was made, once it is ready.
+    pub(super) fn merged(&self) -> Option<&T> {
         self.merged.get()
+    }
+}
+
+impl Setting {
+    /// A base of rules with their keys.
+    pub(super) fn base(&self, rules: Vec<(u32, Rule)>) -> Merged {
+        let (keys, rules): (Vec<u32>, Vec<_>) = rules.into_iter().unzip();
+        let segment = Segment::new(rules);
+        self.make_ready(&segment);
+        Merged { segment: Arc::new(segment), keys }
+    }
+
+    /// A layer of rules with their keys, ready.
+    pub(super) fn layer(&self, rules: Vec<(u32, Beside)>) -> Layer {
+        let layer = Layer::of(rules);
+        self.make_ready(&layer.segment);
+        layer
+    }
+
+    /// Makes the index and the numbers by id.
+    fn make_ready(&self, segment: &Segment) {
+        segment.index(&self.layout, &self.common, &self.sample);
+        segment.find("");
     }
 }

@@ -20,6 +20,8 @@ use crate::texts::Texts;
 pub(super) struct Segment {
     ids: Texts,
     pub(super) programs: Box<[Program]>,
+    /// So many of them are in the index, the first.
+    pub(super) searched: usize,
     /// Both are made when first asked for.
     index: OnceLock<Index>,
     numbers: OnceLock<Numbers>,
@@ -37,6 +39,7 @@ impl Segment {
         let (ids, programs): (Texts, Vec<_>) = rules.into_iter().unzip();
         Self {
             ids: ids.shrunk(),
+            searched: programs.len(),
             programs: programs.into(),
             index: OnceLock::new(),
             numbers: OnceLock::new(),
@@ -94,7 +97,9 @@ impl Segment {
         self.index.get()
     }
 
+    /// The rules of the index.
     pub(super) fn rules<'a>(&'a self, common: &'a Common) -> Rules<'a> {
-        Rules { programs: &self.programs, lists: &common.lists, limits: &common.limits }
+        let programs = self.programs.get(..self.searched).unwrap_or_default();
+        Rules { programs, lists: &common.lists, limits: &common.limits }
     }
 }
