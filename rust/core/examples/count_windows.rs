@@ -13,7 +13,7 @@
 use std::time::Instant;
 
 use foldhash::fast::RandomState;
-use tidegate_core::state::{Change, State};
+use tidegate_core::state::{Change, State, Touches};
 use tidegate_core::window::Rule;
 use tidegate_core::windows::Family;
 
@@ -55,7 +55,8 @@ fn measure(changes: &[Change<'_>]) -> (f64, f64) {
     let mut times: Vec<u128> = Vec::with_capacity(BATCHES);
     for (time, batch) in (1_i64..).zip(keys.chunks(BATCH)) {
         let started = Instant::now();
-        let (mut locked, known) = state.look_up(batch.iter().map(String::as_str));
+        let (mut locked, known) =
+            state.look_up(batch.iter().map(String::as_str), &mut Touches::default());
         locked.prefetch(&known);
         for (key, known) in batch.iter().zip(known) {
             locked.update(key, Some(known), time, changes.iter().copied());

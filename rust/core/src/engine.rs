@@ -22,7 +22,7 @@ use crate::limits::Limits;
 use crate::locked::Locked;
 use crate::plan::Concerns;
 use crate::snapshot::{self, SnapshotError};
-use crate::state::{AllKnown, Evictions, State};
+use crate::state::{AllKnown, Evictions, State, Touches};
 use crate::succession::{Heirs, Journal};
 use crate::survey::Survey;
 use crate::user_agent::UserAgents;
@@ -188,9 +188,10 @@ impl Engine {
         received_at: i64,
     ) -> Vec<Result<Arc<str>, EventError>> {
         let (mut text, mut last) = (String::new(), Arc::<str>::default());
+        let mut touches = Touches::of_a_batch();
         let answers = events.iter().map(|event| {
             text.clear();
-            self.decided(*event, received_at, |decided| {
+            self.decided_with(*event, received_at, &mut touches, |decided| {
                 let (decision, return_url) = self.apply(decided);
                 wire::answer(&mut text, &decision, return_url);
             })?;
@@ -310,9 +311,23 @@ impl Engine {
     where
         S: EventSource + ?Sized,
     {
+        self.decided_with(source, received_at, &mut Touches::default(), finish)
+    }
+
+    fn decided_with<S, T>(
+        &self,
+        source: &S,
+        received_at: i64,
+        touches: &mut Touches,
+        finish: impl FnOnce(Decided<'_, '_>) -> T,
+    ) -> Result<T, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
         let mut scratch = SCRATCH.take().unwrap_or_default();
         let Scratch { arena, outcomes, concerns } = &mut *scratch;
-        let result = self.decide_in(arena, (outcomes, concerns), source, received_at, finish);
+        let memory = (outcomes, concerns, touches);
+        let result = self.decide_in(arena, memory, source, received_at, finish);
         arena.reset();
         if arena.allocated_bytes() <= KEPT_ARENA_BYTES {
             SCRATCH.set(Some(scratch));
@@ -323,7 +338,7 @@ impl Engine {
     fn decide_in<'a, S, T>(
         &'a self,
         arena: &'a Bump,
-        (outcomes, concerns): (&mut KnownOutcomes, &mut Concerns),
+        (outcomes, concerns, touches): (&mut KnownOutcomes, &mut Concerns, &mut Touches),
         source: &'a S,
         received_at: i64,
         finish: impl FnOnce(Decided<'a, '_>) -> T,
@@ -344,7 +359,7 @@ impl Engine {
         let time = event_time(event.observed_at, received_at);
         let mut conditions = Conditions::new(definitions, record, outcomes);
         let survey = Survey::new(definitions, &mut conditions, concerns, arena);
-        let (state, known) = self.look_up(&survey);
+        let (state, known) = self.look_up(&survey, touches);
         let decision = decide(definitions, &mut conditions, survey, (&state, known), time, arena);
         let path = event.member(Member::Path);
         Ok(finish(Decided { decision, return_url: event.return_url, path, state }))
@@ -359,14 +374,16 @@ impl Engine {
     }
 
     /// The state of the entities of an event.
-    fn look_up(&self, survey: &Survey<'_>) -> (Locked<'_>, AllKnown) {
+    fn look_up(&self, survey: &Survey<'_>, touches: &mut Touches) -> (Locked<'_>, AllKnown) {
         loop {
-            let found = self.state.look_up(survey.entities.iter().map(|entity| &*entity.key));
+            let found =
+                self.state.look_up(survey.entities.iter().map(|entity| &*entity.key), touches);
             if !self.inherited.as_ref().is_some_and(|journal| journal.has_entries()) {
                 return found;
             }
             drop(found);
             drop(self.state());
+            touches.forget();
         }
     }
 

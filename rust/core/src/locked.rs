@@ -36,18 +36,7 @@ impl<'s> Locked<'s> {
         Self::only(state, 0..state.shard_count())
     }
 
-    /// Locks the shards of some numbers, one for each block that is to be touched.
-    pub(crate) fn shards(state: &'s State, numbers: impl Iterator<Item = usize>) -> Self {
-        let mut touches = 0_u64;
-        let counted = numbers.inspect(|_| touches = touches.saturating_add(1));
-        let mut locked = Self::only(state, counted);
-        // Asked for once: threads fight for the counter.
-        let first = state.next_touches(touches);
-        locked.touches = first..first.saturating_add(touches);
-        locked
-    }
-
-    /// Locks the shards of some numbers, to look at them.
+    /// Locks the shards of some numbers.
     pub(crate) fn only(state: &'s State, numbers: impl Iterator<Item = usize>) -> Self {
         let mut rest = numbers.fold(0, |all, number| all | bit(number));
         let in_order = std::iter::from_fn(|| {
@@ -63,6 +52,11 @@ impl<'s> Locked<'s> {
             }
         }
         Self { state, places, shards, room: 0, touches: 0..0, has_lost: false }
+    }
+
+    /// Has the next touches be of these numbers.
+    pub(crate) fn keep_touches(&mut self, touches: Range<u64>) {
+        self.touches = touches;
     }
 
     /// Whether there is room for so many new blocks, which is kept for them.

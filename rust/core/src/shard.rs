@@ -65,10 +65,10 @@ impl Shard {
     /// Has that come in which changes with a block: its windows, and the order of touches about
     /// it.
     pub(crate) fn prefetch_changed(&self, index: u32) {
-        if let Some(entity) = self.get(index) {
-            entity.prefetch_windows();
-        }
-        self.entities.prefetch_neighbours(index);
+        let Some(entity) = self.get(index) else { return };
+        entity.prefetch_windows();
+        let queue = if entity.is_mitigated() { &self.mitigated } else { &self.plain };
+        self.entities.prefetch_neighbours(index, queue);
     }
 
     pub(crate) fn has_key(&self, index: u32, key: &str) -> bool {

@@ -6,6 +6,7 @@
 //! them; whoever needs more than that locks all.
 
 use std::hash::BuildHasher;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -21,6 +22,8 @@ use crate::windows::Family;
 pub(crate) const AT_ONCE: usize = 8;
 /// Enough that two threads seldom want the same, few enough to lock them all at once.
 pub(crate) const SHARDS: usize = 64;
+/// Numbers of touches that a batch asks for at once.
+const TOUCHES: u64 = 64;
 const SHARD_MASK: u64 = SHARDS as u64 - 1;
 /// Those to lock are the bits of a number.
 const _: () = assert!(SHARDS <= u64::BITS as usize);
@@ -61,6 +64,41 @@ impl Known {
 /// Several of them, in the order of their keys.
 pub type AllKnown = SmallVec<[Known; AT_ONCE]>;
 
+/// Numbers of touches that are kept for the decisions of a batch: to ask for those of one event at
+/// a time, threads take the same line of memory from each other. What others touch meanwhile counts
+/// as touched before or after.
+#[derive(Debug, Default)]
+pub struct Touches {
+    kept: Range<u64>,
+    at_once: u64,
+}
+
+impl Touches {
+    /// For many events in a row.
+    pub fn of_a_batch() -> Self {
+        Self { at_once: TOUCHES, ..Self::default() }
+    }
+
+    /// Gives up those that are left, because newer ones are in use.
+    pub(crate) fn forget(&mut self) {
+        self.kept = Range::default();
+    }
+
+    /// So many in a row.
+    pub(crate) fn take(&mut self, count: u64, state: &State) -> Range<u64> {
+        let left = self.kept.end.saturating_sub(self.kept.start);
+        if left < count {
+            let more = count.max(self.at_once);
+            let first = state.next_touches(more);
+            self.kept = first..first.saturating_add(more);
+        }
+        let end = self.kept.start.saturating_add(count);
+        let taken = self.kept.start..end;
+        self.kept.start = end;
+        taken
+    }
+}
+
 /// What every decision writes to. On lines of their own: what stands beside them is read by
 /// every decision.
 #[derive(Debug, Default)]
@@ -68,7 +106,7 @@ pub type AllKnown = SmallVec<[Known; AT_ONCE]>;
 struct Counters {
     /// Blocks, and those there is room for that a decision may still make.
     len: AtomicUsize,
-    /// Numbers of touches that are given away, under the locks of what is touched.
+    /// Numbers of touches that are given away.
     touches: AtomicU64,
 }
 
@@ -146,16 +184,20 @@ impl State {
     pub fn look_up<'k>(
         &self,
         keys: impl Iterator<Item = &'k str> + Clone,
+        touches: &mut Touches,
     ) -> (Locked<'_>, AllKnown) {
         let hashes: SmallVec<[u64; AT_ONCE]> = keys.clone().map(|key| self.hash(key)).collect();
-        let mut locked = Locked::shards(self, hashes.iter().map(|&hash| shard_of(hash)));
+        let count = u64::try_from(hashes.len()).unwrap_or(u64::MAX);
+        let mut locked = Locked::only(self, hashes.iter().map(|&hash| shard_of(hash)));
+        locked.keep_touches(touches.take(count, self));
         let known = locked.find_hashed(hashes.iter().copied().zip(keys.clone()));
         let new = known.iter().filter(|known| !known.is_there()).count();
         if locked.reserve(new) {
             return (locked, known);
         }
         drop(locked);
-        let all = self.all();
+        let mut all = self.all();
+        all.keep_touches(touches.take(count, self));
         let known = all.find_hashed(hashes.iter().copied().zip(keys));
         (all, known)
     }

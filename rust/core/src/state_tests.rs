@@ -44,7 +44,7 @@ fn update<'c>(
     time: i64,
     changes: impl Iterator<Item = Change<'c>> + Clone,
 ) {
-    let (mut locked, known) = state.look_up(std::iter::once(key));
+    let (mut locked, known) = state.look_up(std::iter::once(key), &mut Touches::default());
     locked.update(key, known.first().copied(), time, changes);
 }
 
@@ -96,7 +96,8 @@ fn keys_are_found_together_as_one_by_one() {
     }
     let keys: Vec<String> = (0..10_000).map(|number| format!("0[{number}]")).collect();
     for keys in keys.chunks(20) {
-        let (locked, together) = state.look_up(keys.iter().map(String::as_str));
+        let (locked, together) =
+            state.look_up(keys.iter().map(String::as_str), &mut Touches::default());
         let index = |known: Known| known.index;
         assert!(together.into_iter().map(index).eq(keys.iter().map(|key| index(locked.find(key)))));
     }
@@ -119,7 +120,7 @@ fn a_stale_number_finds_its_key_again() {
 fn room_is_kept_for_what_may_be_made_and_given_back() {
     let state = State::new(3, RandomState::default());
     update(&state, "0[1]", 1, std::iter::empty());
-    let (held, _) = state.look_up(["0[2]", "0[3]"].into_iter());
+    let (held, _) = state.look_up(["0[2]", "0[3]"].into_iter(), &mut Touches::default());
     assert_eq!(state.len(), 3);
     drop(held);
     assert_eq!(state.len(), 1);
@@ -139,7 +140,8 @@ fn threads_keep_the_bound_and_the_count() {
                 for number in 0..2_000_u64 {
                     let keys =
                         [thread, number, number * 7].map(|part| format!("0[{}]", part % 150));
-                    let (mut locked, known) = state.look_up(keys.iter().map(String::as_str));
+                    let (mut locked, known) =
+                        state.look_up(keys.iter().map(String::as_str), &mut Touches::default());
                     for (key, known) in keys.iter().zip(known) {
                         locked.update(key, Some(known), 1, std::iter::empty());
                     }
