@@ -219,7 +219,7 @@ pub fn decide<'a>(
 }
 
 fn applied(entity: EventEntity, known: Known, state: &Locked<'_>, time: i64) -> AppliedEntity {
-    let EventEntity { definition, key } = entity;
+    let EventEntity { definition, key, .. } = entity;
     let unseen = EntityState { event_count: 0, first_seen: time, last_seen: time };
     let block = state.get(known);
     AppliedEntity {

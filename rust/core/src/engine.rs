@@ -358,7 +358,8 @@ impl Engine {
             .map_err(|error| source.refused(error))?;
         let time = event_time(event.observed_at, received_at);
         let mut conditions = Conditions::new(definitions, record, outcomes);
-        let survey = Survey::new(definitions, &mut conditions, concerns, arena);
+        let hash = |key: &str| self.state.expect(key);
+        let survey = Survey::new(definitions, &mut conditions, concerns, hash, arena);
         let (state, known) = self.look_up(&survey, touches);
         let decision = decide(definitions, &mut conditions, survey, (&state, known), time, arena);
         let path = event.member(Member::Path);
@@ -375,9 +376,9 @@ impl Engine {
 
     /// The state of the entities of an event.
     fn look_up(&self, survey: &Survey<'_>, touches: &mut Touches) -> (Locked<'_>, AllKnown) {
+        let keys = survey.entities.iter().map(|entity| (entity.hash, &*entity.key));
         loop {
-            let found =
-                self.state.look_up(survey.entities.iter().map(|entity| &*entity.key), touches);
+            let found = self.state.look_up(keys.clone(), touches);
             if !self.inherited.as_ref().is_some_and(|journal| journal.has_entries()) {
                 return found;
             }

@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 
 use crate::entity::Entity;
 use crate::locked::Locked;
+use crate::prefetch::prefetch_to_change;
 use crate::shard::Shard;
 use crate::windows::Family;
 
@@ -183,14 +184,14 @@ impl State {
     /// blocks may have to make room for new ones.
     pub fn look_up<'k>(
         &self,
-        keys: impl Iterator<Item = &'k str> + Clone,
+        keys: impl Iterator<Item = (u64, &'k str)> + Clone,
         touches: &mut Touches,
     ) -> (Locked<'_>, AllKnown) {
-        let hashes: SmallVec<[u64; AT_ONCE]> = keys.clone().map(|key| self.hash(key)).collect();
-        let count = u64::try_from(hashes.len()).unwrap_or(u64::MAX);
-        let mut locked = Locked::only(self, hashes.iter().map(|&hash| shard_of(hash)));
+        let numbers = keys.clone().map(|(hash, _)| shard_of(hash));
+        let count = u64::try_from(keys.clone().count()).unwrap_or(u64::MAX);
+        let mut locked = Locked::only(self, numbers);
         locked.keep_touches(touches.take(count, self));
-        let known = locked.find_hashed(hashes.iter().copied().zip(keys.clone()));
+        let known = locked.find_hashed(keys.clone());
         let new = known.iter().filter(|known| !known.is_there()).count();
         if locked.reserve(new) {
             return (locked, known);
@@ -198,7 +199,7 @@ impl State {
         drop(locked);
         let mut all = self.all();
         all.keep_touches(touches.take(count, self));
-        let known = all.find_hashed(hashes.iter().copied().zip(keys));
+        let known = all.find_hashed(keys);
         (all, known)
     }
 
@@ -266,6 +267,13 @@ impl State {
 
     pub(crate) fn shrink(&self, count: usize) {
         self.counters.len.fetch_sub(count, Ordering::Relaxed);
+    }
+
+    /// The hash of a key that is about to be looked up; has the lock come in that it needs.
+    pub fn expect(&self, key: &str) -> u64 {
+        let hash = self.hash(key);
+        self.shards.get(shard_of(hash)).into_iter().for_each(prefetch_to_change);
+        hash
     }
 
     /// The first of so many numbers of touches in a row.

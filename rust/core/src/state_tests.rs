@@ -38,13 +38,18 @@ fn keys(state: &State) -> Vec<String> {
     state.all().iter().map(|entity| entity.key().to_owned()).collect()
 }
 
+fn look_up<'s>(state: &'s State, keys: &[impl AsRef<str>]) -> (Locked<'s>, AllKnown) {
+    let keys = keys.iter().map(|key| (state.expect(key.as_ref()), key.as_ref()));
+    state.look_up(keys, &mut Touches::default())
+}
+
 fn update<'c>(
     state: &State,
     key: &str,
     time: i64,
     changes: impl Iterator<Item = Change<'c>> + Clone,
 ) {
-    let (mut locked, known) = state.look_up(std::iter::once(key), &mut Touches::default());
+    let (mut locked, known) = look_up(state, &[key]);
     locked.update(key, known.first().copied(), time, changes);
 }
 
@@ -96,8 +101,7 @@ fn keys_are_found_together_as_one_by_one() {
     }
     let keys: Vec<String> = (0..10_000).map(|number| format!("0[{number}]")).collect();
     for keys in keys.chunks(20) {
-        let (locked, together) =
-            state.look_up(keys.iter().map(String::as_str), &mut Touches::default());
+        let (locked, together) = look_up(&state, keys);
         let index = |known: Known| known.index;
         assert!(together.into_iter().map(index).eq(keys.iter().map(|key| index(locked.find(key)))));
     }
@@ -117,10 +121,28 @@ fn a_stale_number_finds_its_key_again() {
 }
 
 #[test]
+fn a_batch_touches_in_the_order_of_its_events() {
+    let (alone, together) =
+        (State::new(20, RandomState::default()), State::new(20, RandomState::default()));
+    let mut touches = Touches::of_a_batch();
+    for number in 0..1_000 {
+        let key = format!("0[{}]", number * number % 53);
+        update(&alone, &key, number, std::iter::empty());
+        let hashed = std::iter::once((together.expect(&key), &*key));
+        let (mut locked, known) = together.look_up(hashed, &mut touches);
+        locked.update(&key, known.first().copied(), number, std::iter::empty());
+        drop(locked);
+        assert_eq!(keys(&together), keys(&alone));
+    }
+    assert!(alone.evictions().total > 100);
+    assert_eq!(together.evictions(), alone.evictions());
+}
+
+#[test]
 fn room_is_kept_for_what_may_be_made_and_given_back() {
     let state = State::new(3, RandomState::default());
     update(&state, "0[1]", 1, std::iter::empty());
-    let (held, _) = state.look_up(["0[2]", "0[3]"].into_iter(), &mut Touches::default());
+    let (held, _) = look_up(&state, &["0[2]", "0[3]"]);
     assert_eq!(state.len(), 3);
     drop(held);
     assert_eq!(state.len(), 1);
@@ -140,8 +162,7 @@ fn threads_keep_the_bound_and_the_count() {
                 for number in 0..2_000_u64 {
                     let keys =
                         [thread, number, number * 7].map(|part| format!("0[{}]", part % 150));
-                    let (mut locked, known) =
-                        state.look_up(keys.iter().map(String::as_str), &mut Touches::default());
+                    let (mut locked, known) = look_up(state, &keys);
                     for (key, known) in keys.iter().zip(known) {
                         locked.update(key, Some(known), 1, std::iter::empty());
                     }

@@ -20,6 +20,8 @@ pub struct EventEntity {
     /// Position of its definition.
     pub definition: u32,
     pub key: String,
+    /// By which the state knows the key.
+    pub hash: u64,
 }
 
 /// One event, as far as the state does not matter.
@@ -39,11 +41,13 @@ pub struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    /// Looks at an event; `conditions` know the outcomes then.
+    /// Looks at an event; `conditions` know the outcomes then. Keys are hashed as soon as they
+    /// are known, so that the state can have memory for them come in.
     pub fn new(
         definitions: &'a Definitions,
         conditions: &mut Conditions<'a, '_>,
         concerns: &mut Concerns,
+        hash: impl Fn(&str) -> u64,
         arena: &'a Bump,
     ) -> Self {
         conditions.search(concerns);
@@ -60,7 +64,7 @@ impl<'a> Survey<'a> {
             },
         };
         surveyor.actions(&concerns.actions);
-        surveyor.entities(&concerns.matches);
+        surveyor.entities(&concerns.matches, hash);
         surveyor.triggers(concerns);
         surveyor.survey
     }
@@ -126,7 +130,7 @@ impl<'a> Surveyor<'a, '_, '_> {
         }
     }
 
-    fn entities(&mut self, candidates: &[u32]) {
+    fn entities(&mut self, candidates: &[u32], hash: impl Fn(&str) -> u64) {
         let definitions = self.definitions;
         for (position, definition) in (0..).zip(&definitions.entities) {
             let applies = definition.match_expression.is_none_or(|expression| {
@@ -136,7 +140,8 @@ impl<'a> Surveyor<'a, '_, '_> {
                 }
             });
             if applies && let Some(key) = self.key(position, definition) {
-                self.survey.entities.push(EventEntity { definition: position, key });
+                let hash = hash(&key);
+                self.survey.entities.push(EventEntity { definition: position, key, hash });
             }
         }
     }
@@ -275,7 +280,7 @@ mod tests {
         let mut concerns = Concerns::default();
         let mut conditions = Conditions::new(definitions, record, &mut known);
         let arena = Bump::new();
-        let survey = Survey::new(definitions, &mut conditions, &mut concerns, &arena);
+        let survey = Survey::new(definitions, &mut conditions, &mut concerns, |_| 0, &arena);
         (concerns.triggers.len(), survey.triggers.to_vec(), survey.steps.to_vec())
     }
 
