@@ -11,13 +11,16 @@ use crate::slab::{FreezableSlab, Queue};
 use crate::state::Change;
 
 /// Blocks found by key and ordered by last touch.
+///
+/// What every event changes stands first, on one line with the lock.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Shard {
-    entities: FreezableSlab<Entity>,
-    by_key: KeyTable,
     /// Without and with mitigations after the last touch.
     plain: Queue,
     mitigated: Queue,
+    entities: FreezableSlab<Entity>,
+    by_key: KeyTable,
 }
 
 impl Shard {
