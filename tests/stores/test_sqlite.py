@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from tidegate.testing.store_contract import StoreContract
 from tidegate.testing.store_examples import (
     START_NS,
     TENANT,
+    WAIT_SECONDS,
     Held,
     OpenStore,
     done,
@@ -342,11 +344,9 @@ def test_effects_are_found_whatever_stands_around_them(store: SqliteStore) -> No
 def test_a_store_that_is_idle_indexes_by_itself(store: SqliteStore) -> None:
     """Nobody has to ask: a quiet moment is enough."""
     done(store.append([entry(1)]))
-    for _ in range(3_000):
-        if store.statistics().indexed_seq == 1:
-            break
-        with store.read() as connection:
-            log.last_seq(connection)
+    until = time.monotonic() + WAIT_SECONDS
+    while store.statistics().indexed_seq == 0 and time.monotonic() < until:
+        time.sleep(0.001)
     assert store.statistics().indexed_seq == 1
 
 
