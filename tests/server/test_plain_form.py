@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.shared_data import shared_lines
 
-from tidegate.server.admission import is_json
+from tidegate.server.admission import JSON, is_media_type
 from tidegate.server.hot import BEACON, RUNTIME, given_request_id
 from tidegate.server.limits import MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_HEADERS
 from tidegate.server.protocol import PLAIN
@@ -103,7 +103,7 @@ def require_agreement(data: bytes) -> bool:
     assert given_request_id(full.headers) == (request_id and request_id.decode()), data
     assert full.values(b"content-length") == [b"%d" % len(body)], data
     [content_type] = full.values(b"content-type")
-    assert is_json(content_type), data
+    assert is_media_type(content_type, JSON), data
     for name in (b"transfer-encoding", b"content-encoding", b"expect", b"upgrade"):
         assert not full.values(name), data
     assert full.keep_alive, data

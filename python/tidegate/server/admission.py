@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tidegate.server.rate_limit import RateLimits
 
 KEY_HEADER = b"x-service-api-key"
+JSON = b"application/json"
 
 
 @attrs.frozen
@@ -39,7 +40,7 @@ class Admission:
         """
         key, content_type = self.credential(headers)
         self.count(key)
-        if content_type is None or not is_json(content_type):
+        if not is_media_type(content_type, JSON):
             raise Problem("unsupported-media-type", "send `content-type: application/json`")
         return key
 
@@ -123,10 +124,10 @@ class Admission:
         return Problem("rate-limited", detail, headers=verdict.headers())
 
 
-def is_json(content_type: bytes, kind: bytes = b"application/json") -> bool:
-    """Whether a content type is JSON, or that other kind, in UTF-8 if it names a character set."""
-    if content_type == kind:
-        return True
+def is_media_type(content_type: bytes | None, kind: bytes) -> bool:
+    """Whether a content type is of a kind, in UTF-8 if it names a character set."""
+    if content_type is None or content_type == kind:
+        return content_type is not None
     given, _, parameters = content_type.lower().partition(b";")
     charset = parameters.replace(b" ", b"").replace(b'"', b"")
     return given.strip() == kind and charset in (b"", b"charset=utf-8")

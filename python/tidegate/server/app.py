@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from uuid_utils import uuid7
 
 from tidegate.server import batch
-from tidegate.server.admission import is_json
+from tidegate.server.admission import JSON, is_media_type
 from tidegate.server.answer import Answer, Outcome
 from tidegate.server.hot import (
     BEACON,
@@ -70,8 +70,8 @@ class HotApplication:
     async def _batch(self, scope: Scope, receive: Receive) -> Answer:
         try:
             key, content_type = self._hot.admission.credential(scope["headers"])
-            is_ndjson = content_type is not None and is_json(content_type, batch.NDJSON)
-            if not is_ndjson and (content_type is None or not is_json(content_type)):
+            is_ndjson = is_media_type(content_type, batch.NDJSON)
+            if not is_ndjson and not is_media_type(content_type, JSON):
                 raise Problem(
                     "unsupported-media-type",
                     "send `content-type: application/json` or `application/x-ndjson`",

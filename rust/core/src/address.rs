@@ -124,6 +124,7 @@ impl fmt::Display for Address {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::V4(bits) => {
+                // Sets have thousands, and to format a number in general takes longer.
                 let [first, rest @ ..] = bits.to_be_bytes();
                 let mut number = itoa::Buffer::new();
                 formatter.write_str(number.format(first))?;

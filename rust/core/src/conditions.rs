@@ -121,8 +121,9 @@ impl<'a, 'k> Conditions<'a, 'k> {
 
     /// Finds what the event can concern, and what is true of it.
     pub fn search(&mut self, concerns: &mut Concerns) {
-        let Definitions { plan, expressions, lists, limits, .. } = self.definitions;
-        plan.search((expressions, lists, limits), &self.record, concerns);
+        let definitions = self.definitions;
+        let Definitions { expressions, lists, limits, .. } = definitions;
+        definitions.plan().search((expressions, lists, limits), &self.record, concerns);
         for id in &concerns.held {
             self.known.set(*id, Ok(true));
         }

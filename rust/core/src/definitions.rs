@@ -2,6 +2,7 @@
 //! and shared, references resolved to numbers.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use bumpalo::Bump;
 use foldhash::fast::RandomState;
@@ -169,8 +170,8 @@ pub struct Definitions {
     pub names: Names,
     /// What makes clauses fire.
     pub triggers: Triggers,
-    /// What an event can concern.
-    pub plan: Plan,
+    /// Made when first asked for, or of a sample.
+    plan: OnceLock<Plan>,
 }
 
 impl Definitions {
@@ -193,7 +194,18 @@ impl Definitions {
     #[must_use]
     pub fn trained(self, events: &[&[u8]], user_agents: Option<&'static UserAgents>) -> Self {
         let (sample, arena) = (Sample::of(events, user_agents), Bump::new());
-        let planned = Planned {
+        let samples = sample.records(&self.layout, &self.trusted_proxies, &self.limits, &arena);
+        let plan = Plan::new(&self.planned(), &samples);
+        Self { plan: plan.into(), ..self }
+    }
+
+    /// What an event can concern.
+    pub fn plan(&self) -> &Plan {
+        self.plan.get_or_init(|| Plan::new(&self.planned(), &[]))
+    }
+
+    fn planned(&self) -> Planned<'_> {
+        Planned {
             layout: &self.layout,
             lists: &self.lists,
             limits: &self.limits,
@@ -202,9 +214,7 @@ impl Definitions {
             entities: &self.entities,
             policies: &self.policies,
             triggers: &self.triggers,
-        };
-        let samples = sample.records(&self.layout, &self.trusted_proxies, &self.limits, &arena);
-        Self { plan: Plan::new(&planned, &samples), ..self }
+        }
     }
 
     fn compile(bundle: Bundle<'_>) -> Result<Self, ProgramError> {
@@ -238,19 +248,8 @@ impl Definitions {
             last_seen_at: layout.find("entity.last_seen_at"),
         };
         let triggers = Triggers::new(&mut policies);
-        let planned = Planned {
-            layout: &layout,
-            lists: &lists,
-            limits: &bundle.limits,
-            expressions: &expressions,
-            actions: &actions,
-            entities: &entities,
-            policies: &policies,
-            triggers: &triggers,
-        };
-        let plan = Plan::new(&planned, &[]);
         Ok(Self {
-            plan,
+            plan: OnceLock::new(),
             triggers,
             tenant,
             revision: bundle.revision,

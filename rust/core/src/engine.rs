@@ -137,6 +137,8 @@ pub struct Engine {
 impl Engine {
     /// An engine with empty state.
     pub fn new(definitions: Definitions, reference_data: ReferenceData) -> Self {
+        // No decision is to wait for it.
+        definitions.plan();
         let state = State::new(definitions.max_keys, RandomState::default());
         Self { definitions, reference_data, state, inherited: None, heirs: Heirs::default() }
     }

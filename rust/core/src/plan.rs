@@ -40,6 +40,7 @@ struct Stated {
     expressions: SmallVec<[ExpressionId; 2]>,
 }
 
+/// What it leads to, by position.
 #[derive(Clone, Copy, Debug)]
 enum Target {
     Action(u32),

@@ -14,18 +14,18 @@ pub(crate) fn prefetch<T>(value: &T) {
     let _ = value;
 }
 
-/// The same for a line that is to be changed: no other core has it then.
+/// The same for all lines of a slice.
+#[inline]
+pub(crate) fn prefetch_all<T>(values: &[T]) {
+    let of_a_line = LINE.checked_div(size_of::<T>()).unwrap_or(LINE).max(1);
+    values.iter().step_by(of_a_line).chain(values.last()).for_each(prefetch);
+}
+
+/// As [`prefetch`], for a line that is to be changed: no other core has it then.
 #[inline]
 pub(crate) fn prefetch_to_change<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     safe_arch::prefetch_et0(value);
     #[cfg(not(target_arch = "x86_64"))]
     let _ = value;
-}
-
-/// The same for all lines of a slice.
-#[inline]
-pub(crate) fn prefetch_all<T>(values: &[T]) {
-    let of_a_line = LINE.checked_div(size_of::<T>()).unwrap_or(LINE).max(1);
-    values.iter().step_by(of_a_line).chain(values.last()).for_each(prefetch);
 }

@@ -114,7 +114,7 @@ impl<'a> Surveyor<'a, '_, '_> {
     fn actions(&mut self, candidates: &[u32]) {
         let definitions = self.definitions;
         let mut candidates = candidates.iter().copied().peekable();
-        let mut read = definitions.plan.read_actions().iter().copied().peekable();
+        let mut read = definitions.plan().read_actions().iter().copied().peekable();
         while let Some(position) = candidates.peek().into_iter().chain(read.peek()).copied().min() {
             let is_candidate = candidates.next_if_eq(&position).is_some();
             read.next_if_eq(&position);
@@ -178,7 +178,7 @@ impl<'a> Surveyor<'a, '_, '_> {
     /// Keeps the triggers that may hold, and the steps at which an error is to be told.
     fn triggers(&mut self, concerns: &Concerns) {
         let definitions = self.definitions;
-        for scope in concerns.scopes.iter().filter_map(|scope| definitions.plan.scope(*scope)) {
+        for scope in concerns.scopes.iter().filter_map(|scope| definitions.plan().scope(*scope)) {
             if self.conditions.test(scope.expression).is_err() {
                 self.survey.steps.extend(scope.policies.iter().copied().map(Step::scope));
             }
