@@ -33,4 +33,5 @@ def shared_lines(name: str, *, step: int = 1) -> list[Any]:
     content = path.read_bytes()
     text = gzip.decompress(content) if name.endswith(".gz") else content
     lines = text.splitlines()
+    assert lines, f"{path} is empty, and a test over it would claim nothing"
     return [json.loads(line) for line in (lines[::step] if path.is_relative_to(SHARED) else lines)]
