@@ -10,6 +10,7 @@ from uuid_utils import uuid7
 from tidegate.server import batch
 from tidegate.server.admission import JSON
 from tidegate.server.answer import Answer, Outcome
+from tidegate.server.connection.batches import BatchRoom
 from tidegate.server.hot import (
     BEACON,
     ENDPOINTS,
@@ -45,6 +46,7 @@ class HotApplication:
     def __init__(self, hot: HotPath, control_plane: Any) -> None:
         self._hot = hot
         self._control_plane = control_plane
+        self._batches = BatchRoom()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -73,8 +75,10 @@ class HotApplication:
         try:
             key = self._hot.admission.credential(scope["headers"])
             kind = require_media_type(scope["headers"], (JSON, batch.NDJSON))
-            body = await read_body(scope, receive, MAX_BATCH_BYTES)
-            return await batch.decide_batch(self._hot, key, body, kind == batch.NDJSON)
+            size = declared_length(scope, MAX_BATCH_BYTES)
+            with self._batches.taken(key.tenant_text, size):
+                body = await read_body(scope, receive, MAX_BATCH_BYTES)
+                return await batch.decide_batch(self._hot, key, body, kind == batch.NDJSON)
         except Exception as error:
             problem = problem_of(error)
             request_id = _request_id(scope)
@@ -86,15 +90,27 @@ def _request_id(scope: Scope) -> str:
     return given_request_id(scope["headers"]) or str(uuid7())
 
 
+def declared_length(scope: Scope, most: int) -> int:
+    """How long the body will be, as far as its head says: at most ``most`` bytes.
+
+    Raises:
+        Problem: 413, when it says more.
+    """
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            if not value.isdigit() or int(value) > most:
+                raise too_large(most)
+            return int(value)
+    return most
+
+
 async def read_body(scope: Scope, receive: Receive, most: int = MAX_BODY_BYTES) -> bytes:
     """The whole body.
 
     Raises:
         Problem: 413 when it is longer than ``most`` bytes, 408 when it does not arrive in time.
     """
-    for name, value in scope["headers"]:
-        if name == b"content-length" and (not value.isdigit() or int(value) > most):
-            raise too_large(most)
+    declared_length(scope, most)
     message = await receive()
     body: bytes = message.get("body", b"")
     if message.get("more_body"):

@@ -69,8 +69,8 @@ def share_of(client: tuple[str, int] | None) -> str | None:
         address = ip_address(client[0].partition("%")[0])
     except ValueError:
         return None
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is None:
-        return str(IPv6Address(int(address) >> 64 << 64))
+    if isinstance(address, IPv6Address):
+        address = address.ipv4_mapped or IPv6Address(int(address) >> 64 << 64)
     return str(address)
 
 

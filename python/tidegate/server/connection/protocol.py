@@ -173,6 +173,10 @@ class Protocol(HttpToolsProtocol):
             is_ended = self._stage in (Stage.BETWEEN, Stage.ANSWER)
         if place < len(data):
             self._keep(data, place)
+        elif self._stage is Stage.BODY:
+            self._account()
+            if self._held and self.bounds.is_full:
+                self._refuse(Problem("overloaded", "too much is under way", headers=_LATER))
 
     def _piece_end(self, data: bytes, place: int) -> int:
         if self._stage is Stage.BODY and self._left >= 0:
@@ -317,9 +321,6 @@ class Protocol(HttpToolsProtocol):
             super().on_body(body)
             return
         self._call.add(body)
-        self._account()
-        if self.bounds.is_full:
-            self._refuse(Problem("overloaded", "too much is under way", headers=_LATER))
 
     def on_message_complete(self) -> None:
         if self.parser.should_upgrade() or self.transport.is_closing():
