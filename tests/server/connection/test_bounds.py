@@ -7,7 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tidegate.server.connection.bounds import SPARE_FILES, Bounds, room_for, share_of
+from tidegate.server.connection.bounds import (
+    MAX_HELD_BYTES,
+    MAX_SHARE_BYTES,
+    SPARE_FILES,
+    Bounds,
+    room_for,
+    share_of,
+)
 
 
 def test_an_address_has_its_share() -> None:
@@ -18,6 +25,19 @@ def test_an_address_has_its_share() -> None:
     bounds.leave("a")
     assert bounds.enter("b")
     assert not bounds.enter("c")
+
+
+def test_an_address_holds_its_share_of_the_memory() -> None:
+    """Others are not refused for it, until all together hold too much."""
+    bounds = Bounds()
+    bounds.hold("a", MAX_SHARE_BYTES + 1)
+    assert (bounds.is_full("a"), bounds.is_full("b"), bounds.is_full(None)) == (True, False, False)
+    bounds.hold(None, MAX_HELD_BYTES)
+    assert bounds.is_full("b")
+    bounds.hold(None, -MAX_HELD_BYTES)
+    bounds.hold("a", -MAX_SHARE_BYTES)
+    assert not bounds.is_full("a")
+    assert bounds.held == 1
 
 
 def test_a_socket_without_an_address_is_not_shared_out() -> None:

@@ -361,6 +361,38 @@ def test_an_idle_connection_is_closed(connection: Connection, hot: Undecided) ->
     assert connection.transport.is_closed
 
 
+def test_where_room_is_needed_a_caller_is_waited_for_less(
+    connection: Connection, hot: Undecided, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Idle connections are closed, and requests that trickle refused, in a tenth of the time."""
+    protocol, now = connection.protocol, connection.loop.time()
+    protocol.close_if_late(now + KEEP_ALIVE_SECONDS / 5)
+    assert not connection.transport.is_closed
+    monkeypatch.setattr(protocol.bounds, "max_connections", 1)
+    connection.receive(request()[:-1])
+    protocol.close_if_late(now + RECEIVE_SECONDS / 5)
+    assert connection.sent[0] == b"HTTP/1.1 408 Request Timeout"
+    assert connection.transport.is_closed
+
+
+def test_a_caller_that_sends_no_more_gets_its_answer(
+    connection: Connection, hot: Undecided
+) -> None:
+    """The decision is made, and half of the connection is left for it; then it ends."""
+    connection.receive(request())
+    assert connection.protocol.eof_received()
+    hot.queue.answer()
+    assert connection.sent[0] == b"HTTP/1.1 200 OK"
+    assert connection.transport.is_closed
+
+
+def test_a_caller_that_sends_no_more_is_not_waited_for(connection: Connection) -> None:
+    """Nothing of a request is there, or not all of it."""
+    assert not connection.protocol.eof_received()
+    connection.receive(request()[:-1])
+    assert not connection.protocol.eof_received()
+
+
 def test_a_request_that_does_not_arrive_is_refused(connection: Connection) -> None:
     """Be it the first of its connection, or one that only begins in the plain form."""
     connection.receive(request()[:-1])
@@ -451,26 +483,24 @@ def test_a_body_that_is_cut_is_read_to_its_end(connection: Connection, hot: Unde
     assert connection.protocol.server_state.total_requests == 3
 
 
-def test_bodies_that_do_not_arrive_are_bounded(
-    connection: Connection, hot: Undecided, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bodies_that_do_not_arrive_are_bounded(connection: Connection, hot: Undecided) -> None:
     """What is held for all connections has a bound, and what is held no longer makes room."""
     bounds = connection.protocol.bounds
     connection.receive(request(b"{" * 1_000, length=2_000))
     assert bounds.held == 1_000
-    monkeypatch.setattr(bounds, "held", MAX_HELD_BYTES)
+    bounds.hold(None, MAX_HELD_BYTES)
     connection.receive(b"{")
     assert connection.sent[0] == b"HTTP/1.1 503 Service Unavailable"
     assert connection.transport.is_closed
     connection.protocol.connection_lost(None)
-    assert bounds.held == MAX_HELD_BYTES - 1_000
+    assert bounds.held == MAX_HELD_BYTES
 
 
 def test_requests_that_there_is_no_room_for_are_not_kept(
-    connection: Connection, hot: Undecided, monkeypatch: pytest.MonkeyPatch
+    connection: Connection, hot: Undecided
 ) -> None:
     """The one before them is answered, and says that the connection ends."""
-    monkeypatch.setattr(connection.protocol.bounds, "held", MAX_HELD_BYTES)
+    connection.protocol.bounds.hold(None, MAX_HELD_BYTES)
     connection.receive(request() + request())
     hot.queue.answer()
     status, headers, _ = connection.sent

@@ -8,9 +8,11 @@ from ipaddress import IPv6Address, ip_address
 
 import attrs
 
-MAX_HELD_BYTES = 64 * 1024 * 1024
-"""Of what was received and cannot be gone on with yet: bodies that are not whole, and requests
-behind one that is under way."""
+MAX_SHARE_BYTES = 32 * 1024 * 1024
+"""For an address: of what was received and cannot be gone on with yet, bodies that nobody has
+taken and requests behind one that is under way."""
+MAX_HELD_BYTES = 4 * MAX_SHARE_BYTES
+"""For all."""
 CROWDED_SHARE = 0.9
 """Of the connections; above it idle connections are closed early."""
 SPARE_FILES = 256
@@ -23,8 +25,9 @@ class Bounds:
 
     max_connections: int = 4_096
     max_per_address: int = 1_024
+    _held: Counter[str | None] = attrs.field(factory=Counter, init=False)
     held: int = attrs.field(default=0, init=False)
-    """Bytes, of all connections."""
+    """Bytes, of all."""
     _shares: Counter[str | None] = attrs.field(factory=Counter, init=False)
     _count: int = attrs.field(default=0, init=False)
 
@@ -53,10 +56,17 @@ class Bounds:
         """Whether there is hardly any room left."""
         return self._count > self.max_connections * CROWDED_SHARE
 
-    @property
-    def is_full(self) -> bool:
+    def hold(self, share: str | None, more: int) -> None:
+        """Count bytes that are held, or with a minus are no longer."""
+        self.held += more
+        self._held[share] += more
+        if not self._held[share]:
+            del self._held[share]
+
+    def is_full(self, share: str | None) -> bool:
         """Whether no more can be held."""
-        return self.held > MAX_HELD_BYTES
+        is_over = share is not None and self._held[share] > MAX_SHARE_BYTES
+        return is_over or self.held > MAX_HELD_BYTES
 
 
 def share_of(client: tuple[str, int] | None) -> str | None:

@@ -49,8 +49,8 @@ _PATHS = {path.encode(): endpoint for path, endpoint in ENDPOINTS.items()}
 _PIECES = 1_000
 """Pieces of a request that are read before others have their turn: half a millisecond."""
 _SWEEP_SECONDS = 1.0
-_CROWDED_IDLE_SECONDS = 1.0
-"""An idle connection is kept this long where others need the room."""
+_CROWDED_PART = 0.1
+"""Of its time a connection has this part where others need the room."""
 
 
 class Stage(Enum):
@@ -91,12 +91,14 @@ class Protocol(HttpToolsProtocol):
         self._left = 0
         """Bytes of the body to come; -1 when only its chunks say."""
         self._is_counted = False
+        self._share: str | None = None
         self._call = HotCycle(self)
 
     # The transport's side
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        if self.bounds.enter(share_of(get_remote_addr(transport))):
+        self._share = share_of(get_remote_addr(transport))
+        if self.bounds.enter(self._share):
             self._is_counted = True
             super().connection_made(transport)
             return
@@ -105,12 +107,11 @@ class Protocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self._rest = b""
-        self._stage = Stage.BETWEEN
+        self._rest, self.cycle = b"", None
         self._account()
         if self._is_counted:
             self._is_counted = False
-            self.bounds.leave(share_of(self.client))
+            self.bounds.leave(self._share)
 
     def data_received(self, data: bytes) -> None:
         if self._rest:
@@ -124,6 +125,13 @@ class Protocol(HttpToolsProtocol):
                 self._call.take(hot, *call)
                 return
         self._read(data, 0)
+
+    def eof_received(self) -> bool | None:  # type: ignore[override]
+        """The caller sends no more; whether it still gets the answer that it waits for."""
+        if self._stage is not Stage.ANSWER or self.cycle is None or self.scheme == "https":
+            return None
+        self.cycle.keep_alive = False
+        return True
 
     def pause_writing(self) -> None:
         """The caller does not read its answers: take no more calls from it, either."""
@@ -147,12 +155,12 @@ class Protocol(HttpToolsProtocol):
                 self.transport.abort()
             return
         self._unread_since = None
+        part = _CROWDED_PART if self.bounds.is_crowded else 1.0
         waited = now - self._since
         if self._stage is Stage.BETWEEN:
-            patience = _CROWDED_IDLE_SECONDS if self.bounds.is_crowded else self.timeout_keep_alive
-            if waited > patience and not self._rest:
+            if waited > self.timeout_keep_alive * part and not self._rest:
                 self.transport.close()
-        elif self._stage is not Stage.ANSWER and waited > RECEIVE_SECONDS:
+        elif self._stage is not Stage.ANSWER and waited > RECEIVE_SECONDS * part:
             self._refuse(Problem("request-timeout"))
 
     # From bytes to requests
@@ -175,8 +183,7 @@ class Protocol(HttpToolsProtocol):
             self._keep(data, place)
         elif self._stage is Stage.BODY:
             self._account()
-            if self._held and self.bounds.is_full:
-                self._refuse(Problem("overloaded", "too much is under way", headers=_LATER))
+            self._bound()
 
     def _piece_end(self, data: bytes, place: int) -> int:
         if self._stage is Stage.BODY and self._left >= 0:
@@ -228,7 +235,7 @@ class Protocol(HttpToolsProtocol):
         self._account()
         if self._stage is not Stage.ANSWER:
             self.loop.call_soon(self._go_on)
-        elif self.bounds.is_full and self.cycle is not None:
+        elif self.bounds.is_full(self._share) and self.cycle is not None:
             self.cycle.keep_alive = False
 
     def _go_on(self) -> None:
@@ -242,22 +249,27 @@ class Protocol(HttpToolsProtocol):
             else:
                 self.data_received(data)
             self._account()
-        if not self._rest and not self._is_body_waiting():
+        is_asked = self.cycle is self._call or self._body_waiting() <= HIGH_WATER_LIMIT
+        if not self._rest and is_asked:
             self.flow.resume_reading()
 
-    def _is_body_waiting(self) -> bool:
-        """Whether the application has more of a body than it has asked for."""
-        if self._stage is not Stage.BODY or self.cycle is None or self.cycle is self._call:
-            return False
-        return len(self.cycle.body) > HIGH_WATER_LIMIT
+    def _body_waiting(self) -> int:
+        """How much of a body is there that nobody has taken, in bytes."""
+        if self.cycle is None or self.cycle.response_complete:
+            return 0
+        is_taken = self.cycle is self._call and self._stage is Stage.ANSWER
+        return 0 if is_taken else len(self.cycle.body)
 
     def _account(self) -> None:
         """Count what is held for this connection."""
-        held = len(self._rest)
-        if self._stage is Stage.BODY and self.cycle is self._call:
-            held += len(self._call.body)
-        self.bounds.held += held - self._held
-        self._held = held
+        held = len(self._rest) + self._body_waiting()
+        if held != self._held:
+            self.bounds.hold(self._share, held - self._held)
+            self._held = held
+
+    def _bound(self) -> None:
+        if self._held and self.bounds.is_full(self._share):
+            self._refuse(Problem("overloaded", "too much is under way", headers=_LATER))
 
     # The parser's side
 
@@ -317,17 +329,17 @@ class Protocol(HttpToolsProtocol):
         self._framing = 0
         if self.transport.is_closing():
             return
-        if self.cycle is not self._call:
-            super().on_body(body)
+        if self.cycle is self._call:
+            self._call.add(body)
             return
-        self._call.add(body)
+        super().on_body(body)
+        self._account()
+        self._bound()
 
     def on_message_complete(self) -> None:
         if self.parser.should_upgrade() or self.transport.is_closing():
             return
         self._stage = Stage.ANSWER
-        if self._held:
-            self._account()
         if self.cycle is self._call:
             self._call.start()
         elif self.cycle is not None and self.cycle.response_complete:
@@ -347,6 +359,8 @@ class Protocol(HttpToolsProtocol):
         self._stage = Stage.BETWEEN
         # Instead of a timer a request: `close_late_connections` looks each second.
         self._since = self.loop.time()
+        if self._held:
+            self._account()
         if self._rest:
             self.loop.call_soon(self._go_on)
         elif self.flow.read_paused:
