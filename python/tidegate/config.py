@@ -46,6 +46,17 @@ class ServerSettings:
         validator=validators.and_(validators.ge(0), validators.le(3600)),
         help="How long a stop waits for requests that were accepted.",
     )
+    max_connections: int = ts.option(
+        default=4_096,
+        validator=validators.ge(1),
+        help="Connections that may be open at once; more are refused with 503.",
+    )
+    max_connections_per_address: int = ts.option(
+        default=1_024,
+        validator=validators.ge(1),
+        help="How many of them one client address may have, or one IPv6 network of 64 bits. All "
+        "that a proxy in front brings comes from its address.",
+    )
     rate_limit_header: bool = ts.option(
         default=False, help="Send the RateLimit headers with every decision, not only with a 429."
     )

@@ -10,6 +10,7 @@ import attrs
 
 from tidegate.server.hot_call import refuse
 from tidegate.server.problems import Problem
+from tidegate.server.request import require_media_type
 
 if TYPE_CHECKING:
     from tidegate.server.answer import Header
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from tidegate.server.rate_limit import RateLimits
 
 KEY_HEADER = b"x-service-api-key"
-JSON = b"application/json"
+JSON = "application/json"
 
 
 @attrs.frozen
@@ -38,32 +39,21 @@ class Admission:
         Raises:
             Problem: 400, 401, 415 or 429.
         """
-        key, content_type = self.credential(headers)
+        key = self.credential(headers)
         self.count(key)
-        if not is_media_type(content_type, JSON):
-            raise Problem("unsupported-media-type", "send `content-type: application/json`")
+        require_media_type(headers, (JSON,))
         return key
 
-    def credential(self, headers: Sequence[Header]) -> tuple[ApiKey, bytes | None]:
-        """The key of a request, and its content type.
+    def credential(self, headers: Sequence[Header]) -> ApiKey:
+        """The key of a request.
 
         Raises:
-            Problem: 400, 401 or 415.
+            Problem: 400 or 401.
         """
-        text = content_type = encoding = None
-        for name, value in headers:
-            if name == KEY_HEADER:
-                if text is not None:
-                    raise Problem("malformed-request", "`x-service-api-key` is there twice")
-                text = value
-            elif name == b"content-type":
-                content_type = value
-            elif name == b"content-encoding" and value.lower() != b"identity":
-                encoding = value
-        key = self._key(text)
-        if encoding is not None:
-            raise Problem("unsupported-media-type", "send the body without content-encoding")
-        return key, content_type
+        texts = [value for name, value in headers if name == KEY_HEADER]
+        if len(texts) > 1:
+            raise Problem("malformed-request", "`x-service-api-key` is there twice")
+        return self._key(texts[0] if texts else None)
 
     def count(self, key: ApiKey) -> None:
         """Count one event against the limit of its key.
@@ -122,12 +112,3 @@ class Admission:
         verdict = self.limits.verdict(key.id_text, key.rate_limit_per_minute, now, False)
         detail = f"the key has {verdict.limit} a minute; come back in {verdict.retry_after} s"
         return Problem("rate-limited", detail, headers=verdict.headers())
-
-
-def is_media_type(content_type: bytes | None, kind: bytes) -> bool:
-    """Whether a content type is of a kind, in UTF-8 if it names a character set."""
-    if content_type is None or content_type == kind:
-        return content_type is not None
-    given, _, parameters = content_type.lower().partition(b";")
-    charset = parameters.replace(b" ", b"").replace(b'"', b"")
-    return given.strip() == kind and charset in (b"", b"charset=utf-8")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tidegate.server.api_keys import ApiKey
 
 PATH = "/api/v1/beacon/events"
-NDJSON = b"application/x-ndjson"
+NDJSON = "application/x-ndjson"
 AT_ONCE = 100
 """Events decided before other requests have their turn: about 2 ms."""
 

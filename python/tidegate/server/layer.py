@@ -28,6 +28,7 @@ from tidegate.server.preconditions import entity_tag, is_unchanged, read_tags
 from tidegate.server.problems import Problem, problem_of, problem_response
 from tidegate.server.request import (
     only_header,
+    path_as_written,
     path_ids,
     query_parameters,
     read_body,
@@ -60,10 +61,19 @@ def control_plane(application: Application, routes: Iterable[Route] = ROUTES) ->
     mounted = [
         StarletteRoute(path, _Resource(application, methods)) for path, methods in by_path.items()
     ]
-    made = Starlette(routes=mounted)
+    made = _ControlPlane(routes=mounted)
     made.router.redirect_slashes = False
     made.router.default = _nothing
     return made
+
+
+class _ControlPlane(Starlette):
+    """Routes on paths as they were written."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            scope = {**scope, "path": path_as_written(scope)}
+        await super().__call__(scope, receive, send)
 
 
 async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
@@ -120,7 +130,7 @@ async def _serve(
     admitted = await to_thread.run_sync(_admit, application, route, request, now)
     body = b""
     if route.body is not None:
-        require_media_type(request.headers, route.media_types)
+        require_media_type(request.headers.raw, route.media_types)
         body = await read_body(request.headers, request.receive, route.max_bytes)
 
     def work() -> Response:
