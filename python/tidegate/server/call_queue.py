@@ -118,20 +118,22 @@ class CallQueue:
 
     def _turn(self) -> None:
         """Let in what has come, and make steps."""
-        calls, self._arrived = self._arrived, []
-        if calls:
-            self._sort(self.admission.let_in(calls))
         lanes = self.lanes
-        end = time.perf_counter_ns() + TURN_NS
-        while lanes.ready:
-            self._step(lanes.next())
-            if time.perf_counter_ns() > end:
-                break
-        while (found := lanes.next_beside()) is not None:
-            self._step_beside(*found)
-        self._is_scheduled = False
-        if self._arrived or lanes.ready:
-            self._schedule()
+        try:
+            calls, self._arrived = self._arrived, []
+            if calls:
+                self._sort(self.admission.let_in(calls))
+            end = time.perf_counter_ns() + TURN_NS
+            while lanes.ready:
+                self._step(lanes.next())
+                if time.perf_counter_ns() > end:
+                    break
+            while (found := lanes.next_beside()) is not None:
+                self._step_beside(*found)
+        finally:
+            self._is_scheduled = False
+            if self._arrived or lanes.ready:
+                self._schedule()
 
     def _sort(self, calls: Sequence[HotCall]) -> None:
         """Put calls that are let in into the lanes of their tenants."""
@@ -154,10 +156,11 @@ class CallQueue:
             return
         now, account = time.monotonic_ns(), lane.account
         account.is_of(tenant.read_at)
-        step = lane.take(account.calls(AT_ONCE), account.largest(now))
-        if step is None:
+        largest = account.largest(now)
+        if lane.next_bytes > largest:
             self.lanes.put_beside(lane, now)
             return
+        step = lane.take(account.calls(AT_ONCE), largest)
         started = time.thread_time_ns()
         at_once(self._decide(tenant, step, _here))
         self._charge(lane, step, time.thread_time_ns() - started)
@@ -166,10 +169,10 @@ class CallQueue:
     def _step_beside(self, lane: Lane, line: Line) -> None:
         """Begin a lane's next step on a thread."""
         tenant = self.runtimes.find(lane.tenant_id)
-        step = lane.take(lane.account.calls(BESIDE_AT_ONCE), MAX_BODY_BYTES)
-        if tenant is None or step is None:
+        if tenant is None or not lane.may_step:
             self.lanes.line_up(lane)
             return
+        step = lane.take(lane.account.calls(BESIDE_AT_ONCE), MAX_BODY_BYTES)
         self.lanes.begun(lane, line)
         self._watch(self._make_beside(tenant, lane, line, step))
 

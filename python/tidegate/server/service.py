@@ -211,7 +211,9 @@ class Service:
     async def _refresh_keys(self) -> None:
         # One after the other: what was read first would else be put in place last.
         async with self._refreshing_keys:
-            self.key_ring.replace(await asyncio.to_thread(self._read_keys))
+            found = await asyncio.to_thread(self._read_keys)
+            self.key_ring.replace(found)
+            self.lanes.keep({key.tenant_text for key in found})
 
     async def _follow_changes(self) -> None:
         """Take over what other processes wrote, and what failed before."""

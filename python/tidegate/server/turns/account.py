@@ -23,6 +23,8 @@ PROOF = 32
 MARGIN = 4
 """A larger event than any so far may cost more than any so far: only one that is this many times
 larger is measured beside the loop first."""
+MANY = 64
+"""Calls of a step that count as much as all before."""
 SMALL_BYTES = 4_096
 """No event is too large for a light tenant up to here."""
 
@@ -94,9 +96,12 @@ class Account:
         """
         each = spent / calls
         was_heavy = self.is_heavy(now)
-        # Up at once, down slowly; a heavy tenant's dearest call stands for all.
-        slowly = self.cost if was_heavy else self.cost + (each - self.cost) / 8
-        self.cost = max(each, slowly)
+        if not self.cost or spent > STEP_NS:
+            # At once, so that the next step is shorter.
+            self.cost = max(each, self.cost)
+        elif not was_heavy:
+            # A heavy tenant's dearest call stands for all.  A step of few calls says little.
+            self.cost += (each - self.cost) * calls / (calls + MANY)
         if each > LIGHT_NS or spent > HELD_NS:
             self._heavy_until = now + HEAVY_FOR_NS
             return not was_heavy

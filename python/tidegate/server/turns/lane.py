@@ -74,15 +74,17 @@ class Lane:
         """Take a call back that was let in once: of its idempotency key nothing is known."""
         self._looked_up.append(call)
 
-    def take(self, most: int, largest: int) -> Step | None:
-        """The next step.
+    @property
+    def next_bytes(self) -> int:
+        """Bytes of the event that is next; there is one."""
+        return len((self._looked_up or self._calls)[0].body)
+
+    def take(self, most: int, largest: int) -> Step:
+        """The next step; there are calls.
 
         Args:
             most: calls it may have.
-            largest: bytes of the largest event it may have.
-
-        Returns:
-            None when the first event is larger.
+            largest: bytes of the largest event it may have beside the first.
         """
         are_looked_up = bool(self._looked_up)
         calls = self._looked_up if are_looked_up else self._calls
@@ -90,12 +92,10 @@ class Lane:
         for call in calls:
             size = len(call.body)
             all_bytes += size
-            if count == most or size > largest or (count and all_bytes > STEP_BYTES):
+            if count and (count == most or size > largest or all_bytes > STEP_BYTES):
                 break
             count += 1
             biggest = max(size, biggest)
-        if not count:
-            return None
         taken, rest = (calls, []) if count == len(calls) else (calls[:count], calls[count:])
         if are_looked_up:
             self._looked_up = rest

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from time import thread_time_ns
@@ -90,8 +90,13 @@ class Lanes:
 
     def drop(self, lane: Lane) -> None:
         """Forget the lane of a tenant that is not there, unless somebody has to do with it."""
-        if not (lane.waiting or lane.gate.under_way or lane.gate.is_shut):
+        if not (lane.waiting or lane.gate.under_way or lane.gate.is_shut or lane.is_listed):
             self._lanes.pop(str(lane.tenant_id), None)
+
+    def keep(self, tenant_texts: Collection[str]) -> None:
+        """Forget the lanes of all other tenants: nobody has a key of them any more."""
+        for lane in [lane for text, lane in self._lanes.items() if text not in tenant_texts]:
+            self.drop(lane)
 
     def line_up(self, lane: Lane) -> None:
         """Have a lane stand in line, if it has a step to make and does not already."""
