@@ -27,6 +27,9 @@ def _port(_instance: object, attribute: attrs.Attribute[int], value: int) -> Non
         raise ValueError(f"`{attribute.name}` must be 0 to 65,535, not {value}")
 
 
+_PER_MINUTE = validators.and_(validators.ge(1), validators.le(100_000_000))
+
+
 @ts.settings
 class ServerSettings:
     """Where and how the server listens."""
@@ -59,6 +62,21 @@ class ServerSettings:
     )
     rate_limit_header: bool = ts.option(
         default=False, help="Send the RateLimit headers with every decision, not only with a 429."
+    )
+    tenant_rate_limit_per_minute: int = ts.option(
+        default=600_000,
+        validator=_PER_MINUTE,
+        help="Events a minute of one tenant, by all of its keys together.",
+    )
+    max_api_key_rate_limit_per_minute: int = ts.option(
+        default=600_000,
+        validator=_PER_MINUTE,
+        help="Most events a minute that an Admin may give an API key.",
+    )
+    tenant_waiting_calls: int = ts.option(
+        default=2_000,
+        validator=validators.and_(validators.ge(100), validators.le(100_000)),
+        help="Hot calls of one tenant that may wait to be decided; more are answered with 429.",
     )
 
 

@@ -22,6 +22,10 @@ from tidegate.stores import SqliteStore, migrate
 
 NAME = "Faults"
 UNLIMITED = 100_000_000
+LIMITS = {
+    "TIDEGATE_SERVER_TENANT_RATE_LIMIT_PER_MINUTE": str(UNLIMITED),
+    "TIDEGATE_SERVER_MAX_API_KEY_RATE_LIMIT_PER_MINUTE": str(UNLIMITED),
+}
 """Events a minute that nothing here reaches."""
 START_SECONDS = 120.0
 
@@ -85,7 +89,7 @@ class Target:
                 ],
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env={**os.environ, "HOME": str(self.log.parent), **self.settings},
+                env={**os.environ, "HOME": str(self.log.parent), **LIMITS, **self.settings},
             )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()

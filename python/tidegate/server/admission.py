@@ -1,4 +1,6 @@
-"""Who may send an event, and how many: the credential of a call, then the limit of its key."""
+"""Who may send an event, and how many: the credential of a call, then the limits of its key and
+of its tenant.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 KEY_HEADER = b"x-service-api-key"
 JSON = "application/json"
+TENANT_LIMIT = 600_000
 
 
 @attrs.frozen
@@ -32,6 +35,8 @@ class Admission:
     monotonic: Callable[[], int] = time.monotonic_ns
     used: dict[str, int] = attrs.field(factory=dict, repr=False)
     """When keys were last brought, by their ids, until somebody writes it down."""
+    tenant_limit: int = TENANT_LIMIT
+    """Events a minute of a tenant, by all of its keys."""
 
     def admit(self, headers: Sequence[Header]) -> ApiKey:
         """The key of a request, once its limit has room: before anything of the body is read.
@@ -106,9 +111,18 @@ class Admission:
         return key
 
     def _take(self, key: ApiKey, events: int, now: int) -> int:
-        return self.limits.take(key.id_text, key.rate_limit_per_minute, now, events)
+        limits, limit = self.limits, key.rate_limit_per_minute
+        of_key = limits.take(key.id_text, limit, now, events)
+        of_both = limits.take(key.tenant_text, self.tenant_limit, now, of_key)
+        if of_both < of_key:
+            limits.give_back(key.id_text, limit, of_key - of_both)
+        return of_both
 
     def _over(self, key: ApiKey, now: int) -> Problem:
-        verdict = self.limits.verdict(key.id_text, key.rate_limit_per_minute, now, False)
-        detail = f"the key has {verdict.limit} a minute; come back in {verdict.retry_after} s"
+        limits, whose = self.limits, "key"
+        verdict = limits.verdict(key.id_text, key.rate_limit_per_minute, now, False)
+        if verdict.remaining:
+            whose = "tenant"
+            verdict = limits.verdict(key.tenant_text, self.tenant_limit, now, False, whose)
+        detail = f"the {whose} has {verdict.limit} a minute; come back in {verdict.retry_after} s"
         return Problem("rate-limited", detail, headers=verdict.headers())

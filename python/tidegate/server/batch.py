@@ -45,6 +45,7 @@ async def decide_batch(hot: HotPath, key: ApiKey, body: bytes, is_ndjson: bool) 
         for number, event in enumerate(events[start : start + AT_ONCE], start):
             items.begin(number, event)
         await asyncio.sleep(0)
+        await hot.queue.room(key)
     return hot.told(key, Answer(b"[%b]" % b",".join(await items.answered())))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
 
@@ -33,8 +34,15 @@ if TYPE_CHECKING:
 Revision: TypeAlias = tuple[int, int]
 """How often a tenant's definitions changed, and its own revision: its settings count too."""
 
+Still: TypeAlias = Callable[[UUID], AbstractAsyncContextManager[None]]
+
 SAMPLE = 1024
 """Entries of the log from which an engine learns what to look for first, of all tenants."""
+
+
+def _still(_: UUID) -> AbstractAsyncContextManager[None]:
+    """Where nothing is decided beside the loop."""
+    return nullcontext()
 
 
 @attrs.frozen
@@ -63,10 +71,12 @@ class Runtimes:
     Args:
         store: where definitions, snapshots and the log are.
         redaction_key: what the hashes of redacted values are made with.
+        still: entered to swap a tenant's definitions, between two of its decisions.
     """
 
-    def __init__(self, store: Store, redaction_key: bytes) -> None:
+    def __init__(self, store: Store, redaction_key: bytes, still: Still = _still) -> None:
         self._store = store
+        self._still = still
         self._redaction_key = redaction_key
         self._tenants: dict[UUID, Tenant] = {}
         self._changing = asyncio.Lock()
@@ -116,7 +126,10 @@ class Runtimes:
     async def _replace(self, tenant_id: UUID, revision: Revision, present: Tenant | None) -> None:
         """Put a tenant's newest definitions to work, with the state that it has."""
         found = await asyncio.to_thread(self._renewed, tenant_id, revision, present)
-        if found is not None:
+        if found is None:
+            return
+        # What an engine decides after its successor is at work, the next after that would miss.
+        async with self._still(tenant_id):
             self._tenants[tenant_id] = found
 
     def _renewed(

@@ -27,6 +27,7 @@ from tidegate.server.rate_limit import RateLimits
 from tidegate.server.recorder import Recorder
 from tidegate.server.retention import Retention
 from tidegate.server.runtime import Runtimes
+from tidegate.server.turns.lanes import Lanes
 from tidegate.stores import api_keys, idempotency, replay_jobs, snapshots
 from tidegate.stores import log as decision_log
 from tidegate.stores.base import NotFoundError, StoreUnavailableError
@@ -68,20 +69,26 @@ class Service:
         self.store = store
         self.keys = keys
         self.base_url = base_url
-        self.runtimes = Runtimes(store, keys.redaction)
+        self.lanes = Lanes(settings.server.tenant_waiting_calls)
+        self.runtimes = Runtimes(store, keys.redaction, self.lanes.still)
         self.key_ring = KeyRing(keys.pepper)
         self.idempotency = IdempotencyKeys(keys.redaction, self._recorded_answer)
         self.metrics = HotMetrics()
-        self.live = LiveRuntime(store, self.runtimes, self.metrics)
+        self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
         self.application = Application(
             store=store,
             keys=keys,
             runtime=self.live,
             token_lifetime_seconds=settings.token.lifetime_seconds,
+            max_api_key_rate_limit_per_minute=settings.server.max_api_key_rate_limit_per_minute,
             definitions_changed=self._definitions_changed,
             api_keys_changed=self._api_keys_changed,
         )
-        self._admission = Admission(self.key_ring, RateLimits())
+        self._admission = Admission(
+            self.key_ring,
+            RateLimits(),
+            tenant_limit=settings.server.tenant_rate_limit_per_minute,
+        )
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -121,6 +128,7 @@ class Service:
             metrics=self.metrics,
             base_url=lambda: self.base_url,
             tells_limits=self.settings.server.rate_limit_header,
+            lanes=self.lanes,
         )
 
     def watch(self, work: Coroutine[Any, Any, None]) -> None:
@@ -136,6 +144,7 @@ class Service:
         if self.live.recorder is not None:  # it did start
             await asyncio.to_thread(self.application.replays.close)
             self._note_uses()
+            await self.lanes.close()
             await self.recorder.drain()
             with suppress(Problem, StoreUnavailableError):
                 await self.save_states()
@@ -151,7 +160,7 @@ class Service:
             StoreUnavailableError: nothing can be.
         """
         async with self._saving:
-            seq, frozen = await self.recorder.cut(self._freeze)
+            seq, frozen = await self.recorder.cut(self._freeze, self.lanes.all_still)
             loop = asyncio.get_running_loop()
             while frozen:
                 # A state that is saved is held no longer.
@@ -202,7 +211,9 @@ class Service:
     async def _refresh_keys(self) -> None:
         # One after the other: what was read first would else be put in place last.
         async with self._refreshing_keys:
-            self.key_ring.replace(await asyncio.to_thread(self._read_keys))
+            found = await asyncio.to_thread(self._read_keys)
+            self.key_ring.replace(found)
+            self.lanes.keep({key.tenant_text for key in found})
 
     async def _follow_changes(self) -> None:
         """Take over what other processes wrote, and what failed before."""
@@ -268,7 +279,9 @@ class Service:
 
     def _read_keys(self) -> list[ApiKey]:
         with self.store.read() as connection:
-            return [_api_key(row) for row in api_keys.live(connection, time.time_ns())]
+            rows = api_keys.live(connection, time.time_ns())
+            most = self.settings.server.max_api_key_rate_limit_per_minute
+            return [_api_key(row, most) for row in rows]
 
     def _end_interrupted_jobs(self) -> None:
         now = time.time_ns()
@@ -302,8 +315,8 @@ class _Taken:
     write: Callable[[Callable[[bytes], object]], None]
 
 
-def _api_key(kept: api_keys.ApiKey) -> ApiKey:
-    """What the hot path needs of a key."""
+def _api_key(kept: api_keys.ApiKey, most: int) -> ApiKey:
+    """What the hot path needs of a key; its limit counts up to ``most``."""
     hashes: list[tuple[bytes, int | None]] = [(kept.secret_hash, None)]
     if kept.previous_secret_hash is not None:
         hashes.append((kept.previous_secret_hash, kept.previous_secret_until_ns or 0))
@@ -311,7 +324,7 @@ def _api_key(kept: api_keys.ApiKey) -> ApiKey:
         kept.api_key_id,
         kept.tenant_id,
         kept.prefix,
-        kept.rate_limit_per_minute,
+        min(kept.rate_limit_per_minute, most),
         tuple(hashes),
         kept.expires_at_ns,
     )
