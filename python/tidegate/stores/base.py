@@ -2,7 +2,8 @@
 
 StoreError
 ├── StoreUnavailableError  nothing can be written now; the work was not done
-│   └── StoreBusyError     too much waits already; the work was not taken
+│   ├── StoreBusyError     too much waits already; the work was not taken
+│   └── HeldError           another process owns the data directory
 ├── ConflictError          another object has the name, or refers to the object
 ├── NotFoundError          there is no such object
 ├── StaleRevisionError     the object has changed since it was read
@@ -47,6 +48,12 @@ class StoreBusyError(StoreUnavailableError):
     """More waits to be written than may wait; nothing of the refused work was taken."""
 
     code = "store-busy"
+
+
+class HeldError(StoreUnavailableError):
+    """Another process owns the data directory; the message names it."""
+
+    code = "directory-held"
 
 
 class ConflictError(StoreError):

@@ -14,12 +14,12 @@ import attrs
 from sqlalchemy import delete as sql_delete
 from sqlalchemy import func, insert, select, tuple_
 
-from tidegate.stores import records, tables
+from tidegate.stores import records, tables, tenants
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
 Kind: TypeAlias = Literal["list", "action", "entity", "mitigation", "policy"]
 
@@ -57,7 +57,11 @@ def create(connection: Connection, definition: Definition) -> None:
         ConflictError: another of its kind has its id, slug or name.
         NotFoundError: there is no such tenant.
     """
-    records.add(connection, tables.definitions, definition)
+    values = {
+        **attrs.asdict(definition, recurse=False),
+        "generation": tenants.generation(connection, definition.tenant_id),
+    }
+    connection.execute(insert(tables.definitions).values(values))
 
 
 def find(connection: Connection, tenant_id: UUID, kind: Kind, object_id: UUID) -> Definition:
@@ -81,8 +85,8 @@ def page(
     table = tables.definitions
     place = (table.c.position, table.c.object_id)
     query = (
-        select(table)
-        .where(table.c.tenant_id == tenant_id, table.c.kind == kind)
+        records.of(Definition, table)
+        .where(*_in_force(tenant_id), table.c.kind == kind)
         .order_by(*place)
         .limit(limit)
     )
@@ -95,8 +99,8 @@ def of_tenant(connection: Connection, tenant_id: UUID) -> list[Definition]:
     """All objects of a tenant by kind, position and id."""
     table = tables.definitions
     query = (
-        select(table)
-        .where(table.c.tenant_id == tenant_id)
+        records.of(Definition, table)
+        .where(*_in_force(tenant_id))
         .order_by(table.c.kind, table.c.position, table.c.object_id)
     )
     return records.many(connection, query, Definition)
@@ -106,9 +110,7 @@ def next_position(connection: Connection, tenant_id: UUID, kind: Kind) -> int:
     """A position after all others of a kind."""
     table = tables.definitions
     last = connection.execute(
-        select(func.max(table.c.position)).where(
-            table.c.tenant_id == tenant_id, table.c.kind == kind
-        )
+        select(func.max(table.c.position)).where(*_in_force(tenant_id), table.c.kind == kind)
     ).scalar()
     return 0 if last is None else last + 1
 
@@ -193,12 +195,16 @@ def replace_all(
         ids = [each.object_id for each in gone if each.kind == kind]
         connection.execute(
             sql_delete(tables.definitions).where(
-                tables.definitions.c.tenant_id == tenant_id,
+                *_in_force(tenant_id),
                 tables.definitions.c.kind == kind,
                 tables.definitions.c.object_id.in_(ids),
             )
         )
-    rows = [attrs.asdict(each, recurse=False) for each in (*created, *(new for _, new in changed))]
+    generation = tenants.generation(connection, tenant_id)
+    rows = [
+        {**attrs.asdict(each, recurse=False), "generation": generation}
+        for each in (*created, *(new for _, new in changed))
+    ]
     if rows:
         connection.execute(insert(tables.definitions), rows)
     return Replacement(tuple(created), tuple(changed), tuple(deleted))
@@ -209,4 +215,24 @@ def _content(definition: Definition) -> tuple[object, ...]:
 
 
 def _key(tenant_id: UUID, kind: Kind, object_id: UUID) -> dict[str, object]:
-    return {"tenant_id": tenant_id, "kind": kind, "object_id": object_id}
+    return {
+        "tenant_id": tenant_id,
+        "generation": _generation(tenant_id),
+        "kind": kind,
+        "object_id": object_id,
+    }
+
+
+def _in_force(tenant_id: UUID) -> tuple[ColumnElement[bool], ...]:
+    """Of the tenant, and of no change that is not whole yet."""
+    table = tables.definitions
+    return table.c.tenant_id == tenant_id, table.c.generation == _generation(tenant_id)
+
+
+def _generation(tenant_id: UUID) -> Any:
+    table = tables.tenants
+    return (
+        select(table.c.definition_generation)
+        .where(table.c.tenant_id == tenant_id)
+        .scalar_subquery()
+    )

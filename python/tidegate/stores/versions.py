@@ -8,7 +8,8 @@ from uuid import UUID
 import attrs
 from sqlalchemy import func, insert, select
 
-from tidegate.stores import records
+from tidegate.stores import pending, records, tenants
+from tidegate.stores.base import NotFoundError
 from tidegate.stores.tables import policy_versions as table
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def save(
     Raises:
         NotFoundError: there is no such tenant.
     """
+    tenants.require(connection, tenant_id)
     last = connection.execute(
         select(func.max(table.c.version)).where(
             table.c.tenant_id == tenant_id, table.c.policy_id == policy_id
@@ -67,8 +69,16 @@ def find(connection: Connection, tenant_id: UUID, policy_id: UUID, version: int)
     Raises:
         NotFoundError: there is none.
     """
-    key = {"tenant_id": tenant_id, "policy_id": policy_id, "version": version}
-    return records.find(connection, table, PolicyVersion, "version", key)
+    query = records.of(PolicyVersion, table).where(
+        table.c.tenant_id == tenant_id,
+        table.c.policy_id == policy_id,
+        table.c.version == version,
+        pending.is_whole(table.c.change_id),
+    )
+    found = records.many(connection, query, PolicyVersion)
+    if not found:
+        raise NotFoundError("version")
+    return found[0]
 
 
 def page(
@@ -80,8 +90,12 @@ def page(
 ) -> list[PolicyVersion]:
     """Versions of a policy, the newest first, those before one."""
     query = (
-        select(table)
-        .where(table.c.tenant_id == tenant_id, table.c.policy_id == policy_id)
+        records.of(PolicyVersion, table)
+        .where(
+            table.c.tenant_id == tenant_id,
+            table.c.policy_id == policy_id,
+            pending.is_whole(table.c.change_id),
+        )
         .order_by(table.c.version.desc())
         .limit(limit)
     )
