@@ -125,6 +125,8 @@ class StoreStatistics:
     commit_seconds: float
     """Time spent in commits, all together."""
     last_commit_seconds: float
+    longest_write_seconds: float
+    """The longest that one change held up commits, since the start; without the flush."""
     committed_seq: int
     """Number of the last decision in the log."""
     indexed_seq: int

@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import attrs
-from sqlalchemy import delete, insert, or_, select, tuple_
+from sqlalchemy import delete, insert, or_, select, tuple_, update
 
-from tidegate.stores import records, tables
+from tidegate.stores import records, tables, tenants
+from tidegate.stores.bulk import STEP_ROWS
 from tidegate.stores.tables import pending_changes as table
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
-
-STEP_ROWS = 200
-"""Rows that one step writes or deletes, a few milliseconds."""
 
 
 @attrs.frozen
@@ -32,7 +30,7 @@ class PendingChange:
     change_id: UUID
     tenant_id: UUID
     generation: int
-    """Of its definitions."""
+    """Of its definitions, and none in force; -1 when they are changed in place."""
 
 
 def is_whole(change_id: Any) -> ColumnElement[bool]:
@@ -48,6 +46,32 @@ def begin(connection: Connection, change: PendingChange) -> None:
 def finish(connection: Connection, change: PendingChange) -> None:
     """Show it."""
     connection.execute(delete(table).where(table.c.change_id == change.change_id))
+
+
+def put_in_force(connection: Connection, change: PendingChange, removal_id: UUID) -> PendingChange:
+    """Show a change whose definitions are a generation of their own.
+
+    Args:
+        connection: the connection of a write.
+        change: all its steps are taken.
+        removal_id: of the pending change that the former generation is from then on.
+
+    Returns:
+        What is to be removed now.
+
+    Raises:
+        NotFoundError: there is no such tenant.
+    """
+    former = tenants.generation(connection, change.tenant_id)
+    connection.execute(
+        update(tables.tenants)
+        .where(tables.tenants.c.tenant_id == change.tenant_id)
+        .values(definition_generation=change.generation)
+    )
+    finish(connection, change)
+    removal = PendingChange(removal_id, change.tenant_id, former)
+    begin(connection, removal)
+    return removal
 
 
 def interrupted(connection: Connection) -> list[PendingChange]:

@@ -90,6 +90,7 @@ class SqliteStore:
         self._lock = lock
         self._appends = lock is not None
         self._seen_changes = 0
+        self._longest_write_seconds = 0.0
         with translated():
             self._open()
             self._prepare_derived()
@@ -160,6 +161,7 @@ class SqliteStore:
             failed_commits=queue.failed_commits,
             commit_seconds=queue.commit_seconds,
             last_commit_seconds=queue.last_commit_seconds,
+            longest_write_seconds=self._longest_write_seconds,
             committed_seq=self._committed_seq,
             indexed_seq=self._deriver.indexed_seq,
             index_seconds=self._deriver.seconds,
@@ -280,7 +282,10 @@ class SqliteStore:
                     continue
                 seq = self._append(writer, waiting, seq)
                 waiting.clear()
+                started = self._monotonic()
                 run_in_savepoint(writer, work)
+                held = self._monotonic() - started
+                self._longest_write_seconds = max(self._longest_write_seconds, held)
             seq = self._append(writer, waiting, seq)
             for entry in entries:
                 audit.add(writer, entry)

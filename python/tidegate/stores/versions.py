@@ -13,7 +13,7 @@ from tidegate.stores.base import NotFoundError
 from tidegate.stores.tables import policy_versions as table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -61,6 +61,20 @@ def save(
         )
     )
     return version
+
+
+def last_numbers(
+    connection: Connection, tenant_id: UUID, policy_ids: Sequence[UUID]
+) -> dict[UUID, int]:
+    """The number of the newest version of each policy that has one, also of those not seen yet."""
+    query = (
+        select(table.c.policy_id, func.max(table.c.version).label("last"))
+        .where(table.c.tenant_id == tenant_id)
+        .group_by(table.c.policy_id)
+    )
+    if len(policy_ids) == 1:
+        query = query.where(table.c.policy_id == policy_ids[0])
+    return {row.policy_id: row.last for row in connection.execute(query)}
 
 
 def find(connection: Connection, tenant_id: UUID, policy_id: UUID, version: int) -> PolicyVersion:
