@@ -98,6 +98,12 @@ class StoreSettings:
         validator=validators.ge(1_000),
         help="Decisions after which the state is saved again; a start repeats those since.",
     )
+    wait_for_lock: bool = ts.option(
+        default=False,
+        click={"param_decls": ("--wait-for-lock/--no-wait-for-lock",)},
+        help="When another server owns the directory, wait for its end instead of refusing; the "
+        "port is opened afterwards.",
+    )
 
 
 @ts.settings

@@ -16,6 +16,7 @@ from tidegate.server import gaps
 from tidegate.server.admission import Admission
 from tidegate.server.api_keys import ApiKey, KeyRing
 from tidegate.server.application import Application
+from tidegate.server.definition_changes import remove_pending
 from tidegate.server.hot import HotPath
 from tidegate.server.idempotency import KEPT, IdempotencyKeys, Recorded
 from tidegate.server.key_filter import KeyFilter
@@ -28,7 +29,7 @@ from tidegate.server.recorder import Recorder
 from tidegate.server.retention import Retention
 from tidegate.server.runtime import Runtimes
 from tidegate.server.turns.lanes import Lanes
-from tidegate.stores import api_keys, idempotency, replay_jobs, snapshots
+from tidegate.stores import api_keys, idempotency, pending, replay_jobs, snapshots
 from tidegate.stores import log as decision_log
 from tidegate.stores.base import NotFoundError, StoreUnavailableError
 from tidegate.stores.niceness import be_nice
@@ -116,7 +117,13 @@ class Service:
         await asyncio.to_thread(self._end_interrupted_jobs)
         self.store.changed()
         retention = Retention(self.store, self.save_states)
-        for work in (self._follow_changes, self._fill_filter, self._keep_house, retention.run):
+        for work in (
+            self._follow_changes,
+            self._fill_filter,
+            self._keep_house,
+            self._remove_interrupted,
+            retention.run,
+        ):
             self.watch(work())
         self.live.recorder, self.live.loop = self.recorder, self._loop
         self.live.is_ready = True
@@ -255,6 +262,13 @@ class Service:
         with suppress(StoreUnavailableError):
             self.store.write(lambda connection: api_keys.used(connection, used), quietly=True)
             self._admission.used.clear()
+
+    async def _remove_interrupted(self) -> None:
+        """Remove what changes left that a kill, or a full disk, broke off."""
+        with self.store.read() as connection:
+            found = pending.interrupted(connection)
+        for change in found:
+            await asyncio.to_thread(remove_pending, self.store, change)
 
     async def _keep_house(self) -> None:
         note_uses_after = 0.0
