@@ -299,7 +299,8 @@ class CallQueue:
             )  # fmt: skip
             answers = zip(calls, bodies, strict=True)
             decided = [(call, body) for call, body in answers if body is not None]
-            settled = _Decided(self, decided, keyed.running, kept, block.actions, block.rule_errors)
+            counts = (block.actions, block.rule_errors, block.over_budget)
+            settled = _Decided(self, decided, keyed.running, kept, *counts)
             self.recorder.submit(logged, settled)
         else:
             self._end(keyed.running, kept)
@@ -329,6 +330,7 @@ class _Decided:
     """What their idempotency keys are to give."""
     actions: Sequence[tuple[str, str, int]]
     rule_errors: int
+    over_budget: int
 
     def __call__(self, problem: Problem | None) -> None:
         """The decisions are durable; or not, and then they count as not made."""
@@ -339,6 +341,7 @@ class _Decided:
         queue._end(self.running, self.kept)
         metrics = queue.metrics
         metrics.rule_errors += self.rule_errors
+        metrics.over_budget += self.over_budget
         started = [call.started for call, _ in self.calls]
         metrics.decided(self.actions, started, time.perf_counter_ns())
         deliver(self.calls)
