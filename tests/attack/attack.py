@@ -39,6 +39,9 @@ class Scale:
     rounds: int = 100
     upgrades: int = 500
     guesses: int = 60
+    patience: float = 60.0
+    """Seconds past the attack in which a connection that reads nothing has to be closed; none:
+    its end is not waited for."""
 
 
 FULL = Scale()
@@ -54,6 +57,7 @@ SHORT = Scale(
     batch=200,
     most_events=10_000,
     rounds=5,
+    patience=0.0,
 )
 
 
@@ -112,9 +116,7 @@ class Attack(ABC):
         """Attack until a time of the monotonic clock, or until the attack is done."""
 
 
-def encoded(
-    method: str, path: str, body: bytes = b"", token: str = "", api_key: str = ""
-) -> bytes:
+def encoded(method: str, path: str, body: bytes = b"", token: str = "", api_key: str = "") -> bytes:
     """A whole request."""
     lines = [f"{method} {path} HTTP/1.1", "host: attack"]
     if token:

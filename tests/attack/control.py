@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import attrs
@@ -183,7 +183,7 @@ class Replays(Attack):
 
 def replay(tenant: Tenant, count: int) -> bytes:
     """A request that runs a draft of many rules over the last hour."""
-    now = datetime.now(timezone.utc)
+    now = datetime.now(UTC)
     body = {
         "since": (now - timedelta(hours=1)).isoformat(),
         "until": (now + timedelta(hours=1)).isoformat(),

@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import sys
+import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import suppress
@@ -132,17 +133,17 @@ class Stream:
     def start(self, requests: Iterator[bytes]) -> None:
         """Send from now on."""
         self._requests = requests
-        self._tick(asyncio.get_running_loop().time())
+        self._tick(time.monotonic())
 
     def _tick(self, due: float) -> None:
-        loop = asyncio.get_running_loop()
-        while due <= loop.time():
+        # The loop's own clock counts whole milliseconds, and stands still within a turn.
+        while due <= time.monotonic():
             series = self.span.series[self._name]
             series.open += 1
             self._waiting.append(Call(due, series, next(self._requests)))
             due += self._every
         self._send()
-        loop.call_at(due, self._tick, due)
+        asyncio.get_running_loop().call_later(due - time.monotonic(), self._tick, due)
 
     def _send(self) -> None:
         while self._waiting:
@@ -169,7 +170,7 @@ class Stream:
     def answered(self, channel: Channel, call: Call, status: int) -> None:
         """Count an answer, and go on with what waits."""
         call.series.open -= 1
-        call.series.took.append((asyncio.get_running_loop().time() - call.due) * 1000)
+        call.series.took.append((time.monotonic() - call.due) * 1000)
         call.series.statuses[status] += 1
         if self._is_fresh:
             channel.close()
@@ -203,9 +204,9 @@ async def probe(base_url: str, requests: list[bytes], commands: asyncio.StreamRe
         for stream in streams:
             stream.span = span
         if command == b"end":
-            deadline = asyncio.get_running_loop().time() + UNANSWERED_SECONDS
+            deadline = time.monotonic() + UNANSWERED_SECONDS
             while any(each.open for each in current.series.values()):
-                if asyncio.get_running_loop().time() > deadline:
+                if time.monotonic() > deadline:
                     break
                 await asyncio.sleep(0.02)
             figures = {name: each.figures() for name, each in current.series.items()}

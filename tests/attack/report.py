@@ -114,9 +114,7 @@ def _row(each: Measured) -> list[str]:
     ]
 
 
-def write(
-    path: Path, runs: Sequence[Measured], lines: Sequence[Line], said: Sequence[str]
-) -> None:
+def write(path: Path, runs: Sequence[Measured], lines: Sequence[Line], said: Sequence[str]) -> None:
     """All figures and verdicts as JSON."""
     document = {
         "said": list(said),

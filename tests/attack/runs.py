@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import multiprocessing
 import subprocess
@@ -16,14 +17,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import attrs
-from tests.attack.attack import Attack, Outcome, Scale, run_apart
+from tests.attack.attack import Attack, Outcome, Scale, encoded, run_apart
 from tests.attack.served import Usage, World, samples
-from tests.attack.attack import encoded
 from tests.faults.traffic import RUNTIME
-import gzip
 
 ROOT = Path(__file__).parents[2]
 WATCHED_EVERY = 0.1
+FAULT = "Traceback (most recent call last)"
 
 
 @attrs.frozen
@@ -131,9 +131,7 @@ class Probe:
         self._tell("end")
         assert self._process.stdout is not None
         figures = json.loads(self._process.stdout.readline())
-        return Seen(
-            Times.read(figures["victim"]), Times.read(figures["kept"], figures["fresh"])
-        )
+        return Seen(Times.read(figures["victim"]), Times.read(figures["kept"], figures["fresh"]))
 
     def seen(self, seconds: float) -> Seen:
         """What is seen from now on for a time."""
@@ -141,8 +139,10 @@ class Probe:
         time.sleep(seconds)
         return self.end()
 
-    def close(self) -> None:
-        """End the process."""
+    def __enter__(self) -> Probe:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
@@ -192,7 +192,6 @@ def attackers() -> Iterator[ProcessPoolExecutor]:
     """The process that attacks."""
     spawning = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawning) as pool:
-        pool.submit(int).result()
         yield pool
 
 
@@ -224,7 +223,7 @@ class Run:
     def measure(self, name: str, what: str, attacks: Sequence[Attack]) -> Measured:
         """Attack, between two quiet spans."""
         pid = self.world.pid
-        before, started = Usage.read(pid), time.monotonic()
+        before, logged, started = Usage.read(pid), len(self.world.log()), time.monotonic()
         with Watch(pid) as watch:
             self.probe.begin()
             outcomes = self.pool.submit(run_apart, list(attacks), self.pace.attack).result()
@@ -237,6 +236,8 @@ class Run:
         outcome = outcomes[0]
         for other in outcomes[1:]:
             outcome.add(other)
+        faults = self.world.log()[logged:].count(FAULT)
+        outcome.require(not faults, f"{faults} tracebacks in the server's log")
         return Measured(
             name=name,
             what=what,
