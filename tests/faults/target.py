@@ -39,6 +39,7 @@ class Target:
         log: file of the server's standard error, of all its lives.
         token: of the Owner.
         settings: in the environment of the server.
+        python: the interpreter that runs the server, of this checkout or of another.
     """
 
     directory: Path
@@ -50,6 +51,7 @@ class Target:
     base_url: str = ""
     process: subprocess.Popen[bytes] | None = None
     document: dict[str, Any] = attrs.field(factory=dict)
+    python: str = sys.executable
 
     @classmethod
     def make(cls, directory: Path, log: Path, settings: Mapping[str, str] | None = None) -> Target:
@@ -84,7 +86,7 @@ class Target:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [
-                    *(sys.executable, "-m", "tidegate", "serve", "--json", "--server-port", "0"),
+                    *(self.python, "-m", "tidegate", "serve", "--json", "--server-port", "0"),
                     *("--store-directory", str(self.directory)),
                 ],
                 stdout=subprocess.PIPE,
