@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -10,8 +9,10 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import attrs
 import httpx2 as httpx
 import pytest
+from benchmarks.connections import GROWTH_BYTES, attacks, pour, resident_bytes
 from raw_http import Answer, answers, exchange, require_proper
 from service_process import Service, start, stop
 
@@ -19,7 +20,6 @@ HOT = b"/api/v1/runtime/mitigation"
 BODY = b'{"fields":{"a":"b"}}'
 ENDLESS = 4 * 1024 * 1024
 """Bytes of what never ends; far more than a connection may hold."""
-GROWTH_BYTES = 150 * 1024 * 1024
 
 
 def call(service: Service, path: bytes = HOT, line: bytes = b"HTTP/1.1", *headers: bytes) -> bytes:
@@ -294,58 +294,25 @@ def test_an_address_has_a_share_of_the_connections(small: Service) -> None:
           .status == 200)  # fmt: skip
 
 
-def resident_bytes(service: Service) -> int:
-    """The memory that the process has now."""
-    status = Path(f"/proc/{service.process.pid}/status").read_text()
-    [line] = [each for each in status.splitlines() if each.startswith("VmRSS")]
-    return int(line.split()[1]) * 1024
-
-
-def pour(service: Service, connections: int, begun: bytes, more: bytes, each: int) -> int:
-    """Send to many connections, of which nothing is read, until nobody takes any more.
-
-    Returns:
-        What the server has grown by at most.
-    """
-    where = urlsplit(service.base_url)
-    before = most = resident_bytes(service)
-    with ExitStack() as stack:
-        opened = []
-        for _ in range(connections):
-            made = stack.enter_context(
-                socket.create_connection((str(where.hostname), where.port), timeout=30)
-            )
-            made.setblocking(False)
-            with suppress(OSError):
-                made.send(begun)
-            opened.append((made, [each]))
-        still = 0
-        while opened and still < 20:
-            taken = 0
-            for made, left in opened:
-                try:
-                    count = made.send(more[: left[0]])
-                except BlockingIOError:
-                    continue
-                except OSError:
-                    left[0] = 0
-                    continue
-                left[0] -= count
-                taken += count
-            opened = [each for each in opened if each[1][0] > 0]
-            most = max(most, resident_bytes(service))
-            still = 0 if taken else still + 1
-            time.sleep(0.01)
-    return most - before
-
-
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
-def test_memory_is_bounded_whatever_connections_send(service: Service) -> None:
-    """Headers without an end on 200 connections; requests without an end on 40, answers unread."""
-    header = pour(service, 200, HEAD + b"x: ", b"y" * 65_536, ENDLESS)
-    assert header < GROWTH_BYTES
-    pipelined = call(service) * 1_000
-    assert pour(service, 40, b"", pipelined, 15_000_000) < GROWTH_BYTES
-    health = b"GET /healthz HTTP/1.1\r\nhost: t\r\n\r\n" * 2_000
-    assert pour(service, 40, b"", health, 15_000_000) < GROWTH_BYTES
-    assert service.hot("/runtime/mitigation", json.loads(BODY)).status_code == 200
+def test_memory_is_bounded_whatever_connections_send(small: Service) -> None:
+    """Headers, addresses, trailers and pipelines without an end, of which no answer is read."""
+    where = urlsplit(small.base_url)
+    address = str(where.hostname), int(where.port or 0)
+    for attack in attacks(small.api_key):
+        few = attrs.evolve(attack, connections=min(40, attack.connections))
+        cost = pour(address, lambda: resident_bytes(small.process.pid), few, healthy=False)
+        assert cost.grown < GROWTH_BYTES, (attack.name, cost)
+
+
+def test_who_sends_no_more_gets_its_answer(service: Service) -> None:
+    """A decision that is recorded is answered, also when half of the connection is closed."""
+    where = urlsplit(service.base_url)
+    with socket.create_connection((str(where.hostname), where.port), timeout=30) as connection:
+        connection.sendall(call(service))
+        connection.shutdown(socket.SHUT_WR)
+        received = b""
+        while part := connection.recv(65_536):
+            received += part
+    [answer] = answers(received)
+    assert answer.status == 200

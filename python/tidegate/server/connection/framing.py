@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from tidegate.server.answer import Header
 
 VERSIONS = ("1.0", "1.1")
+PIECE_BYTES = 4 * 1024
+"""Of what has a bound that the parser does not know, this much is read at once."""
 
 
 def piece_end(data: bytes, place: int) -> int:
@@ -28,8 +30,9 @@ def piece_end(data: bytes, place: int) -> int:
         return place + 1
     if data.startswith(b"\r\n", place):
         return place + 2
-    found = data.find(b"\n\r\n", place)
-    return len(data) if found < 0 else found + 3
+    most = min(len(data), place + PIECE_BYTES)
+    found = data.find(b"\n\r\n", place, most)
+    return most if found < 0 else found + 3
 
 
 def fault(method: bytes, version: str, url: bytes, headers: Sequence[Header]) -> Problem | None:

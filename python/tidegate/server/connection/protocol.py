@@ -30,8 +30,10 @@ from tidegate.server.connection.hot_cycle import HotCycle
 from tidegate.server.connection.writing import begun, lines, refusal
 from tidegate.server.hot import ENDPOINTS
 from tidegate.server.limits import (
+    MAX_BATCH_BYTES,
     MAX_BODY_BYTES,
     MAX_HEADER_BYTES,
+    MAX_HEADERS,
     RECEIVE_SECONDS,
     SEND_SECONDS,
 )
@@ -90,6 +92,8 @@ class Protocol(HttpToolsProtocol):
         """Bytes of the head, or of a chunked body since the last that was content."""
         self._left = 0
         """Bytes of the body to come; -1 when only its chunks say."""
+        self._dropped = 0
+        """Bytes of the body that came after the answer."""
         self._is_counted = False
         self._share: str | None = None
         self._call = HotCycle(self)
@@ -290,6 +294,8 @@ class Protocol(HttpToolsProtocol):
         if name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True
         self.headers.append((name, value))
+        if len(self.headers) > MAX_HEADERS:
+            self._refuse(Problem("headers-too-large", f"there are more than {MAX_HEADERS}"))
 
     def on_headers_complete(self) -> None:
         method, version = self.parser.get_method(), self.parser.get_http_version()
@@ -300,7 +306,7 @@ class Protocol(HttpToolsProtocol):
             return
         self._stage = Stage.BODY
         self._left = self._body_length()
-        self._framing = 0
+        self._framing = self._dropped = 0
         endpoint = _PATHS.get(self.url)
         is_hot = endpoint is not None and method == b"POST" and not self.expect_100_continue
         if not is_hot or endpoint is None or self.hot is None:
@@ -335,6 +341,10 @@ class Protocol(HttpToolsProtocol):
         super().on_body(body)
         self._account()
         self._bound()
+        if self.cycle is not None and self.cycle.response_complete:
+            self._dropped += len(body)
+            if self._dropped > MAX_BATCH_BYTES:
+                self.transport.close()
 
     def on_message_complete(self) -> None:
         if self.parser.should_upgrade() or self.transport.is_closing():
