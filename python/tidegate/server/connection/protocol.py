@@ -27,7 +27,7 @@ from tidegate.evaluation.native import PlainForm
 from tidegate.server.connection.bounds import Bounds, share_of
 from tidegate.server.connection.framing import fault, piece_end, values
 from tidegate.server.connection.hot_cycle import HotCycle
-from tidegate.server.connection.writing import begun, lines, refusal
+from tidegate.server.connection.writing import answer_bytes, lines, refusal, success_bytes
 from tidegate.server.hot import ENDPOINTS
 from tidegate.server.limits import (
     MAX_BATCH_BYTES,
@@ -42,7 +42,7 @@ from tidegate.server.problems import Problem
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-    from tidegate.server.answer import Answer, Header
+    from tidegate.server.answer import Answer
     from tidegate.server.hot import HotPath
 
 PLAIN = PlainForm(list(ENDPOINTS.items()), MAX_HEADER_BYTES, MAX_BODY_BYTES)
@@ -53,6 +53,9 @@ _PIECES = 1_000
 _SWEEP_SECONDS = 1.0
 _CROWDED_PART = 0.1
 """Of its time a connection has this part where others need the room."""
+
+
+_LATER = {"retry-after": "1"}
 
 
 class Stage(Enum):
@@ -74,8 +77,6 @@ class Protocol(HttpToolsProtocol):
     """Set before the server starts."""
     bounds: ClassVar[Bounds] = Bounds()
     """Of all connections; set before the server starts."""
-    _success: ClassVar[tuple[list[Header], bytes]] = ([], b"")
-    """The usual headers, which uvicorn makes anew each second, and a success that begins so."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -382,29 +383,16 @@ class Protocol(HttpToolsProtocol):
         Args:
             request_id: the caller's, where the answer does not have one already.
         """
-        head = begun(answer.status, answer.content_type, self.server_state.default_headers)
-        self._send(head, lines(answer.headers), answer.body, keep_alive, request_id)
+        usual = self.server_state.default_headers
+        self._write(answer_bytes(answer, usual, keep_alive, request_id), keep_alive)
 
     def send_body(self, body: bytes, keep_alive: bool, request_id: bytes | None) -> None:
         """Write the usual answer: a success with a JSON body and no headers of its own."""
         usual = self.server_state.default_headers
-        headers, head = Protocol._success
-        if headers is not usual:
-            head = begun(200, b"application/json", usual)
-            Protocol._success = (usual, head)
-        if keep_alive and request_id is None:
-            self.transport.write(b"%b%d\r\n\r\n%b" % (head, len(body), body))
-        else:
-            self._send(head, b"", body, keep_alive, request_id)
+        self._write(success_bytes(body, usual, keep_alive, request_id), keep_alive)
 
-    def _send(
-        self, head: bytes, more: bytes, body: bytes, keep_alive: bool, request_id: bytes | None
-    ) -> None:
-        if request_id is not None:
-            more += b"x-request-id: %b\r\n" % request_id
-        if not keep_alive:
-            more += b"connection: close\r\n"
-        self.transport.write(b"%b%d\r\n%b\r\n%b" % (head, len(body), more, body))
+    def _write(self, data: bytes, keep_alive: bool) -> None:
+        self.transport.write(data)
         if not keep_alive:
             self.transport.close()
 
@@ -421,9 +409,6 @@ class Protocol(HttpToolsProtocol):
         if self.hot is not None:
             self.hot.metrics.refused(problem.code)
         self.send(refusal(problem), False)
-
-
-_LATER = {"retry-after": "1"}
 
 
 async def close_late_connections(connections: set[Any]) -> None:
