@@ -305,6 +305,46 @@ def test_memory_is_bounded_whatever_connections_send(small: Service) -> None:
         assert cost.grown < GROWTH_BYTES, (attack.name, cost)
 
 
+def test_a_body_is_not_read_for_ever_after_its_refusal(service: Service) -> None:
+    """Who writes on after a 401 is cut off, long before a body of 100 MB is there."""
+    where = urlsplit(service.base_url)
+    size, sent = 100_000_000, 0
+    connection = socket.create_connection((str(where.hostname), where.port), timeout=30)
+    with connection, suppress(ConnectionError):
+        connection.sendall(HEAD + b"content-length: %d\r\n\r\n" % size)
+        while sent < size:
+            connection.sendall(bytes(65_536))
+            sent += 65_536
+    assert sent < size
+
+
+def test_batches_that_do_not_arrive_are_bounded(service: Service) -> None:
+    """Four of the largest size are under way; the fifth is refused, until one of them ends."""
+    where = urlsplit(service.base_url)
+    head = b"\r\n".join(
+        (
+            b"POST /api/v1/beacon/events HTTP/1.1",
+            b"host: t",
+            b"expect: 100-continue",
+            b"x-service-api-key: " + service.api_key.encode(),
+            b"content-type: application/json",
+            b"content-length: %d",
+            b"",
+            b"",
+        )
+    )
+    with ExitStack() as stack:
+        for number in range(5):
+            connection = stack.enter_context(
+                socket.create_connection((str(where.hostname), where.port), timeout=30)
+            )
+            connection.sendall(head % (4 * 1024 * 1024))
+            first = connection.recv(65_536)
+            assert first.startswith(b"HTTP/1.1 100" if number < 4 else b"HTTP/1.1 503"), number
+    small = (head % (len(BODY) + 2)).replace(b"expect: 100-continue", b"connection: close")
+    until(lambda: said(service, small + b"[%b]" % BODY)[0].status == 200)
+
+
 def test_who_sends_no_more_gets_its_answer(service: Service) -> None:
     """A decision that is recorded is answered, also when half of the connection is closed."""
     where = urlsplit(service.base_url)
