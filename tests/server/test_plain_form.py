@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.shared_data import shared_lines
 
 from tidegate.server.admission import JSON
-from tidegate.server.connection.framing import fault
+from tidegate.server.connection.framing import body_length
 from tidegate.server.connection.protocol import PLAIN
 from tidegate.server.hot import BEACON, RUNTIME, given_request_id
 from tidegate.server.limits import MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_HEADERS
@@ -105,7 +105,8 @@ def require_agreement(data: bytes) -> bool:
     assert given_request_id(full.headers) == (request_id and request_id.decode()), data
     assert full.values(b"content-length") == [b"%d" % len(body)], data
     assert require_media_type(full.headers, (JSON,)) == JSON, data
-    assert fault(full.method, full.version, full.url, full.headers) is None, data
+    said = body_length(full.method, full.version, full.url, full.headers)
+    assert said == len(body), data
     for name in (b"transfer-encoding", b"content-encoding", b"expect", b"upgrade"):
         assert not full.values(name), data
     assert full.keep_alive, data

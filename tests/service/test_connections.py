@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -10,8 +9,10 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import attrs
 import httpx2 as httpx
 import pytest
+from benchmarks.connections import GROWTH_BYTES, attacks, pour, resident_bytes
 from raw_http import Answer, answers, exchange, require_proper
 from service_process import Service, start, stop
 
@@ -19,7 +20,6 @@ HOT = b"/api/v1/runtime/mitigation"
 BODY = b'{"fields":{"a":"b"}}'
 ENDLESS = 4 * 1024 * 1024
 """Bytes of what never ends; far more than a connection may hold."""
-GROWTH_BYTES = 150 * 1024 * 1024
 
 
 def call(service: Service, path: bytes = HOT, line: bytes = b"HTTP/1.1", *headers: bytes) -> bytes:
@@ -294,58 +294,65 @@ def test_an_address_has_a_share_of_the_connections(small: Service) -> None:
           .status == 200)  # fmt: skip
 
 
-def resident_bytes(service: Service) -> int:
-    """The memory that the process has now."""
-    status = Path(f"/proc/{service.process.pid}/status").read_text()
-    [line] = [each for each in status.splitlines() if each.startswith("VmRSS")]
-    return int(line.split()[1]) * 1024
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+def test_memory_is_bounded_whatever_connections_send(small: Service) -> None:
+    """Headers, addresses, trailers and pipelines without an end, of which no answer is read."""
+    where = urlsplit(small.base_url)
+    address = str(where.hostname), int(where.port or 0)
+    for attack in attacks(small.api_key):
+        few = attrs.evolve(attack, connections=min(40, attack.connections))
+        cost = pour(address, lambda: resident_bytes(small.process.pid), few, healthy=False)
+        assert cost.grown < GROWTH_BYTES, (attack.name, cost)
 
 
-def pour(service: Service, connections: int, begun: bytes, more: bytes, each: int) -> int:
-    """Send to many connections, of which nothing is read, until nobody takes any more.
-
-    Returns:
-        What the server has grown by at most.
-    """
+def test_a_body_is_not_read_for_ever_after_its_refusal(service: Service) -> None:
+    """Who writes on after a 401 is cut off, long before a body of 100 MB is there."""
     where = urlsplit(service.base_url)
-    before = most = resident_bytes(service)
+    size, sent = 100_000_000, 0
+    connection = socket.create_connection((str(where.hostname), where.port), timeout=30)
+    with connection, suppress(ConnectionError):
+        connection.sendall(HEAD + b"content-length: %d\r\n\r\n" % size)
+        while sent < size:
+            connection.sendall(bytes(65_536))
+            sent += 65_536
+    assert sent < size
+
+
+def test_batches_that_do_not_arrive_are_bounded(service: Service) -> None:
+    """Four of the largest size are under way; the fifth is refused, until one of them ends."""
+    where = urlsplit(service.base_url)
+    head = b"\r\n".join(
+        (
+            b"POST /api/v1/beacon/events HTTP/1.1",
+            b"host: t",
+            b"expect: 100-continue",
+            b"x-service-api-key: " + service.api_key.encode(),
+            b"content-type: application/json",
+            b"content-length: %d",
+            b"",
+            b"",
+        )
+    )
     with ExitStack() as stack:
-        opened = []
-        for _ in range(connections):
-            made = stack.enter_context(
+        for number in range(5):
+            connection = stack.enter_context(
                 socket.create_connection((str(where.hostname), where.port), timeout=30)
             )
-            made.setblocking(False)
-            with suppress(OSError):
-                made.send(begun)
-            opened.append((made, [each]))
-        still = 0
-        while opened and still < 20:
-            taken = 0
-            for made, left in opened:
-                try:
-                    count = made.send(more[: left[0]])
-                except BlockingIOError:
-                    continue
-                except OSError:
-                    left[0] = 0
-                    continue
-                left[0] -= count
-                taken += count
-            opened = [each for each in opened if each[1][0] > 0]
-            most = max(most, resident_bytes(service))
-            still = 0 if taken else still + 1
-            time.sleep(0.01)
-    return most - before
+            connection.sendall(head % (4 * 1024 * 1024))
+            first = connection.recv(65_536)
+            assert first.startswith(b"HTTP/1.1 100" if number < 4 else b"HTTP/1.1 503"), number
+    small = (head % (len(BODY) + 2)).replace(b"expect: 100-continue", b"connection: close")
+    until(lambda: said(service, small + b"[%b]" % BODY)[0].status == 200)
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
-def test_memory_is_bounded_whatever_connections_send(service: Service) -> None:
-    """Headers without an end on 200 connections; requests without an end on 40, answers unread."""
-    header = pour(service, 200, HEAD + b"x: ", b"y" * 65_536, ENDLESS)
-    assert header < GROWTH_BYTES
-    pipelined = call(service) * 1_000
-    assert pour(service, 40, b"", pipelined, 15_000_000) < GROWTH_BYTES
-    health = b"GET /healthz HTTP/1.1\r\nhost: t\r\n\r\n" * 2_000
-    assert pour(service, 40, b"", health, 15_000_000) < GROWTH_BYTES
-    assert service.hot("/runtime/mitigation", json.loads(BODY)).status_code == 200
+def test_who_sends_no_more_gets_its_answer(service: Service) -> None:
+    """A decision that is recorded is answered, also when half of the connection is closed."""
+    where = urlsplit(service.base_url)
+    with socket.create_connection((str(where.hostname), where.port), timeout=30) as connection:
+        connection.sendall(call(service))
+        connection.shutdown(socket.SHUT_WR)
+        received = b""
+        while part := connection.recv(65_536):
+            received += part
+    [answer] = answers(received)
+    assert answer.status == 200

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tidegate.server.limits import MAX_HEADERS
 from tidegate.server.problems import Problem
 
 if TYPE_CHECKING:
     from tidegate.server.answer import Header
 
 VERSIONS = ("1.0", "1.1")
+PIECE_BYTES = 4 * 1024
+"""Of what has a bound that the parser does not know, this much is read at once."""
 
 
 def piece_end(data: bytes, place: int) -> int:
@@ -28,38 +29,45 @@ def piece_end(data: bytes, place: int) -> int:
         return place + 1
     if data.startswith(b"\r\n", place):
         return place + 2
-    found = data.find(b"\n\r\n", place)
-    return len(data) if found < 0 else found + 3
+    most = min(len(data), place + PIECE_BYTES)
+    found = data.find(b"\n\r\n", place, most)
+    return most if found < 0 else found + 3
 
 
-def fault(method: bytes, version: str, url: bytes, headers: Sequence[Header]) -> Problem | None:
-    """Why a head is not gone on with: others in front of us could read it in another way.
+def body_length(
+    method: bytes, version: str, url: bytes, headers: Sequence[Header]
+) -> int | Problem:
+    """How long the body behind a head will be: in bytes, -1 when only its chunks say.
 
     Args:
         headers: names in lower case.
+
+    Returns:
+        A problem for a head that is not gone on with: others in front of us could read it in
+        another way.
     """
-    if len(headers) > MAX_HEADERS:
-        return Problem("headers-too-large", f"a request has at most {MAX_HEADERS} headers")
+    hosts = length = 0
+    for name, value in headers:
+        if name == b"host":
+            hosts += 1
+        elif name == b"content-length":
+            if value[:1] == b"0" and value != b"0":
+                return _malformed("`content-length` begins with a zero")
+            length = int(value)
+        elif name == b"transfer-encoding":
+            # The parser refuses a second one, and a length beside it.
+            if version != "1.1" or value.lower() != b"chunked":
+                return _malformed("the only `transfer-encoding` is `chunked`, in HTTP/1.1")
+            length = -1
     if version not in VERSIONS:
         return _malformed("the protocol is HTTP/1.1 or HTTP/1.0")
+    if hosts > 1 or not (hosts or version == "1.0"):
+        return _malformed("there must be one `host` header")
     if method == b"CONNECT":
         return _malformed("this is no proxy")
     if b"#" in url:
         return _malformed("an address that is sent has no fragment")
-    hosts = len(values(headers, b"host"))
-    if hosts > 1 or not (hosts or version == "1.0"):
-        return _malformed("there must be one `host` header")
-    if any(each[:1] == b"0" and each != b"0" for each in values(headers, b"content-length")):
-        return _malformed("`content-length` begins with a zero")
-    codings = values(headers, b"transfer-encoding")
-    if codings and (version == "1.0" or [each.lower() for each in codings] != [b"chunked"]):
-        return _malformed("the only `transfer-encoding` is `chunked`, in HTTP/1.1")
-    return None
-
-
-def values(headers: Sequence[Header], wanted: bytes) -> list[bytes]:
-    """The values of a header, in order."""
-    return [value for name, value in headers if name == wanted]
+    return length
 
 
 def _malformed(detail: str) -> Problem:

@@ -25,13 +25,15 @@ from uvicorn.protocols.utils import get_remote_addr
 
 from tidegate.evaluation.native import PlainForm
 from tidegate.server.connection.bounds import Bounds, share_of
-from tidegate.server.connection.framing import fault, piece_end, values
+from tidegate.server.connection.framing import body_length, piece_end
 from tidegate.server.connection.hot_cycle import HotCycle
-from tidegate.server.connection.writing import begun, lines, refusal
+from tidegate.server.connection.writing import answer_bytes, lines, refusal, success_bytes
 from tidegate.server.hot import ENDPOINTS
 from tidegate.server.limits import (
+    MAX_BATCH_BYTES,
     MAX_BODY_BYTES,
     MAX_HEADER_BYTES,
+    MAX_HEADERS,
     RECEIVE_SECONDS,
     SEND_SECONDS,
 )
@@ -40,7 +42,7 @@ from tidegate.server.problems import Problem
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-    from tidegate.server.answer import Answer, Header
+    from tidegate.server.answer import Answer
     from tidegate.server.hot import HotPath
 
 PLAIN = PlainForm(list(ENDPOINTS.items()), MAX_HEADER_BYTES, MAX_BODY_BYTES)
@@ -51,6 +53,9 @@ _PIECES = 1_000
 _SWEEP_SECONDS = 1.0
 _CROWDED_PART = 0.1
 """Of its time a connection has this part where others need the room."""
+
+
+_LATER = {"retry-after": "1"}
 
 
 class Stage(Enum):
@@ -64,6 +69,10 @@ class Stage(Enum):
     """The request is whole, and not answered."""
 
 
+# In Python 3.11 a member costs a call each time it is looked up.
+BETWEEN, HEAD, BODY, ANSWER = Stage
+
+
 class Protocol(HttpToolsProtocol):
     """One connection."""
 
@@ -72,12 +81,10 @@ class Protocol(HttpToolsProtocol):
     """Set before the server starts."""
     bounds: ClassVar[Bounds] = Bounds()
     """Of all connections; set before the server starts."""
-    _success: ClassVar[tuple[list[Header], bytes]] = ([], b"")
-    """The usual headers, which uvicorn makes anew each second, and a success that begins so."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._stage = Stage.BETWEEN
+        self._stage = BETWEEN
         self._since = self.loop.time()
         """When the stage began; kept for those that have a deadline."""
         self._unread_since: float | None = None
@@ -90,6 +97,8 @@ class Protocol(HttpToolsProtocol):
         """Bytes of the head, or of a chunked body since the last that was content."""
         self._left = 0
         """Bytes of the body to come; -1 when only its chunks say."""
+        self._dropped = 0
+        """Bytes of the body that came after the answer."""
         self._is_counted = False
         self._share: str | None = None
         self._call = HotCycle(self)
@@ -117,10 +126,10 @@ class Protocol(HttpToolsProtocol):
         if self._rest:
             self._keep(self._rest[self._place :] + data, 0)
             return
-        if self._stage is Stage.BETWEEN and (hot := self.hot) is not None:
+        if self._stage is BETWEEN and (hot := self.hot) is not None:
             call = PLAIN.read(data)
             if call is not None and not self.transport.is_closing():
-                self._stage = Stage.ANSWER
+                self._stage = ANSWER
                 self.cycle = self._call
                 self._call.take(hot, *call)
                 return
@@ -128,7 +137,7 @@ class Protocol(HttpToolsProtocol):
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
         """The caller sends no more; whether it still gets the answer that it waits for."""
-        if self._stage is not Stage.ANSWER or self.cycle is None or self.scheme == "https":
+        if self._stage is not ANSWER or self.cycle is None or self.scheme == "https":
             return None
         self.cycle.keep_alive = False
         return True
@@ -157,10 +166,10 @@ class Protocol(HttpToolsProtocol):
         self._unread_since = None
         part = _CROWDED_PART if self.bounds.is_crowded else 1.0
         waited = now - self._since
-        if self._stage is Stage.BETWEEN:
+        if self._stage is BETWEEN:
             if waited > self.timeout_keep_alive * part and not self._rest:
                 self.transport.close()
-        elif self._stage is not Stage.ANSWER and waited > RECEIVE_SECONDS * part:
+        elif self._stage is not ANSWER and waited > RECEIVE_SECONDS * part:
             self._refuse(Problem("request-timeout"))
 
     # From bytes to requests
@@ -171,33 +180,33 @@ class Protocol(HttpToolsProtocol):
         Args:
             place: where to begin, in bytes.
         """
-        is_ended = self._stage is Stage.ANSWER
+        is_ended = self._stage is ANSWER
         for _ in range(_PIECES):
             if place == len(data) or is_ended or self.transport.is_closing():
                 break
             end = self._piece_end(data, place)
             self._feed(data[place:end])
             place = end
-            is_ended = self._stage in (Stage.BETWEEN, Stage.ANSWER)
+            is_ended = self._stage in (BETWEEN, ANSWER)
         if place < len(data):
             self._keep(data, place)
-        elif self._stage is Stage.BODY:
+        elif self._stage is BODY:
             self._account()
             self._bound()
 
     def _piece_end(self, data: bytes, place: int) -> int:
-        if self._stage is Stage.BODY and self._left >= 0:
+        if self._stage is BODY and self._left >= 0:
             return min(len(data), place + max(1, self._left))
         return piece_end(data, place)
 
     def _feed(self, piece: bytes) -> None:
         """Give the parser a piece, unless too much is no content."""
-        if self._stage is Stage.BETWEEN:
-            self._stage, self._since, self._framing = Stage.HEAD, self.loop.time(), 0
+        if self._stage is BETWEEN:
+            self._stage, self._since, self._framing = HEAD, self.loop.time(), 0
         # A body of known length has no framing; in chunks content takes it back.
-        if self._left < 0 or self._stage is Stage.HEAD:
+        if self._left < 0 or self._stage is HEAD:
             self._framing += len(piece)
-        if self._stage is Stage.HEAD and self._framing > MAX_HEADER_BYTES:
+        if self._stage is HEAD and self._framing > MAX_HEADER_BYTES:
             self._refuse(Problem("headers-too-large"))
             return
         try:
@@ -233,14 +242,14 @@ class Protocol(HttpToolsProtocol):
         self.flow.pause_reading()
         self._rest, self._place = data, place
         self._account()
-        if self._stage is not Stage.ANSWER:
+        if self._stage is not ANSWER:
             self.loop.call_soon(self._go_on)
         elif self.bounds.is_full(self._share) and self.cycle is not None:
             self.cycle.keep_alive = False
 
     def _go_on(self) -> None:
         """Read what was kept, where it is its turn; then more from the caller."""
-        if self._stage is Stage.ANSWER or self.flow.write_paused or self.transport.is_closing():
+        if self._stage is ANSWER or self.flow.write_paused or self.transport.is_closing():
             return
         if self._rest:
             data, self._rest = self._rest, b""
@@ -257,7 +266,7 @@ class Protocol(HttpToolsProtocol):
         """How much of a body is there that nobody has taken, in bytes."""
         if self.cycle is None or self.cycle.response_complete:
             return 0
-        is_taken = self.cycle is self._call and self._stage is Stage.ANSWER
+        is_taken = self.cycle is self._call and self._stage is ANSWER
         return 0 if is_taken else len(self.cycle.body)
 
     def _account(self) -> None:
@@ -284,23 +293,26 @@ class Protocol(HttpToolsProtocol):
         self.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._stage is Stage.BODY:  # a trailer, which says nothing here
+        if self._stage is BODY:  # a trailer, which says nothing here
             return
         name, value = name.lower(), value.rstrip(b" \t")
         if name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True
         self.headers.append((name, value))
+        if len(self.headers) > MAX_HEADERS:
+            self._refuse(Problem("headers-too-large", f"there are more than {MAX_HEADERS}"))
 
     def on_headers_complete(self) -> None:
         method, version = self.parser.get_method(), self.parser.get_http_version()
-        problem = fault(method, version, self.url, self.headers)
-        if problem is not None:
-            self._refuse(problem)
+        length = body_length(method, version, self.url, self.headers)
+        if isinstance(length, Problem):
+            self._refuse(length)
+            return
         if self.transport.is_closing() or self.parser.should_upgrade():
             return
-        self._stage = Stage.BODY
-        self._left = self._body_length()
-        self._framing = 0
+        self._stage = BODY
+        self._left = length
+        self._framing = self._dropped = 0
         endpoint = _PATHS.get(self.url)
         is_hot = endpoint is not None and method == b"POST" and not self.expect_100_continue
         if not is_hot or endpoint is None or self.hot is None:
@@ -309,12 +321,6 @@ class Protocol(HttpToolsProtocol):
         keep_alive = version != "1.0" and self.parser.should_keep_alive()
         self.cycle = self._call
         self._call.begin(self.hot, endpoint, self.headers, keep_alive)
-
-    def _body_length(self) -> int:
-        if values(self.headers, b"transfer-encoding"):
-            return -1
-        lengths = values(self.headers, b"content-length")
-        return int(lengths[0]) if lengths else 0
 
     def _begin_application(self) -> None:
         url, headers, expects = self.url, self.headers, self.expect_100_continue
@@ -335,11 +341,15 @@ class Protocol(HttpToolsProtocol):
         super().on_body(body)
         self._account()
         self._bound()
+        if self.cycle is not None and self.cycle.response_complete:
+            self._dropped += len(body)
+            if self._dropped > MAX_BATCH_BYTES:
+                self.transport.close()
 
     def on_message_complete(self) -> None:
         if self.parser.should_upgrade() or self.transport.is_closing():
             return
-        self._stage = Stage.ANSWER
+        self._stage = ANSWER
         if self.cycle is self._call:
             self._call.start()
         elif self.cycle is not None and self.cycle.response_complete:
@@ -351,20 +361,20 @@ class Protocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
-        if self._stage is Stage.ANSWER and not self.transport.is_closing():
+        if self._stage is ANSWER and not self.transport.is_closing():
             self._next()
 
     def _next(self) -> None:
         """A request is whole and answered."""
-        self._stage = Stage.BETWEEN
+        self._stage = BETWEEN
         # Instead of a timer a request: `close_late_connections` looks each second.
         self._since = self.loop.time()
-        if self._held:
+        if self._held or self.flow.read_paused:
             self._account()
-        if self._rest:
-            self.loop.call_soon(self._go_on)
-        elif self.flow.read_paused:
-            self._go_on()
+            if self._rest:
+                self.loop.call_soon(self._go_on)
+            else:
+                self._go_on()
 
     def send(self, answer: Answer, keep_alive: bool, request_id: bytes | None = None) -> None:
         """Write an answer, and close the connection unless it is kept.
@@ -372,29 +382,15 @@ class Protocol(HttpToolsProtocol):
         Args:
             request_id: the caller's, where the answer does not have one already.
         """
-        head = begun(answer.status, answer.content_type, self.server_state.default_headers)
-        self._send(head, lines(answer.headers), answer.body, keep_alive, request_id)
+        usual = self.server_state.default_headers
+        self.transport.write(answer_bytes(answer, usual, keep_alive, request_id))
+        if not keep_alive:
+            self.transport.close()
 
     def send_body(self, body: bytes, keep_alive: bool, request_id: bytes | None) -> None:
         """Write the usual answer: a success with a JSON body and no headers of its own."""
         usual = self.server_state.default_headers
-        headers, head = Protocol._success
-        if headers is not usual:
-            head = begun(200, b"application/json", usual)
-            Protocol._success = (usual, head)
-        if keep_alive and request_id is None:
-            self.transport.write(b"%b%d\r\n\r\n%b" % (head, len(body), body))
-        else:
-            self._send(head, b"", body, keep_alive, request_id)
-
-    def _send(
-        self, head: bytes, more: bytes, body: bytes, keep_alive: bool, request_id: bytes | None
-    ) -> None:
-        if request_id is not None:
-            more += b"x-request-id: %b\r\n" % request_id
-        if not keep_alive:
-            more += b"connection: close\r\n"
-        self.transport.write(b"%b%d\r\n%b\r\n%b" % (head, len(body), more, body))
+        self.transport.write(success_bytes(body, usual, keep_alive, request_id))
         if not keep_alive:
             self.transport.close()
 
@@ -402,7 +398,7 @@ class Protocol(HttpToolsProtocol):
         """Answer a request that will not be read to its end, and close."""
         if self.transport.is_closing():
             return
-        if self._stage is Stage.BODY and self.cycle is not None:
+        if self._stage is BODY and self.cycle is not None:
             if not isinstance(self.cycle, HotCycle) and self.cycle.response_started:
                 self.transport.close()  # It has its answer, or some of it.
                 return
@@ -411,9 +407,6 @@ class Protocol(HttpToolsProtocol):
         if self.hot is not None:
             self.hot.metrics.refused(problem.code)
         self.send(refusal(problem), False)
-
-
-_LATER = {"retry-after": "1"}
 
 
 async def close_late_connections(connections: set[Any]) -> None:

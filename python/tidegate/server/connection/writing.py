@@ -16,10 +16,52 @@ if TYPE_CHECKING:
     from tidegate.server.answer import Answer, Header
 
 
-def begun(status: int, content_type: bytes, usual: list[Header]) -> bytes:
+_success: tuple[list[Header], bytes] = ([], b"")
+"""The usual headers, which uvicorn makes anew each second, and a success that begins so."""
+
+
+def answer_bytes(
+    answer: Answer, usual: list[Header], keep_alive: bool, request_id: bytes | None
+) -> bytes:
+    """A whole answer.
+
+    Args:
+        usual: headers of all answers.
+        keep_alive: whether the connection is kept; else the answer says that it ends.
+        request_id: the caller's, where the answer does not have one already.
+    """
+    head = _begun(answer.status, answer.content_type, usual)
+    return _whole(head, lines(answer.headers), answer.body, keep_alive, request_id)
+
+
+def success_bytes(
+    body: bytes, usual: list[Header], keep_alive: bool, request_id: bytes | None
+) -> bytes:
+    """The usual answer: a success with a JSON body and no headers of its own."""
+    global _success
+    headers, head = _success
+    if headers is not usual:
+        head = _begun(200, b"application/json", usual)
+        _success = (usual, head)
+    if keep_alive and request_id is None:
+        return b"%b%d\r\n\r\n%b" % (head, len(body), body)
+    return _whole(head, b"", body, keep_alive, request_id)
+
+
+def _begun(status: int, content_type: bytes, usual: list[Header]) -> bytes:
     """The head of an answer, up to the length of its body."""
     what = b"%bcontent-type: %b\r\n" % (STATUS_LINE[status], content_type)
     return what + lines(usual) + b"content-length: "
+
+
+def _whole(
+    head: bytes, more: bytes, body: bytes, keep_alive: bool, request_id: bytes | None
+) -> bytes:
+    if request_id is not None:
+        more += b"x-request-id: %b\r\n" % request_id
+    if not keep_alive:
+        more += b"connection: close\r\n"
+    return b"%b%d\r\n%b\r\n%b" % (head, len(body), more, body)
 
 
 def lines(headers: Iterable[Header]) -> bytes:
