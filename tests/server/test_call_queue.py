@@ -52,6 +52,9 @@ class Log:
             raise self.refusal
         return self.rebuilds
 
+    def has_room(self, _: UUID) -> bool:
+        return True
+
     def check_still(self, checked: int) -> None:
         if checked != self.rebuilds:
             raise unavailable()

@@ -76,9 +76,19 @@ class Admission:
         Raises:
             Problem: ``rate-limited``.
         """
+        _, over = self.count_many(key, 1)
+        if over is not None:
+            raise over
+
+    def count_many(self, key: ApiKey, events: int) -> tuple[int, Problem | None]:
+        """Count events that came together.
+
+        Returns:
+            How many are in, the first ones; and the refusal of the others, if there are any.
+        """
         now = self.monotonic()
-        if not self._take(key, 1, now):
-            raise self._over(key, now)
+        room = self._take(key, events, now)
+        return room, None if room == events else self._over(key, now)
 
     def let_in(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
         """Let calls in that bring their credential, and refuse those that are not.

@@ -68,6 +68,7 @@ class Lanes:
         self._lanes: dict[str, Lane] = {}
         self.ready: deque[Lane] = deque()
         """Lanes with a step to make, in order."""
+        self._parked: list[Lane] = []
         self.heavy = Line(heavy_at_once or processors_beside())
         self.unknown = Line(UNKNOWN_AT_ONCE)
         self.gate = Gate(self._wake)
@@ -110,6 +111,18 @@ class Lanes:
         lane = self.ready.popleft()
         lane.is_listed = False
         return lane
+
+    def park(self, lane: Lane) -> None:
+        """Have a lane wait until the log takes more of it."""
+        lane.is_listed = True
+        self._parked.append(lane)
+
+    def go_on(self) -> None:
+        """The log takes more of every lane."""
+        parked, self._parked = self._parked, []
+        for lane in parked:
+            lane.is_listed = False
+            self.line_up(lane)
 
     def put_beside(self, lane: Lane, now: int) -> None:
         """Have a lane wait for a thread."""
