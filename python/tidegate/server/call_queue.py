@@ -121,6 +121,7 @@ class CallQueue:
     def _turn(self) -> None:
         """Let in what has come, and make steps."""
         lanes = self.lanes
+        lanes.turn += 1
         try:
             calls, self._arrived = self._arrived, []
             if calls:
@@ -167,9 +168,11 @@ class CallQueue:
             return
         step = lane.take(account.calls(AT_ONCE), largest)
         started = time.thread_time_ns()
-        at_once(self._decide(tenant, step, _here))
-        self._charge(lane, step, time.thread_time_ns() - started)
-        self.lanes.line_up(lane)
+        try:
+            at_once(self._decide(tenant, step, _here))
+        finally:
+            self._charge(lane, step, time.thread_time_ns() - started)
+            self.lanes.line_up(lane)
 
     def _step_beside(self, lane: Lane, line: Line) -> None:
         """Begin a lane's next step on a thread."""

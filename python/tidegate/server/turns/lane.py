@@ -52,6 +52,8 @@ class Lane:
         self.gate = Gate(lambda: opened(self))
         self.is_listed = False
         """Whether it stands in line for its next step."""
+        self.last_turn = 0
+        """In which it had a step."""
         self._most_waiting = most_waiting
         self._calls: list[HotCall] = []
         self._looked_up: list[HotCall] = []
