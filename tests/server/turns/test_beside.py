@@ -229,7 +229,12 @@ def test_heavy_tenants_decide_alternately(run: Run) -> None:
         world.held.open()
         await greedy.answered()
         await modest.answered()
-        lines = [(line.seq, tenant.name) for tenant in (greedy, modest) for line in tenant.log()]
+        # What shares a commit is ordered by tenant; ids are by time.
+        lines = [
+            (line.decision().decision_id, tenant.name)
+            for tenant in (greedy, modest)
+            for line in tenant.log()
+        ]
         names = "".join(name[0] for _, name in sorted(lines))
         assert names == "GM" + "GMGMGGGG"
 
