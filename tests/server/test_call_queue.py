@@ -53,8 +53,8 @@ class Log:
             raise self.refusal
         return self.rebuilds
 
-    def has_room(self, tenant_id: UUID) -> bool:
-        return tenant_id not in self.full
+    def room(self, tenant_id: UUID) -> int:
+        return 0 if tenant_id in self.full else AT_ONCE
 
     def sent(self) -> None:
         """The queue puts its own in this place."""
@@ -431,3 +431,16 @@ def test_a_limit_of_a_key_below_that_of_its_tenant_is_the_keys() -> None:
     admission.count(key)
     with pytest.raises(Problem, match="the key has 10 a minute"):
         admission.count(key)
+    with pytest.raises(Problem, match="the key has 10 a minute"):
+        admission.require_room(key)
+
+
+def test_room_that_is_asked_for_is_not_taken() -> None:
+    """Of key and tenant alike."""
+    key, other = (ApiKey(UUID(int=number), ONE, "", 60_000, (), None) for number in (1, 2))
+    admission = Admission(KeyRing(PEPPER), RateLimits(), lambda: 0, lambda: 0, tenant_limit=10)
+    for _ in range(3):
+        admission.require_room(key)
+    admission.count(key)
+    with pytest.raises(Problem, match="the tenant has 10 a minute"):
+        admission.require_room(other)

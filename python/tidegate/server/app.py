@@ -70,6 +70,7 @@ class HotApplication:
     async def _batch(self, scope: Scope, receive: Receive) -> Answer:
         try:
             key, content_type = self._hot.admission.credential(scope["headers"])
+            self._hot.admission.require_room(key)
             is_ndjson = is_media_type(content_type, batch.NDJSON)
             if not is_ndjson and not is_media_type(content_type, JSON):
                 raise Problem(

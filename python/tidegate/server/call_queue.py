@@ -157,7 +157,8 @@ class CallQueue:
             refuse(lane.take_all(), Problem("definitions-unavailable", headers=_SOON))
             self.lanes.drop(lane)
             return
-        if not self.recorder.has_room(lane.tenant_id):
+        room = self.recorder.room(lane.tenant_id)
+        if not room:
             self.lanes.park(lane)
             return
         now, account = time.monotonic_ns(), lane.account
@@ -166,7 +167,7 @@ class CallQueue:
         if lane.next_bytes > largest:
             self.lanes.put_beside(lane, now)
             return
-        step = lane.take(account.calls(AT_ONCE), largest)
+        step = lane.take(account.calls(min(AT_ONCE, room)), largest)
         started = time.thread_time_ns()
         try:
             at_once(self._decide(tenant, step, _here))

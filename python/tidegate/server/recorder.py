@@ -24,6 +24,7 @@ from tidegate.server.gaps import Gap
 from tidegate.server.logging import log
 from tidegate.server.problems import Problem
 from tidegate.stores.base import StoreUnavailableError
+from tidegate.stores.log import MAX_ROW_ENTRIES
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -42,8 +43,8 @@ MANY = 16
 """Decisions in a commit from which on there is no hurry with the next."""
 GATHER_SECONDS = 0.002
 """How long decisions are gathered then: less than so many take to be made and answered."""
-IN_A_COMMIT = 512
-"""Decisions of one tenant that are made for one commit, and a step's more."""
+IN_A_COMMIT = MAX_ROW_ENTRIES
+"""Decisions of one tenant that are made for one commit."""
 MAX_WAITING = 20_000
 """Decisions that may wait for a commit: more than a second's worth would be answered late."""
 
@@ -128,12 +129,12 @@ class Recorder:
         """Whether decisions are made: with relaxed durability also when they cannot be recorded."""
         return self.is_available or self._record_gaps is not None
 
-    def has_room(self, tenant_id: UUID) -> bool:
-        """Whether a tenant may go on deciding before the next commit begins.
+    def room(self, tenant_id: UUID) -> int:
+        """How many decisions of a tenant may be made before the next commit begins.
 
         Everybody's next decision waits for a commit with all that: it has to be soon over.
         """
-        return self._unsent_of.get(tenant_id, 0) < IN_A_COMMIT
+        return max(0, IN_A_COMMIT - self._unsent_of.get(tenant_id, 0))
 
     def check(self, tenant_id: UUID) -> int:
         """Refuse before a decision is made that could not be recorded.
