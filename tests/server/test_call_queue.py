@@ -46,11 +46,18 @@ class Log:
         self.refusal: Problem | None = None
         self.seq = 0
         self.rebuilds = 0
+        self.full: set[UUID] = set()
 
     def check(self, _: UUID) -> int:
         if self.refusal is not None:
             raise self.refusal
         return self.rebuilds
+
+    def room(self, tenant_id: UUID) -> int:
+        return 0 if tenant_id in self.full else AT_ONCE
+
+    def sent(self) -> None:
+        """The queue puts its own in this place."""
 
     def check_still(self, checked: int) -> None:
         if checked != self.rebuilds:
@@ -318,3 +325,122 @@ def test_calls_are_let_in_by_their_credentials() -> None:
         assert all(len(call.outcomes) == 1 for call in calls)
 
     run(scene)
+
+
+def test_one_call_is_not_behind_a_thousand_of_another_tenant() -> None:
+    """It is decided after one step of theirs at most; theirs keep their order."""
+
+    async def scene(world: World) -> None:
+        for number in range(1_000):
+            world.add(number)
+        world.add(1_000, OTHER)
+        await turns(30)
+        tenants = [block.tenant_id for block in world.log.blocks]
+        assert tenants.index(OTHER) <= 1
+        assert [tenants.count(each) for each in (ONE, OTHER)] == [len(tenants) - 1, 1]
+        ids = [
+            edge for b in world.log.blocks if b.tenant_id == ONE for edge in (b.first_id, b.last_id)
+        ]
+        assert ids == sorted(ids)
+        world.log.settle()
+        assert set(world.codes().values()) == {200}
+        assert len(world.outcomes) == 1_001
+
+    run(scene)
+
+
+def test_who_had_no_step_lately_is_next() -> None:
+    """Before a tenant that always has calls."""
+
+    async def scene(world: World) -> None:
+        number = 0
+        for _ in range(4):
+            world.add(number := number + 1)
+            await asyncio.sleep(0)
+        world.add(number := number + 1)
+        world.add(number := number + 1, OTHER)
+        await turns()
+        assert [block.tenant_id for block in world.log.blocks[-2:]] == [OTHER, ONE]
+
+    run(scene)
+
+
+def test_a_tenant_waits_while_the_log_has_enough_of_it() -> None:
+    """Others go on; its calls are decided when the log takes more, in order."""
+
+    async def scene(world: World) -> None:
+        world.log.full = {ONE}
+        for number in range(3):
+            world.add(number)
+        world.add(3, OTHER)
+        await turns()
+        assert [block.tenant_id for block in world.log.blocks] == [OTHER]
+        world.add(4)
+        await turns()
+        world.log.full = set()
+        world.log.sent()
+        await turns()
+        assert [(block.tenant_id, block.count) for block in world.log.blocks[1:]] == [(ONE, 4)]
+        world.log.settle()
+        assert set(world.codes().values()) == {200}
+
+    run(scene)
+
+
+def test_the_calls_of_a_tenant_that_is_gone_are_refused() -> None:
+    """All that wait, and its lane is forgotten."""
+
+    async def scene(world: World) -> None:
+        world.add(1)
+        world.add(2)
+        del world.tenants[ONE]
+        await turns()
+        assert world.codes() == {1: "definitions-unavailable", 2: "definitions-unavailable"}
+        assert not world.queue.lanes.gauges(0)[0][2]
+        assert not world.queue.lanes._lanes
+
+    run(scene)
+
+
+def test_the_keys_of_a_tenant_share_its_limit() -> None:
+    """What the tenant has no room for does not count against its key; others have their own."""
+    now = 0
+    texts = [make_key(bytes([number]) * 42, PEPPER) for number in range(3)]
+    made = [
+        ApiKey(UUID(int=number), of, text.prefix, 60_000, ((text.secret_hash, None),))
+        for number, (of, text) in enumerate(zip((ONE, ONE, OTHER), texts, strict=True))
+    ]
+    admission = Admission(KeyRing(PEPPER), RateLimits(), lambda: 0, lambda: now, tenant_limit=1_000)
+    assert admission.count_many(made[0], 60) == (60, None)
+    room, over = admission.count_many(made[1], 60)
+    assert room == 40
+    assert over is not None
+    assert over.code == "rate-limited"
+    assert over.detail.startswith("the tenant has 1000 a minute")
+    assert over.headers["ratelimit-policy"].startswith('"tenant";q=1000')
+    assert int(over.headers["retry-after"]) >= 1
+    assert admission.count_many(made[2], 60) == (60, None)
+    left = admission.limits.verdict(made[1].id_text, 60_000, now, True).remaining
+    assert left == 6_000 - 40
+
+
+def test_a_limit_of_a_key_below_that_of_its_tenant_is_the_keys() -> None:
+    """The refusal says so."""
+    key = ApiKey(UUID(int=1), ONE, "", 10, (), None)
+    admission = Admission(KeyRing(PEPPER), RateLimits(), lambda: 0, lambda: 0, tenant_limit=1_000)
+    admission.count(key)
+    with pytest.raises(Problem, match="the key has 10 a minute"):
+        admission.count(key)
+    with pytest.raises(Problem, match="the key has 10 a minute"):
+        admission.require_room(key)
+
+
+def test_room_that_is_asked_for_is_not_taken() -> None:
+    """Of key and tenant alike."""
+    key, other = (ApiKey(UUID(int=number), ONE, "", 60_000, (), None) for number in (1, 2))
+    admission = Admission(KeyRing(PEPPER), RateLimits(), lambda: 0, lambda: 0, tenant_limit=10)
+    for _ in range(3):
+        admission.require_room(key)
+    admission.count(key)
+    with pytest.raises(Problem, match="the tenant has 10 a minute"):
+        admission.require_room(other)

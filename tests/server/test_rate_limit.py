@@ -82,3 +82,20 @@ def test_events_together_count_as_one_after_the_other(
         now += gap
         taken = sum(alone.take("k", limit, now) for _ in range(events))
         assert together.take("k", limit, now, events) == taken
+
+
+def test_what_is_given_back_conforms_again() -> None:
+    """As if it had not been counted."""
+    limits, same = RateLimits(), RateLimits()
+    assert limits.take("a", 100, 0, 7) == 7
+    limits.give_back("a", 100, 4)
+    assert same.take("a", 100, 0, 3) == 3
+    assert limits.verdict("a", 100, 0, True) == same.verdict("a", 100, 0, True)
+    assert limits.take("a", 100, 0, 100) == same.take("a", 100, 0, 100) == 7
+
+
+def test_a_verdict_says_whose_the_limit_is() -> None:
+    """In the headers, too."""
+    headers = RateLimits().verdict("a", 60, 0, False, "tenant").headers()
+    assert headers["ratelimit-policy"].startswith('"tenant";q=60;')
+    assert headers["ratelimit"].startswith('"tenant";r=')

@@ -135,6 +135,35 @@ def test_it_is_written_down_when_a_key_was_used(
     assert found.revision == 1
 
 
+def test_a_key_above_the_bound_counts_up_to_it(store: SqliteStore, tmp_path: Path) -> None:
+    """It was made when more was allowed."""
+    made = make_key(bytes(42), load_keys(tmp_path / "keys").pepper)
+    key = api_keys.ApiKey(
+        api_key_id=UUID(int=1),
+        tenant_id=TENANT,
+        name="Edge",
+        trust_level="External",
+        rate_limit_per_minute=100_000_000,
+        prefix=made.prefix,
+        secret_hash=made.secret_hash,
+        created_at_ns=START_NS,
+        updated_at_ns=START_NS,
+    )
+    done(store.write(lambda connection: tenants.create(connection, tenant())))
+    done(store.write(lambda connection: api_keys.create(connection, key)))
+    settings = Settings(server=ServerSettings(max_api_key_rate_limit_per_minute=6_000))
+    service = Service(settings, store, load_keys(tmp_path / "keys"), "http://127.0.0.1")
+
+    async def scene() -> None:
+        await service.start()
+        found = service.key_ring.find(made.text.encode(), time.time_ns())
+        assert found is not None
+        assert found.rate_limit_per_minute == 6_000
+        await service.stop()
+
+    asyncio.run(scene())
+
+
 def test_the_log_after_a_snapshot_does_not_grow_over_restarts(store: SqliteStore) -> None:
     """What earlier processes wrote since a tenant's newest snapshot counts towards the next one."""
     other = UUID(int=77)

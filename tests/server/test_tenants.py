@@ -250,6 +250,24 @@ def test_a_key_is_changed(owner: Caller, tenant: str) -> None:
     assert owner.patch(path, {"name": "other"}).status_code == 409
 
 
+def test_a_key_has_no_more_than_the_settings_allow(owner: Caller, tenant: str) -> None:
+    """Neither from the beginning nor by a change; what is wrong and what to do is said."""
+    made = owner.post(f"{tenant}/api-keys", {"name": "edge", "rate_limit_per_minute": 600_000})
+    assert made.status_code == 201, made.text
+    path = f"{tenant}/api-keys/{made.json()['api_key_id']}"
+    for answer in (
+        owner.post(f"{tenant}/api-keys", {"name": "more", "rate_limit_per_minute": 600_001}),
+        owner.patch(path, {"rate_limit_per_minute": 100_000_000}),
+    ):
+        assert answer.status_code == 422
+        problem = answer.json()
+        assert problem["code"] == "invalid-request"
+        assert "`server.max_api_key_rate_limit_per_minute`" in problem["detail"]
+        [error] = problem["errors"]
+        assert (error["pointer"], error["code"]) == ("/rate_limit_per_minute", "out-of-range")
+    assert owner.get(path).json()["rate_limit_per_minute"] == 600_000
+
+
 # --- tokens ------------------------------------------------------------------------------------
 
 

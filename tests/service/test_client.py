@@ -132,7 +132,7 @@ def test_batches_are_delivered_item_by_item(service: Service) -> None:
     delivered: list[BeaconResponse] = []
     calls = Client(
         service.base_url,
-        new_key(service, 1_000_000),
+        new_key(service, 600_000),
         on_error=failed.append,
         on_delivered=lambda _event, response: delivered.append(response),
     )

@@ -241,6 +241,18 @@ def test_a_limit_is_of_one_key(service: Service) -> None:
     assert service.hot("/runtime/mitigation", EVENT).status_code == 200
 
 
+def test_a_batch_is_let_in_as_far_as_the_limit_goes(service: Service) -> None:
+    """The events from there on are refused; when none is let in, the batch is."""
+    keys = f"/tenants/{service.tenant_id}/api-keys"
+    made = service.control("POST", keys, {"name": str(uuid4()), "rate_limit_per_minute": 30})
+    headers = {"x-service-api-key": made.json()["key"]}
+    body = json.dumps([EVENT] * 150).encode()
+    answer = service.post("/beacon/events", body, headers)
+    assert [item["status"] for item in answer.json()] == [200] * 3 + [429] * 147
+    assert {item["problem"]["code"] for item in answer.json()[3:]} == {"rate-limited"}
+    assert_problem(service.post("/beacon/events", body, headers), 429, "rate-limited")
+
+
 def test_two_keys_in_one_request_are_malformed(service: Service) -> None:
     """Which of two credentials counts is not guessed."""
     answer = raw(

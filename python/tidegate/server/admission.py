@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tidegate.server.answer import Header
     from tidegate.server.api_keys import ApiKey, KeyRing
     from tidegate.server.hot_call import HotCall
-    from tidegate.server.rate_limit import RateLimits
+    from tidegate.server.rate_limit import RateLimits, Verdict
 
 KEY_HEADER = b"x-service-api-key"
 JSON = "application/json"
@@ -66,9 +66,19 @@ class Admission:
         Raises:
             Problem: ``rate-limited``.
         """
+        _, over = self.count_many(key, 1)
+        if over is not None:
+            raise over
+
+    def count_many(self, key: ApiKey, events: int) -> tuple[int, Problem | None]:
+        """Count events that came together.
+
+        Returns:
+            How many are in, the first ones; and the refusal of the others, if there are any.
+        """
         now = self.monotonic()
-        if not self._take(key, 1, now):
-            raise self._over(key, now)
+        room = self._take(key, events, now)
+        return room, None if room == events else self._over(key, now)
 
     def let_in(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
         """Let calls in that bring their credential, and refuse those that are not.
@@ -118,11 +128,30 @@ class Admission:
             limits.give_back(key.id_text, limit, of_key - of_both)
         return of_both
 
+    def require_room(self, key: ApiKey) -> None:
+        """Refuse before a body is read of which no event would be let in.
+
+        Raises:
+            Problem: ``rate-limited``.
+        """
+        now = self.monotonic()
+        whose, verdict = self._standing(key, now)
+        if not verdict.remaining:
+            raise _over(whose, verdict)
+
+    def _standing(self, key: ApiKey, now: int) -> tuple[str, Verdict]:
+        """The limit that has no room: the key's, else the tenant's, which may have some."""
+        verdict = self.limits.verdict(key.id_text, key.rate_limit_per_minute, now, False)
+        if not verdict.remaining:
+            return "key", verdict
+        return "tenant", self.limits.verdict(
+            key.tenant_text, self.tenant_limit, now, False, "tenant"
+        )
+
     def _over(self, key: ApiKey, now: int) -> Problem:
-        limits, whose = self.limits, "key"
-        verdict = limits.verdict(key.id_text, key.rate_limit_per_minute, now, False)
-        if verdict.remaining:
-            whose = "tenant"
-            verdict = limits.verdict(key.tenant_text, self.tenant_limit, now, False, whose)
-        detail = f"the {whose} has {verdict.limit} a minute; come back in {verdict.retry_after} s"
-        return Problem("rate-limited", detail, headers=verdict.headers())
+        return _over(*self._standing(key, now))
+
+
+def _over(whose: str, verdict: Verdict) -> Problem:
+    detail = f"the {whose} has {verdict.limit} a minute; come back in {verdict.retry_after} s"
+    return Problem("rate-limited", detail, headers=verdict.headers())

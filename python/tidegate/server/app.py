@@ -74,6 +74,7 @@ class HotApplication:
     async def _batch(self, scope: Scope, receive: Receive) -> Answer:
         try:
             key = self._hot.admission.credential(scope["headers"])
+            self._hot.admission.require_room(key)
             kind = require_media_type(scope["headers"], (JSON, batch.NDJSON))
             size = declared_length(scope, MAX_BATCH_BYTES)
             with self._batches.taken(key.tenant_text, size):

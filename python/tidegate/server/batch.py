@@ -2,12 +2,14 @@
 
 The body is a JSON array of events, or one event a line (``application/x-ndjson``).  Each counts
 against the rate limit, has its own idempotency key, and is decided in order as if it had come
-alone; the answer is an array with one object an event.
+alone; the answer is an array with one object an event.  Where a limit is reached, the events from
+there on are refused; a batch of which no event is let in is refused as a whole.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 PATH = "/api/v1/beacon/events"
 NDJSON = "application/x-ndjson"
 AT_ONCE = 100
-"""Events decided before other requests have their turn: about 2 ms."""
+"""Events added before others have their turn."""
 
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -37,15 +39,18 @@ async def decide_batch(hot: HotPath, key: ApiKey, body: bytes, is_ndjson: bool) 
     Raises:
         Problem: the body is no batch, or holds too many events.
     """
-    events = split_lines(body) if is_ndjson else split_array(body)
+    async with hot.queue.room(key):
+        events = split_lines(body) if is_ndjson else split_array(body)
     if len(events) > MAX_BATCH_EVENTS:
         raise Problem("body-too-large", f"a batch has at most {MAX_BATCH_EVENTS} events")
     items = _Items(hot, key, len(events))
     for start in range(0, len(events), AT_ONCE):
-        for number, event in enumerate(events[start : start + AT_ONCE], start):
-            items.begin(number, event)
+        async with hot.queue.room(key):
+            over = items.begin(start, events[start : start + AT_ONCE])
+        if over is not None:
+            items.refuse_rest(over)
+            break
         await asyncio.sleep(0)
-        await hot.queue.room(key)
     return hot.told(key, Answer(b"[%b]" % b",".join(await items.answered())))
 
 
@@ -56,18 +61,44 @@ class _Items:
         self._hot = hot
         self._key = key
         self._answers = [b""] * count
+        self._begun = 0
         self._missing = count
         self._whole: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def begin(self, number: int, event: bytes) -> None:
-        """Have an event decided on; its answer has its place."""
-        try:
-            self._hot.admission.count(self._key)
-            if len(event) > MAX_BODY_BYTES:
-                raise too_large(MAX_BODY_BYTES)
-            self._hot.begin(BEACON, self._key, event, partial(self._place, number))
-        except Exception as error:
-            self._place(number, error)
+    def begin(self, start: int, events: Sequence[bytes]) -> Problem | None:
+        """Have events decided on, as many as the limits have room for.
+
+        Args:
+            start: place of the answer of the first.
+            events: in order.
+
+        Returns:
+            Why the others are not decided on, if there are any.
+        """
+        room, over = self._hot.admission.count_many(self._key, len(events))
+        for number, event in enumerate(events[:room], start):
+            try:
+                if len(event) > MAX_BODY_BYTES:
+                    raise too_large(MAX_BODY_BYTES)
+                self._hot.begin(BEACON, self._key, event, partial(self._place, number))
+            except Exception as error:
+                self._place(number, error)
+        self._begun = start + room
+        return over
+
+    def refuse_rest(self, problem: Problem) -> None:
+        """Give all events that were not begun one refusal: one each would cost as decisions do.
+
+        Raises:
+            Problem: it, when none was begun.
+        """
+        if not self._begun:
+            raise problem
+        refusal = self._item(problem)
+        rest = range(self._begun, len(self._answers))
+        self._hot.metrics.refused(problem.code, len(rest) - 1)
+        for number in rest:
+            self._put(number, refusal)
 
     async def answered(self) -> list[bytes]:
         """The answers, once all are there."""
@@ -76,7 +107,10 @@ class _Items:
         return self._answers
 
     def _place(self, number: int, outcome: Outcome) -> None:
-        self._answers[number] = self._item(outcome)
+        self._put(number, self._item(outcome))
+
+    def _put(self, number: int, item: bytes) -> None:
+        self._answers[number] = item
         self._missing -= 1
         if not self._missing and not self._whole.done():
             self._whole.set_result(None)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
@@ -57,7 +58,7 @@ AT_ONCE = MAX_ROW_ENTRIES
 """Calls of a step at most: a row of the log."""
 BESIDE_AT_ONCE = 16
 """The same beside the loop, where a single step may turn out dear, and others wait for its end."""
-TURN_NS = 4_000_000
+TURN_NS = 2_000_000
 """How long steps are made before the loop looks at its connections again."""
 MOST_RETRY_SECONDS = 60
 _SOON = {"retry-after": "1"}
@@ -97,6 +98,7 @@ class CallQueue:
 
     def __attrs_post_init__(self) -> None:
         self.lanes.wake = self._wake
+        self.recorder.sent = self.lanes.go_on
 
     def add(self, call: HotCall) -> None:
         """Take a call; it is told when its decision is durable, or why there is none."""
@@ -104,9 +106,9 @@ class CallQueue:
         if not self._is_scheduled:
             self._schedule()
 
-    async def room(self, key: ApiKey) -> None:
-        """Return when the tenant of a key has room for many more calls."""
-        await self.lanes.of(key.tenant_text, key.tenant_id).room()
+    def room(self, key: ApiKey) -> AbstractAsyncContextManager[None]:
+        """Entered to add many calls of the tenant of a key: when few wait, one after another."""
+        return self.lanes.of(key.tenant_text, key.tenant_id).room()
 
     def _wake(self) -> None:
         if not self._is_scheduled:
@@ -119,6 +121,7 @@ class CallQueue:
     def _turn(self) -> None:
         """Let in what has come, and make steps."""
         lanes = self.lanes
+        lanes.turn += 1
         try:
             calls, self._arrived = self._arrived, []
             if calls:
@@ -154,17 +157,23 @@ class CallQueue:
             refuse(lane.take_all(), Problem("definitions-unavailable", headers=_SOON))
             self.lanes.drop(lane)
             return
+        room = self.recorder.room(lane.tenant_id)
+        if not room:
+            self.lanes.park(lane)
+            return
         now, account = time.monotonic_ns(), lane.account
         account.is_of(tenant.read_at)
         largest = account.largest(now)
         if lane.next_bytes > largest:
             self.lanes.put_beside(lane, now)
             return
-        step = lane.take(account.calls(AT_ONCE), largest)
+        step = lane.take(account.calls(min(AT_ONCE, room)), largest)
         started = time.thread_time_ns()
-        at_once(self._decide(tenant, step, _here))
-        self._charge(lane, step, time.thread_time_ns() - started)
-        self.lanes.line_up(lane)
+        try:
+            at_once(self._decide(tenant, step, _here))
+        finally:
+            self._charge(lane, step, time.thread_time_ns() - started)
+            self.lanes.line_up(lane)
 
     def _step_beside(self, lane: Lane, line: Line) -> None:
         """Begin a lane's next step on a thread."""

@@ -9,7 +9,7 @@ MAX_BODY_BYTES = 64 * 1024
 MAX_BATCH_BYTES = 4 * 1024 * 1024
 """Of `beacon/events`."""
 MAX_BATCH_EVENTS = 1_000
-"""Decided in about 10 ms, which is as long as other requests may be held up."""
+"""They are decided in steps, as all calls of a tenant are."""
 MAX_HEADER_BYTES = 32 * 1024
 """Address and headers of a request together, as common proxies have it."""
 MAX_HEADERS = 100

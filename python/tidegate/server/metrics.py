@@ -61,9 +61,9 @@ class HotMetrics:
         self._latency[-1] += slower
         self._latency_sum += len(ordered) * now - sum(ordered)
 
-    def refused(self, code: str) -> None:
-        """Count one refusal."""
-        self.refusals[code] = self.refusals.get(code, 0) + 1
+    def refused(self, code: str, calls: int = 1) -> None:
+        """Count refusals."""
+        self.refusals[code] = self.refusals.get(code, 0) + calls
 
     def collect(self) -> Iterator[Metric]:
         """The counters as metric families."""

@@ -24,6 +24,7 @@ from tidegate.server.gaps import Gap
 from tidegate.server.logging import log
 from tidegate.server.problems import Problem
 from tidegate.stores.base import StoreUnavailableError
+from tidegate.stores.log import MAX_ROW_ENTRIES
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -42,6 +43,8 @@ MANY = 16
 """Decisions in a commit from which on there is no hurry with the next."""
 GATHER_SECONDS = 0.002
 """How long decisions are gathered then: less than so many take to be made and answered."""
+IN_A_COMMIT = MAX_ROW_ENTRIES
+"""Decisions of one tenant that are made for one commit."""
 MAX_WAITING = 20_000
 """Decisions that may wait for a commit: more than a second's worth would be answered late."""
 
@@ -103,6 +106,8 @@ class Recorder:
         self._rebuilds = 0
         """How often states were, or are to be, made anew."""
         self._loop = asyncio.get_running_loop()
+        self.sent: Callable[[], None] = _nobody
+        """Called when what was waiting is on its way to the store, or is given up."""
 
     @property
     def seq(self) -> int:
@@ -123,6 +128,13 @@ class Recorder:
     def is_deciding(self) -> bool:
         """Whether decisions are made: with relaxed durability also when they cannot be recorded."""
         return self.is_available or self._record_gaps is not None
+
+    def room(self, tenant_id: UUID) -> int:
+        """How many decisions of a tenant may be made before the next commit begins.
+
+        Everybody's next decision waits for a commit with all that: it has to be soon over.
+        """
+        return max(0, IN_A_COMMIT - self._unsent_of.get(tenant_id, 0))
 
     def check(self, tenant_id: UUID) -> int:
         """Refuse before a decision is made that could not be recorded.
@@ -258,6 +270,7 @@ class Recorder:
         cuts, self._cuts = self._cuts, []
         for made in cuts:
             self._cut(made)
+        self.sent()
 
     def _cut(self, made: Cut[Any]) -> None:
         made.make(self.seq)
@@ -307,6 +320,7 @@ class Recorder:
         else:
             self._count(lost)
             settle(waiting, None)
+        self.sent()
 
     def _count(self, lost: Iterable[LogBlock]) -> None:
         for block in lost:
@@ -372,6 +386,10 @@ def settle(waiting: Iterable[Settled], problem: Problem | None) -> None:
             settled(problem)
         except Exception:
             log.exception("an answer could not be given")
+
+
+def _nobody() -> None:
+    """Who waits for nothing."""
 
 
 def unavailable() -> Problem:

@@ -64,17 +64,16 @@ class Account:
         Args:
             now: nanoseconds of a clock that does not go back, as everywhere here.
         """
-        if self._heavy_until is None:
-            return False
-        if now < self._heavy_until:
-            return True
-        self._heavy_until = None
-        self._begin()
-        return False
+        return self._heavy_until is not None and now < self._heavy_until
 
     def largest(self, now: int) -> int:
         """Bytes of the largest event that may be decided on the loop; -1: none may."""
-        return -1 if self.is_heavy(now) or self._unproven > 0 else self._largest
+        if self._heavy_until is not None:
+            if now < self._heavy_until:
+                return -1
+            self._heavy_until = None
+            self._begin()
+        return -1 if self._unproven > 0 else self._largest
 
     def calls(self, most: int) -> int:
         """How many calls a step should have: 1 to ``most``."""

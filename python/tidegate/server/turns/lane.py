@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import attrs
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 STEP_BYTES = 1024 * 1024
 """Of the events of one step: what is copied of them is copied on the loop."""
+FEW = 256
+"""Calls that may wait when a batch adds more of its own: it takes its turn like others."""
 
 
 @attrs.frozen
@@ -49,10 +52,13 @@ class Lane:
         self.gate = Gate(lambda: opened(self))
         self.is_listed = False
         """Whether it stands in line for its next step."""
+        self.last_turn = 0
+        """In which it had a step."""
         self._most_waiting = most_waiting
         self._calls: list[HotCall] = []
         self._looked_up: list[HotCall] = []
-        self._wanting_room: list[asyncio.Future[None]] = []
+        self._adding = asyncio.Lock()
+        self._wanting_room: asyncio.Future[None] | None = None
 
     @property
     def waiting(self) -> int:
@@ -111,21 +117,18 @@ class Lane:
         self._tell_of_room()
         return taken
 
-    async def room(self) -> None:
-        """Return when there is room for many more calls."""
-        while not self._is_roomy:
-            wanted = asyncio.get_running_loop().create_future()
-            self._wanting_room.append(wanted)
-            await wanted
-
-    @property
-    def _is_roomy(self) -> bool:
-        return 2 * len(self._calls) <= self._most_waiting
+    @asynccontextmanager
+    async def room(self) -> AsyncIterator[None]:
+        """When few calls wait, and nobody else is here: so that more can be added in the block."""
+        async with self._adding:
+            while len(self._calls) > FEW:
+                self._wanting_room = asyncio.get_running_loop().create_future()
+                await self._wanting_room
+            yield
 
     def _tell_of_room(self) -> None:
-        if not self._wanting_room or not self._is_roomy:
-            return
-        wanting, self._wanting_room = self._wanting_room, []
-        for wanted in wanting:
-            if not wanted.done():
-                wanted.set_result(None)
+        wanting = self._wanting_room
+        if wanting is not None and len(self._calls) <= FEW:
+            self._wanting_room = None
+            if not wanting.done():
+                wanting.set_result(None)

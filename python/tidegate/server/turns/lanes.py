@@ -68,6 +68,9 @@ class Lanes:
         self._lanes: dict[str, Lane] = {}
         self.ready: deque[Lane] = deque()
         """Lanes with a step to make, in order."""
+        self._parked: list[Lane] = []
+        self.turn = 0
+        """Number of the present turn."""
         self.heavy = Line(heavy_at_once or processors_beside())
         self.unknown = Line(UNKNOWN_AT_ONCE)
         self.gate = Gate(self._wake)
@@ -99,17 +102,37 @@ class Lanes:
             self.drop(lane)
 
     def line_up(self, lane: Lane) -> None:
-        """Have a lane stand in line, if it has a step to make and does not already."""
-        if lane.may_step and not lane.is_listed:
-            lane.is_listed = True
+        """Have a lane stand in line, if it has a step to make and does not already.
+
+        Who had no step in this turn or the last comes before those who always have one.
+        """
+        if not lane.may_step or lane.is_listed:
+            return
+        lane.is_listed = True
+        if lane.last_turn + 1 < self.turn:
+            self.ready.appendleft(lane)
+        else:
             self.ready.append(lane)
-            self.wake()
+        self.wake()
 
     def next(self) -> Lane:
         """The lane whose step is next on the loop."""
         lane = self.ready.popleft()
         lane.is_listed = False
+        lane.last_turn = self.turn
         return lane
+
+    def park(self, lane: Lane) -> None:
+        """Have a lane wait until the log takes more of it."""
+        lane.is_listed = True
+        self._parked.append(lane)
+
+    def go_on(self) -> None:
+        """The log takes more of every lane."""
+        parked, self._parked = self._parked, []
+        for lane in parked:
+            lane.is_listed = False
+            self.line_up(lane)
 
     def put_beside(self, lane: Lane, now: int) -> None:
         """Have a lane wait for a thread."""

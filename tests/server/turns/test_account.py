@@ -1,0 +1,92 @@
+"""What decisions cost, and where they are made for it."""
+
+from __future__ import annotations
+
+from tidegate.server.turns.account import (
+    HEAVY_FOR_NS,
+    HELD_NS,
+    LIGHT_NS,
+    MARGIN,
+    PROOF,
+    SMALL_BYTES,
+    STEP_NS,
+    Account,
+)
+
+CHEAP = 20_000
+
+
+def proven(now: int = 0) -> Account:
+    made = Account()
+    made.is_of((1, 1))
+    for _ in range(PROOF):
+        made.charge(1, 100, CHEAP, now)
+    return made
+
+
+def test_a_tenant_is_light_when_enough_of_its_calls_were() -> None:
+    """Before that, none of its events is decided on the loop."""
+    account = Account()
+    for _ in range(PROOF):
+        assert account.largest(0) == -1
+        account.charge(1, 100, CHEAP, 0)
+    assert account.largest(0) == SMALL_BYTES
+
+
+def test_nothing_is_known_of_other_definitions() -> None:
+    """Nor of the same after a change of the settings."""
+    account = proven()
+    account.is_of((1, 1))
+    assert account.largest(0) > 0
+    account.is_of((1, 2))
+    assert account.largest(0) == -1
+    assert account.calls(16) == 1
+
+
+def test_one_heavy_step_makes_a_tenant_heavy_for_a_while() -> None:
+    """Light ones after it do not change that; when the time is over it has to be proven anew."""
+    account = proven()
+    assert account.charge(1, 100, LIGHT_NS + 1, 1)
+    assert not account.charge(1, 100, LIGHT_NS + 1, 2)
+    for now in range(3, 100):
+        account.charge(1, 100, CHEAP, now)
+    end = 2 + HEAVY_FOR_NS
+    assert account.is_heavy(end - 1)
+    assert account.largest(end - 1) == -1
+    assert not account.is_heavy(end)
+    assert account.largest(end) == -1
+    for _ in range(PROOF):
+        account.charge(1, 100, CHEAP, end)
+    assert account.largest(end) == SMALL_BYTES
+
+
+def test_a_heavy_call_does_not_hide_among_light_ones() -> None:
+    """A step that holds the loop makes its tenant heavy, though its calls are light on average."""
+    account = proven()
+    assert HELD_NS + 1 < 256 * LIGHT_NS
+    assert account.charge(256, 100, HELD_NS + 1, 1)
+    assert account.is_heavy(1)
+
+
+def test_a_step_has_as_many_calls_as_its_time_allows() -> None:
+    """At least one, and at once fewer when a step took too long; slowly more."""
+    account = proven()
+    assert account.calls(256) == STEP_NS // CHEAP
+    assert account.calls(16) == 16
+    account.charge(100, 100, 2 * STEP_NS, 0)
+    assert account.calls(256) == 50
+    account.charge(50, 100, 50 * CHEAP, 0)
+    assert 50 < account.calls(256) < 100
+    account.charge(1, 100, 10 * CHEAP, 0)
+    assert account.calls(256) > 50, "a step of one call says little"
+    account.charge(1, 100, 2 * STEP_NS, 0)
+    assert account.calls(256) == 1
+
+
+def test_a_larger_event_than_all_before_is_measured_beside_the_loop() -> None:
+    """Once it is, others of its size are decided on the loop."""
+    account = proven()
+    account.charge(1, 10_000, CHEAP, 0)
+    assert account.largest(0) == MARGIN * 10_000
+    account.charge(1, 10, CHEAP, 0)
+    assert account.largest(0) == MARGIN * 10_000

@@ -1,0 +1,251 @@
+"""A whole service in this process, of which a test can hold up what is decided beside the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import UUID
+
+import attrs
+import httpx2
+import orjson
+
+from tidegate.config import Settings
+from tidegate.engine import Engine
+from tidegate.operators.keys import load_keys
+from tidegate.server.answer import Answer, Outcome
+from tidegate.server.api_keys import ApiKey
+from tidegate.server.app import HotApplication
+from tidegate.server.demo import make_owner
+from tidegate.server.hot import RUNTIME, HotPath
+from tidegate.server.hot_call import CallBack
+from tidegate.server.layer import control_plane
+from tidegate.server.runtime import rebuilt
+from tidegate.server.service import Service
+from tidegate.stores import SqliteStore, migrate
+from tidegate.stores.log import LogLine, scan
+
+T = TypeVar("T")
+
+WAIT_SECONDS = 60
+"""For what should be done at once: only a fault waits this long."""
+PATTERN = 'fields["text"].matches("[ab]*a[ab]{500}c")'
+LONG = "ab" * 2_000
+"""A text over which the pattern takes long."""
+
+
+def definitions(tenant_id: str, name: str, description: str = "") -> dict[str, Any]:
+    """The third event of an address within a minute is blocked, and so are those after it."""
+    window = {"duration_seconds": 60, "threshold": 3}
+    clause = {"name": "three", "entity": "address", "mitigation": "refuse", "window": window}
+    return {
+        "apiVersion": "tidegate/v1",
+        "tenant": {"tenant_id": tenant_id, "name": name},
+        "entities": [{"name": "Address", "key_fields": ["request.client_ip"]}],
+        "mitigations": [{"name": "Refuse", "mode": "Block", "ttl_seconds": 600}],
+        "policies": [
+            {"name": "Often", "description": description, "clauses": [clause]},
+            {"name": "Heavy", "clauses": [{"expression": PATTERN}]},
+        ],
+    }
+
+
+class Held:
+    """What is decided beside the loop, held up when it is made and not yet handed to the log."""
+
+    def __init__(self, service: Service) -> None:
+        self._run = service.lanes.run
+        self._opened = asyncio.Event()
+        self._opened.set()
+        self.made = 0
+        """Decisions steps that are held up."""
+        service.lanes.run = self.run  # type: ignore[method-assign]
+
+    async def run(self, work: Callable[[], T]) -> tuple[T, int]:
+        made = await self._run(work)
+        if "decide" in repr(work):
+            self.made += 1
+            await self._opened.wait()
+            self.made -= 1
+        return made
+
+    def shut(self) -> None:
+        self._opened.clear()
+
+    def open(self) -> None:
+        self._opened.set()
+
+
+@attrs.define
+class Tenant:
+    """A tenant, the calls that were made of it, and what became of them."""
+
+    world: World
+    name: str
+    tenant_id: str
+    key: ApiKey
+    outcomes: dict[int, Outcome] = attrs.field(factory=dict)
+    made: int = 0
+    changes: int = 0
+
+    def call(self, address: str = "192.0.2.1", *, text: str = "", key: str | None = None) -> int:
+        """Make a call; its number."""
+        self.made += 1
+        number = self.made
+        event: dict[str, Any] = {
+            "request": {"path": f"/{number}", "client_ip": address},
+            "fields": {"text": text},
+        }
+        if key is not None:
+            event["idempotency_key"] = key
+
+        def done(outcome: Outcome) -> None:
+            assert number not in self.outcomes
+            self.outcomes[number] = outcome
+
+        body = orjson.dumps(event)
+        self.world.hot.queue.add(CallBack(RUNTIME, self.key, body, done, time.perf_counter_ns()))
+        return number
+
+    async def answered(self, number: int | None = None) -> None:
+        """Return when a call has its answer; when all have theirs."""
+        await until(
+            lambda: len(self.outcomes) == self.made if number is None else number in self.outcomes
+        )
+
+    def code(self, number: int) -> str | int:
+        """Of an answer: the status of a success, the code of a refusal."""
+        outcome: Any = self.outcomes[number]
+        return outcome.status if isinstance(outcome, Answer) else outcome.code
+
+    async def change(self) -> None:
+        """Put definitions in place that decide as the ones before."""
+        self.changes += 1
+        document = definitions(self.tenant_id, self.name, f"Change {self.changes}")
+        await self.world.control("PUT", f"/tenants/{self.tenant_id}/definitions", document)
+
+    async def lift(self) -> int:
+        """Lift whatever is active; how many there were, which others may lift as well."""
+        path = f"/tenants/{self.tenant_id}/active-mitigations"
+        active = await self.world.control("GET", path)
+        for entity_id in {each["entity_id"] for each in active}:
+            answer = await self.world.http.request("DELETE", f"/api/v1{path}/{entity_id}")
+            assert answer.status_code in (204, 404), answer.text
+        return len(active)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that decides."""
+        found = self.world.service.runtimes.find(UUID(self.tenant_id))
+        assert found is not None
+        return found.engine
+
+    def log(self) -> list[LogLine]:
+        """What the log has of it."""
+        with self.world.store.read() as connection:
+            return list(scan(connection, tenant_id=UUID(self.tenant_id)))
+
+    def logged(self) -> list[int]:
+        """The numbers of the calls in the log, in its order."""
+        events = (orjson.loads(line.decision().event) for line in self.log() if line.is_decision)
+        return [int(event["request"]["path"][1:]) for event in events]
+
+    def check(self) -> None:
+        """The log, alone and after the newest snapshot, gives the state that the engine has."""
+        document = definitions(self.tenant_id, self.name)
+        anew = Engine(document)
+        anew.apply_effects(line.effects() for line in self.log())
+        with self.world.store.read() as connection:
+            started = rebuilt(connection, UUID(self.tenant_id), document)
+        assert state(self.engine) == state(anew) == state(started)
+
+
+@attrs.define
+class World:
+    """A running service."""
+
+    service: Service
+    store: SqliteStore
+    hot: HotPath
+    http: httpx2.AsyncClient
+    held: Held
+
+    async def control(self, method: str, path: str, body: object = None) -> Any:
+        """A call of the control plane by the Owner."""
+        answer = await self.http.request(method, f"/api/v1{path}", json=body)
+        assert answer.is_success, answer.text
+        return answer.json() if answer.content else None
+
+    async def tenant(self, name: str) -> Tenant:
+        """A new tenant."""
+        made = await self.control("POST", "/tenants", {"name": name})
+        tenant_id = made["tenant_id"]
+        await self.control("PUT", f"/tenants/{tenant_id}/definitions", definitions(tenant_id, name))
+        made = await self.control("POST", f"/tenants/{tenant_id}/api-keys", {"name": "edge"})
+        key = self.service.key_ring.find(made["key"].encode(), time.time_ns())
+        assert key is not None
+        return Tenant(self, name, tenant_id, key)
+
+    async def light(self, tenant: Tenant) -> None:
+        """Have a tenant decide on the loop."""
+        for number in range(100):
+            tenant.call(f"198.51.100.{number}")
+            await tenant.answered()
+        steps = self.service.lanes.steps_beside
+        tenant.call("198.51.100.100")
+        await tenant.answered()
+        assert self.service.lanes.steps_beside == steps
+
+
+@asynccontextmanager
+async def running(directory: Path, settings: Settings | None = None) -> AsyncIterator[World]:
+    """A service with its data in a directory, until the block ends."""
+    url = f"sqlite:///{directory / 'tidegate.db'}"
+    directory.mkdir(parents=True, exist_ok=True)
+    keys = load_keys(directory / "keys")
+    migrate(url)
+    store = SqliteStore(url)
+    service = Service(settings or Settings(), store, keys, "http://service.test")
+    token = make_owner(store, keys)
+    hot = await service.start()
+    application: Any = HotApplication(hot, control_plane(service.application))
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(application),
+        base_url="http://service.test",
+        headers={"authorization": f"Bearer {token}"},
+        timeout=WAIT_SECONDS,
+    ) as http:
+        held = Held(service)
+        try:
+            yield World(service, store, hot, http, held)
+        finally:
+            held.open()
+            await service.stop()
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Return when something is so.
+
+    Raises:
+        TimeoutError: it never is.
+    """
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not is_so():
+            await asyncio.sleep(0.001)
+
+
+async def still_waits(waiting: Sequence[Awaitable[Any]]) -> bool:
+    """Whether none of these is done, though everything else had its time."""
+    await asyncio.sleep(0.2)
+    return not any(asyncio.ensure_future(each).done() for each in waiting)
+
+
+def state(engine: Engine) -> dict[str, object]:
+    """What an engine remembers."""
+    found: dict[str, object] = orjson.loads(engine.snapshot())
+    del found["revision"]  # a document that decides alike has another one
+    return found
