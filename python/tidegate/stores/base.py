@@ -88,13 +88,21 @@ class StaleRevisionError(StoreError):
 
 
 class DamagedLogError(StoreError):
-    """A row of the decision log fails its checksum or is missing; ``seq`` is its first number."""
+    """A row of the decision log fails its checksum or is missing.
+
+    Attributes:
+        seq: its first number.
+        what: is wrong with it.
+        last_seq: its last number, as far as that is known.
+    """
 
     code = "damaged-log"
 
-    def __init__(self, seq: int, what: str) -> None:
+    def __init__(self, seq: int, what: str, last_seq: int | None = None) -> None:
         super().__init__(f"row {seq} of `decision_log` {what}; restore the database from a backup")
         self.seq = seq
+        self.what = what
+        self.last_seq = seq if last_seq is None else last_seq
 
 
 class UnsafeDatabaseError(StoreError):
