@@ -97,6 +97,7 @@ class LiveRuntime:
 
     Attributes:
         is_ready: decisions are accepted: after the start, before the stop.
+        lost_decisions: entries of the log that were found lost, at the start or before.
         recorder: the way into the log, from the start on.
         loop: the one that decides, from the start on.
     """
@@ -105,6 +106,7 @@ class LiveRuntime:
     _runtimes: Runtimes
     _metrics: HotMetrics
     is_ready: bool = False
+    lost_decisions: int = 0
     recorder: Recorder | None = None
     loop: asyncio.AbstractEventLoop | None = None
     _clock: Callable[[], int] = time.time_ns
@@ -184,6 +186,11 @@ class LiveRuntime:
         return [
             ("tidegate_ready", "1 when decisions can be made.", float(not self.why_not_ready())),
             ("tidegate_waiting_decisions", "Decisions made and not yet durable.", waiting),
+            (
+                "tidegate_lost_decisions",
+                "Entries of the log that were recorded and found lost.",
+                self.lost_decisions,
+            ),
             (
                 "tidegate_unrecorded_decisions",
                 "Decisions answered since the start that are not in the log (relaxed durability).",

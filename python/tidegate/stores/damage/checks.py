@@ -52,7 +52,7 @@ def check_rows(
     after: int,
     until: int,
     *,
-    is_linked: bool = False,
+    links: dict[UUID, int] | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Finding]:
     """What is lost of the log between two numbers, also what was found before.
@@ -61,19 +61,18 @@ def check_rows(
         connection: a connection of the store.
         after: number of the last entry that is not looked at.
         until: number of the last that is; that the log has.
-        is_linked: whether each row must follow the one before it of its tenant; only for the
-            whole log.
+        links: the last row of each tenant so far, by its first number, where the whole log is
+            looked at from its beginning: each row must follow the one before it of its tenant.
         progress: told the number that was looked at last.
     """
     pruned = counter(connection, PRUNED_SEQ)
-    previous: dict[UUID, int] = {}
     # The row that holds `after` may begin before it.
     expected: int | None = None if after else 1
     for row in rows(connection, _COLUMNS, max(after - MAX_ROW_ENTRIES, -1), until):
         if isinstance(row, Unreadable):
             yield Finding(max(row.first_seq, after + 1), row.last_seq, None, gaps.DAMAGED)
             expected = row.last_seq + 1
-            previous.clear()
+            links = None
             continue
         end = row.first_seq + row.entries - 1
         if end <= after:
@@ -84,9 +83,10 @@ def check_rows(
         # Below what retention deleted, numbers are missing rightly.
         if row.first_seq > max(expected, pruned + 1):
             yield Finding(max(expected, pruned + 1), row.first_seq - 1, None, gaps.MISSING)
-        elif is_linked and _is_unlinked(row, previous, pruned):
+        elif links is not None and _is_unlinked(row, links, pruned):
             yield Finding(row.previous_seq, row.first_seq - 1, row.tenant_id, gaps.MISSING)
-        previous[row.tenant_id] = row.first_seq
+        if links is not None:
+            links[row.tenant_id] = row.first_seq
         if not is_right(row):
             yield Finding(row.first_seq, end, row.tenant_id, gaps.DAMAGED)
         expected = max(expected, end + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -57,11 +58,24 @@ def last_seq(connection: Connection) -> int:
     return connection.execute(select(func.max(table.c.last_seq))).scalar() or 0
 
 
-def covers(gaps: list[LogGap], first: int, last: int) -> bool:
+def total(connection: Connection) -> int:
+    """How many entries were found lost."""
+    lost = func.sum(table.c.last_seq - table.c.first_seq + 1)
+    return connection.execute(select(lost)).scalar() or 0
+
+
+def unknown_parts(known: Iterable[LogGap], first: int, last: int) -> list[tuple[int, int]]:
+    """What of a range is not known to be lost, given the known gaps in order."""
+    parts = []
+    for gap in known:
+        if gap.last_seq < first or gap.first_seq > last:
+            continue
+        if gap.first_seq > first:
+            parts.append((first, gap.first_seq - 1))
+        first = gap.last_seq + 1
+    return [*parts, (first, last)] if first <= last else parts
+
+
+def covers(known: Iterable[LogGap], first: int, last: int) -> bool:
     """Whether all entries of a range are known to be lost."""
-    for gap in gaps:
-        if gap.first_seq <= first <= gap.last_seq:
-            first = gap.last_seq + 1
-            if first > last:
-                return True
-    return first > last
+    return not unknown_parts(known, first, last)
