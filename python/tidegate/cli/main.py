@@ -25,6 +25,7 @@ COMMANDS = {
     "config": "tidegate.cli.config:config",
     "healthcheck": "tidegate.cli.healthcheck:healthcheck",
     "migrate": "tidegate.cli.migrate:migrate",
+    "verify": "tidegate.cli.verify:verify",
     "operator": "tidegate.cli.operator:operator",
     "apply": "tidegate.cli.apply:apply",
     "export": "tidegate.cli.export:export",

@@ -129,10 +129,11 @@ class Answer:
     """What goes back: ``body`` is an instance of the class the route declares, or a list of it.
 
     ``revision`` becomes the ETag; ``next`` is where the next page of a list begins;
-    ``location`` names an object that was made.
+    ``location`` names an object that was made; ``headers`` go with the others.
     """
 
     body: Any = None
     revision: int | None = None
     next: Sequence[str | int] | None = None
     location: str | None = None
+    headers: Mapping[str, str] = attrs.field(factory=dict)

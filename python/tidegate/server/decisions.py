@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -9,6 +10,7 @@ import orjson
 
 from tidegate.server import wire
 from tidegate.server.call import Answer, Call
+from tidegate.server.logging import log as logger
 from tidegate.server.pages import page_after
 from tidegate.server.past import Names, names_of
 from tidegate.stores import decisions, log
@@ -16,8 +18,14 @@ from tidegate.stores import decisions, log
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from tidegate.stores.damage.rows import Unreadable
     from tidegate.stores.decisions import FoundDecision
     from tidegate.stores.log import LoggedDecision
+
+PASSED_OVER = "damaged-records"
+"""Header of a search: the entries of the log that it could not read, as ``first-last``."""
+MAX_TOLD = 50
+"""Ranges in it."""
 
 
 def search(call: Call) -> Answer:
@@ -41,7 +49,20 @@ def search(call: Call) -> Answer:
     with call.app.store.read() as connection:
         page = decisions.search(connection, call.tenant_id, wanted, query.limit, before)
     following = None if page.next_before is None else [str(page.next_before)]
-    return Answer(body=[summary(each) for each in page.decisions], next=following)
+    return Answer(
+        body=[summary(each) for each in page.decisions],
+        next=following,
+        headers=_passed_over(page.passed_over),
+    )
+
+
+def _passed_over(unreadable: Sequence[Unreadable]) -> dict[str, str]:
+    """The header that tells which entries of the log a search could not read."""
+    if not unreadable:
+        return {}
+    ranges = ", ".join(f"{each.first_seq}-{each.last_seq}" for each in unreadable[:MAX_TOLD])
+    logger.error("a search passed over damaged records", entries=ranges)
+    return {PASSED_OVER: ranges}
 
 
 def read(call: Call) -> Answer:

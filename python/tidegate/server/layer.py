@@ -209,6 +209,7 @@ def _respond(route: Route, call: Call, request: Request, answer: Answer | Respon
             return Response(status_code=304, headers=headers)
     if answer.location is not None:
         headers["location"] = answer.location
+    headers.update(answer.headers)
     if answer.next is not None:
         headers["link"] = f'<{next_page(call, answer.next)}>; rel="next"'
     if answer.body is None:

@@ -99,6 +99,7 @@ class LiveRuntime:
     Attributes:
         is_ready: decisions are accepted: after the start, before the stop.
         lanes: where the tenants' calls wait.
+        lost_decisions: entries of the log that were found lost, at the start or before.
         recorder: the way into the log, from the start on.
         loop: the one that decides, from the start on.
     """
@@ -108,6 +109,7 @@ class LiveRuntime:
     _metrics: HotMetrics
     lanes: Lanes = attrs.field(factory=Lanes)
     is_ready: bool = False
+    lost_decisions: int = 0
     recorder: Recorder | None = None
     loop: asyncio.AbstractEventLoop | None = None
     _clock: Callable[[], int] = time.time_ns
@@ -207,6 +209,11 @@ class LiveRuntime:
         return [
             ("tidegate_ready", "1 when decisions can be made.", float(not self.why_not_ready())),
             ("tidegate_waiting_decisions", "Decisions made and not yet durable.", waiting),
+            (
+                "tidegate_lost_decisions",
+                "Entries of the log that were recorded and found lost.",
+                self.lost_decisions,
+            ),
             (
                 "tidegate_unrecorded_decisions",
                 "Decisions answered since the start that are not in the log (relaxed durability).",

@@ -18,6 +18,8 @@ from tidegate.policy.findings import Finding
 from tidegate.server.headers import DATA_HEADERS
 from tidegate.stores.base import (
     ConflictError,
+    DamagedDatabaseError,
+    DamagedLogError,
     NotFoundError,
     StaleRevisionError,
     StoreBusyError,
@@ -62,6 +64,7 @@ KINDS: Mapping[str, Kind] = {
     "idempotency-key-reused": Kind(422, "The idempotency key belongs to another body"),
     "rate-limited": Kind(429, "The rate limit is exceeded"),
     "headers-too-large": Kind(431, "The address and headers are too large"),
+    "damaged-records": Kind(500, "Records in the database are damaged"),
     "internal-error": Kind(500, "The service failed"),
     "decision-log-unavailable": Kind(503, "The decision log cannot be written"),
     "definitions-unavailable": Kind(503, "The definitions of the tenant cannot be used"),
@@ -163,6 +166,10 @@ def problem_of(error: BaseException) -> Problem:
             return Problem("not-found")
         case ConflictError():
             return Problem("conflict", str(error))
+        case DamagedLogError(seq=first, last_seq=last):
+            return Problem("damaged-records", f"records {first} to {last}: {error}")
+        case DamagedDatabaseError():
+            return Problem("damaged-records", str(error))
         case StaleRevisionError(found=found):
             detail = f"the present revision is {found}; read the object again"
             return Problem("stale-revision", detail, headers={"etag": f'"{found}"'})

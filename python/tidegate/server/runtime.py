@@ -218,6 +218,12 @@ def recent_events(connection: Connection, tenant_id: UUID) -> list[bytes]:
 
 
 def _effects(connection: Connection, tenant_id: UUID, after: int) -> Iterator[bytes]:
-    """What each decision after a number did to the state, in order."""
-    for line in decision_log.scan(connection, after=after, tenant_id=tenant_id):
+    """What each decision after a number did to the state, in order; but for those that are lost,
+    which were reported before."""
+
+    def pass_over(error: DamagedLogError) -> None:
+        log.error("a state lacks what damaged decisions did to it", reason=str(error))
+
+    lines = decision_log.scan(connection, after=after, tenant_id=tenant_id, passed=pass_over)
+    for line in lines:
         yield line.effects()

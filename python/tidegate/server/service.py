@@ -17,6 +17,7 @@ from tidegate.server.admission import Admission
 from tidegate.server.api_keys import ApiKey, KeyRing
 from tidegate.server.application import Application
 from tidegate.server.definition_changes import remove_pending
+from tidegate.server.directory.log_check import check_log
 from tidegate.server.hot import HotPath
 from tidegate.server.idempotency import KEPT, IdempotencyKeys, Recorded
 from tidegate.server.key_filter import KeyFilter
@@ -31,7 +32,7 @@ from tidegate.server.runtime import Runtimes
 from tidegate.server.turns.lanes import Lanes
 from tidegate.stores import api_keys, idempotency, pending, replay_jobs, snapshots
 from tidegate.stores import log as decision_log
-from tidegate.stores.base import NotFoundError, StoreUnavailableError
+from tidegate.stores.base import DamagedLogError, NotFoundError, StoreUnavailableError
 from tidegate.stores.niceness import be_nice
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class Service:
     async def start(self) -> HotPath:
         """Bring everything to work from what the store holds."""
         self._loop = asyncio.get_running_loop()
+        self.live.lost_decisions = await asyncio.to_thread(check_log, self.store)
         await asyncio.to_thread(self.runtimes.load)
         # An idempotency key that the last process did not index would be taken for a new one.
         await asyncio.to_thread(self.store.index_now)
@@ -314,7 +316,11 @@ class Service:
             found = idempotency.find(connection, key, time.time_ns())
             if found is None:
                 return None
-            decision = decision_log.read(connection, found.seq).decision()
+            try:
+                decision = decision_log.read(connection, found.seq).decision()
+            except (NotFoundError, DamagedLogError):
+                log.warning("the decision of an idempotency key is lost", seq=found.seq)
+                return None
         return Recorded(found.fingerprint, bytes(decision.answer))
 
 

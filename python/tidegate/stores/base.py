@@ -3,7 +3,8 @@
 StoreError
 ├── StoreUnavailableError  nothing can be written now; the work was not done
 │   ├── StoreBusyError     too much waits already; the work was not taken
-│   └── HeldError           another process owns the data directory
+│   ├── HeldError           another process owns the data directory
+│   └── DamagedDatabaseError a page of the database is not what was written
 ├── ConflictError          another object has the name, or refers to the object
 ├── NotFoundError          there is no such object
 ├── StaleRevisionError     the object has changed since it was read
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from tidegate.stores.damage.gaps import LogGap
     from tidegate.stores.log import LogBlock
 
 T = TypeVar("T")
@@ -54,6 +56,12 @@ class HeldError(StoreUnavailableError):
     """Another process owns the data directory; the message names it."""
 
     code = "directory-held"
+
+
+class DamagedDatabaseError(StoreUnavailableError):
+    """A page of the database is not what was written; what lies in it cannot be read."""
+
+    code = "damaged-database"
 
 
 class ConflictError(StoreError):
@@ -88,13 +96,21 @@ class StaleRevisionError(StoreError):
 
 
 class DamagedLogError(StoreError):
-    """A row of the decision log fails its checksum or is missing; ``seq`` is its first number."""
+    """A row of the decision log fails its checksum or is missing.
+
+    Attributes:
+        seq: its first number.
+        what: is wrong with it.
+        last_seq: its last number, as far as that is known.
+    """
 
     code = "damaged-log"
 
-    def __init__(self, seq: int, what: str) -> None:
+    def __init__(self, seq: int, what: str, last_seq: int | None = None) -> None:
         super().__init__(f"row {seq} of `decision_log` {what}; restore the database from a backup")
         self.seq = seq
+        self.what = what
+        self.last_seq = seq if last_seq is None else last_seq
 
 
 class UnsafeDatabaseError(StoreError):
@@ -226,6 +242,14 @@ class Store(Protocol):
 
     def statistics(self) -> StoreStatistics:
         """Figures for metrics."""
+
+    @property
+    def lost(self) -> LogGap | None:
+        """The end of the log, when the opening found it lost."""
+
+    @property
+    def lost_changes(self) -> int:
+        """Commits of anything but decisions that the opening found lost, at least."""
 
     def close(self) -> None:
         """Finish what was accepted, and close.  Anything later is refused."""

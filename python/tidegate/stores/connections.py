@@ -18,6 +18,7 @@ from sqlalchemy.pool import NullPool, QueuePool
 
 from tidegate.stores.base import (
     ConflictError,
+    DamagedDatabaseError,
     NotFoundError,
     StoreUnavailableError,
     UnsafeDatabaseError,
@@ -126,6 +127,11 @@ def make_file(path: Path) -> None:
 def writing_engine(path: Path) -> Engine:
     """The engine of the one writing connection; its transactions take the lock when they begin."""
     return _engine(path, "BEGIN IMMEDIATE", {"foreign_keys": "ON"}, poolclass=NullPool)
+
+
+def looking_engine(path: Path) -> Engine:
+    """The engine of a connection that reads the database alone, whatever is beside it."""
+    return _engine(path, "BEGIN", {"query_only": "ON"}, poolclass=NullPool)
 
 
 def deriving_engine(path: Path) -> Engine:
@@ -237,6 +243,11 @@ def translate(error: BaseException) -> BaseException:
             return NotFoundError("object that it refers to")
         table, _, column = text.rpartition(": ")[2].rpartition(", ")[2].partition(".")
         return ConflictError(f"another of `{table}` has the same `{column}`")
+    if is_corrupt(error):
+        return DamagedDatabaseError(
+            f"a part of the database is damaged ({reason(error)}): `tidegate verify` says which;"
+            " restore it from a backup"
+        )
     if _code(error) in _LOST | _BUSY:
         return StoreUnavailableError(reason(error))
     return error

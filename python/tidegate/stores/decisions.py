@@ -8,6 +8,7 @@ was set back makes rows overlap, and nothing here rests on their not doing so.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -15,9 +16,12 @@ from uuid import UUID
 import attrs
 import orjson
 from sqlalchemy import Select, func, select
+from sqlalchemy.exc import DBAPIError
 
-from tidegate.stores.base import NotFoundError
-from tidegate.stores.log import LIFT, unpack
+from tidegate.stores.base import DamagedLogError, NotFoundError
+from tidegate.stores.connections import is_corrupt
+from tidegate.stores.damage.rows import Unreadable
+from tidegate.stores.log import LIFT, MAX_ROW_ENTRIES, unpack
 from tidegate.stores.tables import decision_log as table
 
 if TYPE_CHECKING:
@@ -82,10 +86,12 @@ class DecisionPage:
     Args:
         decisions: those found; perhaps fewer than asked for, or none, with more to come.
         next_before: where the next page begins; None when this is the last.
+        passed_over: entries that cannot be read: what is asked for may be among them.
     """
 
     decisions: tuple[FoundDecision, ...]
     next_before: UUID | None
+    passed_over: tuple[Unreadable, ...] = ()
 
 
 @attrs.frozen
@@ -177,9 +183,6 @@ def search(
         limit: how many at most.
         before: ``next_before`` of the page before.
         max_examined: when so many were looked at the page ends, with the row they are in.
-
-    Raises:
-        DamagedLogError: a row is damaged.
     """
     least = b"" if query.from_ns is None else oldest_id(query.from_ns).bytes
     end = MAX_ID if query.to_ns is None else oldest_id(query.to_ns + 1_000_000).bytes
@@ -192,10 +195,8 @@ def search(
     page: list[_Entry] = []
     waiting: list[_Entry] = []
     examined = 0
-    rows = _rows(tenant_id, least, greatest).order_by(
-        table.c.last_id.desc(), table.c.first_seq.desc()
-    )
-    with closing(connection.execute(rows)) as found:
+    passed: list[Unreadable] = []
+    with closing(_newest_first(connection, tenant_id, least, greatest, passed)) as found:
         for row in found:
             # Rows are read by their greatest id: what is above this one's will not be surpassed.
             while waiting and waiting[-1].decision_id.bytes > row.last_id:
@@ -204,18 +205,20 @@ def search(
                 break
             if examined >= max_examined and row.last_id < greatest:
                 rest = UUID(int=int.from_bytes(row.last_id) + 1)
-                return DecisionPage(tuple(each.decision() for each in page), rest)
+                shown = tuple(each.decision() for each in page)
+                return DecisionPage(shown, rest, tuple(passed))
             examined += row.entries
             waiting += [
                 entry
-                for entry in _entries(row, needles)
+                for entry in _readable_entries(row, needles, passed)
                 if least <= entry.decision_id.bytes <= greatest and entry.is_asked_for(query)
             ]
             waiting.sort(key=lambda entry: entry.decision_id)
         else:
             page += reversed(waiting)
     decisions = tuple(each.decision() for each in page[:limit])
-    return DecisionPage(decisions, decisions[-1].decision_id if len(page) >= limit else None)
+    following = decisions[-1].decision_id if len(page) >= limit else None
+    return DecisionPage(decisions, following, tuple(passed))
 
 
 @attrs.frozen
@@ -316,6 +319,72 @@ def _rows(tenant_id: UUID, least: bytes, greatest: bytes) -> Select[Any]:
     return select(
         table.c.first_seq, table.c.last_id, table.c.count.label("entries"), table.c.index_body
     ).where(table.c.tenant_id == tenant_id, table.c.last_id >= least, table.c.first_id <= greatest)
+
+
+def _newest_first(
+    connection: Connection,
+    tenant_id: UUID,
+    least: bytes,
+    greatest: bytes,
+    passed: list[Unreadable],
+) -> Generator[Row[*tuple[Any, ...]]]:
+    """The same by their greatest id, the greatest first; what cannot be read is noted."""
+    query = _rows(tenant_id, least, greatest)
+    given = 0
+    try:
+        newest_first = query.order_by(table.c.last_id.desc(), table.c.first_seq.desc())
+        with closing(connection.execute(newest_first)) as found:
+            for row in found:
+                given += 1
+                yield row
+    except DBAPIError as error:
+        if not is_corrupt(error):
+            raise
+        yield from _one_by_one(connection, query, given, passed)
+
+
+def _one_by_one(
+    connection: Connection, query: Select[Any], given: int, passed: list[Unreadable]
+) -> Iterator[Row[*tuple[Any, ...]]]:
+    """The rows of a query after some, each looked up by the number that the index has."""
+    numbers = (
+        query.with_only_columns(table.c.first_seq)
+        .order_by(table.c.last_id.desc(), table.c.first_seq.desc())
+        .offset(given)
+    )
+    for first_seq in connection.execute(numbers).scalars().all():
+        try:
+            row = connection.execute(query.where(table.c.first_seq == first_seq)).first()
+        except DBAPIError as error:
+            if not is_corrupt(error):
+                raise
+            passed.append(Unreadable(first_seq, _last_of(connection, first_seq)))
+            continue
+        if row is not None:
+            yield row
+
+
+def _last_of(connection: Connection, first_seq: int) -> int:
+    """The last number that a row which cannot be read may have."""
+    query = select(func.min(table.c.first_seq)).where(
+        table.c.first_seq.between(first_seq + 1, first_seq + MAX_ROW_ENTRIES)
+    )
+    try:
+        following: int | None = connection.execute(query).scalar()
+    except DBAPIError:
+        following = None
+    return first_seq + MAX_ROW_ENTRIES - 1 if following is None else following - 1
+
+
+def _readable_entries(
+    row: Row[*tuple[Any, ...]], needles: list[bytes], passed: list[Unreadable]
+) -> list[_Entry]:
+    """As :func:`_entries`, and nothing for a row that is damaged, which is noted."""
+    try:
+        return _entries(row, needles)
+    except (DamagedLogError, orjson.JSONDecodeError):
+        passed.append(Unreadable(row.first_seq, row.first_seq + row.entries - 1))
+        return []
 
 
 def _entries(

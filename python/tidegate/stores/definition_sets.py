@@ -60,7 +60,10 @@ def prepare(
     base = next(iter(records.many(connection, newest, DefinitionSet)), None)
     base_revision, body = None, b""
     if base is not None:
-        base_revision, body = base.revision, _pack(document, _unpack(base, b""))
+        try:
+            base_revision, body = base.revision, _pack(document, _unpack(base, b""))
+        except DamagedLogError:
+            base = None  # the new one is kept whole
     if base is None or len(body) * _WORTHWHILE > len(base.body):
         base_revision, body = None, _pack(document, b"")
     return DefinitionSet(

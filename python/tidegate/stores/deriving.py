@@ -65,6 +65,7 @@ class Deriver:
         may_make: whether the derived file may be made again when it is found damaged; given
             when this process is the only one.
         made: called when it was.
+        flush: called about every second.
         monotonic: seconds of a clock that never jumps.
     """
 
@@ -75,6 +76,7 @@ class Deriver:
         finish_checkpoint: Callable[[], object],
         may_make: Callable[[], bool],
         made: Callable[[], None],
+        flush: Callable[[], None] = lambda: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._path = path
@@ -82,6 +84,7 @@ class Deriver:
         self._finish_checkpoint = finish_checkpoint
         self._may_make = may_make
         self._made = made
+        self._flush_beside = flush
         self._monotonic = monotonic
         self._engine = deriving_engine(path)
         self._connection: Connection | None = None
@@ -160,6 +163,8 @@ class Deriver:
         # What comes meanwhile is for the next time: there is always a little more under load, and
         # a small batch costs as much as a large one.
         until = self._committed()
+        with suppress(OSError, ValueError):
+            self._flush_beside()
         try:
             while self.indexed_seq < until and not self._tasks:
                 self._step(until)

@@ -21,6 +21,8 @@ from sqlalchemy import select, text
 from tidegate.stores import catalog, derived
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.counters import PRUNED_SEQ, counter
+from tidegate.stores.damage import gaps
+from tidegate.stores.damage.rows import Unreadable, rows
 from tidegate.stores.log import LogLine, unpack
 from tidegate.stores.tables import decision_log
 from tidegate.stores.tally import tally
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import Connection, Row
+
+    from tidegate.stores.damage.gaps import LogGap
 
 BATCH_ENTRIES = 16_384
 """Decisions indexed at once, some 0.1 s: the more, the more keys share a page."""
@@ -101,20 +105,22 @@ def read_batch(
     """
     if after >= until:
         return None
-    rows = _next_rows(connection, after)
-    first = rows[0].first_seq if rows else until + 1
+    lost = gaps.known(connection)
+    batch = _next_rows(connection, after, until, lost)
+    first = batch[0].first_seq if batch else until + 1
     # Numbers have no gap but for what retention deleted: what else is missing was lost.
-    if first > after + 1 and first - 1 > counter(connection, PRUNED_SEQ):
+    missing = max(after, counter(connection, PRUNED_SEQ)) + 1
+    if first > missing and not gaps.covers(lost, missing, first - 1):
         raise DamagedLogError(after + 1, "is missing")
-    if not rows:
+    if not batch:
         return Batch(after, first, until, b"", ())
-    count = sum(row.entries for row in rows)
+    count = sum(row.entries for row in batch)
     return Batch(
         after,
         first,
         first + count - 1,
-        b",".join(unpack(row.first_seq, row.index_body) for row in rows),
-        _sample(connection, rows, count) if is_sampled or count <= SAMPLED_ENTRIES else (),
+        b",".join(unpack(row.first_seq, row.index_body) for row in batch),
+        _sample(connection, batch, count) if is_sampled or count <= SAMPLED_ENTRIES else (),
     )
 
 
@@ -168,22 +174,30 @@ def _sample(
     return sample
 
 
-def _next_rows(connection: Connection, after: int) -> list[Row[*tuple[Any, ...]]]:
-    """The log rows of a batch, without a gap between them."""
-    query = (
-        select(decision_log.c.first_seq, _COUNT, decision_log.c.index_body)
-        .where(decision_log.c.first_seq > after)
-        .order_by(decision_log.c.first_seq)
-    )
-    rows: list[Row[*tuple[Any, ...]]] = []
+def _next_rows(
+    connection: Connection, after: int, until: int, lost: list[LogGap]
+) -> list[Row[*tuple[Any, ...]]]:
+    """The log rows of a batch, without a gap between them; those known to be lost are no rows."""
+    found_rows: list[Row[*tuple[Any, ...]]] = []
     expected = count = 0
-    with closing(connection.execute(query)) as found:
+    columns = (decision_log.c.first_seq, _COUNT, decision_log.c.index_body)
+    with closing(rows(connection, columns, after, until)) as found:
         for row in found:
-            if rows and row.first_seq != expected:
+            if isinstance(row, Unreadable):
+                if found_rows:
+                    break
+                if gaps.covers(lost, row.first_seq, row.last_seq):
+                    continue
+                raise DamagedLogError(row.first_seq, "cannot be read", row.last_seq)
+            if gaps.covers(lost, row.first_seq, row.first_seq):
+                if found_rows:
+                    break
+                continue
+            if found_rows and row.first_seq != expected:
                 break
-            rows.append(row)
+            found_rows.append(row)
             expected = row.first_seq + row.entries
             count += row.entries
             if count >= BATCH_ENTRIES:
                 break
-    return rows
+    return found_rows

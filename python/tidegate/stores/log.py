@@ -8,23 +8,29 @@ indexes them, small enough to be read by the database itself.
 
 from __future__ import annotations
 
+import struct
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import attrs
 import msgspec
 import orjson
+import xxhash
 import zstandard
 from sqlalchemy import select
+from sqlalchemy.exc import DBAPIError
 
 from tidegate.stores.base import DamagedLogError, NotFoundError
+from tidegate.stores.connections import is_corrupt
 from tidegate.stores.counters import PRUNED_SEQ, counter
+from tidegate.stores.damage import gaps
+from tidegate.stores.damage.rows import Unreadable, rows
 from tidegate.stores.tables import decision_log
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, RowMapping
+    from sqlalchemy import Connection, Row
 
     from tidegate.stores.audit import AuditEntry
 
@@ -32,8 +38,6 @@ LIFT = "lift"
 """In place of the endpoint and of the action: the entry is no decision, see lifts.py."""
 MAX_ROW_ENTRIES = 256
 """Lines in a row: reading one decision unpacks its row, so a row stays below about 0.5 MB."""
-ROWS_A_READ = 64
-"""Rows fetched at once when many are read: enough to be quick, little to hold."""
 PACKED_BYTES = 64 * 1024
 """Packed bytes that are unpacked at once where the size is not known before."""
 MAX_ROW_BYTES = 256 * 1024 * 1024
@@ -271,7 +275,7 @@ _EFFECTS_START, _EFFECTS_END = b',"effects":[', b',"event":'
 _ROW = (
     decision_log.c.first_seq,
     decision_log.c.tenant_id,
-    decision_log.c.count,
+    decision_log.c.count.label("entries"),
     decision_log.c.body,
 )
 
@@ -346,15 +350,49 @@ def unpack_pieces(seq: int, packed: bytes, most: int) -> bytes:
     return b"".join(pieces)
 
 
+_HEAD = struct.Struct("<q16sqq16s16sqq")
+
+
+def row_checksum(
+    first_seq: int,
+    tenant_id: bytes,
+    count: int,
+    received_at_ns: int,
+    first_id: bytes,
+    last_id: bytes,
+    index_body: bytes,
+    body: bytes,
+    previous_seq: int | None,
+) -> int:
+    """The checksum of a row and of its place: a column of 64 bits with a sign."""
+    packed = _HEAD.pack(
+        first_seq,
+        tenant_id,
+        count,
+        received_at_ns,
+        first_id,
+        last_id,
+        -1 if previous_seq is None else previous_seq,
+        len(index_body),
+    )
+    whole = xxhash.xxh3_64(packed)
+    whole.update(index_body)
+    whole.update(body)
+    return whole.intdigest() - (1 << 63)
+
+
 def last_seq(connection: Connection) -> int:
-    """Number of the last decision; 0 when there never was one."""
+    """Number of the last decision, also if that was deleted or lost; 0 when there never was one."""
     newest = (
         select(decision_log.c.first_seq + decision_log.c.count - 1)
         .order_by(decision_log.c.first_seq.desc())
         .limit(1)
     )
-    # The last one may have been deleted.
-    return max(connection.execute(newest).scalar() or 0, counter(connection, PRUNED_SEQ))
+    return max(
+        connection.execute(newest).scalar() or 0,
+        counter(connection, PRUNED_SEQ),
+        gaps.last_seq(connection),
+    )
 
 
 def read(connection: Connection, seq: int, tenant_id: UUID | None = None) -> LogLine:
@@ -369,18 +407,28 @@ def read(connection: Connection, seq: int, tenant_id: UUID | None = None) -> Log
         NotFoundError: there is none (any more), or it is another tenant's.
         DamagedLogError: its row is damaged.
     """
-    rows = (
+    row = _fetch(connection, seq)
+    if row is None or seq >= row.first_seq + row.entries:
+        raise NotFoundError("decision")
+    if tenant_id is not None and row.tenant_id != tenant_id:
+        raise NotFoundError("decision")
+    return LogLine(seq, row.tenant_id, _lines(row)[seq - row.first_seq])
+
+
+def _fetch(connection: Connection, seq: int) -> Row[*tuple[Any, ...]] | None:
+    """The row that an entry is in, if it is there; else one before it, or None."""
+    query = (
         select(*_ROW)
         .where(decision_log.c.first_seq <= seq)
         .order_by(decision_log.c.first_seq.desc())
         .limit(1)
     )
-    row = connection.execute(rows).mappings().first()
-    if row is None or seq >= row["first_seq"] + row["count"]:
-        raise NotFoundError("decision")
-    if tenant_id is not None and row["tenant_id"] != tenant_id:
-        raise NotFoundError("decision")
-    return LogLine(seq, row["tenant_id"], _lines(row)[seq - row["first_seq"]])
+    try:
+        return connection.execute(query).first()
+    except DBAPIError as error:
+        if is_corrupt(error):
+            raise DamagedLogError(seq, "cannot be read") from error
+        raise
 
 
 def scan(
@@ -389,6 +437,7 @@ def scan(
     after: int = 0,
     until: int | None = None,
     tenant_id: UUID | None = None,
+    passed: Callable[[DamagedLogError], None] | None = None,
 ) -> Iterator[LogLine]:
     """Decisions in order, a few rows in memory at a time.
 
@@ -397,33 +446,26 @@ def scan(
         after: number of the last decision that is not wanted.
         until: number of the last that is.
         tenant_id: of one tenant only.
+        passed: told of each damaged row that is passed over; without it the first ends the scan.
 
     Raises:
         DamagedLogError: a row is damaged; what was before it has been given.
     """
+    end = last_seq(connection) if until is None else until
     # The row that holds `after` may hold decisions past it.
-    position = max(after - MAX_ROW_ENTRIES, -1)
-    while True:
-        rows = (
-            select(*_ROW)
-            .where(decision_log.c.first_seq > position)
-            .order_by(decision_log.c.first_seq)
-            .limit(ROWS_A_READ)
-        )
-        if tenant_id is not None:
-            rows = rows.where(decision_log.c.tenant_id == tenant_id)
-        if until is not None:
-            rows = rows.where(decision_log.c.first_seq <= until)
-        found = connection.execute(rows).mappings().all()
-        for row in found:
-            first = row["first_seq"]
-            if first + row["count"] - 1 > after:
-                for seq, line in enumerate(_lines(row), first):
-                    if seq > after and (until is None or seq <= until):
-                        yield LogLine(seq, row["tenant_id"], line)
-            position = first
-        if len(found) < ROWS_A_READ:
-            return
+    for row in rows(connection, _ROW, max(after - MAX_ROW_ENTRIES, -1), end, tenant_id):
+        try:
+            if isinstance(row, Unreadable):
+                if row.last_seq > after:
+                    raise DamagedLogError(row.first_seq, "cannot be read", row.last_seq)
+            elif row.first_seq + row.entries - 1 > after:
+                for seq, line in enumerate(_lines(row), row.first_seq):
+                    if after < seq <= end:
+                        yield LogLine(seq, row.tenant_id, line)
+        except DamagedLogError as error:
+            if passed is None:
+                raise
+            passed(error)
 
 
 def read_many(connection: Connection, seqs: Sequence[int], tenant_id: UUID) -> Iterator[LogLine]:
@@ -438,22 +480,21 @@ def read_many(connection: Connection, seqs: Sequence[int], tenant_id: UUID) -> I
     lines: list[bytes] = []
     for seq in seqs:
         if seq >= first + len(lines):
-            rows = (
-                select(*_ROW)
-                .where(decision_log.c.first_seq <= seq)
-                .order_by(decision_log.c.first_seq.desc())
-                .limit(1)
-            )
-            row = connection.execute(rows).mappings().first()
-            if row is None or row["tenant_id"] != tenant_id:
+            row = _fetch(connection, seq)
+            if row is None or row.tenant_id != tenant_id:
                 continue
-            first, lines = row["first_seq"], _lines(row)
+            first, lines = row.first_seq, _lines(row)
         if seq < first + len(lines):
             yield LogLine(seq, tenant_id, lines[seq - first])
 
 
-def _lines(row: RowMapping) -> list[bytes]:
-    lines = unpack(row["first_seq"], row["body"]).split(b"\n")
-    if len(lines) != row["count"]:
-        raise DamagedLogError(row["first_seq"], f"holds {len(lines)} decisions, not {row['count']}")
+def _lines(row: Row[*tuple[Any, ...]]) -> list[bytes]:
+    end = row.first_seq + row.entries - 1
+    try:
+        lines = unpack(row.first_seq, row.body).split(b"\n")
+    except DamagedLogError as error:
+        raise DamagedLogError(row.first_seq, error.what, end) from None
+    if len(lines) != row.entries:
+        what = f"holds {len(lines)} decisions, not {row.entries}"
+        raise DamagedLogError(row.first_seq, what, end)
     return lines

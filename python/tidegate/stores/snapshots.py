@@ -199,6 +199,11 @@ def newest(
         )
 
 
+def newest_seq(connection: Connection) -> int:
+    """The last decision that any snapshot knows of; 0 without snapshots."""
+    return connection.execute(select(func.max(table.c.seq))).scalar() or 0
+
+
 def oldest_newest_ns(connection: Connection) -> int | None:
     """When the newest snapshot of the tenant was taken that waits longest for another."""
     newest = select(func.max(table.c.created_at_ns).label("at")).group_by(table.c.tenant_id)

@@ -7,6 +7,7 @@ two connections is refused.
 
 from __future__ import annotations
 
+import logging
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +24,7 @@ from tidegate.stores.connections import (
     check_private,
     check_version,
     database_path,
+    derived_path,
     driver_connection,
     is_fatal,
     make_file,
@@ -33,11 +35,21 @@ from tidegate.stores.connections import (
     writing_engine,
 )
 from tidegate.stores.counters import CHANGES, LOG_ID, RECOVERIES, count, counter
+from tidegate.stores.damage import gaps
+from tidegate.stores.damage.gaps import LogGap
 from tidegate.stores.deriving import Deriver
 from tidegate.stores.directory.lock import Lock, claim
+from tidegate.stores.directory.mark import Mark, Noted, mark_path, read_mark
 from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
-from tidegate.stores.log import MAX_ROW_ENTRIES, LogBlock, last_seq, pack
+from tidegate.stores.log import (
+    MAX_ROW_ENTRIES,
+    LogBlock,
+    last_seq,
+    pack,
+    row_checksum,
+)
 from tidegate.stores.migrations.carry_over import LAST_REVISION, carry_over
+from tidegate.stores.snapshots import newest_seq
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -45,14 +57,16 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 T = TypeVar("T")
+log = logging.getLogger("tidegate")
 
 NEEDED_BYTES = 1024 * 1024
 """Room on the disk without which writing is not taken up again: that of a full group."""
 INSERT_LOG = """
     INSERT INTO decision_log (first_seq, tenant_id, count, received_at_ns, first_id, last_id,
-                              index_body, body)
+                              index_body, body, checksum, previous_seq)
     VALUES
 """
+LAST_ROW = "SELECT coalesce(max(first_seq), 0) FROM decision_log WHERE tenant_id = ?"
 
 
 class SqliteStore:
@@ -90,9 +104,20 @@ class SqliteStore:
         self._lock = lock
         self._appends = lock is not None
         self._seen_changes = 0
+        self._last_rows: dict[UUID, int] = {}
         self._longest_write_seconds = 0.0
+        self._log_id = 0
+        self.lost_changes = 0
+        """Commits of anything but decisions that were found lost at the opening, at least."""
+        self._changes = 0
+        self._mark: Mark | None = None
+        self.lost: LogGap | None = None
+        """The end of the log, when it was found lost at the opening."""
         with translated():
             self._open()
+            if lock is not None:
+                self._find_end()
+                self._keep_mark()
             self._prepare_derived()
         self._queue = GroupCommit(self._commit, self._finish, monotonic)
         self._deriver = Deriver(
@@ -101,6 +126,7 @@ class SqliteStore:
             finish_checkpoint=lambda: self._queue.command(self._checkpoint),
             may_make=lambda: self._lock is not None,
             made=self._read_engine.dispose,
+            flush=self._flush_mark,
             monotonic=monotonic,
         )
 
@@ -168,6 +194,10 @@ class SqliteStore:
             index_error=self._deriver.error,
         )
 
+    def _flush_mark(self) -> None:
+        if self._mark is not None:
+            self._mark.flush()
+
     def close(self) -> None:
         """See :meth:`Store.close <tidegate.stores.base.Store.close>`."""
         self._deriver.close()
@@ -184,12 +214,57 @@ class SqliteStore:
             check_durable(writer)
             migrations.check(writer)
             self._committed_seq = last_seq(writer)
-            self._seen_changes = counter(writer, CHANGES)
+            self._seen_changes = self._changes = counter(writer, CHANGES)
             writer.rollback()
         except BaseException:
             writer.close()
             raise
         self._writer = writer
+
+    def _find_end(self) -> None:
+        """Go on after the last decision that anything knows of, though the log may end before.
+
+        Its number would be given twice else, and what knows it would be taken for the other.
+        """
+        writer = self._connection()
+        log_id, last = counter(writer, LOG_ID), self._committed_seq
+        noted, found = read_mark(self.path), derived.inspect(self.path)
+        known = [newest_seq(writer)]
+        known += [noted.seq] if noted is not None and noted.log_id == log_id else []
+        known += [found.indexed_seq] if found is not None and found.log_id == log_id else []
+        writer.rollback()
+        if noted is None and last > 0:
+            log.warning(
+                "%s is missing or damaged: what was lost of the log's end in the last"
+                " moments before the stop could not be found",
+                mark_path(self.path),
+            )
+        elif noted is not None and noted.log_id == log_id and noted.changes > self._changes:
+            self.lost_changes = noted.changes - self._changes
+        if max(known) <= last:
+            return
+        self.lost = LogGap(
+            first_seq=last + 1,
+            last_seq=max(known),
+            tenant_id=None,
+            reason=gaps.MISSING,
+            found_at_ns=time.time_ns(),
+        )
+        with writer.begin():
+            gaps.add(writer, self.lost)
+        self._committed_seq = max(known)
+
+    def _keep_mark(self) -> None:
+        """Note from now on how far the log goes."""
+        writer = self._connection()
+        self._log_id = counter(writer, LOG_ID)
+        writer.rollback()
+        self._mark = Mark(self.path)
+        self._note()
+
+    def _note(self) -> None:
+        if self._mark is not None:
+            self._mark.note(Noted(self._committed_seq, self._changes, self._log_id))
 
     def _prepare_derived(self) -> None:
         """Have a derived file that was derived from this log."""
@@ -208,7 +283,10 @@ class SqliteStore:
         found = derived.inspect(self.path)
         # The log is read later: it is ahead of what is derived from it.
         log_id, last = self._origin()
-        return found is not None and found.log_id == log_id and found.indexed_seq <= last
+        is_right = found is not None and found.log_id == log_id and found.indexed_seq <= last
+        if not is_right and last > 0:
+            log.warning("%s is made again from the log", derived_path(self.path))
+        return is_right
 
     def _origin(self) -> tuple[int, int]:
         writer = self._connection()
@@ -241,6 +319,7 @@ class SqliteStore:
             # Another may have appended since this store was opened.
             self._committed_seq = last_seq(self._connection())
             self._connection().rollback()
+            self._keep_mark()
 
     def _checkpoint(self) -> None:
         """Make the room of the log file usable again, as far as readers and the disk allow."""
@@ -255,6 +334,7 @@ class SqliteStore:
     def _commit(self, group: list[Work]) -> None:
         try:
             self._committed_seq = self._commit_all(group)
+            self._note()
         except StoreUnavailableError:
             self._undo()
             raise
@@ -291,16 +371,17 @@ class SqliteStore:
                 audit.add(writer, entry)
             if any(isinstance(work, Write) and not work.is_quiet for work in group):
                 count(writer, CHANGES)
+                self._changes += 1
         return seq
 
-    @staticmethod
-    def _append(writer: Connection, appends: list[Append], seq: int) -> int:
+    def _append(self, writer: Connection, appends: list[Append], seq: int) -> int:
         """Append to the log after ``seq``; the number of the last decision then."""
         by_tenant: dict[UUID, list[LogBlock]] = {}
         for work in appends:
             for block in work.blocks:
                 by_tenant.setdefault(block.tenant_id, []).append(block)
         values: list[Any] = []
+        driver = driver_connection(writer)
         for tenant_id, blocks in by_tenant.items():
             for part in rows(blocks):
                 count = sum(block.count for block in part)
@@ -309,15 +390,21 @@ class SqliteStore:
                 greatest = max(block.last_id for block in part)
                 index = pack([block.index for block in part], b",")
                 body = pack([block.lines for block in part], b"\n")
-                values += (seq + 1, tenant_id.bytes, count, newest, least, greatest, index, body)
+                previous = self._last_rows.get(tenant_id)
+                if previous is None:
+                    (previous,) = driver.execute(LAST_ROW, (tenant_id.bytes,)).fetchone()
+                row = (seq + 1, tenant_id.bytes, count, newest, least, greatest, index, body)
+                values += (*row, row_checksum(*row, previous), previous)
+                self._last_rows[tenant_id] = seq + 1
                 seq += count
         if values:
-            places = ",".join(["(?,?,?,?,?,?,?,?)"] * (len(values) // 8))
-            driver_connection(writer).execute(INSERT_LOG + places, values)
+            places = ",".join(["(?,?,?,?,?,?,?,?,?,?)"] * (len(values) // 10))
+            driver.execute(INSERT_LOG + places, values)
         return seq
 
     def _undo(self) -> None:
         """Leave no transaction open; a connection that cannot is of no further use."""
+        self._last_rows.clear()
         try:
             if self._writer is not None:
                 self._writer.rollback()
@@ -328,6 +415,9 @@ class SqliteStore:
 
     def _finish(self) -> None:
         self._close_writer()
+        if self._mark is not None:
+            self._mark.close()
+            self._mark = None
         if self._lock is not None:
             self._lock.release()
             self._lock = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -20,11 +20,19 @@ from sqlalchemy import exists, select
 from tidegate.errors import TidegateError
 from tidegate.operators.keys import Keys, fingerprint, load_keys, mark_keys
 from tidegate.stores import migrate, migrations, tables
-from tidegate.stores.base import StoreUnavailableError
-from tidegate.stores.connections import derived_path, is_corrupt, reason, translated, writing_engine
+from tidegate.stores.base import DamagedDatabaseError, StoreUnavailableError
+from tidegate.stores.connections import (
+    derived_path,
+    looking_engine,
+    translated,
+    writing_engine,
+)
+from tidegate.stores.counters import CHANGES, LOG_ID, counter
 from tidegate.stores.directory import identity
 from tidegate.stores.directory.identity import DirectoryFile, StoredIdentity
 from tidegate.stores.directory.lock import claim
+from tidegate.stores.directory.mark import Mark, Noted
+from tidegate.stores.log import last_seq
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -63,12 +71,15 @@ def own_directory(directory: Path, waits: Callable[[Holder], None] | None = None
     return claim(directory / DATABASE, waits)
 
 
-def open_directory(directory: Path, lock: Lock | None = None) -> Keys:
+def open_directory(
+    directory: Path, lock: Lock | None = None, *, is_read_only: bool = False
+) -> Keys:
     """The keys of a directory whose parts belong together; an empty one gets all its parts.
 
     Args:
         directory: it is made when it is missing.
         lock: of the owner; without it the directory is claimed while something is written.
+        is_read_only: write nothing; refuse where something is to be written.
 
     Raises:
         HeldError: something is to be written, and another process owns the directory.
@@ -77,10 +88,15 @@ def open_directory(directory: Path, lock: Lock | None = None) -> Keys:
         StoreUnavailableError: something cannot be read or written.
         StrayPartError: a part is missing or of another directory.
     """
-    _make(directory)
+    if not is_read_only:
+        _make(directory)
     try:
         return _Parts(directory).checked()
     except _UnsettledError:
+        if is_read_only:
+            raise StrayPartError(
+                f"a part of `{directory}` is missing; `tidegate migrate` mends it"
+            ) from None
         with _held(directory, lock):
             return _Parts(directory, is_owner=True).checked()
 
@@ -179,7 +195,7 @@ class _Parts:
         """Let the keys that are there, or new ones, be those of the directory."""
         (self.keys / "identity").unlink(missing_ok=True)
         load_keys(self.keys)
-        with self._connection() as connection, connection.begin():
+        with self._connection(writes=True) as connection, connection.begin():
             found = identity.stored(connection)
             identity.store(connection, StoredIdentity(found.identity, None))
 
@@ -207,8 +223,14 @@ class _Parts:
         return keys
 
     def _bind(self, keys: Keys, to: StoredIdentity) -> None:
-        with self._connection() as connection, connection.begin():
+        with self._connection(writes=True) as connection, connection.begin():
             identity.store(connection, to)
+            noted = Noted(
+                last_seq(connection), counter(connection, CHANGES), counter(connection, LOG_ID)
+            )
+        mark = Mark(self.database)
+        mark.note(noted)
+        mark.close()
         mark_keys(self.keys, to.identity, keys)
 
     def _agreed(self, file: DirectoryFile | None) -> Keys:
@@ -252,22 +274,30 @@ class _Parts:
             identity.write_file(self.directory, DirectoryFile(stored.identity, is_new=False))
         return keys
 
-    @contextmanager
-    def _connection(self) -> Iterator[Connection]:
-        engine = writing_engine(self.database)
-        try:
-            with translated(), engine.connect() as connection:
-                yield connection
-                connection.rollback()
-        except StoreUnavailableError as error:
-            if error.__cause__ is not None and is_corrupt(error.__cause__):
-                raise StoreUnavailableError(
-                    f"`{self.database}` is damaged ({reason(error.__cause__)}); restore it from a"
-                    " backup"
-                ) from error
-            raise
-        finally:
-            engine.dispose()
+    def _connection(self, *, writes: bool = False) -> AbstractContextManager[Connection]:
+        return database_connection(self.database, writes=writes)
+
+
+@contextmanager
+def database_connection(path: Path, *, writes: bool = False) -> Iterator[Connection]:
+    """A connection to a database that nothing is known of yet.
+
+    Args:
+        path: its file.
+        writes: whether it is to change something: others wait then.
+
+    Raises:
+        StoreUnavailableError: it cannot be read; the message names it.
+    """
+    engine = writing_engine(path) if writes else looking_engine(path)
+    try:
+        with translated(), engine.connect() as connection:
+            yield connection
+            connection.rollback()
+    except DamagedDatabaseError as error:
+        raise DamagedDatabaseError(f"`{path}`: {error}") from error
+    finally:
+        engine.dispose()
 
 
 def _is_unused(connection: Connection) -> bool:

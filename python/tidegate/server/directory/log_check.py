@@ -1,0 +1,113 @@
+"""What is lost of the log, looked for at the start, and told: in the log, audit and metrics.
+
+The start looks at what it needs: the end of the log, by what other files know of it, and the rows
+after the oldest snapshot that counts or that are not derived yet.  ``tidegate verify`` looks at
+all of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from tidegate.server.gaps import ACTION, ACTOR, KIND
+from tidegate.server.identifiers import new_id
+from tidegate.server.logging import log
+from tidegate.stores import audit, derived, snapshots, tenants
+from tidegate.stores.damage import gaps
+from tidegate.stores.damage.checks import check_rows
+from tidegate.stores.damage.gaps import LogGap
+from tidegate.stores.log import last_seq
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from tidegate.stores.base import Store
+
+_PAGE = 200
+"""Audit entries in one write."""
+
+
+def check_log(store: Store) -> int:
+    """Look for what is lost, tell of what was not known, and remember it to be passed over.
+
+    Args:
+        store: of the owner, before anything is appended.
+
+    Returns:
+        How many entries of the log are lost, all together.
+
+    Raises:
+        StoreUnavailableError: the database cannot be read or written.
+    """
+    if store.lost is not None:
+        _report(store, store.lost)
+    if store.lost_changes:
+        log.error(
+            "changes of the control plane that were acknowledged are lost; restore the database"
+            " from a backup, or make them again",
+            at_least=store.lost_changes,
+        )
+    with store.read() as connection:
+        found = list(_unknown(connection))
+    for gap in found:
+        store.write(partial(gaps.add, gap=gap)).result()
+        _report(store, gap)
+    with store.read() as connection:
+        return gaps.total(connection)
+
+
+def _unknown(connection: Connection) -> Iterator[LogGap]:
+    """What the start needs of the log and is lost, and was not found before."""
+    known = gaps.known(connection)
+    after = min(snapshots.oldest_newest_seq(connection), derived.indexed_seq(connection))
+    now = time.time_ns()
+    for each in check_rows(connection, after, last_seq(connection)):
+        for first, last in gaps.unknown_parts(known, each.first_seq, each.last_seq):
+            yield LogGap(
+                first_seq=first,
+                last_seq=last,
+                tenant_id=each.tenant_id,
+                reason=each.reason,
+                found_at_ns=now,
+            )
+
+
+def _report(store: Store, gap: LogGap) -> None:
+    """An error line, and an entry in the audit of those whose decisions they were or may be."""
+    log.error(
+        "recorded decisions are lost; restore the database from a backup to have them back",
+        first=gap.first_seq,
+        last=gap.last_seq,
+        reason=gap.reason,
+        tenant=None if gap.tenant_id is None else str(gap.tenant_id),
+    )
+    with store.read() as connection:
+        known = list(tenants.definition_revisions(connection))
+    concerned = known if gap.tenant_id is None else [gap.tenant_id]
+    for start in range(0, len(concerned), _PAGE):
+        page = concerned[start : start + _PAGE]
+        store.write(partial(_audit, tenant_ids=page, gap=gap)).result()
+
+
+def _audit(connection: Connection, tenant_ids: Iterable[UUID], gap: LogGap) -> None:
+    for tenant_id in tenant_ids:
+        entry = audit.AuditEntry(
+            audit_id=new_id(),
+            tenant_id=tenant_id,
+            at_ns=gap.found_at_ns,
+            actor=ACTOR,
+            action=ACTION,
+            kind=KIND,
+            object_id=str(tenant_id),
+            after={
+                "first_seq": gap.first_seq,
+                "last_seq": gap.last_seq,
+                "reason": gap.reason,
+                "of_tenant": gap.tenant_id is not None,
+            },
+        )
+        audit.add(connection, entry)

@@ -1,0 +1,207 @@
+"""All of a data directory compared with what is known of it: checksums, numbers, identity.
+
+It only reads, in short transactions, so it may run beside a server; what is appended after its
+start is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import attrs
+from sqlalchemy import select, text
+
+from tidegate.errors import TidegateError
+from tidegate.server.directory.opening import DATABASE, database_connection, open_directory
+from tidegate.stores import definition_sets, derived, log, migrations, snapshots, tables
+from tidegate.stores.base import DamagedLogError, StoreError
+from tidegate.stores.connections import derived_path, reading_engine, translated
+from tidegate.stores.counters import CHANGES, LOG_ID, counter
+from tidegate.stores.damage import gaps
+from tidegate.stores.damage.checks import check_rows
+from tidegate.stores.damage.gaps import LogGap
+from tidegate.stores.directory.mark import mark_path, read_mark
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+CHUNK = 50_000
+"""Entries of the log that one reading transaction goes over."""
+
+
+@attrs.frozen
+class VerifyFinding:
+    """Something that is lost or damaged.
+
+    Attributes:
+        part: the file, or the table.
+        what: is wrong.
+        first_seq: of the entries of the log that it is about.
+        tenant_id: whose they are, as text, where that is known.
+    """
+
+    part: str
+    what: str
+    first_seq: int | None = None
+    last_seq: int | None = None
+    tenant_id: str | None = None
+
+    def __str__(self) -> str:
+        place = "" if self.first_seq is None else f" entries {self.first_seq} to {self.last_seq}"
+        whose = "" if self.tenant_id is None else f" of tenant {self.tenant_id}"
+        return f"{self.part}:{place}{whose} {self.what}"
+
+
+@attrs.define
+class Verification:
+    """One reading of a directory.
+
+    Args:
+        directory: of the data.
+        progress: told from time to time what is looked at.
+
+    Attributes:
+        decisions: entries of the log that were looked at.
+        known: gaps that were reported before, as text: they are no findings.
+    """
+
+    directory: Path
+    progress: Callable[[str], None] = lambda _: None
+    decisions: int = 0
+    known: list[str] = attrs.field(factory=list)
+
+    def findings(self) -> Iterator[VerifyFinding]:
+        """Everything that is wrong, as it is found."""
+        try:
+            open_directory(self.directory, is_read_only=True)
+        except TidegateError as error:
+            yield VerifyFinding(str(self.directory), str(error))
+            if not (self.directory / DATABASE).exists():
+                return
+        try:
+            with database_connection(self.directory / DATABASE) as connection:
+                migrations.check(connection)
+                yield from self._pages(connection, DATABASE)
+        except TidegateError as error:
+            yield VerifyFinding(DATABASE, str(error))
+            return
+        if not derived_path(self.directory / DATABASE).exists():
+            yield VerifyFinding(
+                derived_path(self.directory / DATABASE).name,
+                "is missing; the next start makes it again from the log",
+            )
+            return
+        engine = reading_engine(self.directory / DATABASE)
+        try:
+            for part in (self._derived, self._end, self._log, self._snapshots, self._sets):
+                try:
+                    yield from part(engine)
+                except StoreError as error:
+                    yield VerifyFinding(DATABASE, str(error))
+        finally:
+            engine.dispose()
+
+    def _pages(
+        self, connection: Connection, part: str, schema: str = "main"
+    ) -> Iterator[VerifyFinding]:
+        """What SQLite itself finds wrong with the pages of a file."""
+        self.progress(f"pages of {part}")
+        for (line,) in connection.execute(text(f"PRAGMA {schema}.integrity_check(20)")):
+            if line != "ok":
+                yield VerifyFinding(part, str(line))
+
+    def _derived(self, engine: Engine) -> Iterator[VerifyFinding]:
+        name = derived_path(self.directory / DATABASE).name
+        found = derived.inspect(self.directory / DATABASE)
+        if found is None:
+            yield VerifyFinding(name, "is damaged; the next start makes it again from the log")
+            return
+        with _reading(engine) as connection:
+            yield from self._pages(connection, name, "derived")
+            if found.log_id != counter(connection, LOG_ID):
+                yield VerifyFinding(name, "is of another log; the next start makes it again")
+
+    def _end(self, engine: Engine) -> Iterator[VerifyFinding]:
+        """Whether the log ends where other files know it to."""
+        # First what may only grow: a server may be at work.
+        noted = read_mark(self.directory / DATABASE)
+        found = derived.inspect(self.directory / DATABASE)
+        with _reading(engine) as connection:
+            last = log.last_seq(connection)
+            log_id, changes = counter(connection, LOG_ID), counter(connection, CHANGES)
+            ends = {"snapshots": snapshots.newest_seq(connection)}
+        name = mark_path(self.directory / DATABASE).name
+        if noted is None:
+            yield VerifyFinding(name, "is missing or damaged; the next start makes it again")
+        elif noted.log_id != log_id:
+            yield VerifyFinding(name, "is of another log")
+        else:
+            ends[name] = noted.seq
+            if noted.changes > changes:
+                lost = f"at least {noted.changes - changes} acknowledged changes are lost"
+                yield VerifyFinding(DATABASE, lost)
+        if found is not None and found.log_id == log_id:
+            ends["the derived file"] = found.indexed_seq
+        knows, end = max(ends.items(), key=lambda each: each[1])
+        if end > last:
+            what = f"are lost: {knows} knows them"
+            yield VerifyFinding("decision_log", what, last + 1, end)
+
+    def _log(self, engine: Engine) -> Iterator[VerifyFinding]:
+        with _reading(engine) as connection:
+            last = log.last_seq(connection)
+            known = gaps.known(connection)
+        self.known = [_text_of(each) for each in known]
+
+        def progress(seq: int) -> None:
+            self.decisions = seq
+            self.progress(f"decision {seq} of {last}")
+
+        links: dict[UUID, int] = {}
+        for after in range(0, last, CHUNK):
+            with _reading(engine) as connection:
+                until = min(after + CHUNK, last)
+                found = list(check_rows(connection, after, until, links=links, progress=progress))
+            for each in found:
+                whose = None if each.tenant_id is None else str(each.tenant_id)
+                for first, end in gaps.unknown_parts(known, each.first_seq, each.last_seq):
+                    what = f"are {each.reason}"
+                    yield VerifyFinding("decision_log", what, first, end, whose)
+
+    def _snapshots(self, engine: Engine) -> Iterator[VerifyFinding]:
+        self.progress("snapshots")
+        with _reading(engine) as connection:
+            kept = connection.execute(select(tables.snapshots.c.tenant_id, tables.snapshots.c.seq))
+            wanted = {(row.tenant_id, row.seq) for row in kept}
+            for tenant_id in {tenant for tenant, _ in wanted}:
+                for each in snapshots.newest(connection, tenant_id):
+                    wanted.discard((tenant_id, each.seq))
+        for tenant_id, seq in sorted(wanted, key=str):
+            what = f"the one after decision {seq} is damaged"
+            yield VerifyFinding("snapshots", what, tenant_id=str(tenant_id))
+
+    def _sets(self, engine: Engine) -> Iterator[VerifyFinding]:
+        self.progress("definitions")
+        with _reading(engine) as connection:
+            table = tables.definition_sets
+            kept = connection.execute(select(table.c.tenant_id, table.c.revision)).all()
+            for tenant_id, revision in kept:
+                try:
+                    definition_sets.load(connection, tenant_id, revision)
+                except DamagedLogError as error:
+                    yield VerifyFinding("definition_sets", str(error), tenant_id=str(tenant_id))
+
+
+@contextmanager
+def _reading(engine: Engine) -> Iterator[Connection]:
+    with translated(), engine.connect() as connection:
+        yield connection
+
+
+def _text_of(gap: LogGap) -> str:
+    whose = "" if gap.tenant_id is None else f" of tenant {UUID(str(gap.tenant_id))}"
+    return f"entries {gap.first_seq} to {gap.last_seq}{whose} are {gap.reason}, as was reported"

@@ -1,0 +1,128 @@
+"""Whether the log is what was written: its numbers without a gap, its rows with their checksums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+
+from tidegate.stores.base import DamagedLogError
+from tidegate.stores.counters import PRUNED_SEQ, counter
+from tidegate.stores.damage import gaps
+from tidegate.stores.damage.rows import Unreadable, rows
+from tidegate.stores.log import MAX_ROW_ENTRIES, row_checksum, unpack
+from tidegate.stores.tables import decision_log as table
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Row
+
+_COLUMNS = (
+    table.c.first_seq,
+    table.c.tenant_id,
+    table.c.count.label("entries"),
+    table.c.received_at_ns,
+    table.c.first_id,
+    table.c.last_id,
+    table.c.index_body,
+    table.c.body,
+    table.c.checksum,
+    table.c.previous_seq,
+)
+
+
+@attrs.frozen
+class Finding:
+    """Entries of the log that are lost.
+
+    Attributes:
+        tenant_id: whose they were; None where that is not known.
+        reason: ``missing`` or ``damaged``, as of :class:`~tidegate.stores.damage.gaps.LogGap`.
+    """
+
+    first_seq: int
+    last_seq: int
+    tenant_id: UUID | None
+    reason: str
+
+
+def check_rows(
+    connection: Connection,
+    after: int,
+    until: int,
+    *,
+    links: dict[UUID, int] | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Iterator[Finding]:
+    """What is lost of the log between two numbers, also what was found before.
+
+    Args:
+        connection: a connection of the store.
+        after: number of the last entry that is not looked at.
+        until: number of the last that is; that the log has.
+        links: the last row of each tenant so far, by its first number, where the whole log is
+            looked at from its beginning: each row must follow the one before it of its tenant.
+        progress: told the number that was looked at last.
+    """
+    pruned = counter(connection, PRUNED_SEQ)
+    # The row that holds `after` may begin before it.
+    expected: int | None = None if after else 1
+    for row in rows(connection, _COLUMNS, max(after - MAX_ROW_ENTRIES, -1), until):
+        if isinstance(row, Unreadable):
+            yield Finding(max(row.first_seq, after + 1), row.last_seq, None, gaps.DAMAGED)
+            expected = row.last_seq + 1
+            links = None
+            continue
+        end = row.first_seq + row.entries - 1
+        if end <= after:
+            expected = end + 1
+            continue
+        if expected is None:
+            expected = after + 1
+        # Below what retention deleted, numbers are missing rightly.
+        if row.first_seq > max(expected, pruned + 1):
+            yield Finding(max(expected, pruned + 1), row.first_seq - 1, None, gaps.MISSING)
+        elif links is not None and _is_unlinked(row, links, pruned):
+            yield Finding(row.previous_seq, row.first_seq - 1, row.tenant_id, gaps.MISSING)
+        if links is not None:
+            links[row.tenant_id] = row.first_seq
+        if not is_right(row):
+            yield Finding(row.first_seq, end, row.tenant_id, gaps.DAMAGED)
+        expected = max(expected, end + 1)
+        progress(end)
+    if expected is None:
+        expected = after + 1
+    if until >= max(expected, pruned + 1):
+        yield Finding(max(expected, pruned + 1), until, None, gaps.MISSING)
+    progress(until)
+
+
+def _is_unlinked(row: Row[*tuple[Any, ...]], previous: dict[UUID, int], pruned: int) -> bool:
+    """Whether the row before this one of its tenant is missing."""
+    if row.previous_seq in (None, 0):
+        return False
+    before = previous.get(row.tenant_id)
+    return bool(row.previous_seq > pruned if before is None else row.previous_seq != before)
+
+
+def is_right(row: Row[*tuple[Any, ...]]) -> bool:
+    """Whether a row is what was written; one of an earlier version has no checksum of its own."""
+    made = row_checksum(
+        row.first_seq,
+        row.tenant_id.bytes,
+        row.entries,
+        row.received_at_ns,
+        row.first_id,
+        row.last_id,
+        row.index_body,
+        row.body,
+        row.previous_seq,
+    )
+    if row.checksum is not None:
+        return bool(made == row.checksum)
+    try:
+        unpack(row.first_seq, row.index_body)
+        return bool(unpack(row.first_seq, row.body).count(b"\n") == row.entries - 1)
+    except DamagedLogError:
+        return False
