@@ -191,6 +191,14 @@ class Engine:
             ValueError: the budget ended at no place of the definitions.
         """
 
+    def work_of(self, body: bytes, received_at: int) -> tuple[int, int, int]:
+        """Units of work that the decision would take now: of the search of the index, of entities,
+        of actions and policies.  Nothing is remembered.
+
+        Raises:
+            EventError: the event is refused.
+        """
+
     def snapshot(self) -> bytes:
         """The whole state."""
 

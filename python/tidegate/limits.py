@@ -21,7 +21,7 @@ class Limits:
     """Deepest nesting of comprehensions; the power of the cost."""
     cost: int = 20_000
     """Units one evaluation may spend (see docs/canonical-tree.md)."""
-    decision_work: int = 1_000_000
+    decision_work: int = 600_000
     """Units one decision may take (see docs/decision.md, "Budget")."""
     string_bytes: int = 64 * 1024
     """Longest string or bytes value an evaluation may build."""

@@ -337,6 +337,22 @@ def test_certain_failures_in_dead_parts_are_let_through(text: str) -> None:
     accept(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("request.path.matches(request.host) || true", "pattern-not-constant"),
+        ("true || request.path.matches(request.host)", "pattern-not-constant"),
+        ("false && request.path.like(request.host)", "pattern-not-constant"),
+        ('true ? true : request.path.matches("(")', "invalid-regex"),
+        ('request.path.inList("nope") || true', "unknown-list"),
+        ("request.path.inList(request.host) || true", "list-not-constant"),
+    ],
+)
+def test_patterns_and_lists_must_be_known_even_in_dead_parts(text: str, code: str) -> None:
+    """An evaluation comes to them before the constant that decides, and costs must agree."""
+    assert [each.code for each in findings(text)] == [code]
+
+
 def test_expected_result_types() -> None:
     """The result must have one of the types its use asks for."""
     assert check("x", SCHEMA, expect=(STRING, INT)).type is INT

@@ -11,6 +11,7 @@ from tidegate.definitions import load_definitions
 from tidegate.errors import DefinitionsError, ExpressionError
 from tidegate.language.checker import check as check_expression
 from tidegate.language.schema import Schema
+from tidegate.policy.findings import render
 
 
 @click.command()
@@ -40,6 +41,7 @@ def _check_expression(text: str, as_json: bool) -> None:
                 "type": str(checked.type),
                 "fields": sorted(checked.references.fields),
                 "cost_estimate": checked.cost_estimate.total,
+                "work_estimate": checked.cost_estimate.work,
                 "warnings": [finding_json(warning) for warning in checked.warnings],
             }
         )
@@ -59,10 +61,13 @@ def _check_definitions(name: str, as_json: bool) -> None:
         kind: len(getattr(definitions, kind))
         for kind in ("actions", "entities", "mitigations", "policies", "lists")
     }
+    warnings = [] if definitions.compilation is None else definitions.compilation.findings
     if as_json:
-        print_json({"ok": True, **counts})
+        print_json({"ok": True, **counts, "warnings": [finding_json(each) for each in warnings]})
         return
     console.print("ok: " + ", ".join(f"{number} {kind}" for kind, number in counts.items()))
+    if warnings:
+        console.print(render(warnings), markup=False)
 
 
 def _refuse(error: ExpressionError | DefinitionsError, as_json: bool) -> None:

@@ -84,7 +84,8 @@ class Call:
 
     ``function`` is the full name (``contains``, ``math.greatest``, ``==``, ``!``,
     ``-`` with one or two arguments).  ``regexes`` holds the translated text of the
-    constant patterns, in order, where the function takes patterns.
+    constant patterns, in order, where the function takes patterns; ``pattern_work`` is the
+    work of all of them for each character, where that was looked at.
     """
 
     function: str
@@ -92,6 +93,7 @@ class Call:
     arguments: tuple[Checked, ...]
     regexes: tuple[str, ...] = ()
     span: Span = _span()
+    pattern_work: int = attrs.field(default=0, eq=False, repr=False)
 
 
 @attrs.frozen

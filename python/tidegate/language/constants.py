@@ -81,9 +81,7 @@ _PATTERNS = frozenset(
 )
 _WILDCARDS = frozenset({"like", "ilike"})
 _REGEX_PROBES = frozenset({"regex.extract", "regex.extractAll", "regex.replace"})
-_OF_FORM = frozenset(
-    {"pattern-not-constant", "invalid-regex", "list-not-constant", "unknown-list"}
-)
+_OF_FORM = frozenset({"pattern-not-constant", "invalid-regex", "list-not-constant", "unknown-list"})
 """Findings that are no failure of an evaluation: without them there is nothing to run."""
 _CODES = {"divide_by_zero": "division-by-zero", "overflow": "overflow"}
 _UNKNOWN: Any = object()
@@ -256,6 +254,7 @@ class ConstantChecks:
         if not self._require_constant(patterns, call.function):
             return call
         texts: list[str] = []
+        work = 0
         for literal in self._spread(patterns):
             value = self._value(literal)
             if not isinstance(value, str):
@@ -268,12 +267,14 @@ class ConstantChecks:
                 continue
             texts.append(translate(regex))
             if call.function in _REGEX_PROBES:
-                self._bound_search(call.function, regex, literal.span)
+                work += self._bound_search(call.function, regex, literal.span)
+            else:
+                work += regex.work
         if call.function in _REGEX_PROBES:
             self._probe_groups(call)
-        return attrs.evolve(call, regexes=tuple(texts))
+        return attrs.evolve(call, regexes=tuple(texts), pattern_work=work)
 
-    def _bound_search(self, function: str, regex: Regex, span: Span) -> None:
+    def _bound_search(self, function: str, regex: Regex, span: Span) -> int:
         work = find_work(regex.root, regex.work)
         if work > self._limits.regex_work:
             message = (
@@ -282,6 +283,7 @@ class ConstantChecks:
             )
             hint = "lower the repeat counts or use fewer optional parts; `matches` takes half"
             self._report("invalid-regex", message, span, hint)
+        return work
 
     def _probe_groups(self, call: checked.Call) -> None:
         """Try a pattern on the empty text: its groups and the replacement must agree."""

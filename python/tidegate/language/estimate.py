@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from tidegate.language.schema import Schema
     from tidegate.limits import Limits
 
+PATTERN_WORK_A_UNIT = 100
+"""So much work of a pattern is one unit, as in ``rust/core/src/regex/lazy.rs``."""
 Measured: TypeAlias = tuple[int, Size]
 """What a node may cost, and how large its value may be."""
 
@@ -47,11 +49,14 @@ class CostEstimate:
         total: of the whole expression.
         dominant: the part that costs most.
         dominant_units: what that part costs, all its repetitions together.
+        work: what the expression takes of the budget of a decision, its patterns at their worst
+            (docs/decision.md, "Budget").
     """
 
     total: int
     dominant: Span
     dominant_units: int
+    work: int
 
     def refusal(self, limit: int) -> Diagnostic:
         """The finding that the estimate is over the limit."""
@@ -68,7 +73,8 @@ def estimate(root: checked.Checked, schema: Schema, limits: Limits) -> CostEstim
     estimator = _Estimator(schema, limits)
     total, _ = estimator.measure(root, 1)
     units, node = estimator.dominant(total, root)
-    return CostEstimate(total, node.span, units)
+    work = total + estimator.pattern_work // PATTERN_WORK_A_UNIT
+    return CostEstimate(total, node.span, units, work)
 
 
 class _Estimator:
@@ -77,6 +83,7 @@ class _Estimator:
         self._limits = limits
         self._locals: list[tuple[str, Size, bool]] = []
         self._heavy: list[tuple[int, checked.Checked]] = []
+        self.pattern_work = 0
 
     def measure(self, node: checked.Checked, times: int) -> Measured:
         """A node that is evaluated so many times: what one evaluation costs, and the value."""
@@ -155,6 +162,8 @@ class _Estimator:
         cost, sizes = self._sum(node.arguments, times)
         result = self._result(node, sizes)
         units = cost + self._charge(node, sizes, result)
+        if node.pattern_work:
+            self.pattern_work += times * sizes[0].text * node.pattern_work
         self._heavy.append((units * times, node))
         return units, result
 

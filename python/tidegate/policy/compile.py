@@ -16,6 +16,7 @@ from tidegate.language.lint import key_warnings
 from tidegate.language.schema import NamedList, Schema
 from tidegate.language.types import BOOL
 from tidegate.limits import DEFAULT, Limits
+from tidegate.policy.budget import budget_warnings
 from tidegate.policy.compiled import (
     CompiledAction,
     CompiledClause,
@@ -131,6 +132,8 @@ class _Compiler:
             ),
         )
         self._expressions.finish()
+        if not self._errors:
+            self._findings.extend(budget_warnings(compiled))
         return Compilation(compiled, tuple(self._findings), self._expressions)
 
     def _action(self, action: Action, at: int) -> CompiledAction:

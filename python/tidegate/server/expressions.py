@@ -49,6 +49,7 @@ def check_expression(call: Call) -> Answer:
             fields=tuple(sorted(checked.references.fields)),
             lists=tuple(sorted(checked.references.lists)),
             cost_estimate=checked.cost_estimate.total,
+            work_estimate=checked.cost_estimate.work,
             formatted=format_text(body.expression),
         )
     )

@@ -28,6 +28,7 @@ from tidegate.policy.compile import compile_all
 from tidegate.policy.decide import decide
 from tidegate.policy.decision import Decision
 from tidegate.policy.explain import explain
+from tidegate.policy.model import OnBudgetExceeded
 from tidegate.policy.state import State
 from tidegate.testing.choices import RandomChoices, happens, pick
 from tidegate.testing.scenarios import arrivals, definitions
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 EVENTS = 12
 BUDGETS = (1, 2, 4, 8, 12, 20, 32, 48, 80, 120, 200, 400, 1_000_000)
+SETTINGS: tuple[OnBudgetExceeded, ...] = ("allow", "challenge", "block")
 EXPLAIN_EVERY = 5
 """Decisions between two that are explained too: that takes as long as all else."""
 
@@ -49,7 +51,7 @@ def with_budget(choices: Choices, compiled: CompiledDefinitions) -> CompiledDefi
     """The same definitions with another budget, mostly a small one."""
     work = pick(choices, BUDGETS) + choices.below(6)
     limits = attrs.evolve(compiled.limits, decision_work=work)
-    setting = pick(choices, ("allow", "challenge", "block"))
+    setting = pick(choices, SETTINGS)
     return attrs.evolve(compiled, limits=limits, on_budget_exceeded=setting)
 
 

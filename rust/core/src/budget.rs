@@ -9,10 +9,28 @@ use crate::plan::Step;
 /// The search of the index and the entities have a budget of their own each: one part of so many
 /// of what a decision may take.
 const RESERVE: u64 = 4;
+/// Bytes of a text that is kept which are one unit of work.
+const BYTES_KEPT_A_UNIT: usize = 4;
 
 /// What the search of the index may take, or the expressions of entities.
 pub(crate) const fn reserve(decision_work: u64) -> u64 {
     decision_work / RESERVE
+}
+
+/// Units for a text that is hashed, kept and recorded: a key, or what a window counts.
+pub(crate) const fn kept_units(bytes: usize) -> u64 {
+    (bytes / BYTES_KEPT_A_UNIT) as u64
+}
+
+/// Units of work that a decision took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// By the search of the index.
+    pub search: u64,
+    /// By expressions of entities.
+    pub entities: u64,
+    /// By those of actions and policies.
+    pub walk: u64,
 }
 
 /// What bounds a decision.

@@ -84,6 +84,18 @@ impl<'a, 'k> Conditions<'a, 'k> {
         self.work.replace(work)
     }
 
+    /// Units done since the last exchange.
+    pub(crate) fn work_done(&self) -> u64 {
+        self.work.get().done()
+    }
+
+    /// Counts work that is done beside expressions.
+    pub(crate) fn add_work(&self, units: u64) {
+        let mut work = self.work.get();
+        work.add(units);
+        self.work.set(work);
+    }
+
     /// Whether the work is over: what was evaluated last does not count then.
     pub(crate) fn is_over(&self) -> bool {
         self.work.get().is_over()

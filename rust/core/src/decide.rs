@@ -7,7 +7,7 @@
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
 
-use crate::budget::Ends;
+use crate::budget::{Ends, Spent};
 use crate::bundle::Mode;
 use crate::conditions::{Conditions, EntityState};
 use crate::definitions::{Clause, Definitions, Fallback, Mitigation, Policy, Response};
@@ -116,6 +116,8 @@ pub struct Decision<'a> {
     pub errors: Vec<(Place<'a>, ErrorCode)>,
     /// Where the budget ended.
     pub ends: Ends,
+    /// The work it took.
+    pub spent: Spent,
     on_budget_exceeded: &'a Fallback,
     changes: ArenaVec<'a, Pending<'a>>,
 }
@@ -239,6 +241,7 @@ pub fn decide<'a>(
         fired: ArenaVec::with_capacity_in(FEW_FIRED, arena),
         errors: std::mem::take(&mut survey.errors),
         ends: Ends::default(),
+        spent: Spent::default(),
         on_budget_exceeded: &definitions.on_budget_exceeded,
         changes: ArenaVec::with_capacity_in(survey.triggers.len(), arena),
     };

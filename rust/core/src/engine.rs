@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bumpalo::Bump;
 use foldhash::fast::RandomState;
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Spent};
 use crate::conditions::{Conditions, KnownOutcomes};
 use crate::decide::{Decision, decide, event_time};
 use crate::definitions::Definitions;
@@ -229,19 +229,29 @@ impl Engine {
     ///
     /// # Errors
     /// It is no event.
-    pub fn peek<S>(
-        &self,
-        source: &S,
-        received_at: i64,
-        budget: Budget,
-    ) -> Result<String, S::Error>
+    pub fn peek<S>(&self, source: &S, received_at: i64, budget: Budget) -> Result<String, S::Error>
     where
         S: EventSource + ?Sized,
     {
-        self.decided_within(source, (received_at, budget), |Decided { decision, return_url, state, .. }| {
-            drop(state);
-            wire::record(&self.definitions, &decision, return_url)
-        })
+        self.decided_within(
+            source,
+            (received_at, budget),
+            |Decided { decision, return_url, state, .. }| {
+                drop(state);
+                wire::record(&self.definitions, &decision, return_url)
+            },
+        )
+    }
+
+    /// The work that a decision would take now. Nothing is counted in the state.
+    ///
+    /// # Errors
+    /// It is no event.
+    pub fn work_of<S>(&self, source: &S, received_at: i64) -> Result<Spent, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
+        self.decided(source, received_at, |Decided { decision, .. }| decision.spent)
     }
 
     /// The state of an event's entities, as a snapshot of no others.

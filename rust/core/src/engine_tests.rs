@@ -205,8 +205,10 @@ fn a_look_ahead_changes_nothing() {
     let members = json!({"entity": 0, "mitigation": 1, "window": window("count", 2)});
     let engine = engine(&bundle(&[clause("c", members)]));
     record(&engine, &json!({"user": "ann"}), 5);
-    let peeked = engine.peek(br#"{"user": "ann"}"#.as_slice(), NOW + 6 * SECOND, Budget::Own).unwrap();
-    let again = engine.peek(br#"{"user": "ann"}"#.as_slice(), NOW + 6 * SECOND, Budget::Own).unwrap();
+    let peeked =
+        engine.peek(br#"{"user": "ann"}"#.as_slice(), NOW + 6 * SECOND, Budget::Own).unwrap();
+    let again =
+        engine.peek(br#"{"user": "ann"}"#.as_slice(), NOW + 6 * SECOND, Budget::Own).unwrap();
     assert_eq!(peeked, again);
     assert!(peeked.contains("\"reason\":\"policy\""));
     let states = engine.entity_states(br#"{"user": "ann"}"#.as_slice(), NOW, Budget::Own).unwrap();

@@ -46,7 +46,7 @@ impl Default for Limits {
             list_elements: 10_000,
             macro_nesting: 3,
             cost: 20_000,
-            decision_work: 1_000_000,
+            decision_work: 600_000,
             string_bytes: 64 * 1024,
             regex_pattern_bytes: 8 * 1024,
             regex_nesting: 64,

@@ -111,6 +111,8 @@ pub struct Concerns {
     pub triggers: Vec<u32>,
     /// Expressions that are true, and no error.
     pub held: Vec<ExpressionId>,
+    /// Units of work that the search took.
+    pub searched: u64,
 }
 
 /// The index of a definition set.
@@ -154,14 +156,14 @@ impl Plan {
         record: &Record<'a>,
         concerns: &mut Concerns,
     ) {
-        let Concerns { actions, matches, scopes, triggers, held } = concerns;
+        let Concerns { actions, matches, scopes, triggers, held, searched } = concerns;
         for list in [&mut *actions, matches, scopes, triggers] {
             list.clear();
         }
         held.clear();
         let rules = Rules { programs: expressions.programs(), lists, limits };
         let work = Work::up_to(reserve(limits.decision_work));
-        self.index.each_candidate(rules, record, work, |rule, is_true| {
+        let work = self.index.each_candidate(rules, record, work, |rule, is_true| {
             let Some(Stated { target, expressions }) = self.stated.get(rule as usize) else {
                 return;
             };
@@ -175,6 +177,7 @@ impl Plan {
                 held.extend_from_slice(expressions);
             }
         });
+        *searched = work.done();
         for list in [actions, matches, scopes, triggers] {
             list.sort_unstable();
         }

@@ -4,8 +4,8 @@
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
 
+use crate::budget::{Budget, Ends, EntityStop, Spent, Stop, kept_units, reserve};
 use crate::bundle::MissingKey;
-use crate::budget::{Budget, EntityStop, Ends, Stop, reserve};
 use crate::conditions::{Conditions, Outcome, Undecided};
 use crate::decide::Place;
 use crate::definitions::{Definitions, EntityDefinition, ExpressionId};
@@ -42,6 +42,8 @@ pub struct Survey<'a> {
     counted: Vec<(ExpressionId, Result<Text<'a>, ErrorCode>)>,
     /// Where the budget ended.
     pub ends: Ends,
+    /// What the search and the entities took.
+    pub spent: Spent,
 }
 
 impl<'a> Survey<'a> {
@@ -68,13 +70,14 @@ impl<'a> Survey<'a> {
                 steps: ArenaVec::new_in(arena),
                 counted: Vec::new(),
                 ends,
+                spent: Spent { search: concerns.searched, ..Spent::default() },
             },
         };
         surveyor.conditions.exchange_work(walk);
         surveyor.actions(&concerns.actions);
         let walk = surveyor.conditions.exchange_work(entities);
         surveyor.entities(&concerns.matches, hash);
-        surveyor.conditions.exchange_work(walk);
+        surveyor.survey.spent.entities = surveyor.conditions.exchange_work(walk).done();
         surveyor.triggers(concerns);
         surveyor.survey
     }
@@ -209,7 +212,14 @@ impl<'a> Surveyor<'a, '_, '_> {
                 }
             }
         }
-        Some(key.finish())
+        let key = key.finish();
+        self.conditions.add_work(kept_units(key.len()));
+        if self.conditions.is_over() {
+            let last = definition.key_fields.len().saturating_sub(1);
+            self.survey.ends.stop_entities(EntityStop::key_field(position, last));
+            return None;
+        }
+        Some(key)
     }
 
     /// One part of a key, `None` when it is missing.
@@ -362,14 +372,8 @@ mod tests {
         let mut concerns = Concerns::default();
         let mut conditions = Conditions::new(definitions, record, &mut known);
         let arena = Bump::new();
-        let survey = Survey::new(
-            definitions,
-            &mut conditions,
-            &mut concerns,
-            Budget::Own,
-            |_| 0,
-            &arena,
-        );
+        let survey =
+            Survey::new(definitions, &mut conditions, &mut concerns, Budget::Own, |_| 0, &arena);
         (concerns.triggers.len(), survey.triggers.to_vec(), survey.steps.to_vec())
     }
 

@@ -9,7 +9,7 @@ use bumpalo::collections::Vec as ArenaVec;
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 
-use crate::budget::Stop;
+use crate::budget::{Spent, Stop, kept_units};
 use crate::conditions::{Conditions, Outcome, Undecided};
 use crate::decide::{Decision, FiredClause, PendingChange, Place};
 use crate::definitions::{Clause, Definitions, ExpressionId, Policy};
@@ -103,12 +103,13 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         self.visit_mitigations();
         let end = self.policies();
         self.count(end);
-        let Self { mut survey, mut decision, .. } = self;
+        let Self { mut survey, mut decision, conditions, .. } = self;
         if let Some(end) = end {
             // What ends the walk before the budget does leaves it at that.
             survey.ends.walk = survey.ends.walk.filter(|stop| *stop <= Stop::window_field(end));
         }
         decision.ends = survey.ends;
+        decision.spent = Spent { walk: conditions.work_done(), ..survey.spent };
         decision.matched_actions = survey.matched_actions;
         decision
     }
@@ -157,6 +158,11 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
             self.survey.steps.extend_from_slice(&family.steps);
             return;
         };
+        self.conditions.add_work(kept_units(value.as_ref().map_or(0, |value| value.len())));
+        if self.conditions.is_over() {
+            self.survey.ends.stop(family.first());
+            return;
+        }
         let windows = match (self.block(entity), self.near.get_mut(entity)) {
             (Some(block), Some(near)) => block.family_after(near, family.family()),
             _ => FamilyWindows::default(),

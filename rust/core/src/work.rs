@@ -24,6 +24,11 @@ impl Work {
         Self::up_to(u64::MAX)
     }
 
+    /// Units done so far.
+    pub(crate) const fn done(self) -> u64 {
+        self.done
+    }
+
     #[inline]
     pub(crate) const fn add(&mut self, units: u64) {
         self.done = self.done.saturating_add(units);

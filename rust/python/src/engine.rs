@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PySequence};
 use tidegate_core::EventError;
-use tidegate_core::budget::{Budget, Ends};
+use tidegate_core::budget::{Budget, Ends, Spent};
 use tidegate_core::definitions::Definitions;
 use tidegate_core::engine::{Engine, EventSource, ReferenceData};
 use tidegate_core::event::RawEvent;
@@ -23,6 +23,9 @@ use crate::calls::PyCalls;
 use crate::error::{effects_error, event_error, program_error, snapshot_error};
 use crate::event::{read_event, read_return_url, user_agents};
 use crate::serve::PyServed;
+
+/// Of the search of the index, of entities, of actions and policies.
+type Units = (u64, u64, u64);
 
 /// A state of fewer keys is let go at once.
 const KEYS_WORTH_A_THREAD: usize = 10_000;
@@ -136,6 +139,12 @@ impl PyEngine {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let within = (received_at, self.budget(ended_at)?);
         self.run(event, within, Engine::peek, Engine::peek)
+    }
+
+    fn work_of(&self, py: Python<'_>, body: &[u8], received_at: Received) -> PyResult<Units> {
+        let spent = py.detach(|| self.engine.work_of(body, received_at.0));
+        let Spent { search, entities, walk } = spent.map_err(|error| event_error(py, error))?;
+        Ok((search, entities, walk))
     }
 
     #[pyo3(signature = (event, received_at, ended_at = None))]

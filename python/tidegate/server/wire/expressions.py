@@ -39,4 +39,7 @@ class ExpressionReport:
     fields: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
     cost_estimate: int | None = None
+    work_estimate: Annotated[
+        int | None, Meta(description="of the budget of a decision, patterns at their worst")
+    ] = None
     formatted: str | None = None

@@ -249,6 +249,8 @@ fn replace<'a>(
 ) -> Applied<'a> {
     let occurrences = text.matches(old).count();
     let replaced = usize::try_from(count).map_or(occurrences, |count| count.min(occurrences));
+    // Each takes as long as a unit of bytes does, and they may be as many as the bytes.
+    call.meter.work.add(occurrences as u64);
     let removed = replaced.saturating_mul(old.len());
     let kept = text.len().saturating_sub(removed);
     call.meter.allow_bytes(kept.saturating_add(replaced.saturating_mul(new.len())))?;

@@ -176,26 +176,28 @@ impl Index {
     /// How many rules may be true of a record.
     pub(crate) fn count_candidates<'a>(&'a self, rules: Rules<'a>, record: &Record<'a>) -> usize {
         let mut count = 0_usize;
-        self.each_candidate(rules, record, Work::unlimited(), |_, _| count = count.saturating_add(1));
+        let _ = self.each_candidate(rules, record, Work::unlimited(), |_, _| {
+            count = count.saturating_add(1)
+        });
         count
     }
 
     /// Hands over the rules that may be true of a record, in no order, each once, and whether
     /// they are for certain; those that may be errors as well, if they are told. Where they are not,
     /// what is certain may cost too much. The search does no more than so much work, and finds too
-    /// much where that ends.
+    /// much where that ends; gives what it did.
     pub(crate) fn each_candidate<'a>(
         &'a self,
         rules: Rules<'a>,
         record: &Record<'a>,
         work: Work,
         mut take: impl FnMut(u32, bool),
-    ) {
+    ) -> Work {
         self.with_scratch(|scratch| {
             self.candidates(rules, record, scratch, work, |candidates, are_certain| {
                 candidates.iter().for_each(|rule| take(*rule, are_certain));
-            });
-        });
+            })
+        })
     }
 
     /// The same with scratch memory at hand, some at once, and whether they are true if they
@@ -207,7 +209,7 @@ impl Index {
         scratch: &mut Scratch,
         work: Work,
         mut take: impl FnMut(&[u32], bool),
-    ) {
+    ) -> Work {
         scratch.begin(&self.searches, self.conditions, self.rules, work);
         self.searches.run(record, rules.lists, scratch);
         scratch.order_found(|condition| self.postings.settles(condition));
@@ -261,6 +263,7 @@ impl Index {
         }
         exceptions.sort_unstable();
         self.unless.each(record, &mut needs, exceptions, take);
+        needs.work()
     }
 
     pub(crate) const fn report(&self) -> &Report {

@@ -260,6 +260,11 @@ impl<'a, 'e> Needs<'a, 'e> {
         self
     }
 
+    /// What was done up to now.
+    pub(crate) const fn work(&self) -> Work {
+        self.meter.work
+    }
+
     /// Whether something that is needed is known not to be true.
     #[inline]
     pub(crate) const fn is_known_to_lack(&self, need: u64) -> bool {

@@ -196,12 +196,7 @@ impl TextSearch {
     }
 
     /// Whether a pattern matches, or is not run any more.
-    fn matches(
-        &self,
-        pattern: &SoughtPattern,
-        subject: &mut Subject<'_>,
-        work: &mut Work,
-    ) -> bool {
+    fn matches(&self, pattern: &SoughtPattern, subject: &mut Subject<'_>, work: &mut Work) -> bool {
         let Subject { text, folded, bytes } = subject;
         if pattern.needs != 0 {
             let in_text = || self.bytes.as_ref().map_or(u64::MAX, |bytes| bytes.in_text(text));

@@ -75,7 +75,11 @@ mod tests {
                 scope.spawn(|| {
                     for number in 0..200 {
                         let text = format!("xaab{number}");
-                        assert_eq!(pattern.is_match(&text, &mut Work::unlimited()), number > 9, "{text}");
+                        assert_eq!(
+                            pattern.is_match(&text, &mut Work::unlimited()),
+                            number > 9,
+                            "{text}"
+                        );
                     }
                 });
             }

@@ -189,8 +189,7 @@ impl Regex {
         let Compiled { alphabet, machine, lazies, .. } = &*self.0;
         let automaton = Automaton { alphabet, machine };
         work.is_over()
-            || self.has_part(text, work)
-                && lazies.with(|lazy| automaton.is_match(text, lazy, work))
+            || self.has_part(text, work) && lazies.with(|lazy| automaton.is_match(text, lazy, work))
     }
 
     /// Whether the pattern may be found in a text, as far as that is known quickly.
