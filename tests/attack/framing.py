@@ -196,7 +196,7 @@ class Framing(Attack):
         is_refused = bool(found) and set(found[:-1]) <= {200} and found[-1] in (*REFUSED, 429, 503)
         outcome.require(
             is_whole or is_refused,
-            f"{self.upgrades} pipelined upgrades had {len(found)} answers, the last {found[-1:]}",
+            f"{self.upgrades} pipelined upgrades had {len(found)} answers, the last: {found[-1:]}",
         )
 
     async def _judged_alike(self, outcome: Outcome) -> None:

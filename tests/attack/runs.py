@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import multiprocessing
+import re
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -26,7 +28,8 @@ from tests.faults.traffic import RUNTIME
 
 ROOT = Path(__file__).parents[2]
 WATCHED_EVERY = 0.1
-FAULT = "Traceback (most recent call last)"
+FAULT = re.compile(r"Traceback \(most recent call last\).*?(\w+(?:Error|Exception))\b: ", re.DOTALL)
+"""A traceback, and what was raised."""
 
 
 @attrs.frozen
@@ -240,8 +243,8 @@ class Run:
         outcome = outcomes[0]
         for other in outcomes[1:]:
             outcome.add(other)
-        faults = self.world.log()[logged:].count(FAULT)
-        outcome.require(not faults, f"{faults} tracebacks in the server's log")
+        faults = Counter(FAULT.findall(self.world.log()[logged:]))
+        outcome.require(not faults, f"tracebacks in the server's log: {dict(faults)}")
         return Measured(
             name=name,
             what=what,
