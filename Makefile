@@ -7,7 +7,7 @@ export CARGO_NET_RETRY ?= 5
 # What the extension is built from; a change to any of these builds it anew.
 RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: run test rust-tests kill-test fuzz-api check agree bench conformance docs clean
+.PHONY: run test rust-tests kill-test attack fuzz-api check agree bench conformance docs clean
 
 run: .venv/built           ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
 	$(BIN)/tidegate serve --demo
@@ -22,6 +22,9 @@ rust-tests:                ## the tests of the engine alone
 
 kill-test: .venv/built     ## 200 kills of a server under load; nothing acknowledged may be lost
 	$(BIN)/python -m tests.faults.kill --cycles 200
+
+attack: .venv/built        ## what a hostile tenant or a stranger can do to the others; 1 where a bound does not hold
+	$(BIN)/python -m tests.attack
 
 fuzz-api: .venv/built      ## schemathesis, 500 examples of every operation of the interface
 	$(BIN)/python tests/service/api_fuzzing.py --examples 500

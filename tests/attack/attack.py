@@ -94,12 +94,14 @@ class Attack(ABC):
 
     Attributes:
         isolates: whether the lines about the other tenant and ``/healthz`` are judged.
-        bounds_peak: whether memory is bounded during the attack, not only after it.
+        bounds_growth: whether memory is judged, after the attack.
+        bounds_peak: whether it is judged during the attack as well.
     """
 
     name: ClassVar[str]
     what: ClassVar[str]
     isolates: ClassVar[bool] = True
+    bounds_growth: ClassVar[bool] = False
     bounds_peak: ClassVar[bool] = False
 
     @classmethod

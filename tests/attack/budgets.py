@@ -8,7 +8,8 @@ from typing import Any
 
 import attrs
 from tests.attack.attack import Attack, Outcome, Scale, encoded, hammer
-from tests.attack.served import World, samples
+from tests.attack.documents import samples
+from tests.attack.served import World
 from tests.faults.traffic import RUNTIME
 
 PATTERNS = 18
@@ -99,7 +100,15 @@ class Hog(Attack):
         return cls(world.base_url, requests, scale.most_events // scale.batch)
 
     async def run(self, until: float) -> Outcome:
-        return await hammer(self.base_url, self.requests, 2 * KEYS, until, self.most)
+        decided = 0
+
+        def count(status: int, body: bytes) -> None:
+            nonlocal decided
+            decided += body.count(b'"item_id"') if status == 200 else 0
+
+        outcome = await hammer(self.base_url, self.requests, 2 * KEYS, until, self.most, count)
+        outcome.notes.append(f"{decided:,} events decided")
+        return outcome
 
 
 def _event(number: int) -> dict[str, Any]:

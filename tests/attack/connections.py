@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 import attrs
 from tests.attack.attack import Attack, Outcome, Scale, encoded
 from tests.attack.control import EVENT
-from tests.attack.served import World, samples
+from tests.attack.documents import samples
+from tests.attack.served import World
 from tests.faults.traffic import RUNTIME
 
 CHUNK = 16 * 1024
@@ -88,7 +89,7 @@ class Headers(Attack):
 
     name = "headers"
     what = "200 connections, each with a header that never ends"
-    bounds_peak = True
+    bounds_growth = bounds_peak = True
 
     base_url: str
     connections: int
@@ -124,7 +125,7 @@ class Pipelining(Attack):
 
     name = "pipelining"
     what = "40 connections, 15 MB of calls in all, no answer is read"
-    bounds_peak = True
+    bounds_growth = bounds_peak = True
 
     base_url: str
     calls: tuple[bytes, ...]

@@ -10,7 +10,8 @@ from typing import Any
 
 import attrs
 from tests.attack.attack import Attack, Outcome, Scale, encoded, hammer
-from tests.attack.served import Tenant, World, rules
+from tests.attack.documents import rules
+from tests.attack.served import Tenant, World
 from tests.faults.load import Connection
 from tests.faults.traffic import RUNTIME
 
@@ -98,6 +99,7 @@ class Explanations(Attack):
 
     name = "explanations"
     what = "explanations over 10,000 rules by an Analyst, 8 connections"
+    bounds_growth = True
 
     base_url: str
     requests: tuple[bytes, ...]
@@ -140,6 +142,7 @@ class Simulations(Attack):
 
     name = "simulations"
     what = "simulations over 10,000 rules by an Analyst, 8 connections"
+    bounds_growth = True
 
     base_url: str
     request: bytes
@@ -167,6 +170,7 @@ class Replays(Attack):
 
     name = "replays"
     what = "replay jobs with drafts of 10,000 rules by an Analyst, 4 connections"
+    bounds_growth = True
 
     base_url: str
     request: bytes

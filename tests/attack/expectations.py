@@ -9,7 +9,8 @@ ANSWER_MS = 100.0
 HEALTH_MS = 50.0
 """``/healthz`` answers on the loop: a longer wait is a loop that somebody held."""
 GROWTH_MIB = 150.0
-"""Resident memory of all the server's processes, after an attack and (for connections) in it."""
+"""Resident memory of all the server's processes, after an attack by repetition or by connections,
+and for connections in it.  What accepted definitions take once they have decided is no growth."""
 PLATEAU_MIB = 24.0
 """Growth over the last third of the rounds of one operation: the allocator's own noise."""
 GUESSES = 10
@@ -24,5 +25,6 @@ RATE = 150.0
 """Decisions a second of the other tenant: an ordinary application, far from any limit."""
 HEALTH_EVERY = 0.05
 """Seconds between two calls of ``/healthz``."""
-SETTLE_SECONDS = 4.0
-"""After an attack, before memory is read and quiet figures are taken again."""
+SETTLE_SECONDS, REST_SECONDS = 4.0, 40.0
+"""After an attack, before memory is read and quiet figures are taken again: at least, and at
+most, where the server goes on with what the attack left it with."""

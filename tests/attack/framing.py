@@ -20,11 +20,18 @@ from tests.service.raw_http import exchange
 STATUS = re.compile(rb"(?:^|(?<=[}\n\r>]))HTTP/1\.1 (\d{3}) ")
 REFUSED = (400, 404, 405, 411, 413, 415, 422, 426, 431, 501, 505)
 """The statuses of whom the server does not understand; it never fails, and never decides."""
+SILENCE_SECONDS = 3.0
+"""Without a byte: the server has no more to say."""
 
 
 def event(mark: str) -> bytes:
     """An event that can be found again."""
     return json.dumps({**EVENT, "fields": {"mark": mark}}).encode()
+
+
+async def raw(base_url: str, sent: bytes) -> bytes:
+    """What comes back for bytes, until the connection is closed or nothing more comes."""
+    return await asyncio.to_thread(exchange, base_url, [sent], SILENCE_SECONDS)
 
 
 def statuses(received: bytes) -> list[int]:
@@ -53,9 +60,10 @@ class Order(Attack):
 
     async def run(self, until: float) -> Outcome:
         outcome = Outcome()
-        for name, bad in self._bad().items():
-            good = encoded("POST", RUNTIME, event(name), api_key=self.key)
-            received = await asyncio.to_thread(exchange, self.base_url, [good + bad])
+        good = encoded("POST", RUNTIME, event("good"), api_key=self.key)
+        cases = self._bad(good)
+        sent = (raw(self.base_url, good + bad) for bad in cases.values())
+        for name, received in zip(cases, await asyncio.gather(*sent), strict=True):
             found = statuses(received)
             outcome.statuses[" then ".join(map(str, found)) or "nothing"] += 1
             outcome.require(
@@ -67,8 +75,7 @@ class Order(Attack):
         outcome.require(recorded == answered, f"{recorded} decisions recorded, {answered} answered")
         return outcome
 
-    def _bad(self) -> dict[str, bytes]:
-        good = encoded("POST", RUNTIME, event("bad"), api_key=self.key)
+    def _bad(self, good: bytes) -> dict[str, bytes]:
         return {
             "no HTTP": b"\x16\x03\x01 nonsense\r\n\r\n",
             "no host": b"GET /healthz HTTP/1.1\r\n\r\n",
@@ -97,7 +104,7 @@ class Case:
     """Bytes, and the statuses one of which has to be the only answer."""
 
     name: str
-    parts: tuple[bytes, ...]
+    request: bytes
     wanted: Collection[int] = REFUSED
     may_close: bool = False
 
@@ -129,8 +136,9 @@ class Framing(Attack):
 
     async def run(self, until: float) -> Outcome:
         outcome = Outcome()
-        for case in self._cases():
-            received = await asyncio.to_thread(exchange, self.base_url, case.parts, 1.0)
+        cases = self._cases()
+        sent = (raw(self.base_url, case.request) for case in cases)
+        for case, received in zip(cases, await asyncio.gather(*sent), strict=True):
             found = statuses(received)
             outcome.statuses[str(found[0]) if found else "closed"] += 1
             is_refused = len(found) == 1 and found[0] in case.wanted
@@ -150,37 +158,28 @@ class Framing(Attack):
         def hot(name: str, path: str = RUNTIME) -> bytes:
             return encoded("POST", path, event(name), api_key=self.key)
 
+        def versioned(version: bytes) -> bytes:
+            return hot("version").replace(b"HTTP/1.1", b"HTTP/" + version, 1)
+
         chunk = event("coded")
         chunks = b"%x\r\n%b\r\n0\r\n\r\n" % (len(chunk), chunk)
         type_ = b"content-type: application/json\r\n"
         proto = {"name": "x", "mode": "Block", "block": {"headers": {"__proto__": "x"}}}
+        two = type_ + b"content-type: text/plain\r\n"
+        content = json.dumps(proto).encode()
+        making = encoded("POST", f"{self.tenant}/mitigations", content, self.token)
         reading = encoded("GET", self.tenant.replace("/tenants/", "/tenants%2f"), token=self.token)
         return [
-            Case("%2f in a hot path", (hot("2f", "/api/v1/runtime%2fmitigation"),), (400, 404)),
-            Case("%2F in a hot path", (hot("2F", "/api/v1/beacon%2Fevent"),), (400, 404)),
-            Case("%2f in a tenant's path", (reading,), (400, 404)),
-            Case("HTTP/0.9", (hot("0.9").replace(b"HTTP/1.1", b"HTTP/0.9", 1),), (400, 505), True),
-            Case("a line of HTTP/0.9", (b"GET /healthz\r\n\r\n",), (400, 505), True),
-            Case("HTTP/2.0", (hot("2.0").replace(b"HTTP/1.1", b"HTTP/2.0", 1),), (400, 505), True),
-            Case("`gzip, chunked`", (self._coded(hot("coded"), b"gzip, chunked", chunks),)),
-            Case("`chunked, gzip`", (self._coded(hot("coded"), b"chunked, gzip", chunks),)),
-            Case(
-                "two content types",
-                (hot("two").replace(type_, type_ + b"content-type: text/plain\r\n"),),
-                (400, 415),
-            ),
-            Case(
-                "`__proto__` as a block header",
-                (
-                    encoded(
-                        "POST",
-                        f"{self.tenant}/mitigations",
-                        json.dumps(proto).encode(),
-                        self.token,
-                    ),
-                ),
-                (400, 422),
-            ),
+            Case("%2f in a hot path", hot("2f", "/api/v1/runtime%2fmitigation"), (400, 404)),
+            Case("%2F in a hot path", hot("2F", "/api/v1/beacon%2Fevent"), (400, 404)),
+            Case("%2f in a tenant's path", reading, (400, 404)),
+            Case("HTTP/0.9", versioned(b"0.9"), (400, 505), True),
+            Case("a line of HTTP/0.9", b"GET /healthz\r\n\r\n", (400, 505), True),
+            Case("HTTP/2.0", versioned(b"2.0"), (400, 505), True),
+            Case("`gzip, chunked`", self._coded(hot("coded"), b"gzip, chunked", chunks)),
+            Case("`chunked, gzip`", self._coded(hot("coded"), b"chunked, gzip", chunks)),
+            Case("two content types", hot("two").replace(type_, two), (400, 415)),
+            Case("`__proto__` as a block header", making, (400, 422)),
         ]
 
     def _coded(self, request: bytes, coding: bytes, body: bytes) -> bytes:
@@ -191,13 +190,13 @@ class Framing(Attack):
         """Pipelined requests for another protocol: as many answers, or an orderly refusal."""
         one = b"GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n"
         sent = one * self.upgrades
-        received = await asyncio.to_thread(exchange, self.base_url, [sent], 3.0)
+        received = await raw(self.base_url, sent)
         found = statuses(received)
         is_whole = found == [200] * self.upgrades
         is_refused = bool(found) and set(found[:-1]) <= {200} and found[-1] in (*REFUSED, 429, 503)
         outcome.require(
             is_whole or is_refused,
-            f"{self.upgrades} pipelined upgrades had {len(found)} answers, the last {found[-1:]}",
+            f"{self.upgrades} pipelined upgrades had {len(found)} answers, the last: {found[-1:]}",
         )
 
     async def _judged_alike(self, outcome: Outcome) -> None:
@@ -220,4 +219,4 @@ async def _slowly(base_url: str, parts: Collection[bytes]) -> bytes:
             yield part
             time.sleep(0.2)
 
-    return await asyncio.to_thread(exchange, base_url, apart(), 1.0)
+    return await asyncio.to_thread(exchange, base_url, apart(), SILENCE_SECONDS)

@@ -36,6 +36,8 @@ KINDS: tuple[type[Attack], ...] = (
     Guesses,
     Memory,
 )
+AT_ONCE = (Budget, Hog, Checks, Logins, Explanations, Simulations, Replays, Puts, Lists, Headers)
+"""What is done together: everything that takes the server's time."""
 TOGETHER = "together"
 NAMES = (*(kind.name for kind in KINDS), TOGETHER)
 
@@ -70,7 +72,9 @@ def attack(
         python: the interpreter whose Tidegate is attacked.
         begun: called with the name of each attack.
     """
-    kinds = [kind for kind in KINDS if kind.name in names or (TOGETHER in names and kind.isolates)]
+    kinds = [
+        kind for kind in KINDS if kind.name in names or (TOGETHER in names and kind in AT_ONCE)
+    ]
     with (
         tempfile.TemporaryDirectory(prefix="tidegate-attack-") as directory,
         serving(Path(directory), python) as world,
@@ -85,7 +89,7 @@ def attack(
             if each.name in names:
                 begun(each.name)
                 runs.append(run.measure(each.name, each.what, [each]))
-        together = [each for each in made if each.isolates]
+        together = [each for each in made if isinstance(each, AT_ONCE)]
         if TOGETHER in names and together:
             begun(TOGETHER)
             what = ", ".join(each.name for each in together)

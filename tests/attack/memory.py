@@ -11,8 +11,10 @@ from typing import Any
 import attrs
 from tests.attack.attack import Attack, Outcome, Scale, encoded
 from tests.attack.control import decided, entries, replay, simulation
+from tests.attack.documents import rules
 from tests.attack.expectations import PLATEAU_MIB
-from tests.attack.served import Usage, World, rules
+from tests.attack.processes import Usage
+from tests.attack.served import World
 from tests.faults.load import Connection
 
 OPERATION_SECONDS = 120.0
@@ -28,6 +30,7 @@ class Memory(Attack):
     name = "memory"
     what = "100 rounds of each operation on 10,000 rules, one after the other"
     isolates = False
+    bounds_growth = True
 
     base_url: str
     pid: int

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import multiprocessing
+import re
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -18,12 +20,16 @@ from typing import Any, BinaryIO
 
 import attrs
 from tests.attack.attack import Attack, Outcome, Scale, encoded, run_apart
-from tests.attack.served import Usage, World, samples
+from tests.attack.documents import samples
+from tests.attack.expectations import REST_SECONDS
+from tests.attack.processes import Usage, rest
+from tests.attack.served import World
 from tests.faults.traffic import RUNTIME
 
 ROOT = Path(__file__).parents[2]
 WATCHED_EVERY = 0.1
-FAULT = "Traceback (most recent call last)"
+FAULT = re.compile(r"Traceback \(most recent call last\).*?(\w+(?:Error|Exception))\b: ", re.DOTALL)
+"""A traceback, and what was raised."""
 
 
 @attrs.frozen
@@ -96,6 +102,7 @@ class Measured:
     name: str
     what: str
     isolates: bool
+    bounds_growth: bool
     bounds_peak: bool
     outcome: Outcome
     quiet: Seen
@@ -217,7 +224,7 @@ class Run:
     @classmethod
     def begin(cls, world: World, probe: Probe, pool: ProcessPoolExecutor, pace: Pace) -> Run:
         """Wait for the server to come to rest, and take the first quiet figures."""
-        time.sleep(pace.settle)
+        rest(world.pid, pace.settle, REST_SECONDS)
         return cls(world, probe, pool, pace, probe.seen(pace.quiet))
 
     def measure(self, name: str, what: str, attacks: Sequence[Attack]) -> Measured:
@@ -230,19 +237,21 @@ class Run:
             attacked = self.probe.end()
         seconds = time.monotonic() - started
         used = Usage.read(pid).seconds - before.seconds
-        time.sleep(self.pace.settle)
+        rest(pid, self.pace.settle, REST_SECONDS)
         after = Usage.read(pid)
         earlier, self.quiet = self.quiet, self.probe.seen(self.pace.quiet)
         outcome = outcomes[0]
         for other in outcomes[1:]:
             outcome.add(other)
-        faults = self.world.log()[logged:].count(FAULT)
-        outcome.require(not faults, f"{faults} tracebacks in the server's log")
+        faults = Counter(FAULT.findall(self.world.log()[logged:]))
+        outcome.require(not faults, f"tracebacks in the server's log: {dict(faults)}")
         return Measured(
             name=name,
             what=what,
             isolates=any(each.isolates for each in attacks),
-            bounds_peak=any(each.bounds_peak for each in attacks),
+            # Of several at once, what is judged is what the others see of them.
+            bounds_growth=all(each.bounds_growth for each in attacks),
+            bounds_peak=all(each.bounds_peak for each in attacks),
             outcome=outcome,
             quiet=earlier + self.quiet,
             attacked=attacked,
@@ -256,6 +265,7 @@ class Run:
 
 def set_up(world: World, kinds: Sequence[type[Attack]], scale: Scale) -> list[Attack]:
     """The attacks that the server lets anybody prepare; the others are said."""
+    world.warm()
     made = []
     for kind in kinds:
         try:

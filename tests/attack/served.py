@@ -9,21 +9,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from importlib import resources
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import attrs
 import httpx2 as httpx
-import yaml
+from tests.attack.documents import LIVE, marked, rules
+from tests.attack.processes import tree
 from tests.faults.target import Target
+from tests.faults.traffic import RUNTIME
 
 PASSWORD = "a password of eight words that nobody else has"
 PEOPLE = ("victim", "hostile", "Admin", "Analyst", "Viewer")
 RATES = (100_000_000, 10_000_000, 1_000_000, 600_000, 60_000, 6_000)
 """Events a minute that an attacker asks for, until it gets them."""
-CALL_SECONDS = 600.0
+CALL_SECONDS, STOP_SECONDS = 600.0, 15.0
+WARMING = 8
+"""Calls after which everything in the server has started."""
+LIVE_SECONDS = 120.0
+"""How long definitions may take until they decide."""
 SETTLED = (200, 201, 204)
 
 
@@ -61,6 +66,7 @@ class World:
     people: dict[str, Person]
     said: list[str] = attrs.field(factory=list)
     _large: tuple[Tenant, int] | None = None
+    _keys: int = 0
 
     @property
     def base_url(self) -> str:
@@ -107,8 +113,9 @@ class World:
 
     def key(self, tenant: Tenant, name: str = "key") -> str:
         """A new API key of the highest rate that is allowed."""
+        self._keys += 1
         for rate in RATES:
-            body = {"name": name, "rate_limit_per_minute": rate}
+            body = {"name": f"{name} {self._keys}", "rate_limit_per_minute": rate}
             path = f"{tenant.path}/api-keys"
             answer = self.call(tenant.tokens["Owner"], "POST", path, body)
             if answer.status_code in SETTLED:
@@ -128,12 +135,30 @@ class World:
         """
         while count:
             path, token = f"{tenant.path}/definitions", tenant.tokens["Admin"]
-            given = self.call(token, "PUT", path, document(count))
+            given = self.call(token, "PUT", path, marked(document(count)))
             if given.status_code in SETTLED:
+                self._await(self.key(tenant, "live"))
                 return count
             self.say(f"definitions of size {count:,} are refused: {_code(given)}")
             count //= 2
         raise RuntimeError(f"{given.status_code} {given.text[:500]}")
+
+    def _await(self, key: str) -> None:
+        """Wait until the definitions decide: large ones are compiled after they are stored.
+
+        Raises:
+            RuntimeError: they do not.
+        """
+        ends, headers = time.monotonic() + LIVE_SECONDS, {"x-service-api-key": key}
+        event = {"request": {"path": LIVE, "method": "GET", "client_ip": "203.0.113.1"}}
+        while time.monotonic() < ends:
+            answer = httpx.post(
+                self.base_url + RUNTIME, json=event, headers=headers, timeout=CALL_SECONDS
+            )
+            if answer.status_code == 200 and answer.json()["action"]["type"] == "block":
+                return
+            time.sleep(0.2)
+        raise RuntimeError(f"definitions do not decide after {LIVE_SECONDS:.0f} s: {answer.text}")
 
     def large(self, count: int) -> tuple[Tenant, int]:
         """The tenant with many rules, made at the first call, and how many it has."""
@@ -141,6 +166,14 @@ class World:
             tenant = self.tenant("Large")
             self._large = tenant, self.define(tenant, rules, count)
         return self._large
+
+    def warm(self) -> None:
+        """Have the server start what it starts at the first call: its memory is no growth."""
+        tenant = self.tenant("Warm")
+        path = f"{tenant.path}/expressions/check"
+        for number in range(WARMING):
+            text = {"expression": f"request.path == '/{number}'"}
+            self.must(tenant.tokens["Viewer"], "POST", path, text)
 
     def say(self, what: str) -> None:
         """Remember, once, what the server did not allow."""
@@ -159,106 +192,50 @@ def _code(answer: httpx.Response) -> str:
         return str(answer.status_code)
 
 
-def rules(count: int, mark: int = 0) -> dict[str, Any]:
-    """A document of so many policies, each of another expression; all differ by the mark."""
-    policies = [
-        {
-            "name": f"Rule {number}",
-            "description": f"of set {mark}",
-            "clauses": [
-                {
-                    "expression": f'request.path.startsWith("/area/{number}/{mark}") && '
-                    f'(request.query_params["q"].lower().contains("word-{number}") || '
-                    f'request.headers["x-part"] in ["a{number}", "b{number}", "c{mark}"]) && '
-                    f'request.user_agent.matches("agent-{number % 97}[0-9]+/{mark}")'
-                }
-            ],
-        }
-        for number in range(count)
-    ]
-    return {"apiVersion": "tidegate/v1", "policies": policies}
-
-
-def samples() -> dict[str, Any]:
-    """The definitions of the example shop, without its tenant."""
-    text = resources.files("tidegate.samples").joinpath("definitions.yaml").read_text()
-    document: dict[str, Any] = yaml.safe_load(text)
-    del document["tenant"]
-    return document
-
-
-def _person(python: str, directory: Path, name: str) -> Person:
-    """An operator, made as the one who runs the service makes them."""
+def _make(python: str, directory: Path, name: str) -> tuple[str, str]:
+    """Email and id of a new operator, made as whoever runs the service makes them."""
     email = f"{name.lower()}@example.test"
+    command = [python, "-m", "tidegate", "operator", "create", email, "--password-stdin", "--json"]
+    made = subprocess.run(
+        [*command, "--store-directory", str(directory / "data")],
+        input=PASSWORD + "\n",
+        env={**os.environ, "HOME": str(directory)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return email, json.loads(made.stdout)["operator_id"]
 
-    def run(*arguments: str, given: str = "") -> Any:
-        command = [python, "-m", "tidegate", "operator", *arguments, "--json"]
-        made = subprocess.run(
-            [*command, "--store-directory", str(directory / "data")],
-            input=given,
-            env={**os.environ, "HOME": str(directory)},
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
-        return json.loads(made.stdout)
 
-    made = run("create", email, "--password-stdin", given=PASSWORD + "\n")
-    return Person(email, made["operator_id"], run("token", email)["access_token"])
+def _log_in(base_url: str, email: str, user_id: str) -> Person:
+    """An operator who has a token."""
+    given = {"email": email, "password": PASSWORD}
+    answer = httpx.post(f"{base_url}/api/v1/auth/local/token", json=given, timeout=CALL_SECONDS)
+    return Person(email, user_id, answer.raise_for_status().json()["access_token"])
 
 
 @contextmanager
 def serving(directory: Path, python: str = sys.executable) -> Iterator[World]:
     """A server of an interpreter's Tidegate on a new directory, until the block ends."""
-    people = {name: _person(python, directory, name) for name in PEOPLE}
-    target = Target(directory / "data", directory / "log", people["hostile"].token, python=python)
+    made = {name: _make(python, directory, name) for name in PEOPLE}
+    target = Target(directory / "data", directory / "log", "", python=python)
     target.start()
     try:
+        people = {name: _log_in(target.base_url, *each) for name, each in made.items()}
         yield World(target, people)
     finally:
-        target.end(signal.SIGTERM)
+        _end(target)
 
 
-@attrs.frozen
-class Usage:
-    """What the processes of a server took until now.
-
-    Attributes:
-        resident: MiB of all of them.
-        seconds: of processor, of those that still live.
-    """
-
-    resident: float
-    seconds: float
-    processes: int
-
-    @classmethod
-    def read(cls, pid: int) -> Usage:
-        """Of a process and all its descendants."""
-        resident = seconds = 0.0
-        found = list(_tree(pid))
-        for each in found:
-            try:
-                pages = int(Path(f"/proc/{each}/statm").read_text().split()[1])
-                fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            resident += pages * os.sysconf("SC_PAGE_SIZE") / 2**20
-            seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        return cls(resident, seconds, len(found))
-
-
-def _tree(pid: int) -> Iterator[int]:
-    yield pid
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children = task.read_text().split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        for child in children:
-            yield from _tree(int(child))
-
-
-def settle(seconds: float) -> None:
-    """Let what was begun come to its end."""
-    time.sleep(seconds)
+def _end(target: Target) -> None:
+    """Stop a server; what it still has to do is of no use to anybody."""
+    assert target.process is not None
+    processes = list(tree(target.process.pid))
+    target.process.send_signal(signal.SIGTERM)
+    try:
+        target.process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        for each in processes:
+            with suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
+        target.process.wait()
