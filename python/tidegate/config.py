@@ -97,6 +97,22 @@ class TokenSettings:
 
 
 @ts.settings
+class WorkersSettings:
+    """The processes that work beside the decisions."""
+
+    processes: int = ts.option(
+        default=2,
+        validator=validators.and_(validators.ge(1), validators.le(64)),
+        help="Processes for what takes long: checks, definitions, explanations, large documents.",
+    )
+    memory_mib: int = ts.option(
+        default=2_048,
+        validator=validators.and_(validators.ge(256), validators.le(1024 * 1024)),
+        help="Memory that one such process may take before it is ended and replaced.",
+    )
+
+
+@ts.settings
 class Settings:
     """Everything that can be set."""
 
@@ -104,6 +120,7 @@ class Settings:
     store: StoreSettings = StoreSettings()
     log: LogSettings = LogSettings()
     token: TokenSettings = TokenSettings()
+    workers: WorkersSettings = WorkersSettings()
 
     @property
     def directory(self) -> Path:

@@ -5,26 +5,67 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import attrs
+from anyio import CapacityLimiter
 
 from tidegate.operators.tokens import LIFETIME_SECONDS, Tokens
 from tidegate.server.live import NoRuntime
 from tidegate.server.login_attempts import LoginAttempts
 from tidegate.server.paging import Cursors
-from tidegate.server.replay import Replays
+from tidegate.server.replay import NoReplays
+from tidegate.server.workers.base import Inline
+from tidegate.server.workers.known import KnownSets
+from tidegate.server.workers.places import Party, Places
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from contextlib import AbstractContextManager
     from uuid import UUID
+
+    from sqlalchemy import Connection
 
     from tidegate.operators.keys import Keys
     from tidegate.server.live import Runtime
-    from tidegate.stores.base import Store
+    from tidegate.server.replay import Draft
+    from tidegate.server.workers.base import Workers
 
+
+T = TypeVar("T")
 
 _TURNS = 64
 """More tenants than are often changed at the same time."""
+LIGHT_THREADS = 24
+ADMITTING_THREADS = 4
+LIGHT_PLACES = 256
+"""Requests of the light kind that may be under way."""
+LIGHT_SHARES = {Party.OPERATOR: 8, Party.TENANT: 12, Party.ADDRESS: 16}
+HEAVY_PLACES = 64
+HEAVY_SHARES = {Party.OPERATOR: 4, Party.TENANT: 8, Party.ADDRESS: 2}
+
+
+class Records(Protocol):
+    """The store, as far as handlers go: a :class:`~tidegate.stores.base.Store` is one."""
+
+    def read(self) -> AbstractContextManager[Connection]:
+        """A connection that sees what was committed before."""
+
+    def write(self, work: Callable[[Connection], T]) -> Future[T]:
+        """Have a transaction of the writing thread."""
+
+    def index_now(self) -> None:
+        """Have everything in the log indexed."""
+
+
+class ReplayJobs(Protocol):
+    """The replay jobs of the service."""
+
+    def has_room(self) -> bool:
+        """Whether another job may wait."""
+
+    def submit(self, job_id: UUID, draft: Draft) -> None:
+        """Run a job that is in the store, behind those that wait."""
 
 
 def _nobody(_: UUID) -> None:
@@ -42,10 +83,15 @@ class Application:
             after the commit.
         api_keys_changed: told the tenant whose API keys changed, after the commit.
         runtime: the engines at work.
+        replays: the replay jobs.
+        workers: where work is done that would hold the interpreter; ``passwords``, where
+            passwords are looked at, so that logins wait for nothing else.
+        known: definitions that were compiled here and may be needed again.
+        light_places, heavy_places: how many requests may be under way, of each kind of work.
         clock: nanoseconds since 1970.
     """
 
-    store: Store
+    store: Records
     keys: Keys
     issuer: str = "tidegate"
     token_lifetime_seconds: int = LIFETIME_SECONDS
@@ -54,7 +100,16 @@ class Application:
     api_keys_changed: Callable[[UUID], None] = _nobody
     runtime: Runtime = attrs.field(factory=NoRuntime)
     clock: Callable[[], int] = time.time_ns
-    replays: Replays = attrs.field(init=False)
+    replays: ReplayJobs = attrs.field(factory=NoReplays)
+    workers: Workers = attrs.field(factory=Inline)
+    passwords: Workers = attrs.field(factory=Inline)
+    known: KnownSets = attrs.field(factory=KnownSets)
+    light_places: Places = attrs.field(factory=lambda: Places(LIGHT_PLACES, LIGHT_SHARES))
+    heavy_places: Places = attrs.field(factory=lambda: Places(HEAVY_PLACES, HEAVY_SHARES))
+    light_threads: CapacityLimiter = attrs.field(factory=lambda: CapacityLimiter(LIGHT_THREADS))
+    admitting_threads: CapacityLimiter = attrs.field(
+        factory=lambda: CapacityLimiter(ADMITTING_THREADS)
+    )
     login_attempts: LoginAttempts = attrs.field(factory=LoginAttempts, init=False)
     tokens: Tokens = attrs.field(init=False)
     cursors: Cursors = attrs.field(init=False)
@@ -65,10 +120,6 @@ class Application:
     def turn(self, tenant_id: UUID) -> Lock:
         """Held by who changes definitions of a tenant, so that one check is not for nothing."""
         return self._turns[hash(tenant_id) % _TURNS]
-
-    @replays.default
-    def _make_replays(self) -> Replays:
-        return Replays(self.store)
 
     @tokens.default
     def _make_tokens(self) -> Tokens:

@@ -27,19 +27,31 @@ CHALLENGE = {"www-authenticate": _REALM}
 """What a 401 says about how to do better."""
 
 
-def caller_of(connection: Connection, tokens: Tokens, header: str | None, now: int) -> Caller:
-    """The operator a token stands for.
+def bearer(header: str | None) -> str:
+    """The token in a header.
 
     Args:
         header: the value of ``Authorization``.
-        now: nanoseconds since 1970.
 
     Raises:
-        Problem: ``unauthenticated``; there is no token, or none that counts now.
+        Problem: ``unauthenticated``; there is none.
     """
     scheme, _, text = (header or "").partition(" ")
     if scheme.lower() != _SCHEME or not text:
         raise _unauthenticated()
+    return text
+
+
+def caller_of(connection: Connection, tokens: Tokens, text: str, now: int) -> Caller:
+    """The operator a token stands for.
+
+    Args:
+        text: the token.
+        now: nanoseconds since 1970.
+
+    Raises:
+        Problem: ``unauthenticated``; the token does not count now.
+    """
     try:
         claims = tokens.read(text, now // SECOND)
     except InvalidTokenError:

@@ -8,13 +8,20 @@ if not: settings and other processes change it, too.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+import attrs
+
+from tidegate.errors import DefinitionsError
+from tidegate.policy.document import read_document
 from tidegate.server.definition_set import DefinitionSet, load_set
 from tidegate.server.problems import Problem
 from tidegate.stores import tenants
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from sqlalchemy import Connection
 
     from tidegate.server.call import Call
@@ -31,14 +38,25 @@ class _MovedError(Exception):
 
 
 def load_present(call: Call) -> DefinitionSet:
-    """The present definitions of the tenant of a call.
+    """The present definitions of the tenant of a call, of which a change is to be checked.
+
+    They are compiled, if they are not known: a change is then checked as a change, again and again.
 
     Raises:
         NotFoundError: there is no such tenant.
     """
-    at_work = call.app.runtime.at_work(call.tenant_id)
+    known = call.app.known
     with call.app.store.read() as connection:
-        return load_set(connection, call.tenant_id, at_work)
+        present = load_set(connection, call.tenant_id, known.newest(call.tenant_id))
+    if present.at_work is not None:
+        return present
+    try:
+        compilation = read_document(present.document())
+    except DefinitionsError:
+        return present  # A change may mend them.
+    at_work = present.put_to_work(compilation)
+    known.compiled(call.tenant_id, at_work)
+    return attrs.evolve(present, at_work=at_work)
 
 
 def change_definitions(call: Call, prepare: Callable[[DefinitionSet], Work[T] | None]) -> T | None:
@@ -46,7 +64,8 @@ def change_definitions(call: Call, prepare: Callable[[DefinitionSet], Work[T] | 
 
     Args:
         prepare: given the present set, checks the change and gives what writes it, or None
-            when there is nothing to write.
+            when there is nothing to write.  A worker sends it to the writing thread: it is a
+            function of a module, or a partial one.
 
     Raises:
         Problem: the change is refused, or others were always faster.
@@ -58,7 +77,7 @@ def change_definitions(call: Call, prepare: Callable[[DefinitionSet], Work[T] | 
             if work is None:
                 return None
             try:
-                result = call.write(_guarded(call, present, work))
+                result = call.write(partial(_guarded, call.tenant_id, present.revision, work))
             except _MovedError:
                 continue
         call.app.definitions_changed(call.tenant_id)
@@ -66,12 +85,9 @@ def change_definitions(call: Call, prepare: Callable[[DefinitionSet], Work[T] | 
     raise Problem("conflict", "the definitions are being changed by others; try again")
 
 
-def _guarded(call: Call, seen: DefinitionSet, work: Work[T]) -> Work[T]:
-    def write(connection: Connection) -> T:
-        if tenants.find(connection, call.tenant_id).definition_revision != seen.revision:
-            raise _MovedError
-        result = work(connection)
-        tenants.count_definition_change(connection, call.tenant_id)
-        return result
-
-    return write
+def _guarded(tenant_id: UUID, seen_revision: int, work: Work[T], connection: Connection) -> T:
+    if tenants.find(connection, tenant_id).definition_revision != seen_revision:
+        raise _MovedError
+    result = work(connection)
+    tenants.count_definition_change(connection, tenant_id)
+    return result

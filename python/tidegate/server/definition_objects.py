@@ -5,6 +5,7 @@ One function makes the five handlers of a kind; what only one kind has is in its
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -60,29 +61,26 @@ class Handlers:
         body: Any = call.body
         members = {each.name: getattr(body, each.name) for each in attrs.fields(type(body))}
         object_id = new_id()
+        seen: list[DefinitionSet] = []
 
-        def prepare(present: DefinitionSet) -> Work[tuple[Definition, DefinitionSet]]:
+        def prepare(present: DefinitionSet) -> Work[Definition]:
             model = present.check_put(self.kind, object_id, to_body(self.kind, members, present))
+            seen[:] = [present]
+            made = Definition(
+                tenant_id=call.tenant_id,
+                kind=self.kind.name,
+                object_id=object_id,
+                slug=model.slug,
+                name=model.name,
+                body=to_members(model),
+                position=0,
+                created_at_ns=call.now,
+                updated_at_ns=call.now,
+            )
+            return partial(_create, call, made)
 
-            def work(connection: Connection) -> tuple[Definition, DefinitionSet]:
-                made = Definition(
-                    tenant_id=call.tenant_id,
-                    kind=self.kind.name,
-                    object_id=object_id,
-                    slug=model.slug,
-                    name=model.name,
-                    body=to_members(model),
-                    position=definitions.next_position(connection, call.tenant_id, self.kind.name),
-                    created_at_ns=call.now,
-                    updated_at_ns=call.now,
-                )
-                definitions.create(connection, made)
-                written(connection, call, "create", None, made)
-                return made, present
-
-            return work
-
-        made, present = _done(change_definitions(call, prepare))
+        made = _done(change_definitions(call, prepare))
+        present = seen[0]
         return Answer(
             body=to_answer(self.kind, made, present),
             revision=made.revision,
@@ -134,26 +132,8 @@ class Handlers:
                 body = finish(before, body)
             if body == before.body:
                 return None
-
-            def work(connection: Connection) -> Definition:
-                definitions.change(
-                    connection,
-                    call.tenant_id,
-                    self.kind.name,
-                    before.object_id,
-                    call.now,
-                    expected_revision=before.revision,
-                    slug=model.slug,
-                    name=model.name,
-                    body=body,
-                )
-                made = definitions.find(
-                    connection, call.tenant_id, self.kind.name, before.object_id
-                )
-                written(connection, call, action, before, made, audited)
-                return made
-
-            return work
+            after = attrs.evolve(before, slug=model.slug, name=model.name, body=body)
+            return partial(_change, call, action, before, after, audited)
 
         made = change_definitions(call, prepare)
         before, present = seen[0]
@@ -167,18 +147,7 @@ class Handlers:
             before = self._present(call, present)
             call.require_revision(before.revision)
             present.check_delete(self.kind, before.object_id)
-
-            def work(connection: Connection) -> None:
-                definitions.delete(
-                    connection,
-                    call.tenant_id,
-                    self.kind.name,
-                    before.object_id,
-                    expected_revision=before.revision,
-                )
-                written(connection, call, "delete", before, None)
-
-            return work
+            return partial(_delete, call, before)
 
         change_definitions(call, prepare)
         return Answer()
@@ -198,6 +167,49 @@ class Handlers:
         if found is None:
             raise NotFoundError(self.kind.name)
         return found
+
+
+def _create(call: Call, new: Definition, connection: Connection) -> Definition:
+    position = definitions.next_position(connection, new.tenant_id, new.kind)
+    made = attrs.evolve(new, position=position)
+    definitions.create(connection, made)
+    written(connection, call, "create", None, made)
+    return made
+
+
+def _change(
+    call: Call,
+    action: str,
+    before: Definition,
+    after: Definition,
+    audited: Mapping[str, Any] | None,
+    connection: Connection,
+) -> Definition:
+    definitions.change(
+        connection,
+        before.tenant_id,
+        before.kind,
+        before.object_id,
+        call.now,
+        expected_revision=before.revision,
+        slug=after.slug,
+        name=after.name,
+        body=after.body,
+    )
+    made = definitions.find(connection, before.tenant_id, before.kind, before.object_id)
+    written(connection, call, action, before, made, audited)
+    return made
+
+
+def _delete(call: Call, before: Definition, connection: Connection) -> None:
+    definitions.delete(
+        connection,
+        before.tenant_id,
+        before.kind,
+        before.object_id,
+        expected_revision=before.revision,
+    )
+    written(connection, call, "delete", before, None)
 
 
 def written(

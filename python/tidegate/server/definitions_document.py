@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -67,10 +68,12 @@ def replace(call: Call) -> Answer:
             changes.insert(0, _settings_change(present, settings))
         else:
             settings = None
+        call.app.known.checked(call.tenant_id, compilation)
         outcome[:] = [(present.revision, compilation, changes)]
         if query.dry_run or not changes:
             return None
-        return lambda connection: _write(connection, call, present, wanted, settings)
+        before = dict(present.tenant.settings)
+        return partial(_write, call=call, wanted=wanted, settings_before=before, settings=settings)
 
     is_written = change_definitions(call, prepare) is not None
     revision, compilation, changes = outcome[0]
@@ -86,8 +89,8 @@ def replace(call: Call) -> Answer:
 def _write(
     connection: Connection,
     call: Call,
-    present: DefinitionSet,
     wanted: Iterable[Definition],
+    settings_before: dict[str, Any],
     settings: dict[str, Any] | None,
 ) -> bool:
     done = definitions.replace_all(connection, call.tenant_id, wanted, call.now)
@@ -104,7 +107,7 @@ def _write(
             "update",
             "tenant",
             call.tenant_id,
-            before={"settings": dict(present.tenant.settings)},
+            before={"settings": settings_before},
             after={"settings": settings},
         )
     return True

@@ -20,12 +20,10 @@ from tidegate.server.recorder import unavailable
 from tidegate.stores import lifts, snapshots
 
 if TYPE_CHECKING:
-    from tidegate.engine import Engine
     from tidegate.policy.standing import ActiveMitigation
-    from tidegate.server.definition_set import AtWork
     from tidegate.server.metrics import HotMetrics
     from tidegate.server.recorder import Recorder
-    from tidegate.server.runtime import Runtimes
+    from tidegate.server.runtime import Runtimes, Tenant
     from tidegate.stores.base import Store
 
 LIFT_SECONDS = 30.0
@@ -41,11 +39,18 @@ class Runtime(Protocol):
     def metrics(self) -> bytes:
         """Figures in the text format of Prometheus."""
 
-    def engine(self, tenant_id: UUID) -> Engine | None:
-        """The engine of a tenant, to be looked at; None when there is none at work."""
+    def find(self, tenant_id: UUID) -> Tenant | None:
+        """A tenant, to be looked at; None when it is not active."""
 
-    def at_work(self, tenant_id: UUID) -> AtWork | None:
-        """The definitions of a tenant that decide now; None when there are none."""
+    def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
+        """What the engine of a tenant knows of the entities of an event, as a snapshot.
+
+        Raises:
+            EventError: the event is refused.
+        """
+
+    def evictions(self, tenant_id: UUID) -> int:
+        """How many entities the engine of a tenant forgot since its state was new."""
 
     def lift(
         self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str
@@ -75,11 +80,14 @@ class NoRuntime:
     def metrics(self) -> bytes:
         return page([])
 
-    def engine(self, tenant_id: UUID) -> Engine | None:  # noqa: ARG002
+    def find(self, tenant_id: UUID) -> Tenant | None:  # noqa: ARG002
         return None
 
-    def at_work(self, tenant_id: UUID) -> AtWork | None:  # noqa: ARG002
+    def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:  # noqa: ARG002
         return None
+
+    def evictions(self, tenant_id: UUID) -> int:  # noqa: ARG002
+        return 0
 
     def lift(
         self,
@@ -121,15 +129,19 @@ class LiveRuntime:
         """See :class:`Runtime`."""
         return page([self._metrics, Gauges(self._gauges)])
 
-    def engine(self, tenant_id: UUID) -> Engine | None:
+    def find(self, tenant_id: UUID) -> Tenant | None:
         """See :class:`Runtime`."""
-        tenant = self._runtimes.find(tenant_id)
-        return None if tenant is None else tenant.engine
+        return self._runtimes.find(tenant_id)
 
-    def at_work(self, tenant_id: UUID) -> AtWork | None:
+    def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
         """See :class:`Runtime`."""
         tenant = self._runtimes.find(tenant_id)
-        return None if tenant is None else tenant.at_work
+        return None if tenant is None else tenant.engine.state_of(event, at)
+
+    def evictions(self, tenant_id: UUID) -> int:
+        """See :class:`Runtime`."""
+        tenant = self._runtimes.find(tenant_id)
+        return 0 if tenant is None else tenant.engine.stats()["evictions_total"]
 
     def lift(
         self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str

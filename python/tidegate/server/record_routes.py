@@ -20,6 +20,7 @@ from tidegate.server import (
 )
 from tidegate.server.paging import Paging
 from tidegate.server.route import Credential, Route
+from tidegate.server.workers.work import Work
 
 _TENANT = "/tenants/{tenant_id}"
 _DECISION = f"{_TENANT}/decisions/{{decision_id}}"
@@ -34,6 +35,7 @@ _OPERATION: dict[str, Any] = {
     "method": "GET",
     "tag": "operation",
     "credential": Credential.NONE,
+    "work": Work.LOOP,
     "rooted": True,
 }
 
@@ -72,6 +74,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
             " `because` says why."
         ),
         handler=explain.explain,
+        work=Work.EXPLAIN,
         answer=wire.DecisionExplanation,
         **_RECORDS,
     ),
@@ -156,6 +159,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         tag="records",
         permission=Permission.READ_RECORDS,
         handler=simulate.simulate,
+        work=Work.EXPLAIN,
         body=wire.Simulation,
         answer=wire.SimulationResult,
         refusals=("invalid-event", "invalid-definitions", "conflict"),
@@ -182,6 +186,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
             " read them come out otherwise. Mitigations that operators lifted are not lifted again."
         ),
         handler=replay_jobs.create,
+        work=Work.COMPILE,
         body=wire.ReplayJobCreate,
         answer=wire.ReplayJob,
         status=201,

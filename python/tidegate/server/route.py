@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import attrs
 
 from tidegate.server.json_body import MAX_BYTES
+from tidegate.server.workers.work import Work
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -42,6 +43,7 @@ class Route:
         permission: what the caller's role in ``{tenant_id}`` must allow.
         handler: None for what is answered in front of the control plane; a page gives its own
             response.
+        work: what kind of work the handler does, which says where it runs.
         body: the class of the request body; bytes for one that the handler reads itself.
         query: the class of the query parameters.
         answer: the class of the answer, or a list of it; None without a body.
@@ -63,6 +65,7 @@ class Route:
     credential: Credential = Credential.OPERATOR
     permission: Permission | None = None
     handler: Callable[[Call], Answer | Response] | None
+    work: Work = Work.LIGHT
     body: Any = None
     query: Any = None
     answer: Any = None
@@ -96,6 +99,10 @@ class Route:
         if self.handler is not None:
             # A query parameter that the route does not know is refused everywhere.
             codes.append("invalid-request")
+            if self.work is not Work.LOOP:
+                codes += ["too-many-requests", "overloaded"]
+            if self.work.is_heavy:
+                codes.append("work-ended")
         if self.credential is not Credential.NONE:
             codes.append("unauthenticated")
         if self.permission is not None:

@@ -29,6 +29,7 @@ from tidegate.server.definition_routes import CONFLICTS, DefinitionResource
 from tidegate.server.paging import Paging
 from tidegate.server.record_routes import OPERATION_ROUTES, RECORD_ROUTES
 from tidegate.server.route import Credential, Route
+from tidegate.server.workers.work import Work
 
 TAGS: Mapping[str, str] = {
     "events": "Events in, decisions out.",
@@ -349,6 +350,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         tag="definitions",
         permission=Permission.READ_DEFINITIONS,
         handler=policies.list_versions,
+        work=Work.DOCUMENT,
         query=Paging,
         answer=list[wire.PolicyVersion],
     ),
@@ -360,6 +362,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         tag="definitions",
         permission=Permission.WRITE_DEFINITIONS,
         handler=policies.restore,
+        work=Work.COMPILE,
         body=wire.Restore,
         answer=wire.Policy,
         conditional=True,
@@ -382,6 +385,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         tag="definitions",
         permission=Permission.WRITE_DEFINITIONS,
         handler=lists.change_entries,
+        work=Work.COMPILE,
         body=wire.EntriesChange,
         answer=wire.ListSummary,
         conditional=True,
@@ -397,6 +401,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         tag="definitions",
         permission=Permission.READ_DEFINITIONS,
         handler=expressions.check_expression,
+        work=Work.CHECK,
         body=wire.ExpressionCheck,
         answer=wire.ExpressionReport,
     ),
@@ -408,6 +413,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         tag="definitions",
         permission=Permission.READ_DEFINITIONS,
         handler=definitions_document.read,
+        work=Work.DOCUMENT,
         answer=dict[str, Any],
         conditional=True,
     ),
@@ -423,6 +429,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         tag="definitions",
         permission=Permission.WRITE_DEFINITIONS,
         handler=definitions_document.replace,
+        work=Work.COMPILE,
         body=bytes,
         query=wire.DocumentQuery,
         answer=wire.DocumentChanges,

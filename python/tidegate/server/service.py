@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -25,8 +26,14 @@ from tidegate.server.metrics import HotMetrics
 from tidegate.server.problems import Problem
 from tidegate.server.rate_limit import RateLimits
 from tidegate.server.recorder import Recorder
+from tidegate.server.replay import Replays
 from tidegate.server.retention import Retention
 from tidegate.server.runtime import Runtimes
+from tidegate.server.workers.compiling import compile_newest
+from tidegate.server.workers.crew import Crew
+from tidegate.server.workers.desk import Desk
+from tidegate.server.workers.places import Party
+from tidegate.server.workers.work import SECONDS, Work
 from tidegate.stores import api_keys, idempotency, replay_jobs, snapshots
 from tidegate.stores import log as decision_log
 from tidegate.stores.base import NotFoundError, StoreUnavailableError
@@ -39,6 +46,8 @@ if TYPE_CHECKING:
     from tidegate.engine import Frozen
     from tidegate.operators.keys import Keys
     from tidegate.server.gaps import Gap
+    from tidegate.server.workers.base import Job
+    from tidegate.server.workers.compiling import CompiledSet
     from tidegate.stores.base import Store
 
 POLL_SECONDS = 0.25
@@ -68,15 +77,20 @@ class Service:
         self.store = store
         self.keys = keys
         self.base_url = base_url
-        self.runtimes = Runtimes(store, keys.redaction)
+        self.runtimes = Runtimes(store, keys.redaction, self._compile_newest)
         self.key_ring = KeyRing(keys.pepper)
         self.idempotency = IdempotencyKeys(keys.redaction, self._recorded_answer)
         self.metrics = HotMetrics()
         self.live = LiveRuntime(store, self.runtimes, self.metrics)
+        self._crew = Crew(settings, keys)
+        self._replays = Replays(store, self._replay)
         self.application = Application(
             store=store,
             keys=keys,
             runtime=self.live,
+            replays=self._replays,
+            workers=self._crew.pool,
+            passwords=self._crew.passwords,
             token_lifetime_seconds=settings.token.lifetime_seconds,
             definitions_changed=self._definitions_changed,
             api_keys_changed=self._api_keys_changed,
@@ -94,7 +108,8 @@ class Service:
     async def start(self) -> HotPath:
         """Bring everything to work from what the store holds."""
         self._loop = asyncio.get_running_loop()
-        await asyncio.to_thread(self.runtimes.load)
+        await self._crew.start()
+        await self.runtimes.load()
         # An idempotency key that the last process did not index would be taken for a new one.
         await asyncio.to_thread(self.store.index_now)
         await self._refresh_keys()
@@ -102,7 +117,7 @@ class Service:
         self.recorder = Recorder(
             self.store,
             await asyncio.to_thread(self._last_seq),
-            self.runtimes.rebuild,
+            self.runtimes.load,
             self._record_gaps if is_relaxed else None,
         )
         self._snapshot_seq = await asyncio.to_thread(self._oldest_snapshot)
@@ -134,14 +149,29 @@ class Service:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.live.recorder is not None:  # it did start
-            await asyncio.to_thread(self.application.replays.close)
+            self._replays.stop()
+            self._crew.replay.end()
+            await asyncio.to_thread(self._replays.close)
             self._note_uses()
             await self.recorder.drain()
             with suppress(Problem, StoreUnavailableError):
                 await self.save_states()
             await self.recorder.close()
         self._saver.shutdown(wait=False)
+        await self._crew.stop()
         await asyncio.to_thread(self.store.close)
+
+    async def _compile_newest(self, tenant_id: UUID) -> CompiledSet:
+        return await self._crew.pool.run(
+            partial(compile_newest, tenant_id),
+            Desk(self.application),
+            (Party.TENANT, tenant_id),
+            SECONDS[Work.COMPILE],
+            is_urgent=True,
+        )
+
+    def _replay(self, job: Job[Any]) -> Any:
+        return self._crew.replay.run(job, Desk(self.application))
 
     async def save_states(self) -> None:
         """Save every tenant's state, as of the last decision made.
