@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import attrs
 import pytest
@@ -15,6 +15,7 @@ from tests.server.serving import Served
 from tidegate.server.live import LiveRuntime, NoRuntime
 from tidegate.server.metrics import HotMetrics
 from tidegate.server.runtime import Runtimes
+from tidegate.server.workers.compiling import CompiledSet
 from tidegate.stores import SqliteStore, migrate
 
 
@@ -35,6 +36,11 @@ def test_what_cannot_decide_lives_but_is_not_ready(served: Served) -> None:
     assert answer.headers["retry-after"] == "1"
 
 
+async def compiled_nowhere(_: UUID) -> CompiledSet:
+    """What compiles where nothing is to be compiled."""
+    raise AssertionError
+
+
 def test_a_log_that_cannot_be_written_is_not_ready(tmp_path: Path) -> None:
     """At the start, while the log is away, at the stop: each has its reason."""
 
@@ -45,7 +51,7 @@ def test_a_log_that_cannot_be_written_is_not_ready(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'data' / 'tidegate.db'}"
     migrate(url)
     store = SqliteStore(url)
-    live = LiveRuntime(store, Runtimes(store, b"k" * 32), HotMetrics())
+    live = LiveRuntime(store, Runtimes(store, b"k" * 32, compiled_nowhere), HotMetrics())
     reason = live.why_not_ready()
     assert reason is not None
     assert "starting" in reason
@@ -90,7 +96,9 @@ def test_metrics_count_what_is_decided(shop: Deciding) -> None:
 def test_nothing_is_known_where_nothing_decides() -> None:
     """The stand-in has no engine and lifts nothing."""
     nothing = NoRuntime()
-    assert nothing.engine(uuid4()) is None
+    assert nothing.find(uuid4()) is None
+    assert nothing.state_of(uuid4(), b"{}", 0) is None
+    assert nothing.evictions(uuid4()) == 0
     assert nothing.lift(uuid4(), [], "ann", "r") is False
     assert nothing.metrics() == b""
 

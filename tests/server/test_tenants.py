@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -13,7 +12,6 @@ from tests.shared_data import shared_lines
 
 from tidegate.operators.permissions import Role
 from tidegate.server.api_keys import hash_key
-from tidegate.server.login_attempts import MAX_FAILURES, WINDOW_SECONDS, LoginAttempts
 from tidegate.stores import api_keys
 
 
@@ -302,31 +300,6 @@ def test_all_tokens_of_an_operator_end_together(served: Served) -> None:
         assert someone.get("me").status_code == 401
     someone.token = login(served, someone.email).json()["access_token"]
     assert someone.get("me").status_code == 200
-
-
-def test_failed_logins_have_to_wait() -> None:
-    """After so many a name is let try again when the oldest is long enough ago."""
-    attempts = LoginAttempts()
-    for at in range(MAX_FAILURES):
-        assert attempts.seconds_to_wait("a", at) == 0
-        attempts.failed("a", at)
-    assert attempts.seconds_to_wait("a", MAX_FAILURES) == WINDOW_SECONDS - MAX_FAILURES
-    assert attempts.seconds_to_wait("b", MAX_FAILURES) == 0
-    assert attempts.seconds_to_wait("a", WINDOW_SECONDS) == 0
-    attempts.failed("a", MAX_FAILURES)
-    attempts.succeeded("a")
-    assert attempts.seconds_to_wait("a", MAX_FAILURES) == 0
-
-
-def test_a_name_that_failed_too_often_is_told_to_wait(served: Served) -> None:
-    """429 with ``Retry-After``, before any password is looked at."""
-    someone = served.operator()
-    now = int(time.monotonic())
-    for _ in range(MAX_FAILURES):
-        served.application.login_attempts.failed(someone.email, now)
-    answer = login(served, someone.email)
-    assert answer.status_code == 429
-    assert 0 < int(answer.headers["retry-after"]) <= WINDOW_SECONDS
 
 
 def test_recorded_attacks_after_the_fact(served: Served, owned: tuple[Caller, str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -17,7 +17,7 @@ from tidegate.server.paging import Cursors
 from tidegate.server.replay import NoReplays
 from tidegate.server.workers.base import Inline
 from tidegate.server.workers.known import KnownSets
-from tidegate.server.workers.places import Party, Places
+from tidegate.server.workers.places import default_places
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from tidegate.server.live import Runtime
     from tidegate.server.replay import Draft
     from tidegate.server.workers.base import Workers
+    from tidegate.server.workers.places import Places
+    from tidegate.server.workers.work import Crowd
 
 
 T = TypeVar("T")
@@ -38,11 +40,6 @@ _TURNS = 64
 """More tenants than are often changed at the same time."""
 LIGHT_THREADS = 24
 ADMITTING_THREADS = 4
-LIGHT_PLACES = 256
-"""Requests of the light kind that may be under way."""
-LIGHT_SHARES = {Party.OPERATOR: 8, Party.TENANT: 12, Party.ADDRESS: 16}
-HEAVY_PLACES = 64
-HEAVY_SHARES = {Party.OPERATOR: 4, Party.TENANT: 8, Party.ADDRESS: 2}
 
 
 class Records(Protocol):
@@ -87,7 +84,7 @@ class Application:
         workers: where work is done that would hold the interpreter; ``passwords``, where
             passwords are looked at, so that logins wait for nothing else.
         known: definitions that were compiled here and may be needed again.
-        light_places, heavy_places: how many requests may be under way, of each kind of work.
+        places: how many requests may be under way, of those that share them.
         clock: nanoseconds since 1970.
     """
 
@@ -104,8 +101,7 @@ class Application:
     workers: Workers = attrs.field(factory=Inline)
     passwords: Workers = attrs.field(factory=Inline)
     known: KnownSets = attrs.field(factory=KnownSets)
-    light_places: Places = attrs.field(factory=lambda: Places(LIGHT_PLACES, LIGHT_SHARES))
-    heavy_places: Places = attrs.field(factory=lambda: Places(HEAVY_PLACES, HEAVY_SHARES))
+    places: Mapping[Crowd, Places] = attrs.field(factory=default_places)
     light_threads: CapacityLimiter = attrs.field(factory=lambda: CapacityLimiter(LIGHT_THREADS))
     admitting_threads: CapacityLimiter = attrs.field(
         factory=lambda: CapacityLimiter(ADMITTING_THREADS)

@@ -28,7 +28,7 @@ from tidegate.server.request import (
 )
 from tidegate.server.route import Credential
 from tidegate.server.routes import ROUTES
-from tidegate.server.workers.answering import Given, Sent, answer, answer_by_name
+from tidegate.server.workers.answering import Given, Sent, answer, answer_by_name, answer_in_time
 from tidegate.server.workers.desk import Desk
 from tidegate.server.workers.places import Party
 from tidegate.server.workers.work import SECONDS, Work
@@ -108,8 +108,7 @@ async def _serve(application: Application, route: Route, request: Request, given
     if route.work is Work.LOOP:
         return answer(application, route, given)
     given = await _admitted(application, route, request, given)
-    places = application.heavy_places if route.work.is_heavy else application.light_places
-    with places.take(_holders(given)):
+    with application.places[route.work.crowd].take(_holders(given)):
         given = attrs.evolve(
             given,
             if_match=only_header(request.headers, "if-match"),
@@ -118,6 +117,8 @@ async def _serve(application: Application, route: Route, request: Request, given
         )
         if route.work.is_heavy:
             return await _work(application, route, given)
+        if route.work is Work.LOGIN:
+            return await answer_in_time(application, route, given)
         threads = application.light_threads
         return await to_thread.run_sync(answer, application, route, given, limiter=threads)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tidegate.server.call import Answer, Call
 
 PREFIX = "/api/v1"
+Handler: TypeAlias = "Callable[[Call], Answer | Response | Coroutine[Any, Any, Answer]]"
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
@@ -64,7 +65,7 @@ class Route:
     tag: str
     credential: Credential = Credential.OPERATOR
     permission: Permission | None = None
-    handler: Callable[[Call], Answer | Response] | None
+    handler: Handler | None
     work: Work = Work.LIGHT
     body: Any = None
     query: Any = None

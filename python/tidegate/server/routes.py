@@ -45,6 +45,8 @@ TAGS: Mapping[str, str] = {
 _TENANT = "/tenants/{tenant_id}"
 _KEY = f"{_TENANT}/api-keys/{{api_key_id}}"
 _POLICY = f"{_TENANT}/policies/{{policy_id}}"
+_LOGIN_BYTES = 16 * 1024
+"""Bound of what anybody can send: it is read on the loop."""
 _LIST_BYTES = 4 * 1024 * 1024
 """Bound of a body with the entries of a list."""
 _DOCUMENT_BYTES = 32 * 1024 * 1024
@@ -105,10 +107,15 @@ _OPERATORS: tuple[Route, ...] = (
         path="/auth/local/token",
         name="create-token",
         summary="Log in with email and password",
-        description="After ten failures a name has to wait.",
+        description=(
+            "After ten failures of a name from an address, both together have to wait; a name that"
+            " fails from many addresses is looked at once a second."
+        ),
         tag="operators",
         credential=Credential.NONE,
         handler=login.local_token,
+        work=Work.LOGIN,
+        max_bytes=_LOGIN_BYTES,
         body=wire.Login,
         answer=wire.AccessToken,
         refusals=("unauthenticated", "rate-limited", "overloaded"),

@@ -17,7 +17,9 @@ import attrs
 from tidegate.engine import BundledEngine
 from tidegate.errors import DefinitionsError, SnapshotError, WorkerError
 from tidegate.evaluation.native import Redactor
+from tidegate.policy.model import Settings
 from tidegate.server.logging import log
+from tidegate.server.workers.compiling import Names
 from tidegate.stores import log as decision_log
 from tidegate.stores import snapshots, tenants
 from tidegate.stores.base import NotFoundError
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from tidegate.policy.model import Settings
-    from tidegate.server.workers.compiling import CompiledSet, Names
+    from tidegate.server.workers.compiling import CompiledSet
     from tidegate.stores.base import Store
 
 Revision: TypeAlias = tuple[int, int]
@@ -46,19 +47,16 @@ class Tenant:
     read_at: Revision
     engine: BundledEngine
     redactor: Redactor
-    settings: Settings
-    names: Names
-    """The ids of every policy, entity definition and mitigation by slug."""
+    policy_ids: Mapping[str, str]
+    """From slug to id, of every policy."""
+    names: Names = attrs.field(factory=Names)
+    """The ids of every policy, entity definition and mitigation."""
+    settings: Settings = attrs.field(factory=Settings)
     id_text: str = attrs.field(init=False)
 
     @id_text.default
     def _write_id(self) -> str:
         return str(self.tenant_id)
-
-    @property
-    def policy_ids(self) -> Mapping[str, str]:
-        """From slug to id, of every policy."""
-        return self.names.policies
 
 
 class Runtimes:
@@ -154,8 +152,9 @@ class Runtimes:
             revision,
             engine,
             Redactor(list(made.settings.redact), self._redaction_key),
-            made.settings,
+            made.names.policies,
             made.names,
+            made.settings,
         )
 
     def _rebuilt(self, tenant_id: UUID, made: CompiledSet) -> BundledEngine:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
@@ -83,10 +83,17 @@ class Sent:
 def answer(application: Application, route: Route, given: Given) -> Sent:
     """What a route answers; a refusal is an answer, too."""
     try:
-        if route.handler is None:
-            raise Problem("not-found")
         call = _call(application, route, given)
-        return Sent.of(_respond(route, call, given, route.handler(call)), given)
+        return Sent.of(_respond(route, call, given, _handled(route, call)), given)
+    except Exception as error:
+        return given.refuse(error)
+
+
+async def answer_in_time(application: Application, route: Route, given: Given) -> Sent:
+    """The same, of a route whose handler waits for others on the loop."""
+    try:
+        call = _call(application, route, given)
+        return Sent.of(_respond(route, call, given, await _handled(route, call)), given)
     except Exception as error:
         return given.refuse(error)
 
@@ -102,6 +109,12 @@ def _routes() -> Mapping[str, Route]:
     from tidegate.server.routes import ROUTES
 
     return {route.name: route for route in ROUTES}
+
+
+def _handled(route: Route, call: Call) -> Any:
+    if route.handler is None:
+        raise Problem("not-found")
+    return route.handler(call)
 
 
 def _call(application: Application, route: Route, given: Given) -> Call:

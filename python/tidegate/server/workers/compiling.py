@@ -37,9 +37,9 @@ SAMPLE = 1024
 class Names:
     """The ids of a tenant's definitions by slug, as text."""
 
-    policies: Mapping[str, str]
-    entities: Mapping[str, str]
-    mitigations: Mapping[str, str]
+    policies: Mapping[str, str] = attrs.field(factory=dict)
+    entities: Mapping[str, str] = attrs.field(factory=dict)
+    mitigations: Mapping[str, str] = attrs.field(factory=dict)
 
     @classmethod
     def of(cls, definitions: Definitions) -> Names:

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from tidegate.server.problems import Problem
+from tidegate.server.workers.work import Crowd
 
 
 class Party(Enum):
@@ -23,6 +24,30 @@ class Party(Enum):
 
 
 Holder: TypeAlias = tuple[Party, Hashable]
+
+
+def default_places() -> Mapping[Crowd, Places]:
+    """The places of a service whose settings say nothing else."""
+    return places_of(operator=4, tenant=8, heavy=64)
+
+
+def places_of(operator: int, tenant: int, heavy: int) -> Mapping[Crowd, Places]:
+    """The places of a service.
+
+    Args:
+        operator: of one operator, for heavy work; for light work the double.
+        tenant: of one tenant, likewise.
+        heavy: of heavy work in all.
+    """
+    return {
+        Crowd.LIGHT: Places(
+            256, {Party.OPERATOR: 2 * operator, Party.TENANT: 2 * tenant, Party.ADDRESS: 16}
+        ),
+        Crowd.LOGIN: Places(64, {Party.ADDRESS: 8}),
+        Crowd.HEAVY: Places(
+            heavy, {Party.OPERATOR: operator, Party.TENANT: tenant, Party.ADDRESS: 2}
+        ),
+    }
 
 
 class Places:
