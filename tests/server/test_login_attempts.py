@@ -130,7 +130,9 @@ def test_guesses_that_come_together_are_counted_before_any_is_looked_at(served: 
     def guess(number: int) -> httpx2.Response:
         body = {"email": someone.email, "password": f"wrong password {number}"}
         while True:
-            answer = httpx2.post(f"{served.base_url}/api/v1/auth/local/token", json=body)
+            answer = httpx2.post(
+                f"{served.base_url}/api/v1/auth/local/token", json=body, timeout=60
+            )
             if answer.status_code != 429 or answer.json()["code"] != "too-many-requests":
                 return answer
 
