@@ -174,6 +174,8 @@ class _Explainer:
         self._decided = decided
         self._observed = observed
         self._tried = {each.place: each for each in decided.tried}
+        # The first clause that was tried says it for its policy.
+        self._in_scope = {each.policy.slug: each.in_scope for each in reversed(decided.tried)}
         self._applied = {each.definition.slug: each for each in decided.entities}
 
     def explanation(self) -> Explanation:
@@ -212,10 +214,9 @@ class _Explainer:
 
     def _policy(self, policy: CompiledPolicy) -> PolicyExplanation:
         place = f"policies.{policy.slug}"
-        tried = [each for each in self._decided.tried if each.policy is policy]
         return PolicyExplanation(
             slug=policy.slug,
-            in_scope=tried[0].in_scope if tried else None,
+            in_scope=self._in_scope.get(policy.slug),
             scope=self._observed.get(f"{place}.expression"),
             clauses=tuple(
                 self._clause(f"{place}.clauses[{number}]", clause)

@@ -17,6 +17,7 @@ from tidegate.server.paging import Cursors
 from tidegate.server.replay import NoReplays
 from tidegate.server.workers.base import Inline
 from tidegate.server.workers.known import KnownSets
+from tidegate.server.workers.patience import Patience
 from tidegate.server.workers.places import default_places
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class Application:
     passwords: Workers = attrs.field(factory=Inline)
     known: KnownSets = attrs.field(factory=KnownSets)
     places: Mapping[Crowd, Places] = attrs.field(factory=default_places)
+    patience: Patience = attrs.field(factory=Patience)
     light_threads: CapacityLimiter = attrs.field(factory=lambda: CapacityLimiter(LIGHT_THREADS))
     admitting_threads: CapacityLimiter = attrs.field(
         factory=lambda: CapacityLimiter(ADMITTING_THREADS)

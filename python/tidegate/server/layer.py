@@ -7,8 +7,9 @@ process.  What they raise becomes a problem document.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import partial
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import attrs
@@ -30,6 +31,7 @@ from tidegate.server.route import Credential
 from tidegate.server.routes import ROUTES
 from tidegate.server.workers.answering import Given, Sent, answer, answer_by_name, answer_in_time
 from tidegate.server.workers.desk import Desk
+from tidegate.server.workers.patience import LATE
 from tidegate.server.workers.places import Party
 from tidegate.server.workers.work import SECONDS, Work
 
@@ -79,6 +81,8 @@ class _Resource:
             sent = await _serve(self._application, self._route(request), request, given)
         except Exception as error:
             sent = given.refuse(error)
+        if sent.status in LATE:
+            await self._application.patience.refused(_asking(request, sent))
         await sent.response()(scope, receive, send)
 
     def _route(self, request: Request) -> Route:
@@ -89,6 +93,14 @@ class _Resource:
                 "method-not-allowed", f"allowed are {allowed}", headers={"allow": allowed}
             )
         return route
+
+
+def _asking(request: Request, sent: Sent) -> Hashable:
+    """Who was refused: a credential that counts, else the address."""
+    credential = request.headers.get("authorization")
+    if credential is None or sent.status == HTTPStatus.UNAUTHORIZED:
+        return request.client.host if request.client else ""
+    return credential
 
 
 def _given(application: Application, request: Request) -> Given:

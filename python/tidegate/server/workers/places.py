@@ -28,7 +28,7 @@ Holder: TypeAlias = tuple[Party, Hashable]
 
 def default_places() -> Mapping[Crowd, Places]:
     """The places of a service whose settings say nothing else."""
-    return places_of(operator=4, tenant=8, heavy=64)
+    return places_of(operator=6, tenant=12, heavy=64)
 
 
 def places_of(operator: int, tenant: int, heavy: int) -> Mapping[Crowd, Places]:
