@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.25
 """Between two looks at the memory of a worker that is busy."""
-END_SECONDS = 2.0
 MAX_JOBS = 2_000
 """After which a worker is replaced."""
 
@@ -47,6 +46,7 @@ class Worker:
         theirs.close()
         self._memory_bytes = memory_bytes
         self._jobs = 0
+        self._has_ended = False
 
     @property
     def pid(self) -> int:
@@ -57,7 +57,8 @@ class Worker:
     def is_spent(self) -> bool:
         """Whether another should take its place: it ended, or has grown."""
         return (
-            not self._process.is_alive()
+            self._has_ended
+            or not self._process.is_alive()
             or self._jobs >= MAX_JOBS
             or resident_bytes(self.pid) > self._memory_bytes // 2
         )
@@ -82,16 +83,12 @@ class Worker:
                     raise content
                 self._answer(desk, *content)
         except (EOFError, BrokenPipeError, ConnectionResetError):
+            self._has_ended = True
             raise WorkerError("a worker process ended in the middle of its work") from None
-
-    def end(self) -> None:
-        """End the process: at once when it is busy, else when it has seen the pipe close."""
-        self._pipe.close()
-        self._process.join(END_SECONDS)
-        self.kill()
 
     def kill(self) -> None:
         """End the process now."""
+        self._has_ended = True
         self._process.kill()
         self._process.join()
 
