@@ -13,6 +13,7 @@ from anyio import CapacityLimiter
 from tidegate.operators.tokens import LIFETIME_SECONDS, Tokens
 from tidegate.server.live import NoRuntime
 from tidegate.server.login_attempts import LoginAttempts
+from tidegate.server.metrics import Figures
 from tidegate.server.paging import Cursors
 from tidegate.server.replay import NoReplays
 from tidegate.server.workers.base import Inline
@@ -84,6 +85,8 @@ class Application:
         replays: the replay jobs.
         workers: where work is done that would hold the interpreter; ``passwords``, where
             passwords are looked at, so that logins wait for nothing else.
+        figures: who sees which figures.
+        patience: what makes those wait who go on after refusals.
         known: definitions that were compiled here and may be needed again.
         places: how many requests may be under way, of those that share them.
         clock: nanoseconds since 1970.
@@ -103,6 +106,7 @@ class Application:
     passwords: Workers = attrs.field(factory=Inline)
     known: KnownSets = attrs.field(factory=KnownSets)
     places: Mapping[Crowd, Places] = attrs.field(factory=default_places)
+    figures: Figures = attrs.field(factory=Figures)
     patience: Patience = attrs.field(factory=Patience)
     light_threads: CapacityLimiter = attrs.field(factory=lambda: CapacityLimiter(LIGHT_THREADS))
     admitting_threads: CapacityLimiter = attrs.field(

@@ -52,6 +52,8 @@ class Call:
     path: str
     address: str = ""
     """Of the other end of the connection."""
+    authorization: str | None = attrs.field(default=None, repr=False)
+    """The header, where the handler looks at it."""
     caller: Caller | None = None
     role: Role | None = None
     query: Any = None

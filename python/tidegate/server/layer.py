@@ -118,7 +118,8 @@ def _given(application: Application, request: Request) -> Given:
 
 async def _serve(application: Application, route: Route, request: Request, given: Given) -> Sent:
     if route.work is Work.LOOP:
-        return answer(application, route, given)
+        authorization = only_header(request.headers, "authorization")
+        return answer(application, route, attrs.evolve(given, authorization=authorization))
     given = await _admitted(application, route, request, given)
     with application.places[route.work.crowd].take(_holders(given)):
         given = attrs.evolve(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
@@ -15,7 +15,7 @@ import attrs
 
 from tidegate.server.gauges import Gauge, engine_gauges, store_gauges
 from tidegate.server.identifiers import new_id
-from tidegate.server.metrics import Gauges, page
+from tidegate.server.metrics import Gauges, Shown, page
 from tidegate.server.recorder import unavailable
 from tidegate.stores import lifts, snapshots
 
@@ -36,7 +36,7 @@ class Runtime(Protocol):
     def why_not_ready(self) -> str | None:
         """Why no decision can be made now; None when it can."""
 
-    def metrics(self) -> bytes:
+    def metrics(self, shown: Shown) -> bytes:
         """Figures in the text format of Prometheus."""
 
     def find(self, tenant_id: UUID) -> Tenant | None:
@@ -77,7 +77,7 @@ class NoRuntime:
     def why_not_ready(self) -> str | None:
         return "nothing decides here"
 
-    def metrics(self) -> bytes:
+    def metrics(self, shown: Shown) -> bytes:  # noqa: ARG002
         return page([])
 
     def find(self, tenant_id: UUID) -> Tenant | None:  # noqa: ARG002
@@ -116,6 +116,9 @@ class LiveRuntime:
     recorder: Recorder | None = None
     loop: asyncio.AbstractEventLoop | None = None
     _clock: Callable[[], int] = time.time_ns
+    _gathered: Mapping[Shown, list[Gauge]] = attrs.field(
+        factory=lambda: {shown: [] for shown in Shown}
+    )
 
     def why_not_ready(self) -> str | None:
         """See :class:`Runtime`."""
@@ -125,9 +128,12 @@ class LiveRuntime:
             return "the decision log cannot be written"
         return None
 
-    def metrics(self) -> bytes:
-        """See :class:`Runtime`."""
-        return page([self._metrics, Gauges(self._gauges)])
+    def metrics(self, shown: Shown) -> bytes:
+        """See :class:`Runtime`; on the event loop."""
+        health = Gauges([*self._present(), *self._gathered[Shown.HEALTH]])
+        if shown is Shown.HEALTH:
+            return page([health])
+        return page([self._metrics, health, Gauges(self._gathered[Shown.ALL])])
 
     def find(self, tenant_id: UUID) -> Tenant | None:
         """See :class:`Runtime`."""
@@ -186,13 +192,23 @@ class LiveRuntime:
         await self.recorder.append(block)
         return True
 
-    def _gauges(self) -> list[Gauge]:
-        waiting = 0 if self.recorder is None else self.recorder.waiting
-        unrecorded = 0 if self.recorder is None else self.recorder.unrecorded
-        tenants = self._runtimes.all()
+    def gather(self) -> None:
+        """Read the figures that take a while, on any thread."""
         with self._store.read() as connection:
             oldest = snapshots.oldest_newest_ns(connection)
-        now = self._clock()
+        age = (
+            "tidegate_snapshot_age_seconds",
+            "Age of the oldest of the tenants' newest snapshots; 0 without any.",
+            0.0 if oldest is None else max(0, self._clock() - oldest) / 1e9,
+        )
+        self._gathered = {
+            Shown.HEALTH: [age, *store_gauges(self._store.statistics())],
+            Shown.ALL: engine_gauges(self._runtimes.all(), len(self._runtimes.refused)),
+        }
+
+    def _present(self) -> list[Gauge]:
+        waiting = 0 if self.recorder is None else self.recorder.waiting
+        unrecorded = 0 if self.recorder is None else self.recorder.unrecorded
         return [
             ("tidegate_ready", "1 when decisions can be made.", float(not self.why_not_ready())),
             ("tidegate_waiting_decisions", "Decisions made and not yet durable.", waiting),
@@ -201,11 +217,4 @@ class LiveRuntime:
                 "Decisions answered since the start that are not in the log (relaxed durability).",
                 unrecorded,
             ),
-            (
-                "tidegate_snapshot_age_seconds",
-                "Age of the oldest of the tenants' newest snapshots; 0 without any.",
-                0.0 if oldest is None else max(0, now - oldest) / 1e9,
-            ),
-            *engine_gauges(tenants, len(self._runtimes.refused)),
-            *store_gauges(self._store.statistics()),
         ]

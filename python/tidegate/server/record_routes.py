@@ -34,7 +34,6 @@ _DRAFT_BYTES = 32 * 1024 * 1024
 _OPERATION: dict[str, Any] = {
     "method": "GET",
     "tag": "operation",
-    "credential": Credential.NONE,
     "work": Work.LOOP,
     "rooted": True,
 }
@@ -240,6 +239,7 @@ OPERATION_ROUTES: tuple[Route, ...] = (
         path="/healthz",
         name="read-health",
         summary="The process answers",
+        credential=Credential.NONE,
         handler=health.healthz,
         answer=wire.Health,
         **_OPERATION,
@@ -249,6 +249,7 @@ OPERATION_ROUTES: tuple[Route, ...] = (
         name="read-readiness",
         summary="Decisions can be made and recorded",
         description="503 at the start, at the stop, and while the decision log cannot be written.",
+        credential=Credential.NONE,
         handler=health.readyz,
         answer=wire.Health,
         refusals=("not-ready",),
@@ -258,6 +259,8 @@ OPERATION_ROUTES: tuple[Route, ...] = (
         path="/metrics",
         name="read-metrics",
         summary="Figures for Prometheus",
+        description="Which are shown without the metrics token is a setting.",
+        credential=Credential.METRICS,
         handler=health.metrics,
         answer=str,
         answer_type="text/plain",

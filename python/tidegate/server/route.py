@@ -29,6 +29,7 @@ class Credential(Enum):
     NONE = "nothing"
     API_KEY = "the API key header"
     OPERATOR = "an operator's token"
+    METRICS = "the metrics token, where the settings do not show the figures to anybody"
 
 
 @attrs.frozen(kw_only=True)

@@ -22,7 +22,7 @@ from tidegate.server.idempotency import KEPT, IdempotencyKeys, Recorded
 from tidegate.server.key_filter import KeyFilter
 from tidegate.server.live import LiveRuntime
 from tidegate.server.logging import log
-from tidegate.server.metrics import HotMetrics
+from tidegate.server.metrics import Figures, HotMetrics
 from tidegate.server.problems import Problem
 from tidegate.server.rate_limit import RateLimits
 from tidegate.server.recorder import Recorder
@@ -32,7 +32,7 @@ from tidegate.server.runtime import Runtimes
 from tidegate.server.workers.compiling import compile_newest
 from tidegate.server.workers.crew import Crew
 from tidegate.server.workers.desk import Desk
-from tidegate.server.workers.places import Party
+from tidegate.server.workers.places import Party, places_of
 from tidegate.server.workers.work import SECONDS, Work
 from tidegate.stores import api_keys, idempotency, replay_jobs, snapshots
 from tidegate.stores import log as decision_log
@@ -56,6 +56,8 @@ TAKE_OVER_SECONDS = 5.0
 """How long the answer to a change waits for it to be at work."""
 RETRY_SECONDS = 2.0
 HOUSEKEEPING_SECONDS = 0.5
+GATHER_SECONDS = 1.0
+"""How old the figures of engines and store are at most."""
 NOTE_USES_SECONDS = 10.0
 """How often it is written down when API keys were last used."""
 SAVING_SHARE = 0.05
@@ -91,6 +93,12 @@ class Service:
             replays=self._replays,
             workers=self._crew.pool,
             passwords=self._crew.passwords,
+            places=places_of(
+                settings.workers.operator_places,
+                settings.workers.tenant_places,
+                settings.workers.places,
+            ),
+            figures=Figures(settings.metrics.public, settings.metrics.token),
             token_lifetime_seconds=settings.token.lifetime_seconds,
             definitions_changed=self._definitions_changed,
             api_keys_changed=self._api_keys_changed,
@@ -124,7 +132,14 @@ class Service:
         await asyncio.to_thread(self._end_interrupted_jobs)
         self.store.changed()
         retention = Retention(self.store, self.save_states)
-        for work in (self._follow_changes, self._fill_filter, self._keep_house, retention.run):
+        await asyncio.to_thread(self.live.gather)
+        for work in (
+            self._follow_changes,
+            self._fill_filter,
+            self._keep_house,
+            self._gather_figures,
+            retention.run,
+        ):
             self.watch(work())
         self.live.recorder, self.live.loop = self.recorder, self._loop
         self.live.is_ready = True
@@ -295,6 +310,15 @@ class Service:
                 log.exception("the states could not be saved; it is tried again")
             finished = time.monotonic()
             self._save_after = finished + (finished - started) / SAVING_SHARE
+
+    async def _gather_figures(self) -> None:
+        """Have figures at hand: who asks for them waits for no engine and no store."""
+        while True:
+            await asyncio.sleep(GATHER_SECONDS)
+            try:
+                await asyncio.to_thread(self.live.gather)
+            except Exception:
+                log.exception("figures could not be gathered; the ones before stay")
 
     def _read_keys(self) -> list[ApiKey]:
         with self.store.read() as connection:

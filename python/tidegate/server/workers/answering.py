@@ -44,6 +44,8 @@ class Given:
     address: str
     """Of the other end of the connection; empty for a Unix socket."""
     ids: Mapping[str, UUID]
+    authorization: str | None = attrs.field(default=None, repr=False)
+    """The header, where the handler looks at it."""
     caller: Caller | None = None
     role: Role | None = None
     if_match: str | None = None
@@ -129,6 +131,7 @@ def _call(application: Application, route: Route, given: Given) -> Call:
         now=given.now,
         path=given.path,
         address=given.address,
+        authorization=given.authorization,
         ids=given.ids,
         caller=given.caller,
         role=given.role,

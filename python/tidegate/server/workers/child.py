@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-NICENESS = 10
-"""A tenth of the weight of the threads that decide."""
+NICENESS = 5
+"""A third of the weight of the threads that decide."""
 _ = layer  # It brings every handler: workers are forked with the whole program in memory.
 
 
