@@ -18,7 +18,8 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.routing import Route as StarletteRoute
 
-from tidegate.server.authorise import bearer, caller_of, require, role_in
+from tidegate.operators.permissions import Role
+from tidegate.server.authorise import bearer, caller_of, membership_in, require
 from tidegate.server.problems import Problem
 from tidegate.server.request import (
     only_header,
@@ -34,6 +35,7 @@ from tidegate.server.workers.desk import Desk
 from tidegate.server.workers.patience import LATE
 from tidegate.server.workers.places import Party
 from tidegate.server.workers.work import SECONDS, Work
+from tidegate.stores import memberships
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -162,7 +164,16 @@ def _admit(
         ids = path_ids(request.path_params)
         if "tenant_id" not in ids:
             return attrs.evolve(given, ids=ids, caller=caller)
-        role = role_in(connection, ids["tenant_id"], caller)
+        membership = membership_in(connection, ids["tenant_id"], caller)
+    if membership.accepted_at_ns is None:
+        accept = partial(
+            memberships.accept,
+            tenant_id=membership.tenant_id,
+            user_id=membership.user_id,
+            now_ns=given.now,
+        )
+        application.store.write(accept)  # without waiting: it is noted with the next request else
+    role = Role(membership.role)
     if route.permission is not None:
         require(role, route.permission)
     return attrs.evolve(given, ids=ids, caller=caller, role=role)

@@ -16,7 +16,7 @@ from tidegate.stores.base import SchemaError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-HEAD = "0003"
+HEAD = "0004"
 """The newest revision; they are numbered without a gap."""
 VERSION_TABLE = "schema_version"
 
