@@ -6,6 +6,7 @@ killed, then stopped (which saves the state), started and killed once more.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import json
 import os
@@ -27,12 +28,15 @@ from benchmarks.policies import read_policies, to_definitions
 from benchmarks.served import Served
 from benchmarks.workload import TRAFFIC, has_traffic, read_lines
 from tidegate.operators.keys import load_keys
+from tidegate.server.application import Application
 from tidegate.server.demo import make_owner
 from tidegate.server.runtime import Runtimes
+from tidegate.server.workers.compiling import CompiledSet, compile_newest
 from tidegate.stores import LogBlock, SqliteStore, migrate
 
 if TYPE_CHECKING:
-    from tidegate.server.runtime import Tenant
+    from tidegate.server.application import Application
+from tidegate.server.runtime import Tenant
 
 COMMIT = 200
 """Decisions that share a commit, as under load."""
@@ -122,8 +126,14 @@ def call(address: str, token: str, method: str, path: str, body: object) -> Any:
 def write_log(directory: Path, tenant_id: UUID, decisions: int) -> None:
     """Decide the traffic over and over, and log it."""
     store = SqliteStore(f"sqlite:///{directory / 'tidegate.db'}")
-    runtimes = Runtimes(store, load_keys(directory / "keys").redaction)
-    runtimes.load()
+    keys = load_keys(directory / "keys")
+    application = Application(store=store, keys=keys)
+
+    async def compiled(tenant_id: UUID) -> CompiledSet:
+        return compile_newest(tenant_id, application)
+
+    runtimes = Runtimes(store, keys.redaction, compiled)
+    asyncio.run(runtimes.load())
     tenant = runtimes.find(tenant_id)
     assert tenant is not None
     for first in range(0, decisions, COMMIT):

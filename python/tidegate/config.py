@@ -132,6 +132,52 @@ class TokenSettings:
 
 
 @ts.settings
+class MetricsSettings:
+    """Who sees which figures."""
+
+    public: str = ts.option(
+        default="health",
+        validator=validators.in_(("none", "health", "all")),
+        help="What /metrics shows without a credential: none; health: those of the process and the "
+        "store; all: also what tenants have and decide.",
+    )
+    token: str = ts.secret(
+        default="", help="Bearer token that sees all figures; without one nobody needs it."
+    )
+
+
+@ts.settings
+class WorkersSettings:
+    """The processes that work beside the decisions."""
+
+    processes: int = ts.option(
+        default=2,
+        validator=validators.and_(validators.ge(1), validators.le(64)),
+        help="Processes for what takes long: checks, definitions, explanations, large documents.",
+    )
+    memory_mib: int = ts.option(
+        default=2_048,
+        validator=validators.and_(validators.ge(256), validators.le(1024 * 1024)),
+        help="Memory that one such process may take before it is ended and replaced.",
+    )
+    operator_places: int = ts.option(
+        default=6,
+        validator=validators.ge(1),
+        help="Requests of one operator for such work that may be under way; for others the double.",
+    )
+    tenant_places: int = ts.option(
+        default=12,
+        validator=validators.ge(1),
+        help="The same of one tenant.",
+    )
+    places: int = ts.option(
+        default=64,
+        validator=validators.ge(1),
+        help="The same of all together.",
+    )
+
+
+@ts.settings
 class Settings:
     """Everything that can be set."""
 
@@ -139,6 +185,8 @@ class Settings:
     store: StoreSettings = StoreSettings()
     log: LogSettings = LogSettings()
     token: TokenSettings = TokenSettings()
+    metrics: MetricsSettings = MetricsSettings()
+    workers: WorkersSettings = WorkersSettings()
 
     @property
     def directory(self) -> Path:

@@ -43,73 +43,17 @@ Event: TypeAlias = "Mapping[str, Any] | bytes"
 Clock: TypeAlias = Callable[[], int]
 
 
-class Engine:
-    """Decides events by a tenant's definitions and remembers what windows and mitigations need.
+class _Deciding:
+    """What decides: a backend and a clock.
 
     Args:
-        definitions: a path or mapping as :func:`load_definitions` takes it, or its result.
-        evaluator: ``"native"``, or ``"reference"``, the slow definition it is held to.
-        clock: gives the time in nanoseconds since 1970 when an event comes without a
-            ``received_at``; the evaluators themselves never read a clock.
-        address_databases: paths of MaxMind DB files for ``derived.country``,
-            ``derived.asn`` and ``derived.as_org``; the first that knows an address answers.
-        sample: JSON bytes of events like those to come, from which the native evaluator learns
-            what to look for first; a few hundred are enough.  Without, decisions are the same,
-            and slower.
-
-    Raises:
-        DefinitionsError: the definitions are refused, with every finding.
-        ValueError: a file is no address database.
-        OSError: a file cannot be read.
+        backend: the native engine, or the reference.
+        clock: gives the time in nanoseconds since 1970.
     """
 
-    def __init__(
-        self,
-        definitions: Definitions | Source,
-        evaluator: Evaluator = "native",
-        *,
-        clock: Clock = time.time_ns,
-        address_databases: Iterable[str | os.PathLike[str]] | None = None,
-        sample: Sequence[bytes] = (),
-    ) -> None:
-        self.evaluator = evaluator
-        self._compiled = _compiled(definitions)
+    def __init__(self, backend: _Backend, clock: Clock) -> None:
+        self._backend = backend
         self._clock = clock
-        contents = [Path(os.fspath(path)).read_bytes() for path in address_databases or ()]
-        self._addresses = AddressDatabases.from_bytes(contents) if contents else None
-        self._backend = _backend(self._compiled, evaluator, contents, self._addresses, sample)
-
-    @classmethod
-    def restore(
-        cls,
-        definitions: Definitions | Source,
-        snapshot: bytes,
-        evaluator: Evaluator = "native",
-        *,
-        clock: Clock = time.time_ns,
-        address_databases: Iterable[str | os.PathLike[str]] | None = None,
-        sample: Sequence[bytes] = (),
-    ) -> Engine:
-        """An engine with the state of a snapshot, as far as the definitions have a place for it.
-
-        Raises:
-            DefinitionsError: the definitions are refused.
-            SnapshotError: the snapshot is of another version or tenant, or malformed.
-        """
-        engine = cls(
-            definitions,
-            evaluator,
-            clock=clock,
-            address_databases=address_databases,
-            sample=sample,
-        )
-        engine._backend.restore(snapshot)
-        return engine
-
-    @property
-    def definitions(self) -> Definitions:
-        """The definitions it decides by."""
-        return self._compiled.source
 
     def decide(
         self,
@@ -191,32 +135,6 @@ class Engine:
         """
         self._backend.apply_effects(effects)
 
-    def with_definitions(
-        self, definitions: Definitions | Source, *, sample: Sequence[bytes] = ()
-    ) -> Engine:
-        """An engine by changed definitions of the tenant that goes on with this one's state.
-
-        The state is taken over as far as the definitions have a place for it, as from a
-        snapshot.  This engine may go on deciding meanwhile, on other threads too: until it is
-        let go, the new one takes over what it decides (and applies, and lifts).  So the call
-        can be made beside the traffic, and the engines be swapped when it has returned.
-
-        Args:
-            definitions: as a new engine takes them.
-            sample: the same; what this engine was given is not kept.
-
-        Raises:
-            DefinitionsError: the definitions are refused.
-            SnapshotError: they are of another tenant.
-        """
-        successor = copy.copy(self)
-        successor._compiled = _compiled(definitions, self.definitions.compilation)
-        successor._backend = self._backend.with_definitions(
-            bundle(successor._compiled) if self.evaluator == "native" else successor._compiled,
-            sample,
-        )
-        return successor
-
     def active_mitigations(
         self, at: int, limit: int = 100, after: ActiveMitigation | None = None
     ) -> list[ActiveMitigation]:
@@ -269,6 +187,128 @@ class Engine:
         definition, key = orjson.loads(found)
         return definition, tuple(key)
 
+    def snapshot(self) -> bytes:
+        """The whole state as JSON (docs/decision.md); both evaluators read both's."""
+        return self._backend.snapshot()
+
+    def state_of(self, event: Event, received_at: int | None = None) -> bytes:
+        """As :meth:`snapshot`, with the entities of one event only; nothing is remembered.
+
+        Raises:
+            EventError: the event is refused.
+        """
+        return self._backend.entity_states(event, self._at(received_at))
+
+    def freeze(self) -> Frozen:
+        """A copy of the state as it is now, made at once.
+
+        ``snapshot()`` of it gives the JSON, on any thread, while the engine decides on.
+        """
+        return self._backend.freeze()
+
+    def stats(self) -> dict[str, int]:
+        """Numbers about the state: keys held, their bound, evictions."""
+        return dict(self._backend.stats())
+
+    def _at(self, received_at: int | None) -> int:
+        at = self._clock() if received_at is None else received_at
+        return at if 0 <= at <= LATEST else min(max(at, 0), LATEST)
+
+
+class Engine(_Deciding):
+    """Decides events by a tenant's definitions and remembers what windows and mitigations need.
+
+    Args:
+        definitions: a path or mapping as :func:`load_definitions` takes it, or its result.
+        evaluator: ``"native"``, or ``"reference"``, the slow definition it is held to.
+        clock: gives the time in nanoseconds since 1970 when an event comes without a
+            ``received_at``; the evaluators themselves never read a clock.
+        address_databases: paths of MaxMind DB files for ``derived.country``,
+            ``derived.asn`` and ``derived.as_org``; the first that knows an address answers.
+        sample: JSON bytes of events like those to come, from which the native evaluator learns
+            what to look for first; a few hundred are enough.  Without, decisions are the same,
+            and slower.
+
+    Raises:
+        DefinitionsError: the definitions are refused, with every finding.
+        ValueError: a file is no address database.
+        OSError: a file cannot be read.
+    """
+
+    def __init__(
+        self,
+        definitions: Definitions | Source,
+        evaluator: Evaluator = "native",
+        *,
+        clock: Clock = time.time_ns,
+        address_databases: Iterable[str | os.PathLike[str]] | None = None,
+        sample: Sequence[bytes] = (),
+    ) -> None:
+        self.evaluator = evaluator
+        self._compiled = _compiled(definitions)
+        contents = [Path(os.fspath(path)).read_bytes() for path in address_databases or ()]
+        self._addresses = AddressDatabases.from_bytes(contents) if contents else None
+        backend = _backend(self._compiled, evaluator, contents, self._addresses, sample)
+        super().__init__(backend, clock)
+
+    @classmethod
+    def restore(
+        cls,
+        definitions: Definitions | Source,
+        snapshot: bytes,
+        evaluator: Evaluator = "native",
+        *,
+        clock: Clock = time.time_ns,
+        address_databases: Iterable[str | os.PathLike[str]] | None = None,
+        sample: Sequence[bytes] = (),
+    ) -> Engine:
+        """An engine with the state of a snapshot, as far as the definitions have a place for it.
+
+        Raises:
+            DefinitionsError: the definitions are refused.
+            SnapshotError: the snapshot is of another version or tenant, or malformed.
+        """
+        engine = cls(
+            definitions,
+            evaluator,
+            clock=clock,
+            address_databases=address_databases,
+            sample=sample,
+        )
+        engine._backend.restore(snapshot)
+        return engine
+
+    @property
+    def definitions(self) -> Definitions:
+        """The definitions it decides by."""
+        return self._compiled.source
+
+    def with_definitions(
+        self, definitions: Definitions | Source, *, sample: Sequence[bytes] = ()
+    ) -> Engine:
+        """An engine by changed definitions of the tenant that goes on with this one's state.
+
+        The state is taken over as far as the definitions have a place for it, as from a
+        snapshot.  This engine may go on deciding meanwhile, on other threads too: until it is
+        let go, the new one takes over what it decides (and applies, and lifts).  So the call
+        can be made beside the traffic, and the engines be swapped when it has returned.
+
+        Args:
+            definitions: as a new engine takes them.
+            sample: the same; what this engine was given is not kept.
+
+        Raises:
+            DefinitionsError: the definitions are refused.
+            SnapshotError: they are of another tenant.
+        """
+        successor = copy.copy(self)
+        successor._compiled = _compiled(definitions, self.definitions.compilation)
+        successor._backend = self._backend.with_definitions(
+            bundle(successor._compiled) if self.evaluator == "native" else successor._compiled,
+            sample,
+        )
+        return successor
+
     def explain(
         self,
         event: Event,
@@ -308,32 +348,35 @@ class Engine:
                 return explanation
         raise TidegateError("the explanation and the engine came to different decisions")
 
-    def snapshot(self) -> bytes:
-        """The whole state as JSON (docs/decision.md); both evaluators read both's."""
-        return self._backend.snapshot()
 
-    def state_of(self, event: Event, received_at: int | None = None) -> bytes:
-        """As :meth:`snapshot`, with the entities of one event only; nothing is remembered.
+class BundledEngine(_Deciding):
+    """The native engine of definitions that were compiled elsewhere; it does not explain.
+
+    Args:
+        content: what :func:`tidegate.policy.bundle.bundle` made of the definitions.
+        clock: as of :class:`Engine`; so is ``sample``.
+    """
+
+    def __init__(
+        self, content: bytes, *, clock: Clock = time.time_ns, sample: Sequence[bytes] = ()
+    ) -> None:
+        from tidegate.evaluation.native import NativeEngine
+
+        super().__init__(NativeEngine(content, [], sample), clock)
+
+    def restore(self, snapshot: bytes) -> None:
+        """Take the state of a snapshot in place of the one that there is.
 
         Raises:
-            EventError: the event is refused.
+            SnapshotError: the snapshot is of another version or tenant, or malformed.
         """
-        return self._backend.entity_states(event, self._at(received_at))
+        self._backend.restore(snapshot)
 
-    def freeze(self) -> Frozen:
-        """A copy of the state as it is now, made at once.
-
-        ``snapshot()`` of it gives the JSON, on any thread, while the engine decides on.
-        """
-        return self._backend.freeze()
-
-    def stats(self) -> dict[str, int]:
-        """Numbers about the state: keys held, their bound, evictions."""
-        return dict(self._backend.stats())
-
-    def _at(self, received_at: int | None) -> int:
-        at = self._clock() if received_at is None else received_at
-        return at if 0 <= at <= LATEST else min(max(at, 0), LATEST)
+    def with_bundle(self, content: bytes, *, sample: Sequence[bytes] = ()) -> BundledEngine:
+        """As :meth:`Engine.with_definitions`, by definitions that were compiled elsewhere."""
+        successor = copy.copy(self)
+        successor._backend = self._backend.with_definitions(content, sample)
+        return successor
 
 
 class Frozen(Protocol):

@@ -8,6 +8,7 @@ TidegateError
 ├── CanonicalFormError  JSON is no canonical tree or rule set; .pointer
 ├── SnapshotError       a saved state could not be read
 ├── EffectsError        recorded effects could not be read; .position
+├── WorkerError         a worker process of the service ended in the middle of its work
 └── StoreError          a store could not do what was asked; its own tree is in stores/base.py
 """
 
@@ -96,3 +97,9 @@ class EffectsError(TidegateError):
         super().__init__(f"{message} (entry {position})")
         self.message = message
         self.position = position
+
+
+class WorkerError(TidegateError):
+    """A worker process ended in the middle of its work; the next piece finds a new one."""
+
+    code = "worker-ended"

@@ -15,8 +15,10 @@ import orjson
 from sqlalchemy import Connection, func, select, text
 from tests.faults.load import Acknowledged
 
-from tidegate.engine import Engine
+from tidegate.definitions import load_compiled
+from tidegate.engine import BundledEngine, Engine
 from tidegate.server.runtime import rebuilt
+from tidegate.server.workers.compiling import CompiledSet
 from tidegate.stores import decisions, derived, log, results
 from tidegate.stores.connections import reading_engine
 from tidegate.stores.tables import idempotency
@@ -80,7 +82,8 @@ class Checker:
 
     def _compare_state(self, connection: Connection) -> None:
         """What a start makes of snapshot and log is the state of the engine that never stopped."""
-        made = rebuilt(connection, self.tenant_id, self.document)
+        compiled = CompiledSet.of(load_compiled(self.document).compiled)
+        made = rebuilt(connection, self.tenant_id, compiled)
         assert _state(made) == _state(self.reference)
 
     def _compare_index(self, connection: Connection) -> None:
@@ -94,7 +97,7 @@ class Checker:
         assert [each.seq for each in found.decisions] == ([self.seq] if self.seq else [])
 
 
-def _state(engine: Engine) -> dict[str, object]:
+def _state(engine: Engine | BundledEngine) -> dict[str, object]:
     state: dict[str, object] = orjson.loads(engine.snapshot())
     del state["revision"]  # a document that decides alike has another one
     return state

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.operators import passwords
 from tidegate.operators.passwords import (
-    PasswordsBusyError,
     WeakPasswordError,
     hash_password,
     is_password,
@@ -45,15 +43,3 @@ def test_a_damaged_hash_lets_nobody_in() -> None:
 def test_half_of_a_surrogate_pair_is_no_password() -> None:
     """Text that has no bytes is refused, not an error."""
     assert not is_password("\ud800" * 20, hash_password(GOOD))
-
-
-def test_no_more_than_a_few_are_hashed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others wait a moment, then are told to come again."""
-    monkeypatch.setattr(passwords, "_WAIT_SECONDS", 0.0)
-    taken = [passwords._ROOM.acquire(blocking=False) for _ in range(passwords.AT_ONCE)]
-    try:
-        with pytest.raises(PasswordsBusyError):
-            is_password(GOOD, None)
-    finally:
-        for _ in taken:
-            passwords._ROOM.release()

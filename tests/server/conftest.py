@@ -37,7 +37,7 @@ def tenant(owned: tuple[Caller, str]) -> str:
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The whole service, as a process of its own."""
-    with deciding(tmp_path_factory.mktemp("deciding")) as made:
+    with deciding(tmp_path_factory.mktemp("deciding"), metrics_public="all") as made:
         yield made
 
 

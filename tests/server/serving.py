@@ -86,7 +86,14 @@ class Served:
         """A new operator with a role in a tenant."""
         caller = self.operator(role)
         self.application.store.write(
-            lambda c: memberships.put(c, UUID(tenant_id), caller.operator_id, role, time.time_ns())
+            lambda c: memberships.put(
+                c,
+                UUID(tenant_id),
+                caller.operator_id,
+                role,
+                time.time_ns(),
+                accepted_at_ns=time.time_ns(),
+            )
         ).result()
         return caller
 

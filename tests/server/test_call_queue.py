@@ -10,8 +10,10 @@ from uuid import UUID
 import orjson
 import pytest
 
-from tidegate.engine import Engine
+from tidegate.definitions import load_compiled
+from tidegate.engine import BundledEngine
 from tidegate.evaluation.native import Redactor
+from tidegate.policy.bundle import bundle
 from tidegate.server.admission import Admission
 from tidegate.server.answer import Answer
 from tidegate.server.api_keys import ApiKey, KeyRing, make_key
@@ -129,7 +131,8 @@ def tenant(tenant_id: UUID) -> Tenant:
         "mitigations": [{"name": "Refuse", "mode": "Block"}],
         "policies": [{"name": "All", "clauses": [{"actions": ["bad"], "mitigation": "refuse"}]}],
     }
-    return Tenant(tenant_id, 1, (1, 1), Engine(document), Redactor([], b"k"), {})
+    engine = BundledEngine(bundle(load_compiled(document).compiled))
+    return Tenant(tenant_id, 1, (1, 1), engine, Redactor([], b"k"), {})
 
 
 def run(scene: Callable[[World], Awaitable[None]]) -> None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import time
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import attrs
 import pytest
-from tests.server.deciding import Deciding, Service
+from tests.server.deciding import Deciding, Service, deciding
 from tests.server.serving import Served
 
 from tidegate.server.live import LiveRuntime, NoRuntime
-from tidegate.server.metrics import HotMetrics
+from tidegate.server.metrics import Figures, HotMetrics, Shown
 from tidegate.server.runtime import Runtimes
+from tidegate.server.workers.compiling import CompiledSet
 from tidegate.stores import SqliteStore, migrate
+
+WAIT_SECONDS = 30.0
 
 
 def test_a_running_service_is_alive_and_ready(service: Service) -> None:
@@ -35,6 +40,11 @@ def test_what_cannot_decide_lives_but_is_not_ready(served: Served) -> None:
     assert answer.headers["retry-after"] == "1"
 
 
+async def compiled_nowhere(_: UUID) -> CompiledSet:
+    """What compiles where nothing is to be compiled."""
+    raise AssertionError
+
+
 def test_a_log_that_cannot_be_written_is_not_ready(tmp_path: Path) -> None:
     """At the start, while the log is away, at the stop: each has its reason."""
 
@@ -45,7 +55,7 @@ def test_a_log_that_cannot_be_written_is_not_ready(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'data' / 'tidegate.db'}"
     migrate(url)
     store = SqliteStore(url)
-    live = LiveRuntime(store, Runtimes(store, b"k" * 32), HotMetrics())
+    live = LiveRuntime(store, Runtimes(store, b"k" * 32, compiled_nowhere), HotMetrics())
     reason = live.why_not_ready()
     assert reason is not None
     assert "starting" in reason
@@ -66,14 +76,23 @@ def test_metrics_count_what_is_decided(shop: Deciding) -> None:
         lines = (line.rpartition(" ") for line in page.text.splitlines() if line[0] != "#")
         return {name: float(value) for name, _, value in lines}
 
+    def gathered() -> dict[str, float]:
+        """The figures, once those of the engines have been gathered again."""
+        until = time.monotonic() + WAIT_SECONDS
+        while True:
+            found = read()
+            if found["tidegate_state_keys"] > before["tidegate_state_keys"]:
+                return found
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
     before = read()
     shop.decide("/login")
     shop.decide("/", fields={"count": "no number"})
-    after = read()
+    after = gathered()
     allowed = 'tidegate_decisions_total{action="allow",endpoint="runtime"}'
     assert after[allowed] == before.get(allowed, 0) + 2
     assert after["tidegate_rule_errors_total"] == before["tidegate_rule_errors_total"] + 1
-    assert after["tidegate_state_keys"] > before["tidegate_state_keys"]
     assert after["tidegate_ready"] == 1
     for name in (
         "tidegate_definition_revision",
@@ -87,12 +106,57 @@ def test_metrics_count_what_is_decided(shop: Deciding) -> None:
     assert not [name for name in after if shop.tenant_id in name]
 
 
+def names(page: bytes) -> set[str]:
+    return {line.partition(b" ")[0].decode() for line in page.splitlines() if line[:1] != b"#"}
+
+
+def test_figures_of_tenants_are_not_shown_to_everybody(tmp_path: Path) -> None:
+    """Without a credential those of process and store; with the token all; else nothing."""
+    with deciding(tmp_path, metrics_token="a token of metrics") as made:
+        anybody = made.http.get("/metrics")
+        token = {"authorization": "Bearer a token of metrics"}
+        knowing = made.http.get("/metrics", headers=token)
+        wrong = made.http.get("/metrics", headers={"authorization": "Bearer another"})
+    assert names(anybody.content) < names(knowing.content)
+    assert {"tidegate_ready", "tidegate_failed_commits"} <= names(anybody.content)
+    assert not [
+        name
+        for name in names(anybody.content)
+        if re.search("tenant|decision_|decisions_total|refus|rule|state|definition|evict", name)
+    ]
+    assert wrong.status_code == 401
+    assert wrong.json()["code"] == "unauthenticated"
+
+
+@pytest.mark.parametrize(
+    ("public", "header", "shown"),
+    [
+        ("none", None, None),
+        ("none", "Bearer right", Shown.ALL),
+        ("health", None, Shown.HEALTH),
+        ("health", "Bearer wrong", None),
+        ("health", "Basic right", None),
+        ("health", "bearer right", Shown.ALL),
+        ("all", None, Shown.ALL),
+        ("all", "Bearer wrong", Shown.ALL),
+    ],
+)
+def test_who_sees_which_figures_is_a_setting(
+    public: str, header: str | None, shown: Shown | None
+) -> None:
+    """None is the strictest; without a token in the settings no header is one."""
+    assert Figures(public, "right").shown_to(header) is shown
+    assert Figures(public, "").shown_to("Bearer ") is (Shown.ALL if public == "all" else None)
+
+
 def test_nothing_is_known_where_nothing_decides() -> None:
     """The stand-in has no engine and lifts nothing."""
     nothing = NoRuntime()
-    assert nothing.engine(uuid4()) is None
+    assert nothing.find(uuid4()) is None
+    assert nothing.state_of(uuid4(), b"{}", 0) is None
+    assert nothing.evictions(uuid4()) == 0
     assert nothing.lift(uuid4(), [], "ann", "r") is False
-    assert nothing.metrics() == b""
+    assert nothing.metrics(Shown.ALL) == b""
 
 
 def healthcheck(*arguments: str) -> subprocess.CompletedProcess[bytes]:

@@ -14,6 +14,8 @@ import pytest
 from tests.server.deciding import DEFINITIONS, Deciding, deciding, made
 
 from tidegate.engine import Engine
+from tidegate.operators.keys import KEY_BYTES, Keys
+from tidegate.server.application import Application
 from tidegate.server.identifiers import new_id
 from tidegate.server.outcomes import Outcomes
 from tidegate.server.replay import Draft, Replays, bounded, warm_up_ns
@@ -237,15 +239,23 @@ def record(store: SqliteStore, *events: tuple[int, bytes]) -> list[str]:
     return ids
 
 
+def replaying(store: SqliteStore) -> Replays:
+    """Jobs that run in this process."""
+    key = bytes(range(KEY_BYTES))
+    keys = Keys(signing=key, pepper=key, cursors=key, redaction=key)
+    application = Application(store=store, keys=keys)
+    return Replays(store, lambda job: job(application))
+
+
 def run(
     store: SqliteStore, seconds: tuple[int, int], document: dict[str, Any] = DOCUMENT
 ) -> replay_jobs.ReplayJob:
     """A job over a time, once it is over."""
     job = waiting()
     done(store.write(lambda c: replay_jobs.create(c, job)))
-    replays = Replays(store)
+    replays = replaying(store)
     from_ns, to_ns = (START_NS + each * SECOND_NS for each in seconds)
-    draft = Draft(tenant_id=TENANT, document=document, from_ns=from_ns, to_ns=to_ns)
+    draft = Draft(tenant_id=TENANT, document=orjson.dumps(document), from_ns=from_ns, to_ns=to_ns)
     replays.submit(job.job_id, draft)
     until = time.monotonic() + WAIT_SECONDS
     while True:
@@ -296,8 +306,8 @@ def test_a_cancelled_job_does_not_go_on(store: SqliteStore) -> None:
     job = waiting()
     done(store.write(lambda c: replay_jobs.create(c, job)))
     done(store.write(lambda c: replay_jobs.cancel(c, TENANT, job.job_id, START_NS)))
-    replays = Replays(store)
-    draft = Draft(tenant_id=TENANT, document=DOCUMENT, from_ns=0, to_ns=2 * START_NS)
+    replays = replaying(store)
+    draft = Draft(tenant_id=TENANT, document=orjson.dumps(DOCUMENT), from_ns=0, to_ns=2 * START_NS)
     replays.submit(job.job_id, draft)
     after = run(store, (0, 60))
     replays.close()

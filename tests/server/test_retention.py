@@ -11,7 +11,7 @@ import attrs
 import pytest
 
 from tidegate.server.retention import DAY_NS, STEP_DECISIONS, Retention
-from tidegate.server.runtime import keep_definitions
+from tidegate.server.workers.compiling import keep_definitions
 from tidegate.stores import (
     NotFoundError,
     SqliteStore,

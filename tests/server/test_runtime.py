@@ -10,7 +10,7 @@ import orjson
 import pytest
 from sqlalchemy import update
 
-from tidegate.server.runtime import SAMPLE, recent_events
+from tidegate.server.workers.compiling import SAMPLE, recent_events
 from tidegate.stores import SqliteStore, migrate, tenants
 from tidegate.stores.tables import decision_log
 from tidegate.testing.store_examples import TENANT, done, entry, tenant

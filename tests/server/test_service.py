@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
+import attrs
 import pytest
 
-from tidegate.config import ServerSettings, Settings, TokenSettings
+from tidegate.config import ServerSettings, Settings, StoreSettings, TokenSettings
 from tidegate.operators.keys import load_keys
 from tidegate.server.api_keys import ApiKey, make_key
 from tidegate.server.service import HOUSEKEEPING_SECONDS, Service
@@ -37,16 +38,21 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteSto
     made.close()
 
 
+def kept_in(directory: Path) -> Settings:
+    """Settings of a service whose workers find its store."""
+    return Settings(store=StoreSettings(directory=str(directory / "data")))
+
+
 @pytest.fixture
 def service(store: SqliteStore, tmp_path: Path) -> Service:
     """A service that is not started."""
-    return Service(Settings(), store, load_keys(tmp_path / "keys"), "http://127.0.0.1")
+    return Service(kept_in(tmp_path), store, load_keys(tmp_path / "keys"), "http://127.0.0.1")
 
 
 def test_settings_reach_what_they_are_of(store: SqliteStore, tmp_path: Path) -> None:
     """A login gives tokens that live as long as was set; limits are told where that was set."""
     server, token = ServerSettings(rate_limit_header=True), TokenSettings(lifetime_seconds=60)
-    settings = Settings(server=server, token=token)
+    settings = attrs.evolve(kept_in(tmp_path), server=server, token=token)
     made = Service(settings, store, load_keys(tmp_path / "keys"), "http://127.0.0.1")
 
     async def scene() -> None:

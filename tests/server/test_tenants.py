@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from tests.server.serving import PASSWORD, Caller, Served
@@ -13,7 +12,6 @@ from tests.shared_data import shared_lines
 
 from tidegate.operators.permissions import Role
 from tidegate.server.api_keys import hash_key
-from tidegate.server.login_attempts import MAX_FAILURES, WINDOW_SECONDS, LoginAttempts
 from tidegate.stores import api_keys
 
 
@@ -153,12 +151,34 @@ def test_the_last_owner_stays(served: Served, owned: tuple[Caller, str]) -> None
     assert second.delete(f"{path}/{second.operator_id}").status_code == 409
 
 
-def test_a_membership_is_of_somebody(owner: Caller, tenant: str) -> None:
-    """An unknown operator is refused, and so is a role that is none."""
-    unknown = {"user_id": "0190f1c4-5b7e-7c3a-9d2e-1f4a6b8c0d2e", "role": "Viewer"}
-    answer = owner.post(f"{tenant}/memberships", unknown)
-    assert answer.status_code == 422
-    assert answer.json()["errors"][0]["pointer"] == "/user_id"
+def test_a_stranger_is_not_found_out_by_a_membership(
+    served: Served, owner: Caller, tenant: str
+) -> None:
+    """An operator and nobody are answered alike; name and email are told once it was used."""
+    stranger, nobody = served.operator("Stranger"), str(uuid4())
+    path = f"{tenant}/memberships"
+
+    def shown(user_id: str) -> tuple[int, Any, Any]:
+        answer = owner.post(path, {"user_id": user_id, "role": "Viewer"})
+        told = answer.json()
+        listed = [each for each in owner.get(path).json() if each["user_id"] == user_id]
+        assert listed == [told]
+        hidden = {"tenant_id", "user_id", "created_at", "updated_at", "revision"}
+        return answer.status_code, {k: v for k, v in told.items() if k not in hidden}, {*told}
+
+    of_stranger = shown(str(stranger.operator_id))
+    assert of_stranger == shown(nobody)
+    assert (of_stranger[1]["name"], of_stranger[1]["pending"]) == (None, True)
+    assert stranger.get("me").status_code == 200
+    assert shown(str(stranger.operator_id)) == of_stranger
+    assert stranger.get(tenant).status_code == 200
+    known = shown(str(stranger.operator_id))[1]
+    assert (known["name"], known["email"], known["pending"]) == ("Stranger", stranger.email, False)
+    assert owner.delete(f"{path}/{nobody}").status_code == 204
+
+
+def test_a_membership_has_a_role_that_there_is(owner: Caller, tenant: str) -> None:
+    """Anything else is refused."""
     for role in ("viewer", "Root", "", None):
         wrong = {"user_id": str(owner.operator_id), "role": role}
         assert owner.post(f"{tenant}/memberships", wrong).status_code == 422
@@ -320,31 +340,6 @@ def test_all_tokens_of_an_operator_end_together(served: Served) -> None:
         assert someone.get("me").status_code == 401
     someone.token = login(served, someone.email).json()["access_token"]
     assert someone.get("me").status_code == 200
-
-
-def test_failed_logins_have_to_wait() -> None:
-    """After so many a name is let try again when the oldest is long enough ago."""
-    attempts = LoginAttempts()
-    for at in range(MAX_FAILURES):
-        assert attempts.seconds_to_wait("a", at) == 0
-        attempts.failed("a", at)
-    assert attempts.seconds_to_wait("a", MAX_FAILURES) == WINDOW_SECONDS - MAX_FAILURES
-    assert attempts.seconds_to_wait("b", MAX_FAILURES) == 0
-    assert attempts.seconds_to_wait("a", WINDOW_SECONDS) == 0
-    attempts.failed("a", MAX_FAILURES)
-    attempts.succeeded("a")
-    assert attempts.seconds_to_wait("a", MAX_FAILURES) == 0
-
-
-def test_a_name_that_failed_too_often_is_told_to_wait(served: Served) -> None:
-    """429 with ``Retry-After``, before any password is looked at."""
-    someone = served.operator()
-    now = int(time.monotonic())
-    for _ in range(MAX_FAILURES):
-        served.application.login_attempts.failed(someone.email, now)
-    answer = login(served, someone.email)
-    assert answer.status_code == 429
-    assert 0 < int(answer.headers["retry-after"]) <= WINDOW_SECONDS
 
 
 def test_recorded_attacks_after_the_fact(served: Served, owned: tuple[Caller, str]) -> None:

@@ -80,6 +80,8 @@ def expected(route: Route, caller: Caller, target: Target, made: World) -> int:
     match route.credential:
         case Credential.NONE:
             return route.status
+        case Credential.METRICS:
+            return 401 if "authorization" in caller.headers else route.status
         case Credential.API_KEY:
             if caller.key_of is None:
                 return 401

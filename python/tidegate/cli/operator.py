@@ -83,7 +83,8 @@ def create(
         _audit(connection, "create", made, now)
         if tenant is not None:
             owned = _tenant(connection, tenant)
-            memberships.put(connection, owned, made.operator_id, Role.OWNER.value, now)
+            owner = Role.OWNER.value
+            memberships.put(connection, owned, made.operator_id, owner, now, accepted_at_ns=now)
             _audit(connection, "create", made, now, tenant_id=owned, kind="membership")
 
     with _store(load(directory)) as write:

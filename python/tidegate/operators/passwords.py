@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
 
@@ -12,12 +10,8 @@ from tidegate.errors import TidegateError
 MIN_CHARACTERS = 12
 MAX_BYTES = 1_024
 """More than anyone types; what is hashed before a caller is known must be bounded."""
-AT_ONCE = 2
-"""Hashes computed at one time: each takes 64 MiB and a processor, and anyone can ask for one."""
 
 _HASHER = PasswordHasher()
-_ROOM = threading.BoundedSemaphore(AT_ONCE)
-_WAIT_SECONDS = 2.0
 _NOBODYS = (
     f"$argon2id$v=19$m={_HASHER.memory_cost},t={_HASHER.time_cost},p={_HASHER.parallelism}"
     f"${'A' * 22}${'A' * 43}"
@@ -29,12 +23,6 @@ class WeakPasswordError(TidegateError):
     """A new password is too short or too long."""
 
     code = "weak-password"
-
-
-class PasswordsBusyError(TidegateError):
-    """Too many passwords are being looked at; try again."""
-
-    code = "overloaded"
 
 
 def hash_password(password: str) -> str:
@@ -53,20 +41,14 @@ def hash_password(password: str) -> str:
 def is_password(password: str, kept: str | None) -> bool:
     """Whether a password is the one whose hash is kept; None is the hash of nobody.
 
-    Takes as long for nobody as for somebody.
-
-    Raises:
-        PasswordsBusyError: others are waiting already.
+    Takes as long for nobody as for somebody: 64 MiB and a processor for a while.  Anyone can ask
+    for it, so whoever calls it bounds how many are looked at together.
     """
     if len(password.encode(errors="replace")) > MAX_BYTES:
         return False
-    if not _ROOM.acquire(timeout=_WAIT_SECONDS):
-        raise PasswordsBusyError("too many passwords are being looked at")
     try:
         return _HASHER.verify(kept or _NOBODYS, password) and kept is not None
     except VerifyMismatchError:
         return False
     except (VerificationError, InvalidHashError, UnicodeError):
         return False
-    finally:
-        _ROOM.release()

@@ -195,6 +195,13 @@ class _Explainer:
         self._decided = decided
         self._observed = observed
         self._tried = {each.place: each for each in decided.tried}
+        # The first clause that was tried says it for its policy.
+        first = {each.policy.slug: each for each in reversed(decided.tried)}
+        self._in_scope = {
+            slug: each.in_scope
+            for slug, each in first.items()
+            if f"policies.{slug}.expression" in observed or not each.past_budget
+        }
         self._applied = {each.definition.slug: each for each in decided.entities}
 
     def explanation(self) -> Explanation:
@@ -233,12 +240,10 @@ class _Explainer:
 
     def _policy(self, policy: CompiledPolicy) -> PolicyExplanation:
         place = f"policies.{policy.slug}"
-        tried = [each for each in self._decided.tried if each.policy is policy]
-        scope = self._observed.get(f"{place}.expression")
         return PolicyExplanation(
             slug=policy.slug,
-            in_scope=tried[0].in_scope if tried and (scope or not tried[0].past_budget) else None,
-            scope=scope,
+            in_scope=self._in_scope.get(policy.slug),
+            scope=self._observed.get(f"{place}.expression"),
             clauses=tuple(
                 self._clause(f"{place}.clauses[{number}]", clause)
                 for number, clause in enumerate(policy.clauses)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from uuid import UUID
-
-import attrs
 
 from tidegate.policy.standing import ActiveMitigation
 from tidegate.server import wire
@@ -16,40 +13,24 @@ from tidegate.server.problems import ErrorDetail, Problem
 from tidegate.stores.base import NotFoundError
 
 if TYPE_CHECKING:
-    from tidegate.engine import Engine
-
-
-@attrs.frozen
-class LiveNames:
-    """The ids of the definitions at work, by slug."""
-
-    policies: Mapping[str, UUID]
-    entities: Mapping[str, UUID]
-    mitigations: Mapping[str, UUID]
-
-    @classmethod
-    def of(cls, engine: Engine) -> LiveNames:
-        """Those an engine decides by."""
-        definitions = engine.definitions
-        return cls(
-            {each.slug: UUID(each.policy_id) for each in definitions.policies},
-            {each.slug: UUID(each.entity_definition_id) for each in definitions.entities},
-            {each.slug: UUID(each.mitigation_id) for each in definitions.mitigations},
-        )
+    from tidegate.engine import BundledEngine
+    from tidegate.policy.standing import EntityState
+    from tidegate.server.runtime import Tenant
+    from tidegate.server.workers.compiling import Names
 
 
 def list_(call: Call) -> Answer:
     """Active mitigations, in an order that does not change."""
-    engine = call.app.runtime.engine(call.tenant_id)
-    if engine is None:
+    live = call.app.runtime.find(call.tenant_id)
+    if live is None:
         return Answer(body=[])
+    engine = live.engine
     query: wire.MitigationsQuery = call.query
     found = engine.active_mitigations(call.now, query.limit + 1, _after(call, engine))
-    names = LiveNames.of(engine)
     return page_of(
         call,
         found,
-        lambda each: shown(each, names),
+        lambda each: shown(each, live.names),
         lambda each: [each.entity_id, each.policy, each.clause],
     )
 
@@ -57,16 +38,12 @@ def list_(call: Call) -> Answer:
 def lift(call: Call) -> Answer:
     """End the mitigations of an entity: all, those of a policy, or that of a clause."""
     query: wire.LiftQuery = call.query
-    engine = call.app.runtime.engine(call.tenant_id)
-    found = None if engine is None else engine.find_entity(str(call.ids["entity_id"]))
-    state = None if engine is None or found is None else engine.entity_state(*found, call.now)
-    if engine is None or state is None:
-        raise NotFoundError("entity")
-    policies = LiveNames.of(engine).policies
+    live, state = entity_of(call)
     wanted = [
         each
         for each in state.mitigations
-        if query.policy_id in (None, policies[each.policy]) and query.clause in (None, each.clause)
+        if query.policy_id in (None, UUID(live.names.policies[each.policy]))
+        and query.clause in (None, each.clause)
     ]
     actor = str(call.operator.operator_id)
     if not wanted or not call.app.runtime.lift(call.tenant_id, wanted, actor, call.request_id):
@@ -74,24 +51,38 @@ def lift(call: Call) -> Answer:
     return Answer()
 
 
-def shown(active: ActiveMitigation, names: LiveNames) -> wire.EntityMitigation:
+def entity_of(call: Call) -> tuple[Tenant, EntityState]:
+    """The tenant of a call, and what is known of the entity in its path.
+
+    Raises:
+        NotFoundError: nothing is.
+    """
+    live = call.app.runtime.find(call.tenant_id)
+    found = None if live is None else live.engine.find_entity(str(call.ids["entity_id"]))
+    state = None if live is None or found is None else live.engine.entity_state(*found, call.now)
+    if live is None or state is None:
+        raise NotFoundError("entity")
+    return live, state
+
+
+def shown(active: ActiveMitigation, names: Names) -> wire.EntityMitigation:
     """A mitigation as it is answered."""
     return wire.EntityMitigation(
         entity_id=UUID(active.entity_id),
-        entity_definition_id=names.entities[active.definition],
+        entity_definition_id=UUID(names.entities[active.definition]),
         definition=active.definition,
         key=active.key,
-        policy_id=names.policies[active.policy],
+        policy_id=UUID(names.policies[active.policy]),
         policy=active.policy,
         clause=active.clause,
-        mitigation_id=names.mitigations[active.mitigation],
+        mitigation_id=UUID(names.mitigations[active.mitigation]),
         mitigation=active.mitigation,
         mode=active.mode,
         expires_at=wire.time_text(active.expires_at),
     )
 
 
-def _after(call: Call, engine: Engine) -> ActiveMitigation | None:
+def _after(call: Call, engine: BundledEngine) -> ActiveMitigation | None:
     """Where the page begins: behind a mitigation, which need not be active any more."""
     after = page_after(call)
     if after is None:

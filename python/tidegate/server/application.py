@@ -3,28 +3,68 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import attrs
+from anyio import CapacityLimiter
 
 from tidegate.operators.tokens import LIFETIME_SECONDS, Tokens
 from tidegate.server.live import NoRuntime
 from tidegate.server.login_attempts import LoginAttempts
+from tidegate.server.metrics import Figures
 from tidegate.server.paging import Cursors
-from tidegate.server.replay import Replays
+from tidegate.server.replay import NoReplays
+from tidegate.server.workers.base import Inline
+from tidegate.server.workers.known import KnownSets
+from tidegate.server.workers.patience import Patience
+from tidegate.server.workers.places import default_places
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from contextlib import AbstractContextManager
     from uuid import UUID
+
+    from sqlalchemy import Connection
 
     from tidegate.operators.keys import Keys
     from tidegate.server.live import Runtime
-    from tidegate.stores.base import Store
+    from tidegate.server.replay import Draft
+    from tidegate.server.workers.base import Workers
+    from tidegate.server.workers.places import Places
+    from tidegate.server.workers.work import Crowd
 
+
+T = TypeVar("T")
 
 _TURNS = 64
 """More tenants than are often changed at the same time."""
+LIGHT_THREADS = 24
+ADMITTING_THREADS = 4
+
+
+class Records(Protocol):
+    """The store, as far as handlers go: a :class:`~tidegate.stores.base.Store` is one."""
+
+    def read(self) -> AbstractContextManager[Connection]:
+        """A connection that sees what was committed before."""
+
+    def write(self, work: Callable[[Connection], T], *, quietly: bool = False) -> Future[T]:
+        """Have a transaction of the writing thread."""
+
+    def index_now(self) -> None:
+        """Have everything in the log indexed."""
+
+
+class ReplayJobs(Protocol):
+    """The replay jobs of the service."""
+
+    def has_room(self) -> bool:
+        """Whether another job may wait."""
+
+    def submit(self, job_id: UUID, draft: Draft) -> None:
+        """Run a job that is in the store, behind those that wait."""
 
 
 def _nobody(_: UUID) -> None:
@@ -43,10 +83,17 @@ class Application:
             after the commit.
         api_keys_changed: told the tenant whose API keys changed, after the commit.
         runtime: the engines at work.
+        replays: the replay jobs.
+        workers: where work is done that would hold the interpreter; ``passwords``, where
+            passwords are looked at, so that logins wait for nothing else.
+        figures: who sees which figures.
+        patience: what makes those wait who go on after refusals.
+        known: definitions that were compiled here and may be needed again.
+        places: how many requests may be under way, of those that share them.
         clock: nanoseconds since 1970.
     """
 
-    store: Store
+    store: Records
     keys: Keys
     issuer: str = "tidegate"
     token_lifetime_seconds: int = LIFETIME_SECONDS
@@ -56,7 +103,17 @@ class Application:
     api_keys_changed: Callable[[UUID], None] = _nobody
     runtime: Runtime = attrs.field(factory=NoRuntime)
     clock: Callable[[], int] = time.time_ns
-    replays: Replays = attrs.field(init=False)
+    replays: ReplayJobs = attrs.field(factory=NoReplays)
+    workers: Workers = attrs.field(factory=Inline)
+    passwords: Workers = attrs.field(factory=Inline)
+    known: KnownSets = attrs.field(factory=KnownSets)
+    places: Mapping[Crowd, Places] = attrs.field(factory=default_places)
+    figures: Figures = attrs.field(factory=Figures)
+    patience: Patience = attrs.field(factory=Patience)
+    light_threads: CapacityLimiter = attrs.field(factory=lambda: CapacityLimiter(LIGHT_THREADS))
+    admitting_threads: CapacityLimiter = attrs.field(
+        factory=lambda: CapacityLimiter(ADMITTING_THREADS)
+    )
     login_attempts: LoginAttempts = attrs.field(factory=LoginAttempts, init=False)
     tokens: Tokens = attrs.field(init=False)
     cursors: Cursors = attrs.field(init=False)
@@ -67,10 +124,6 @@ class Application:
     def turn(self, tenant_id: UUID) -> Lock:
         """Held by who changes definitions of a tenant, so that one check is not for nothing."""
         return self._turns[hash(tenant_id) % _TURNS]
-
-    @replays.default
-    def _make_replays(self) -> Replays:
-        return Replays(self.store)
 
     @tokens.default
     def _make_tokens(self) -> Tokens:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tidegate.operators.permissions import Role, may
+from tidegate.operators.permissions import may
 from tidegate.operators.tokens import InvalidTokenError
 from tidegate.server.call import Caller
 from tidegate.server.problems import Problem
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from tidegate.operators.permissions import Permission
+    from tidegate.operators.permissions import Permission, Role
     from tidegate.operators.tokens import Tokens
+    from tidegate.stores.memberships import Membership
 
 SECOND = 1_000_000_000
 _SCHEME = "bearer"
@@ -27,19 +28,31 @@ CHALLENGE = {"www-authenticate": _REALM}
 """What a 401 says about how to do better."""
 
 
-def caller_of(connection: Connection, tokens: Tokens, header: str | None, now: int) -> Caller:
-    """The operator a token stands for.
+def bearer(header: str | None) -> str:
+    """The token in a header.
 
     Args:
         header: the value of ``Authorization``.
-        now: nanoseconds since 1970.
 
     Raises:
-        Problem: ``unauthenticated``; there is no token, or none that counts now.
+        Problem: ``unauthenticated``; there is none.
     """
     scheme, _, text = (header or "").partition(" ")
     if scheme.lower() != _SCHEME or not text:
         raise _unauthenticated()
+    return text
+
+
+def caller_of(connection: Connection, tokens: Tokens, text: str, now: int) -> Caller:
+    """The operator a token stands for.
+
+    Args:
+        text: the token.
+        now: nanoseconds since 1970.
+
+    Raises:
+        Problem: ``unauthenticated``; the token does not count now.
+    """
     try:
         claims = tokens.read(text, now // SECOND)
     except InvalidTokenError:
@@ -63,13 +76,13 @@ def caller_of(connection: Connection, tokens: Tokens, header: str | None, now: i
     )
 
 
-def role_in(connection: Connection, tenant_id: UUID, caller: Caller) -> Role:
-    """The role of a caller in a tenant.
+def membership_in(connection: Connection, tenant_id: UUID, caller: Caller) -> Membership:
+    """What makes a caller somebody in a tenant.
 
     Raises:
         NotFoundError: there is no such tenant, or the caller is nobody in it.
     """
-    return Role(memberships.find(connection, tenant_id, caller.operator_id).role)
+    return memberships.find(connection, tenant_id, caller.operator_id)
 
 
 def require(role: Role, permission: Permission) -> None:

@@ -51,12 +51,20 @@ class Call:
     ids: Mapping[str, UUID]
     """Those in the path, by their names there."""
     path: str
+    address: str = ""
+    """Of the other end of the connection."""
+    authorization: str | None = attrs.field(default=None, repr=False)
+    """The header, where the handler looks at it."""
     caller: Caller | None = None
     role: Role | None = None
     query: Any = None
     body: Any = None
     raw_body: bytes = b""
     precondition: Precondition | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What a write needs of it, who asks and when: the service writes for its workers."""
+        return _sent, (self.request_id, self.now, self.path, self.ids, self.caller, self.role)
 
     @property
     def tenant_id(self) -> UUID:
@@ -137,3 +145,17 @@ class Answer:
     next: Sequence[str | int] | None = None
     location: str | None = None
     headers: Mapping[str, str] = attrs.field(factory=dict)
+
+
+def _sent(
+    request_id: str,
+    now: int,
+    path: str,
+    ids: Mapping[str, UUID],
+    caller: Caller | None,
+    role: Role | None,
+) -> Call:
+    app: Any = None
+    return Call(
+        app=app, request_id=request_id, now=now, path=path, ids=ids, caller=caller, role=role
+    )

@@ -1,8 +1,8 @@
 """How a change of definitions comes about: checked against the whole set, then written.
 
-The check may take long and happens in a worker thread, one of a tenant after the other; the write
-takes place only if the set is still the one that was checked, and is tried again with the new one
-if not: settings and other processes change it, too.
+The check may take long and happens in a worker process. The write takes place only if the set is
+still the one that was checked, and is tried again with the new one if not: settings and other
+processes change it, too.
 
 What is written is encoded before, and a large change is written in steps that nobody sees until
 the last: see ``stores/pending.py``.
@@ -13,10 +13,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from tidegate.errors import DefinitionsError
+from tidegate.policy.document import read_document
 from tidegate.server.definition_kinds import POLICY
 from tidegate.server.definition_set import DefinitionSet, load_set
 from tidegate.server.identifiers import new_id
@@ -27,11 +30,13 @@ from tidegate.stores.bulk import STEP_BYTES, STEP_ROWS, Rows, json_text, ready
 from tidegate.stores.pending import PendingChange
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from sqlalchemy import Connection
 
+    from tidegate.server.application import Records
     from tidegate.server.call import Call
     from tidegate.stores.audit import AuditEntry
-    from tidegate.stores.base import Store
     from tidegate.stores.definitions import Definition
 
 ATTEMPTS = 8
@@ -82,14 +87,25 @@ class SetChange:
 
 
 def load_present(call: Call) -> DefinitionSet:
-    """The present definitions of the tenant of a call.
+    """The present definitions of the tenant of a call, which a change is checked against.
+
+    They are compiled here if they are not known, so that each attempt checks the change alone.
 
     Raises:
         NotFoundError: there is no such tenant.
     """
-    at_work = call.app.runtime.at_work(call.tenant_id)
+    known = call.app.known
     with call.app.store.read() as connection:
-        return load_set(connection, call.tenant_id, at_work)
+        present = load_set(connection, call.tenant_id, known.newest(call.tenant_id))
+    if present.at_work is not None:
+        return present
+    try:
+        compilation = read_document(present.document())
+    except DefinitionsError:
+        return present  # A change may mend them.
+    at_work = present.put_to_work(compilation)
+    known.compiled(call.tenant_id, at_work)
+    return attrs.evolve(present, at_work=at_work)
 
 
 def change_definitions(call: Call, prepare: Callable[[DefinitionSet], SetChange | None]) -> bool:
@@ -110,7 +126,7 @@ def change_definitions(call: Call, prepare: Callable[[DefinitionSet], SetChange 
             if change is None:
                 return False
             try:
-                removal = _Writing.of(call, present, change).write()
+                removal = _Writing.of(call, present, change).write(call.app.store)
             except _MovedError:
                 continue
         call.app.definitions_changed(call.tenant_id)
@@ -121,14 +137,59 @@ def change_definitions(call: Call, prepare: Callable[[DefinitionSet], SetChange 
     raise Problem("conflict", "the definitions are being changed by others; try again")
 
 
-def remove_pending(store: Store, change: PendingChange) -> None:
+def remove_pending(store: Records, change: PendingChange) -> None:
     """Remove what a change left that was not finished, or that another took the place of.
 
     Raises:
         StoreUnavailableError: nothing can be written now.
     """
-    while store.write(lambda connection: pending.remove(connection, change), quietly=True).result():
+    while store.write(partial(pending.remove, change=change), quietly=True).result():
         pass
+
+
+@attrs.frozen
+class _Switch:
+    """The last step of a change, after which it is there: small, and sent to the writing thread.
+
+    Attributes:
+        seen: revision of the set that was checked.
+        pending: by which the rows of a large change are hidden; None for a change in one step.
+        gone: objects that are deleted or changed in place.
+        made: rows of those that are new or changed in place.
+        beside: rows of the audit and of versions that no step before has written.
+    """
+
+    tenant_id: UUID
+    now: int
+    seen: int
+    settings: dict[str, Any] | None
+    pending: PendingChange | None
+    gone: Sequence[Definition]
+    made: Rows | None
+    beside: Sequence[Rows]
+
+    def write(self, connection: Connection) -> PendingChange | None:
+        """Write it; what is to be removed then.
+
+        Raises:
+            _MovedError: the set is no longer the one that was checked; nothing is written.
+        """
+        found = tenants.find(connection, self.tenant_id)
+        if found.definition_revision != self.seen:
+            raise _MovedError
+        for rows in self.beside:
+            rows.insert(connection)
+        if self.made is not None:
+            definitions.swap(connection, self.tenant_id, self.gone, self.made)
+        if self.settings is not None:
+            tenants.change(connection, self.tenant_id, self.now, settings=self.settings)
+        tenants.count_definition_change(connection, self.tenant_id)
+        if self.pending is None:
+            return None
+        if self.pending.generation != IN_PLACE:
+            return pending.put_in_force(connection, self.pending, new_id())
+        pending.finish(connection, self.pending)
+        return None
 
 
 @attrs.frozen
@@ -136,20 +197,12 @@ class _Writing:
     """A change on its way into the store.
 
     Attributes:
-        gone: objects that are deleted or changed.
-        made: rows of those that are new or changed.
-        beside: rows of the audit and of versions.
-        whole: rows of all objects as they will be, where they become a generation of their own.
+        steps: rows that are written before the switch, hidden.
+        switch: the last step.
     """
 
-    call: Call
-    seen: DefinitionSet
-    settings: dict[str, Any] | None
-    pending: PendingChange
-    gone: Sequence[Definition]
-    made: Rows
-    beside: Sequence[Rows]
-    whole: Rows | None
+    steps: Sequence[Rows]
+    switch: _Switch
 
     @classmethod
     def of(cls, call: Call, seen: DefinitionSet, change: SetChange) -> _Writing:
@@ -160,67 +213,49 @@ class _Writing:
         entries = _audit(call, seen, change, objects)
         is_large = len(change.objects) > STEP_ROWS or (len(after) > 1 and made.size > STEP_BYTES)
         generation = time.time_ns() if is_large else IN_PLACE
-        whole = None
-        if is_large:
-            whole = definitions.rows_of(_all_after(seen, change.objects), generation)
-        made_pending = PendingChange(new_id(), call.tenant_id, generation)
-        marked = {"change_id": made_pending.change_id}
+        hidden = PendingChange(new_id(), call.tenant_id, generation)
+        marked = {"change_id": hidden.change_id}
         beside = (
             ready(tables.audit, (attrs.asdict(each, recurse=False) | marked for each in entries)),
             ready(tables.policy_versions, (each | marked for each in _versions(call, after))),
         )
         gone = [each.before for each in change.objects if each.before is not None]
-        return cls(call, seen, change.settings, made_pending, gone, made, beside, whole)
+        switch = _Switch(
+            tenant_id=call.tenant_id,
+            now=call.now,
+            seen=seen.revision,
+            settings=change.settings,
+            pending=hidden,
+            gone=() if is_large else gone,
+            made=None if is_large else made,
+            beside=(),
+        )
+        if is_large:
+            whole = definitions.rows_of(_all_after(seen, change.objects), generation)
+            return cls((*beside, whole), switch)
+        if made.size + sum(rows.size for rows in beside) > STEP_BYTES:
+            return cls(beside, switch)
+        return cls((), attrs.evolve(switch, pending=None, beside=beside))
 
-    def write(self) -> PendingChange | None:
+    def write(self, store: Records) -> PendingChange | None:
         """Write it; what is left to be removed.
 
         Raises:
             _MovedError: the set is no longer the one that was checked; nothing is written.
         """
-        size = self.made.size + sum(rows.size for rows in self.beside)
-        if self.whole is None and size <= STEP_BYTES:
-            return self.call.write(self._at_once)
+        hidden = self.switch.pending
+        if hidden is None:
+            return store.write(self.switch.write).result()
         try:
-            for step in self._steps():
-                self.call.app.store.write(step, quietly=True).result()
-            return self.call.write(self._finish)
+            store.write(partial(pending.begin, change=hidden), quietly=True).result()
+            for rows in self.steps:
+                for step in rows.steps():
+                    store.write(step, quietly=True).result()
+            return store.write(self.switch.write).result()
         except BaseException:
             with suppress(StoreUnavailableError):  # the next start does it
-                remove_pending(self.call.app.store, self.pending)
+                remove_pending(store, hidden)
             raise
-
-    def _at_once(self, connection: Connection) -> None:
-        self._guard(connection)
-        for rows in self.beside:
-            rows.insert(connection)
-        self._change(connection)
-
-    def _steps(self) -> Iterator[Callable[[Connection], object]]:
-        yield lambda connection: pending.begin(connection, self.pending)
-        for rows in (*self.beside, *([] if self.whole is None else [self.whole])):
-            yield from rows.steps()
-
-    def _finish(self, connection: Connection) -> PendingChange | None:
-        self._guard(connection)
-        self._change(connection)
-        if self.whole is not None:
-            return pending.put_in_force(connection, self.pending, new_id())
-        pending.finish(connection, self.pending)
-        return None
-
-    def _guard(self, connection: Connection) -> None:
-        found = tenants.find(connection, self.call.tenant_id)
-        if found.definition_revision != self.seen.revision:
-            raise _MovedError
-
-    def _change(self, connection: Connection) -> None:
-        tenant_id = self.call.tenant_id
-        if self.whole is None:
-            definitions.swap(connection, tenant_id, self.gone, self.made)
-        if self.settings is not None:
-            tenants.change(connection, tenant_id, self.call.now, settings=self.settings)
-        tenants.count_definition_change(connection, tenant_id)
 
 
 def _encoded(change: ObjectChange) -> ObjectChange:

@@ -10,6 +10,7 @@ from tidegate.operators.permissions import Permission
 from tidegate.server.json_body import MAX_BYTES
 from tidegate.server.paging import Paging
 from tidegate.server.route import Route
+from tidegate.server.workers.work import Work
 
 if TYPE_CHECKING:
     from tidegate.server.definition_objects import Handlers
@@ -66,6 +67,7 @@ class DefinitionResource:
                 name=f"list-{self.path}",
                 summary=f"List {self.plural}",
                 handler=handlers.list_,
+                work=Work.DOCUMENT,
                 query=Paging,
                 answer=_list_of(self.shown or kind.answer),
                 **reads,
@@ -76,6 +78,7 @@ class DefinitionResource:
                 name=f"create-{name}",
                 summary=f"Create {self.noun}",
                 handler=handlers.create,
+                work=Work.COMPILE,
                 body=kind.create,
                 answer=kind.answer,
                 status=201,
@@ -88,6 +91,7 @@ class DefinitionResource:
                 name=f"read-{name}",
                 summary=f"Read {self.noun}",
                 handler=handlers.read,
+                work=Work.DOCUMENT,
                 answer=kind.answer,
                 conditional=True,
                 **reads,
@@ -99,6 +103,7 @@ class DefinitionResource:
                 summary=f"Change {self.noun}",
                 description="Members that are left out stay as they are; the slug cannot change.",
                 handler=handlers.change,
+                work=Work.COMPILE,
                 body=self.change,
                 answer=kind.answer,
                 refusals=CONFLICTS,
@@ -111,6 +116,7 @@ class DefinitionResource:
                 summary=f"Delete {self.noun}",
                 description="Refused while other objects refer to it; the answer names them.",
                 handler=handlers.delete,
+                work=Work.COMPILE,
                 status=204,
                 refusals=("in-use", "conflict", "overloaded"),
                 **writes,

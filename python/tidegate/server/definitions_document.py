@@ -63,6 +63,7 @@ def replace(call: Call) -> Answer:
             changes.insert(0, _settings_change(present, settings))
         else:
             settings = None
+        call.app.known.checked(call.tenant_id, compilation)
         outcome[:] = [(present.revision, compilation, changes)]
         if query.dry_run or not changes:
             return None

@@ -6,30 +6,24 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from tidegate.server import wire
-from tidegate.server.active_mitigations import LiveNames, shown
+from tidegate.server.active_mitigations import entity_of, shown
 from tidegate.server.call import Answer, Call
-from tidegate.stores.base import NotFoundError
 
 if TYPE_CHECKING:
     from tidegate.policy.standing import EntityState
+    from tidegate.server.workers.compiling import Names
 
 
 def read_state(call: Call) -> Answer:
     """Counts, windows and active mitigations of an entity that the engine knows."""
-    engine = call.app.runtime.engine(call.tenant_id)
-    found = None if engine is None else engine.find_entity(str(call.ids["entity_id"]))
-    if engine is None or found is None:
-        raise NotFoundError("entity")
-    state = engine.entity_state(*found, call.now)
-    if state is None:
-        raise NotFoundError("entity")
-    return Answer(body=_answer(state, LiveNames.of(engine)))
+    live, state = entity_of(call)
+    return Answer(body=_answer(state, live.names))
 
 
-def _answer(state: EntityState, names: LiveNames) -> wire.EntityState:
+def _answer(state: EntityState, names: Names) -> wire.EntityState:
     return wire.EntityState(
         entity_id=UUID(state.entity_id),
-        entity_definition_id=names.entities[state.definition],
+        entity_definition_id=UUID(names.entities[state.definition]),
         definition=state.definition,
         key=state.key,
         event_count=state.event_count,
@@ -37,7 +31,7 @@ def _answer(state: EntityState, names: LiveNames) -> wire.EntityState:
         last_seen_at=wire.time_text(state.last_seen_at),
         windows=tuple(
             wire.EntityWindow(
-                policy_id=names.policies[each.policy],
+                policy_id=UUID(names.policies[each.policy]),
                 policy=each.policy,
                 clause=each.clause,
                 value=each.value,

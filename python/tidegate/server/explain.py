@@ -36,7 +36,7 @@ def explain(call: Call) -> Answer:
         found, logged = find(connection, call.tenant_id, call.ids["decision_id"])
         tenant = tenants.find(connection, call.tenant_id)
         try:
-            past = before(connection, found, logged)
+            past = before(connection, call.app.known, found, logged)
         except NotFoundError:
             gone = f"the definitions of revision {logged.revision} are no longer kept"
             return _answer(found, logged, because=[gone])
@@ -102,8 +102,7 @@ def _reasons(call: Call, logged: LoggedDecision, past: Past, retention_days: int
         )
     if past.revisions - {logged.revision}:
         yield "the definitions were changed among the decisions that its state was made by"
-    engine = call.app.runtime.engine(call.tenant_id)
-    if engine is not None and engine.stats()["evictions_total"]:
+    if call.app.runtime.evictions(call.tenant_id):
         yield "the engine was full and forgot entities, perhaps one of this decision's"
     if logged.received_at_ns < call.now - (retention_days - 1) * DAY_NS:
         yield "earlier decisions of its entities may have been deleted by retention"

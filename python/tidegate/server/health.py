@@ -6,6 +6,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from tidegate.server import wire
+from tidegate.server.authorise import CHALLENGE
 from tidegate.server.call import Answer, Call
 from tidegate.server.headers import DATA_HEADERS
 from tidegate.server.problems import Problem
@@ -29,6 +30,14 @@ def readyz(call: Call) -> Answer:
 
 
 def metrics(call: Call) -> Response:
-    """The page that Prometheus reads."""
-    page = call.app.runtime.metrics()
+    """The page that Prometheus reads, as far as the caller may see it.
+
+    Raises:
+        Problem: ``unauthenticated``.
+    """
+    shown = call.app.figures.shown_to(call.authorization)
+    if shown is None:
+        detail = "the metrics token is needed: `Authorization: Bearer <TOKEN>`"
+        raise Problem("unauthenticated", detail, headers=CHALLENGE)
+    page = call.app.runtime.metrics(shown)
     return Response(page, headers={**DATA_HEADERS, "content-type": CONTENT_TYPE_LATEST})

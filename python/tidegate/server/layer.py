@@ -1,54 +1,49 @@
 """The thin layer between HTTP and the handlers.
 
-In order: route, credential, tenant, role, query, body, handler.  Handlers are plain functions
-that run in worker threads; what they raise becomes a problem document here.
+In order: route, credential, tenant, role, place, body, handler.  Handlers are plain functions;
+where one runs is said by the kind of work its route is: on the loop, in a thread, or in a worker
+process.  What they raise becomes a problem document.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
+from functools import partial
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import attrs
-import msgspec
 from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
-from tidegate.server.authorise import caller_of, require, role_in
-from tidegate.server.call import Answer, Call
-from tidegate.server.conversion import convert_body, convert_parameters
-from tidegate.server.headers import DATA_HEADERS, STRICT_TRANSPORT
-from tidegate.server.json_body import read_json_body
-from tidegate.server.pages import next_page
-from tidegate.server.preconditions import entity_tag, is_unchanged, read_tags
-from tidegate.server.problems import Problem, problem_of, problem_response
+from tidegate.operators.permissions import Role
+from tidegate.server.authorise import bearer, caller_of, membership_in, require
+from tidegate.server.problems import Problem
 from tidegate.server.request import (
     only_header,
     path_as_written,
     path_ids,
-    query_parameters,
     read_body,
     request_id_of,
     require_media_type,
 )
 from tidegate.server.route import Credential
 from tidegate.server.routes import ROUTES
+from tidegate.server.workers.answering import Given, Sent, answer, answer_by_name, answer_in_time
+from tidegate.server.workers.desk import Desk
+from tidegate.server.workers.patience import LATE
+from tidegate.server.workers.places import Party
+from tidegate.server.workers.work import SECONDS, Work
+from tidegate.stores import memberships
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from starlette.types import Receive, Scope, Send
 
-    from tidegate.operators.permissions import Role
     from tidegate.server.application import Application
-    from tidegate.server.call import Caller
     from tidegate.server.route import Route
-
-log = logging.getLogger(__name__)
+    from tidegate.server.workers.places import Holder
 
 
 def control_plane(application: Application, routes: Iterable[Route] = ROUTES) -> Starlette:
@@ -63,7 +58,7 @@ def control_plane(application: Application, routes: Iterable[Route] = ROUTES) ->
     ]
     made = _ControlPlane(routes=mounted)
     made.router.redirect_slashes = False
-    made.router.default = _nothing
+    made.router.default = partial(_nothing, application)
     return made
 
 
@@ -76,12 +71,11 @@ class _ControlPlane(Starlette):
         await super().__call__(scope, receive, send)
 
 
-async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
+async def _nothing(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
     """What answers where there is no route."""
     if scope["type"] == "http":
-        request = Request(scope)
-        response = _refuse(request, request_id_of(request.headers), Problem("not-found"))
-        await response(scope, receive, send)
+        given = _given(application, Request(scope))
+        await given.refuse(Problem("not-found")).response()(scope, receive, send)
 
 
 class _Resource:
@@ -94,15 +88,14 @@ class _Resource:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        request_id = request_id_of(request.headers)
+        given = _given(self._application, request)
         try:
-            response = await _serve(self._application, self._route(request), request, request_id)
+            sent = await _serve(self._application, self._route(request), request, given)
         except Exception as error:
-            problem = problem_of(error)
-            if problem.code == "internal-error":
-                log.exception("request %s failed", request_id)
-            response = _refuse(request, request_id, problem)
-        await response(scope, receive, send)
+            sent = given.refuse(error)
+        if sent.status in LATE:
+            await self._application.patience.refused(_asking(request, sent))
+        await sent.response()(scope, receive, send)
 
     def _route(self, request: Request) -> Route:
         route = self._methods.get("GET" if request.method == "HEAD" else request.method)
@@ -114,117 +107,112 @@ class _Resource:
         return route
 
 
-@attrs.frozen
-class _Admitted:
-    """Who was let in, and where."""
-
-    ids: Mapping[str, UUID]
-    caller: Caller | None = None
-    role: Role | None = None
-
-
-async def _serve(
-    application: Application, route: Route, request: Request, request_id: str
-) -> Response:
-    now = application.clock()
-    admitted = await to_thread.run_sync(_admit, application, route, request, now)
-    body = b""
-    if route.body is not None:
-        require_media_type(request.headers.raw, route.media_types)
-        body = await read_body(request.headers, request.receive, route.max_bytes)
-
-    def work() -> Response:
-        call = _call(application, route, request, admitted, body, now, request_id)
-        if route.handler is None:
-            raise Problem("not-found")
-        return _respond(route, call, request, route.handler(call))
-
-    return await to_thread.run_sync(work)
+def _asking(request: Request, sent: Sent) -> Hashable:
+    """Who was refused: a credential that counts, else the address."""
+    credential = request.headers.get("authorization")
+    if credential is None or sent.status == HTTPStatus.UNAUTHORIZED:
+        return request.client.host if request.client else ""
+    return credential
 
 
-def _admit(application: Application, route: Route, request: Request, now: int) -> _Admitted:
-    """The credential first, then the tenant, then the role."""
-    if route.credential is not Credential.OPERATOR:
-        return _Admitted(path_ids(request.path_params))
-    header = only_header(request.headers, "authorization")
-    with application.store.read() as connection:
-        caller = caller_of(connection, application.tokens, header, now)
-        ids = path_ids(request.path_params)
-        if "tenant_id" not in ids:
-            return _Admitted(ids, caller)
-        role = role_in(connection, ids["tenant_id"], caller)
-    if route.permission is not None:
-        require(role, route.permission)
-    return _Admitted(ids, caller, role)
-
-
-def _call(
-    application: Application,
-    route: Route,
-    request: Request,
-    admitted: _Admitted,
-    body: bytes,
-    now: int,
-    request_id: str,
-) -> Call:
-    parameters = query_parameters(request.scope["query_string"])
-    query = convert_parameters(parameters, route.query or _NoQuery)
-    if route.body is None or route.body is bytes:
-        content = None
-    else:
-        content = convert_body(read_json_body(body), route.body)
-    conditional = route.conditional and route.method != "GET"
-    return Call(
-        app=application,
-        request_id=request_id,
-        now=now,
+def _given(application: Application, request: Request) -> Given:
+    """What is known of a request before anybody is let in."""
+    return Given(
+        request_id=request_id_of(request.headers),
+        now=application.clock(),
         path=request.scope["path"],
-        ids=admitted.ids,
-        caller=admitted.caller,
-        role=admitted.role,
-        query=query,
-        body=content,
-        raw_body=body,
-        precondition=(
-            read_tags("if-match", only_header(request.headers, "if-match")) if conditional else None
-        ),
+        query=request.scope["query_string"],
+        is_encrypted=request.scope.get("scheme") == "https",
+        address=request.client.host if request.client else "",
+        ids={},
     )
 
 
-@attrs.frozen
-class _NoQuery:
-    """The query of a route that takes none."""
+async def _serve(application: Application, route: Route, request: Request, given: Given) -> Sent:
+    if route.work is Work.LOOP:
+        authorization = only_header(request.headers, "authorization")
+        return answer(application, route, attrs.evolve(given, authorization=authorization))
+    given = await _admitted(application, route, request, given)
+    with application.places[route.work.crowd].take(_holders(given)):
+        given = attrs.evolve(
+            given,
+            if_match=only_header(request.headers, "if-match"),
+            if_none_match=only_header(request.headers, "if-none-match"),
+            body=await _body(route, request),
+        )
+        if route.work.is_heavy:
+            return await _work(application, route, given)
+        if route.work is Work.LOGIN:
+            return await answer_in_time(application, route, given)
+        threads = application.light_threads
+        return await to_thread.run_sync(answer, application, route, given, limiter=threads)
 
 
-def _respond(route: Route, call: Call, request: Request, answer: Answer | Response) -> Response:
-    if isinstance(answer, Response):
-        answer.headers.update({"x-request-id": call.request_id, **_transport(request)})
-        return answer
-    headers = {**DATA_HEADERS, "x-request-id": call.request_id, **_transport(request)}
-    if answer.revision is not None:
-        headers["etag"] = entity_tag(answer.revision)
-        if route.method == "GET" and is_unchanged(
-            only_header(request.headers, "if-none-match"), headers["etag"]
-        ):
-            return Response(status_code=304, headers=headers)
-    if answer.location is not None:
-        headers["location"] = answer.location
-    headers.update(answer.headers)
-    if answer.next is not None:
-        headers["link"] = f'<{next_page(call, answer.next)}>; rel="next"'
-    if answer.body is None:
-        return Response(status_code=route.status, headers=headers)
-    content = msgspec.json.encode(answer.body)
-    return Response(content, route.status, headers, media_type="application/json")
+async def _admitted(
+    application: Application, route: Route, request: Request, given: Given
+) -> Given:
+    """The request of a caller that may make it.
+
+    Raises:
+        Problem: there is no credential, or not for this.
+        NotFoundError: there is no such tenant, or the caller is nobody in it.
+    """
+    if route.credential is not Credential.OPERATOR:
+        return attrs.evolve(given, ids=path_ids(request.path_params))
+    token = bearer(only_header(request.headers, "authorization"))
+    return await to_thread.run_sync(
+        _admit, application, route, request, given, token, limiter=application.admitting_threads
+    )
 
 
-def _refuse(request: Request, request_id: str, problem: Problem) -> Response:
-    response = problem_response(problem, instance=request.scope["path"], request_id=request_id)
-    response.headers.update(_transport(request))
-    return response
+def _admit(
+    application: Application, route: Route, request: Request, given: Given, token: str
+) -> Given:
+    """The credential first, then the tenant, then the role."""
+    with application.store.read() as connection:
+        caller = caller_of(connection, application.tokens, token, given.now)
+        ids = path_ids(request.path_params)
+        if "tenant_id" not in ids:
+            return attrs.evolve(given, ids=ids, caller=caller)
+        membership = membership_in(connection, ids["tenant_id"], caller)
+    if membership.accepted_at_ns is None:
+        accept = partial(
+            memberships.accept,
+            tenant_id=membership.tenant_id,
+            user_id=membership.user_id,
+            now_ns=given.now,
+        )
+        application.store.write(accept)  # without waiting: it is noted with the next request else
+    role = Role(membership.role)
+    if route.permission is not None:
+        require(role, route.permission)
+    return attrs.evolve(given, ids=ids, caller=caller, role=role)
 
 
-def _transport(request: Request) -> dict[str, str]:
-    if request.scope.get("scheme") != "https":
-        return {}
-    return {"strict-transport-security": STRICT_TRANSPORT}
+def _holders(given: Given) -> list[Holder]:
+    """In whose name a request holds its place."""
+    if given.caller is None:
+        return [(Party.ADDRESS, given.address)]
+    holders: list[Holder] = [(Party.OPERATOR, given.caller.operator_id)]
+    if "tenant_id" in given.ids:
+        holders.append((Party.TENANT, given.ids["tenant_id"]))
+    return holders
+
+
+async def _body(route: Route, request: Request) -> bytes:
+    if route.body is None:
+        return b""
+    require_media_type(request.headers.raw, route.media_types)
+    return await read_body(request.headers, request.receive, route.max_bytes)
+
+
+async def _work(application: Application, route: Route, given: Given) -> Sent:
+    """The answer of a worker; a change it made is in force when the answer is sent."""
+    desk = Desk(application)
+    owner = _holders(given)[-1]
+    job = partial(answer_by_name, route.name, given)
+    try:
+        return await application.workers.run(job, desk, owner, SECONDS[route.work])
+    finally:
+        for tenant_id in desk.changed:
+            await to_thread.run_sync(application.definitions_changed, tenant_id)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
@@ -15,18 +15,16 @@ import attrs
 
 from tidegate.server.gauges import Gauge, engine_gauges, store_gauges
 from tidegate.server.identifiers import new_id
-from tidegate.server.metrics import Gauges, page
+from tidegate.server.metrics import Gauges, Shown, page
 from tidegate.server.recorder import unavailable
 from tidegate.server.turns.lanes import Lanes
 from tidegate.stores import lifts, snapshots
 
 if TYPE_CHECKING:
-    from tidegate.engine import Engine
     from tidegate.policy.standing import ActiveMitigation
-    from tidegate.server.definition_set import AtWork
     from tidegate.server.metrics import HotMetrics
     from tidegate.server.recorder import Recorder
-    from tidegate.server.runtime import Runtimes
+    from tidegate.server.runtime import Runtimes, Tenant
     from tidegate.stores.base import Store
 
 LIFT_SECONDS = 30.0
@@ -39,14 +37,21 @@ class Runtime(Protocol):
     def why_not_ready(self) -> str | None:
         """Why no decision can be made now; None when it can."""
 
-    def metrics(self) -> bytes:
+    def metrics(self, shown: Shown) -> bytes:
         """Figures in the text format of Prometheus."""
 
-    def engine(self, tenant_id: UUID) -> Engine | None:
-        """The engine of a tenant, to be looked at; None when there is none at work."""
+    def find(self, tenant_id: UUID) -> Tenant | None:
+        """A tenant, to be looked at; None when it is not active."""
 
-    def at_work(self, tenant_id: UUID) -> AtWork | None:
-        """The definitions of a tenant that decide now; None when there are none."""
+    def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
+        """What the engine of a tenant knows of the entities of an event, as a snapshot.
+
+        Raises:
+            EventError: the event is refused.
+        """
+
+    def evictions(self, tenant_id: UUID) -> int:
+        """How many entities the engine of a tenant forgot since its state was new."""
 
     def lift(
         self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str
@@ -73,14 +78,17 @@ class NoRuntime:
     def why_not_ready(self) -> str | None:
         return "nothing decides here"
 
-    def metrics(self) -> bytes:
+    def metrics(self, shown: Shown) -> bytes:  # noqa: ARG002
         return page([])
 
-    def engine(self, tenant_id: UUID) -> Engine | None:  # noqa: ARG002
+    def find(self, tenant_id: UUID) -> Tenant | None:  # noqa: ARG002
         return None
 
-    def at_work(self, tenant_id: UUID) -> AtWork | None:  # noqa: ARG002
+    def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:  # noqa: ARG002
         return None
+
+    def evictions(self, tenant_id: UUID) -> int:  # noqa: ARG002
+        return 0
 
     def lift(
         self,
@@ -113,6 +121,9 @@ class LiveRuntime:
     recorder: Recorder | None = None
     loop: asyncio.AbstractEventLoop | None = None
     _clock: Callable[[], int] = time.time_ns
+    _gathered: Mapping[Shown, list[Gauge]] = attrs.field(
+        factory=lambda: {shown: [] for shown in Shown}
+    )
 
     def why_not_ready(self) -> str | None:
         """See :class:`Runtime`."""
@@ -122,19 +133,26 @@ class LiveRuntime:
             return "the decision log cannot be written"
         return None
 
-    def metrics(self) -> bytes:
-        """See :class:`Runtime`."""
-        return page([self._metrics, Gauges(self._gauges)])
+    def metrics(self, shown: Shown) -> bytes:
+        """See :class:`Runtime`; on the event loop."""
+        health = Gauges([*self._present(), *self._gathered[Shown.HEALTH]])
+        if shown is Shown.HEALTH:
+            return page([health])
+        return page([self._metrics, health, Gauges(self._gathered[Shown.ALL])])
 
-    def engine(self, tenant_id: UUID) -> Engine | None:
+    def find(self, tenant_id: UUID) -> Tenant | None:
+        """See :class:`Runtime`."""
+        return self._runtimes.find(tenant_id)
+
+    def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
         """See :class:`Runtime`."""
         tenant = self._runtimes.find(tenant_id)
-        return None if tenant is None else tenant.engine
+        return None if tenant is None else tenant.engine.state_of(event, at)
 
-    def at_work(self, tenant_id: UUID) -> AtWork | None:
+    def evictions(self, tenant_id: UUID) -> int:
         """See :class:`Runtime`."""
         tenant = self._runtimes.find(tenant_id)
-        return None if tenant is None else tenant.at_work
+        return 0 if tenant is None else tenant.engine.stats()["evictions_total"]
 
     def lift(
         self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str
@@ -199,13 +217,23 @@ class LiveRuntime:
         )
         return recorder.append(block)
 
-    def _gauges(self) -> list[Gauge]:
-        waiting = 0 if self.recorder is None else self.recorder.waiting
-        unrecorded = 0 if self.recorder is None else self.recorder.unrecorded
-        tenants = self._runtimes.all()
+    def gather(self) -> None:
+        """Read the figures that take a while, on any thread."""
         with self._store.read() as connection:
             oldest = snapshots.oldest_newest_ns(connection)
-        now = self._clock()
+        age = (
+            "tidegate_snapshot_age_seconds",
+            "Age of the oldest of the tenants' newest snapshots; 0 without any.",
+            0.0 if oldest is None else max(0, self._clock() - oldest) / 1e9,
+        )
+        self._gathered = {
+            Shown.HEALTH: [age, *store_gauges(self._store.statistics())],
+            Shown.ALL: engine_gauges(self._runtimes.all(), len(self._runtimes.refused)),
+        }
+
+    def _present(self) -> list[Gauge]:
+        waiting = 0 if self.recorder is None else self.recorder.waiting
+        unrecorded = 0 if self.recorder is None else self.recorder.unrecorded
         return [
             ("tidegate_ready", "1 when decisions can be made.", float(not self.why_not_ready())),
             ("tidegate_waiting_decisions", "Decisions made and not yet durable.", waiting),
@@ -219,12 +247,5 @@ class LiveRuntime:
                 "Decisions answered since the start that are not in the log (relaxed durability).",
                 unrecorded,
             ),
-            (
-                "tidegate_snapshot_age_seconds",
-                "Age of the oldest of the tenants' newest snapshots; 0 without any.",
-                0.0 if oldest is None else max(0, now - oldest) / 1e9,
-            ),
             *self.lanes.gauges(time.monotonic_ns()),
-            *engine_gauges(tenants, len(self._runtimes.refused)),
-            *store_gauges(self._store.statistics()),
         ]

@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import TYPE_CHECKING
 
-from tidegate.operators.passwords import PasswordsBusyError, is_password
+from anyio import to_thread
+
+from tidegate.operators.passwords import is_password
 from tidegate.server import wire
 from tidegate.server.authorise import CHALLENGE, SECOND
 from tidegate.server.call import Answer, Call
 from tidegate.server.problems import Problem
+from tidegate.server.workers.desk import Desk
 from tidegate.stores import operators, revoked_tokens
 from tidegate.stores.base import NotFoundError
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from tidegate.server.application import Application
 
-def local_token(call: Call) -> Answer:
+
+PASSWORD_SECONDS = 20.0
+
+
+async def local_token(call: Call) -> Answer:
     """A token for whoever knows the password of an operator."""
     body: wire.Login = call.body
     name, attempts = body.email.lower(), call.app.login_attempts
-    wait = attempts.seconds_to_wait(name, int(time.monotonic()))
-    if wait:
-        detail = f"too many failed logins, wait {wait} s"
-        raise Problem("rate-limited", detail, headers={"retry-after": str(wait)})
-    operator = _operator(call, name)
-    try:
-        is_known = is_password(body.password, operator.password_hash if operator else None)
-    except PasswordsBusyError as error:
-        raise Problem("overloaded", str(error), headers={"retry-after": "1"}) from None
+    await attempts.enter(call.address, name)
+    operator = await to_thread.run_sync(_operator, call, name, limiter=call.app.light_threads)
+    look = partial(_is_password, body.password, operator.password_hash if operator else None)
+    is_known = await call.app.passwords.run(look, Desk(call.app), name, PASSWORD_SECONDS)
     if operator is None or not is_known or operator.disabled:
-        attempts.failed(name, int(time.monotonic()))
         raise Problem("unauthenticated", "the email or the password is wrong", headers=CHALLENGE)
-    attempts.succeeded(name)
+    attempts.succeeded(call.address, name)
     # After a revocation of all tokens the next one counts from the end of that second.
     now = max(call.now, operator.tokens_valid_from_ns) // SECOND
     lifetime = call.app.token_lifetime_seconds
@@ -45,6 +47,10 @@ def local_token(call: Call) -> Answer:
             expires_at=wire.time_text((now + lifetime) * SECOND),
         )
     )
+
+
+def _is_password(password: str, kept: str | None, _: Application) -> bool:
+    return is_password(password, kept)
 
 
 def _operator(call: Call, name: str) -> operators.Operator | None:

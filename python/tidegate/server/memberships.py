@@ -9,7 +9,7 @@ from tidegate.operators.permissions import Role, may_change_membership
 from tidegate.server import wire
 from tidegate.server.call import Answer, Call
 from tidegate.server.pages import page_by_id
-from tidegate.server.problems import ErrorDetail, Problem
+from tidegate.server.problems import Problem
 from tidegate.stores import memberships, operators
 from tidegate.stores.base import ConflictError, NotFoundError
 
@@ -21,29 +21,22 @@ if TYPE_CHECKING:
 
 def list_(call: Call) -> Answer:
     """Everybody in the tenant."""
-    found: dict[UUID, operators.Operator] = {}
 
-    def read(connection: Connection, limit: int, after: UUID | None) -> list[Membership]:
+    def read(connection: Connection, limit: int, after: UUID | None) -> list[wire.Membership]:
         members = memberships.page(connection, call.tenant_id, limit, after)
-        found.update({each.user_id: operators.find(connection, each.user_id) for each in members})
-        return members
+        return [_answer(connection, each) for each in members]
 
-    return page_by_id(
-        call, read, lambda each: _answer(each, found[each.user_id]), lambda each: each.user_id
-    )
+    return page_by_id(call, read, lambda each: each, lambda each: each.user_id)
 
 
 def put(call: Call) -> Answer:
-    """Give an operator a role, in place of the one they have."""
+    """Give an operator a role, in place of the one they have.
+
+    Who they are is told when they have come; whether there is such an operator, never.
+    """
     body: wire.MembershipWrite = call.body
 
     def work(connection: Connection) -> wire.Membership:
-        try:
-            operator = operators.find(connection, body.user_id)
-        except NotFoundError:
-            detail = f"there is no operator `{body.user_id}`"
-            errors = [ErrorDetail(detail=detail, pointer="/user_id", code="missing-reference")]
-            raise Problem("invalid-request", detail, errors=errors) from None
         before = _find(connection, call.tenant_id, body.user_id)
         _require_allowed(connection, call, before, Role(body.role))
         _require_revision(call, before)
@@ -59,7 +52,7 @@ def put(call: Call) -> Answer:
             before={"role": before.role} if before else None,
             after={"role": made.role},
         )
-        return _answer(made, operator)
+        return _answer(connection, made)
 
     made = call.write(work)
     return Answer(body=made, revision=made.revision)
@@ -107,13 +100,17 @@ def _find(connection: Connection, tenant_id: UUID, user_id: UUID) -> Membership 
         return None
 
 
-def _answer(membership: Membership, operator: operators.Operator) -> wire.Membership:
+def _answer(connection: Connection, membership: Membership) -> wire.Membership:
+    """A membership, with what its operator has shown of itself by using it."""
+    is_pending = membership.accepted_at_ns is None
+    operator = None if is_pending else operators.find(connection, membership.user_id)
     return wire.Membership(
         tenant_id=membership.tenant_id,
         user_id=membership.user_id,
         role=membership.role,  # type: ignore[arg-type]
-        name=operator.name,
-        email=operator.email,
+        name=operator.name if operator else None,
+        email=operator.email if operator else None,
+        pending=is_pending,
         created_at=wire.time_text(membership.created_at_ns),
         updated_at=wire.time_text(membership.updated_at_ns),
         revision=membership.revision,

@@ -1,14 +1,17 @@
 """Counters of the hot path, and the page Prometheus reads.
 
 The hot path adds to plain integers; a collector turns them into metric families when the page
-is asked for, on a worker thread.  No label names a tenant: their number is not bounded.
+is asked for.  No label names a tenant: their number is not bounded.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from hmac import compare_digest
 
+import attrs
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -21,6 +24,41 @@ BOUNDS_SECONDS = (
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
 )  # fmt: skip
 _BOUNDS = tuple(int(bound * 1e9) for bound in BOUNDS_SECONDS)
+
+
+class Shown(Enum):
+    """Which figures."""
+
+    HEALTH = "of the process and the store"
+    ALL = "also what tenants have and decide"
+
+
+@attrs.frozen
+class Figures:
+    """Who sees which figures.
+
+    Attributes:
+        public: what is shown without a credential: ``none``, ``health`` or ``all``.
+        token: who sends it as a bearer token sees all; empty for none.
+    """
+
+    public: str = "health"
+    token: str = attrs.field(default="", repr=False)
+
+    def shown_to(self, authorization: str | None) -> Shown | None:
+        """What somebody sees; None for nothing.
+
+        Args:
+            authorization: the value of the header.
+        """
+        if self.public == "all" or self._is_token(authorization or ""):
+            return Shown.ALL
+        return Shown.HEALTH if self.public == "health" and authorization is None else None
+
+    def _is_token(self, authorization: str) -> bool:
+        scheme, _, text = authorization.partition(" ")
+        is_same = compare_digest(text.encode(), self.token.encode())
+        return bool(self.token) and scheme.lower() == "bearer" and is_same
 
 
 class HotMetrics:
@@ -102,18 +140,18 @@ class HotMetrics:
 
 
 class Gauges:
-    """Values read when the page is asked for.
+    """Values as they are now.
 
     Args:
-        read: gives name, help and value of each.
+        values: name, help and value of each.
     """
 
-    def __init__(self, read: Callable[[], list[tuple[str, str, float]]]) -> None:
-        self._read = read
+    def __init__(self, values: Iterable[tuple[str, str, float]]) -> None:
+        self._values = values
 
     def collect(self) -> Iterator[Metric]:
         """Each as a gauge."""
-        for name, text, value in self._read():
+        for name, text, value in self._values:
             yield GaugeMetricFamily(name, text, value=value)
 
 

@@ -26,6 +26,7 @@ _SECURITY: Mapping[Credential, list[dict[str, list[str]]]] = {
     Credential.NONE: [],
     Credential.API_KEY: [{"apiKey": []}],
     Credential.OPERATOR: [{"operator": []}],
+    Credential.METRICS: [{}, {"metrics": []}],
 }
 _ENTITY_TAG = {
     "type": "string",
@@ -40,6 +41,7 @@ def document() -> dict[str, Any]:
     return build(ROUTES)
 
 
+@cache
 def document_json() -> bytes:
     """The document as it is served and committed."""
     return orjson.dumps(document(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
@@ -74,6 +76,7 @@ def build(routes: Iterable[Route]) -> dict[str, Any]:
             "securitySchemes": {
                 "apiKey": {"type": "apiKey", "in": "header", "name": "x-service-api-key"},
                 "operator": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+                "metrics": {"type": "http", "scheme": "bearer"},
             },
         },
     }

@@ -16,6 +16,7 @@ import orjson
 
 from tidegate.engine import Engine
 from tidegate.errors import SnapshotError
+from tidegate.policy.document import read_document
 from tidegate.stores import decisions, definition_sets, log, snapshots
 from tidegate.stores.base import NotFoundError
 from tidegate.values import INT_MAX, UInt, to_wire
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from tidegate.policy.keys import Part
+    from tidegate.policy.model import Definitions
+    from tidegate.server.workers.known import KnownSets
     from tidegate.stores.decisions import FoundDecision
     from tidegate.stores.log import LoggedDecision
 
@@ -106,14 +109,20 @@ class Past:
     """Of the definitions that made those decisions."""
 
 
-def before(connection: Connection, found: FoundDecision, logged: LoggedDecision) -> Past:
+def before(
+    connection: Connection, known: KnownSets, found: FoundDecision, logged: LoggedDecision
+) -> Past:
     """The engine that made a decision, as it was.
 
     Raises:
         NotFoundError: its definitions are no longer kept.
     """
-    document = orjson.loads(definition_sets.load(connection, found.tenant_id, logged.revision))
-    engine, after_seq = _base(connection, found, logged, document)
+    definitions = known.of_revision(
+        found.tenant_id,
+        logged.revision,
+        lambda: _definitions(connection, found.tenant_id, logged.revision),
+    )
+    engine, after_seq = _base(connection, found, logged, definitions)
     history = decisions.history(
         connection, found, after_seq=after_seq, limit=MAX_FOLDED, max_examined=MAX_EXAMINED
     )
@@ -129,18 +138,23 @@ def before(connection: Connection, found: FoundDecision, logged: LoggedDecision)
     return Past(engine, len(history.seqs), history.is_whole, frozenset(revisions))
 
 
+def _definitions(connection: Connection, tenant_id: UUID, revision: int) -> Definitions:
+    document = orjson.loads(definition_sets.load(connection, tenant_id, revision))
+    return read_document(document).compiled.source
+
+
 def _base(
-    connection: Connection, found: FoundDecision, logged: LoggedDecision, document: Any
+    connection: Connection, found: FoundDecision, logged: LoggedDecision, definitions: Definitions
 ) -> tuple[Engine, int]:
     """An engine to fold into, and the number of the last decision it knows of."""
     entities = orjson.loads(logged.record)["entities"]
     keys = [(each["definition"], [_wire(part) for part in each["key"]]) for each in entities]
     for snapshot in snapshots.newest(connection, found.tenant_id, before_seq=found.seq):
         try:
-            return Engine.restore(document, _of_entities(snapshot.body, keys)), snapshot.seq
+            return Engine.restore(definitions, _of_entities(snapshot.body, keys)), snapshot.seq
         except (SnapshotError, msgspec.DecodeError):
             continue
-    return Engine(document), 0
+    return Engine(definitions), 0
 
 
 def _wire(part: Part) -> Any:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from starlette.responses import Response
 
-from tidegate.errors import DefinitionsError, EventError
+from tidegate.errors import DefinitionsError, EventError, WorkerError
 from tidegate.policy.findings import Finding
 from tidegate.server.headers import DATA_HEADERS
 from tidegate.stores.base import (
@@ -63,12 +63,14 @@ KINDS: Mapping[str, Kind] = {
     "empty-payload": Kind(422, "The payload is empty"),
     "idempotency-key-reused": Kind(422, "The idempotency key belongs to another body"),
     "rate-limited": Kind(429, "The rate limit is exceeded"),
+    "too-many-requests": Kind(429, "Too many requests of one caller are under way"),
     "headers-too-large": Kind(431, "The address and headers are too large"),
     "damaged-records": Kind(500, "Records in the database are damaged"),
     "internal-error": Kind(500, "The service failed"),
     "decision-log-unavailable": Kind(503, "The decision log cannot be written"),
     "definitions-unavailable": Kind(503, "The definitions of the tenant cannot be used"),
     "store-unavailable": Kind(503, "The store cannot be reached"),
+    "work-ended": Kind(503, "The work was ended before it was done"),
     "not-ready": Kind(503, "The service cannot decide now"),
     "overloaded": Kind(503, "The service has more work than it can take"),
 }
@@ -177,6 +179,8 @@ def problem_of(error: BaseException) -> Problem:
             return Problem("overloaded", "too much is waiting to be written", headers=_RETRY)
         case StoreUnavailableError():
             return Problem("store-unavailable", "the store cannot be written now", headers=_RETRY)
+        case WorkerError():
+            return Problem("work-ended", str(error), headers=_RETRY)
     return Problem("internal-error", "the failure is recorded under the request id")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from tidegate.stores.base import Store
 
 BACKLOG = 2_048
+SWITCH_SECONDS = 0.0005
+"""How long a thread may run Python while the loop waits for the interpreter."""
 KEEP_ALIVE_SECONDS = 20
 """An idle connection is kept this long; proxies in front keep theirs for shorter."""
 
@@ -76,7 +79,7 @@ async def run(settings: Settings, store: Store, keys: Keys, started: Callable[[s
         application = HotApplication(hot, control_plane(service.application))
         server = _Server(configuration(settings.server, application), lambda: started(address))
         service.watch(close_late_connections(server.server_state.connections))
-        settle_garbage()
+        settle_interpreter()
         await server.serve(sockets=[listening])
     finally:
         await service.stop()
@@ -84,6 +87,13 @@ async def run(settings: Settings, store: Store, keys: Keys, started: Callable[[s
         if settings.server.unix_socket:
             with suppress(OSError):
                 Path(settings.server.unix_socket).unlink()
+
+
+def settle_interpreter() -> None:
+    """Set the interpreter up for a loop that many wait for."""
+    settle_garbage()
+    # Each time the loop lets the interpreter go, a thread that takes it keeps it this long.
+    sys.setswitchinterval(SWITCH_SECONDS)
 
 
 def settle_garbage() -> None:

@@ -11,11 +11,11 @@ from tidegate.stores.base import StoreUnavailableError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from tidegate.stores.base import Store
+    from tidegate.server.application import Records
 
 
 @contextmanager
-def indexed(store: Store) -> Iterator[Connection]:
+def indexed(store: Records) -> Iterator[Connection]:
     """A reading connection that knows every decision answered before.
 
     While nothing can be written the newest may be missing: what is there can still be read.

@@ -20,6 +20,7 @@ from tidegate.server import (
 )
 from tidegate.server.paging import Paging
 from tidegate.server.route import Credential, Route
+from tidegate.server.workers.work import Work
 
 _TENANT = "/tenants/{tenant_id}"
 _DECISION = f"{_TENANT}/decisions/{{decision_id}}"
@@ -33,7 +34,7 @@ _DRAFT_BYTES = 32 * 1024 * 1024
 _OPERATION: dict[str, Any] = {
     "method": "GET",
     "tag": "operation",
-    "credential": Credential.NONE,
+    "work": Work.LOOP,
     "rooted": True,
 }
 
@@ -72,6 +73,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
             " `because` says why."
         ),
         handler=explain.explain,
+        work=Work.EXPLAIN,
         answer=wire.DecisionExplanation,
         **_RECORDS,
     ),
@@ -156,6 +158,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         tag="records",
         permission=Permission.READ_RECORDS,
         handler=simulate.simulate,
+        work=Work.EXPLAIN,
         body=wire.Simulation,
         answer=wire.SimulationResult,
         refusals=("invalid-event", "invalid-definitions", "conflict"),
@@ -182,6 +185,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
             " read them come out otherwise. Mitigations that operators lifted are not lifted again."
         ),
         handler=replay_jobs.create,
+        work=Work.COMPILE,
         body=wire.ReplayJobCreate,
         answer=wire.ReplayJob,
         status=201,
@@ -235,6 +239,7 @@ OPERATION_ROUTES: tuple[Route, ...] = (
         path="/healthz",
         name="read-health",
         summary="The process answers",
+        credential=Credential.NONE,
         handler=health.healthz,
         answer=wire.Health,
         **_OPERATION,
@@ -244,6 +249,7 @@ OPERATION_ROUTES: tuple[Route, ...] = (
         name="read-readiness",
         summary="Decisions can be made and recorded",
         description="503 at the start, at the stop, and while the decision log cannot be written.",
+        credential=Credential.NONE,
         handler=health.readyz,
         answer=wire.Health,
         refusals=("not-ready",),
@@ -253,6 +259,8 @@ OPERATION_ROUTES: tuple[Route, ...] = (
         path="/metrics",
         name="read-metrics",
         summary="Figures for Prometheus",
+        description="Which are shown without the metrics token is a setting.",
+        credential=Credential.METRICS,
         handler=health.metrics,
         answer=str,
         answer_type="text/plain",

@@ -1,8 +1,8 @@
 """A draft of definitions run over recorded events, beside the traffic.
 
-One thread, one job at a time, half of the time at rest: decisions go first.  The draft's engine
-begins empty and is warmed by the events before the period, as far back as its windows look (a
-day at most); events count at the time they were observed.  Reading is done in short
+One worker process, one job at a time, half of the time at rest: decisions go first.  The
+draft's engine begins empty and is warmed by the events before the period, as far back as its
+windows look (a day at most); events count at the time they were observed.  Reading is done in short
 transactions, so that a long job does not hold back the database's housekeeping.
 """
 
@@ -36,7 +36,8 @@ from tidegate.stores.base import (
 
 if TYPE_CHECKING:
     from tidegate.policy.model import Definitions
-    from tidegate.stores.base import Store
+    from tidegate.server.application import Application, Records
+    from tidegate.server.workers.base import Job
     from tidegate.stores.log import LogLine
     from tidegate.stores.replay_jobs import ReplayJob
 
@@ -57,10 +58,21 @@ class Draft:
     """What a job runs."""
 
     tenant_id: UUID
-    document: Mapping[str, Any]
-    """A definitions document that was checked."""
+    document: bytes = attrs.field(repr=False)
+    """A definitions document that was checked, as JSON."""
     from_ns: int
     to_ns: int
+
+
+class NoReplays:
+    """What stands there where no job runs."""
+
+    def has_room(self) -> bool:
+        """See :class:`Replays`."""
+        return False
+
+    def submit(self, job_id: UUID, draft: Draft) -> None:
+        """See :class:`Replays`."""
 
 
 class Replays:
@@ -68,25 +80,24 @@ class Replays:
 
     Args:
         store: where events and jobs are.
+        run: does a piece of work in a worker process, on the thread that calls it.
         clock: nanoseconds since 1970.
-        monotonic: seconds of a clock that never jumps.
     """
 
     def __init__(
         self,
-        store: Store,
+        store: Records,
+        run: Callable[[Job[Any]], Any],
         clock: Callable[[], int] = time.time_ns,
-        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
+        self._run_job = run
         self._clock = clock
-        self._monotonic = monotonic
         self._changed = threading.Condition()
         self._waiting: deque[tuple[UUID, Draft]] = deque()
         self._thread: threading.Thread | None = None
         self._is_closing = threading.Event()
 
-    @property
     def has_room(self) -> bool:
         """Whether another job may wait."""
         return len(self._waiting) < MAX_WAITING
@@ -102,11 +113,18 @@ class Replays:
                 self._thread.start()
             self._changed.notify()
 
-    def close(self) -> None:
-        """Stop; a job that runs is left as it is, and the next start says that it was stopped."""
+    def stop(self) -> None:
+        """Begin no other job; the one that runs is left as it is.
+
+        The next start says that it was stopped.
+        """
         self._is_closing.set()
         with self._changed:
             self._changed.notify()
+
+    def close(self) -> None:
+        """Wait for the end of what runs."""
+        self.stop()
         if self._thread is not None:
             self._thread.join()
 
@@ -121,66 +139,78 @@ class Replays:
 
     def _run(self, job_id: UUID, draft: Draft) -> None:
         try:
-            self._note(replay_jobs.start, job_id, draft)
-            result = self._replay(job_id, draft)
-            if result is not None:
-                self._note(replay_jobs.finish, job_id, draft, result=result)
+            self._run_job(partial(run, job_id, draft))
         except (ConflictError, NotFoundError):
             return  # It was cancelled, or its tenant was deleted.
         except StoreUnavailableError as error:
             # It ends with the next start of the service, as one that was interrupted.
             log.warning("a replay job cannot go on", job=str(job_id), error=str(error))
         except Exception as error:
+            if self._is_closing.is_set():
+                return
             log.exception("a replay job failed", job=str(job_id))
             reason = str(error) if isinstance(error, TidegateError) else "the service failed"
             with suppress(StoreError):
-                self._note(replay_jobs.fail, job_id, draft, error=reason)
+                _note(self._store, replay_jobs.fail, job_id, draft, self._clock(), error=reason)
 
-    def _note(
-        self, change: Callable[..., ReplayJob], job_id: UUID, draft: Draft, **values: Any
-    ) -> None:
-        work = partial(
-            change, tenant_id=draft.tenant_id, job_id=job_id, now_ns=self._clock(), **values
+
+def run(job_id: UUID, draft: Draft, application: Application) -> None:
+    """Run a job from its start to its result.
+
+    Raises:
+        ConflictError: it was cancelled.
+        NotFoundError: its tenant was deleted.
+        StoreUnavailableError: nothing can be written now.
+    """
+    note = partial(_note, application.store, job_id=job_id, draft=draft)
+    note(replay_jobs.start, now_ns=application.clock())
+    engine = Engine(bounded(orjson.loads(draft.document)))
+    outcomes = Outcomes(draft.from_ns, MAX_DIFFERENCES)
+    begin_ns = max(0, draft.from_ns - warm_up_ns(engine.definitions))
+    for batch in _batches(application.store, draft, begin_ns):
+        started = time.monotonic()
+        for line in batch:
+            if line.is_decision:
+                decide(engine, line, outcomes)
+        note(
+            replay_jobs.advance,
+            now_ns=application.clock(),
+            progress=outcomes.events,
+            differences=outcomes.take_differences(),
         )
-        self._store.write(work).result()
+        time.sleep(time.monotonic() - started)
+    result = outcomes.result(engine.stats()["evictions_total"])
+    note(replay_jobs.finish, now_ns=application.clock(), result=result)
 
-    def _replay(self, job_id: UUID, draft: Draft) -> Mapping[str, Any] | None:
-        """The result; None when the service stops."""
-        engine = Engine(bounded(draft.document))
-        outcomes = Outcomes(draft.from_ns, MAX_DIFFERENCES)
-        begin_ns = max(0, draft.from_ns - warm_up_ns(engine.definitions))
-        for batch in self._batches(draft, begin_ns):
-            started = self._monotonic()
-            for line in batch:
-                if line.is_decision:
-                    decide(engine, line, outcomes)
-            self._note(
-                replay_jobs.advance,
-                job_id,
-                draft,
-                progress=outcomes.events,
-                differences=outcomes.take_differences(),
+
+def _note(
+    store: Records,
+    change: Callable[..., ReplayJob],
+    job_id: UUID,
+    draft: Draft,
+    now_ns: int,
+    **values: Any,
+) -> None:
+    work = partial(change, tenant_id=draft.tenant_id, job_id=job_id, now_ns=now_ns, **values)
+    store.write(work).result()
+
+
+def _batches(store: Records, draft: Draft, begin_ns: int) -> Iterator[Sequence[LogLine]]:
+    with store.read() as connection:
+        span = decisions.span(connection, draft.tenant_id, begin_ns, draft.to_ns)
+    if span is None:
+        return
+    after, last = span.first_seq - 1, span.last_seq
+    while True:
+        with store.read() as connection:
+            lines = decision_log.scan(
+                connection, after=after, until=last, tenant_id=draft.tenant_id
             )
-            if self._is_closing.wait(self._monotonic() - started):
-                return None
-        return outcomes.result(engine.stats()["evictions_total"])
-
-    def _batches(self, draft: Draft, begin_ns: int) -> Iterator[Sequence[LogLine]]:
-        with self._store.read() as connection:
-            span = decisions.span(connection, draft.tenant_id, begin_ns, draft.to_ns)
-        if span is None:
+            batch = list(islice(lines, BATCH))
+        if not batch:
             return
-        after, last = span.first_seq - 1, span.last_seq
-        while True:
-            with self._store.read() as connection:
-                lines = decision_log.scan(
-                    connection, after=after, until=last, tenant_id=draft.tenant_id
-                )
-                batch = list(islice(lines, BATCH))
-            if not batch:
-                return
-            after = batch[-1].seq
-            yield batch
+        after = batch[-1].seq
+        yield batch
 
 
 def decide(engine: Engine, line: LogLine, outcomes: Outcomes) -> None:

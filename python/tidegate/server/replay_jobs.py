@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import msgspec
+import orjson
 
 from tidegate.policy.document import read_document
 from tidegate.server import wire
@@ -33,7 +35,7 @@ def create(call: Call) -> Answer:
     if from_ns >= to_ns:
         raise _refusal("the period ends before it begins", "/until")
     document = _document(call, body)
-    if not call.app.replays.has_room:
+    if not call.app.replays.has_room():
         raise Problem("overloaded", "too many replay jobs wait", headers={"retry-after": "60"})
     with call.app.store.read() as connection:
         span = decisions.span(connection, call.tenant_id, from_ns, to_ns)
@@ -54,18 +56,19 @@ def create(call: Call) -> Answer:
         created_at_ns=call.now,
         updated_at_ns=call.now,
     )
-
-    def work(connection: Connection) -> None:
-        if replay_jobs.is_busy(connection, call.tenant_id):
-            raise ConflictError("the tenant has a replay job that waits or runs; cancel it first")
-        replay_jobs.create(connection, job)
-        call.audit(connection, "create", _KIND, job.job_id, after=dict(job.request))
-
-    call.write(work)
+    call.write(partial(_create, call, job))
     if not is_empty:
-        draft = Draft(tenant_id=call.tenant_id, document=document, from_ns=from_ns, to_ns=to_ns)
+        content = orjson.dumps(document)
+        draft = Draft(tenant_id=call.tenant_id, document=content, from_ns=from_ns, to_ns=to_ns)
         call.app.replays.submit(job.job_id, draft)
     return Answer(body=_answer(job), location=f"{call.path}/{job.job_id}")
+
+
+def _create(call: Call, job: replay_jobs.ReplayJob, connection: Connection) -> None:
+    if replay_jobs.is_busy(connection, job.tenant_id):
+        raise ConflictError("the tenant has a replay job that waits or runs; cancel it first")
+    replay_jobs.create(connection, job)
+    call.audit(connection, "create", _KIND, job.job_id, after=dict(job.request))
 
 
 def list_(call: Call) -> Answer:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
 from tidegate.server.json_body import MAX_BYTES
+from tidegate.server.workers.work import Work
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tidegate.server.call import Answer, Call
 
 PREFIX = "/api/v1"
+Handler: TypeAlias = "Callable[[Call], Answer | Response | Coroutine[Any, Any, Answer]]"
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
@@ -27,6 +29,7 @@ class Credential(Enum):
     NONE = "nothing"
     API_KEY = "the API key header"
     OPERATOR = "an operator's token"
+    METRICS = "the metrics token, where the settings do not show the figures to anybody"
 
 
 @attrs.frozen(kw_only=True)
@@ -42,6 +45,7 @@ class Route:
         permission: what the caller's role in ``{tenant_id}`` must allow.
         handler: None for what is answered in front of the control plane; a page gives its own
             response.
+        work: what kind of work the handler does, which says where it runs.
         body: the class of the request body; bytes for one that the handler reads itself.
         query: the class of the query parameters.
         answer: the class of the answer, or a list of it; None without a body.
@@ -62,7 +66,8 @@ class Route:
     tag: str
     credential: Credential = Credential.OPERATOR
     permission: Permission | None = None
-    handler: Callable[[Call], Answer | Response] | None
+    handler: Handler | None
+    work: Work = Work.LIGHT
     body: Any = None
     query: Any = None
     answer: Any = None
@@ -96,6 +101,10 @@ class Route:
         if self.handler is not None:
             # A query parameter that the route does not know is refused everywhere.
             codes.append("invalid-request")
+            if self.work is not Work.LOOP:
+                codes += ["too-many-requests", "overloaded"]
+            if self.work.is_heavy:
+                codes.append("work-ended")
         if self.credential is not Credential.NONE:
             codes.append("unauthenticated")
         if self.permission is not None:

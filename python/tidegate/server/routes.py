@@ -29,6 +29,7 @@ from tidegate.server.definition_routes import CONFLICTS, DefinitionResource
 from tidegate.server.paging import Paging
 from tidegate.server.record_routes import OPERATION_ROUTES, RECORD_ROUTES
 from tidegate.server.route import Credential, Route
+from tidegate.server.workers.work import Work
 
 TAGS: Mapping[str, str] = {
     "events": "Events in, decisions out.",
@@ -44,6 +45,8 @@ TAGS: Mapping[str, str] = {
 _TENANT = "/tenants/{tenant_id}"
 _KEY = f"{_TENANT}/api-keys/{{api_key_id}}"
 _POLICY = f"{_TENANT}/policies/{{policy_id}}"
+_LOGIN_BYTES = 16 * 1024
+"""Bound of what anybody can send: it is read on the loop."""
 _LIST_BYTES = 4 * 1024 * 1024
 """Bound of a body with the entries of a list."""
 _DOCUMENT_BYTES = 32 * 1024 * 1024
@@ -104,10 +107,15 @@ _OPERATORS: tuple[Route, ...] = (
         path="/auth/local/token",
         name="create-token",
         summary="Log in with email and password",
-        description="After ten failures a name has to wait.",
+        description=(
+            "After ten failures of a name from an address, both together have to wait; a name that"
+            " fails from many addresses is looked at once a second."
+        ),
         tag="operators",
         credential=Credential.NONE,
         handler=login.local_token,
+        work=Work.LOGIN,
+        max_bytes=_LOGIN_BYTES,
         body=wire.Login,
         answer=wire.AccessToken,
         refusals=("unauthenticated", "rate-limited", "overloaded"),
@@ -349,6 +357,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         tag="definitions",
         permission=Permission.READ_DEFINITIONS,
         handler=policies.list_versions,
+        work=Work.DOCUMENT,
         query=Paging,
         answer=list[wire.PolicyVersion],
     ),
@@ -360,6 +369,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         tag="definitions",
         permission=Permission.WRITE_DEFINITIONS,
         handler=policies.restore,
+        work=Work.COMPILE,
         body=wire.Restore,
         answer=wire.Policy,
         conditional=True,
@@ -382,6 +392,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         tag="definitions",
         permission=Permission.WRITE_DEFINITIONS,
         handler=lists.change_entries,
+        work=Work.COMPILE,
         body=wire.EntriesChange,
         answer=wire.ListSummary,
         conditional=True,
@@ -397,6 +408,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         tag="definitions",
         permission=Permission.READ_DEFINITIONS,
         handler=expressions.check_expression,
+        work=Work.CHECK,
         body=wire.ExpressionCheck,
         answer=wire.ExpressionReport,
     ),
@@ -408,6 +420,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         tag="definitions",
         permission=Permission.READ_DEFINITIONS,
         handler=definitions_document.read,
+        work=Work.DOCUMENT,
         answer=dict[str, Any],
         conditional=True,
     ),
@@ -423,6 +436,7 @@ _DEFINITIONS: tuple[Route, ...] = (
         tag="definitions",
         permission=Permission.WRITE_DEFINITIONS,
         handler=definitions_document.replace,
+        work=Work.COMPILE,
         body=bytes,
         query=wire.DocumentQuery,
         answer=wire.DocumentChanges,

@@ -1,43 +1,44 @@
-"""The tenants at work: each tenant's engine, redactor and names, swapped whole on a change.
+"""The active tenants: each tenant's engine, redactor and names, swapped whole on a change.
 
 Decisions are made on one thread, the event loop's, and so are the swaps.  Definitions are read
-and compiled elsewhere; a set that does not compile leaves the one before it at work.
+and compiled by a worker process; a set that does not compile leaves the one before it active.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 from uuid import UUID
 
 import attrs
-import orjson
 
-from tidegate.engine import Engine
-from tidegate.errors import DefinitionsError, SnapshotError
+from tidegate.engine import BundledEngine
+from tidegate.errors import DefinitionsError, SnapshotError, WorkerError
 from tidegate.evaluation.native import Redactor
-from tidegate.server.definition_set import load_set
+from tidegate.policy.model import Settings
 from tidegate.server.logging import log
-from tidegate.stores import definition_sets, snapshots, tenants
+from tidegate.server.workers.compiling import Names
 from tidegate.stores import log as decision_log
-from tidegate.stores.base import DamagedLogError
+from tidegate.stores import snapshots, tenants
+from tidegate.stores.base import DamagedLogError, NotFoundError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sqlalchemy import Connection
 
-    from tidegate.server.definition_set import AtWork, DefinitionSet
+    from tidegate.server.workers.compiling import CompiledSet
     from tidegate.stores.base import Store
 
 Revision: TypeAlias = tuple[int, int]
 """How often a tenant's definitions changed, and its own revision: its settings count too."""
 
+Compile: TypeAlias = Callable[[UUID], Awaitable["CompiledSet"]]
+Make: TypeAlias = "Callable[[CompiledSet], BundledEngine]"
 Still: TypeAlias = Callable[[UUID], AbstractAsyncContextManager[None]]
-
-SAMPLE = 1024
-"""Entries of the log from which an engine learns what to look for first, of all tenants."""
 
 
 def _still(_: UUID) -> AbstractAsyncContextManager[None]:
@@ -53,11 +54,13 @@ class Tenant:
     revision: int
     """Of the definitions."""
     read_at: Revision
-    engine: Engine
+    engine: BundledEngine
     redactor: Redactor
     policy_ids: Mapping[str, str]
     """From slug to id, of every policy."""
-    at_work: AtWork | None = None
+    names: Names = attrs.field(factory=Names)
+    """The ids of every policy, entity definition and mitigation."""
+    settings: Settings = attrs.field(factory=Settings)
     id_text: str = attrs.field(init=False)
 
     @id_text.default
@@ -66,155 +69,146 @@ class Tenant:
 
 
 class Runtimes:
-    """Every tenant at work.
+    """Every active tenant.
 
     Args:
         store: where definitions, snapshots and the log are.
         redaction_key: what the hashes of redacted values are made with.
+        compile_newest: has a worker compile the newest definitions of a tenant.
         still: entered to swap a tenant's definitions, between two of its decisions.
     """
 
-    def __init__(self, store: Store, redaction_key: bytes, still: Still = _still) -> None:
+    def __init__(
+        self, store: Store, redaction_key: bytes, compile_newest: Compile, still: Still = _still
+    ) -> None:
         self._store = store
         self._still = still
         self._redaction_key = redaction_key
+        self._compile = compile_newest
         self._tenants: dict[UUID, Tenant] = {}
-        self._changing = asyncio.Lock()
+        self._changing: dict[UUID, asyncio.Lock] = {}
+        self._unloaded: set[UUID] = set()
+        """Tenants whose definitions could not be used at the start: their state is in the log."""
         self.refused: dict[UUID, tuple[Revision, str]] = {}
         """Tenants whose newest definitions do not compile: which, and why."""
 
     def find(self, tenant_id: UUID) -> Tenant | None:
-        """The tenant at work, or None when there is none."""
+        """The active tenant, or None when there is none."""
         return self._tenants.get(tenant_id)
 
     def all(self) -> Iterable[Tenant]:
-        """Every tenant at work."""
+        """Every active tenant."""
         return list(self._tenants.values())
 
-    def load(self) -> None:
-        """Bring every tenant to work from the store: definitions, newest snapshot, log after it.
+    async def load(self) -> None:
+        """Bring every tenant up from the store: definitions, newest snapshot, log after it.
 
         Not while decisions are made: their effects would be counted twice.
         """
         loaded = {}
-        with self._store.read() as connection:
-            for tenant_id, revision in tenants.definition_revisions(connection).items():
-                tenant = self._load(connection, tenant_id, revision)
-                if tenant is not None:
-                    loaded[tenant_id] = tenant
+        self._unloaded.clear()
+        for tenant_id, revision in (await asyncio.to_thread(self._revisions)).items():
+            try:
+                tenant = await self._made(tenant_id, revision, partial(self._rebuilt, tenant_id))
+            except WorkerError as error:  # it is tried again with the next look at the store
+                log.error("definitions are not compiled", tenant=str(tenant_id), error=str(error))
+                tenant = None
+            if tenant is None:
+                self._unloaded.add(tenant_id)
+            else:
+                loaded[tenant_id] = tenant
         self._tenants = loaded
-
-    async def rebuild(self) -> None:
-        """Make every state anew, after decisions were lost."""
-        async with self._changing:
-            await asyncio.to_thread(self.load)
 
     async def refresh(self) -> None:
         """Take over definitions that have changed since they were read."""
-        async with self._changing:
-            revisions = await asyncio.to_thread(self._revisions)
-            for tenant_id, revision in revisions.items():
-                present = self._tenants.get(tenant_id)
-                refused = self.refused.get(tenant_id)
-                if present is not None and present.read_at == revision:
-                    continue
-                if refused is None or refused[0] != revision:
-                    await self._replace(tenant_id, revision, present)
-            for tenant_id in self._tenants.keys() - revisions.keys():
-                del self._tenants[tenant_id]
+        revisions = await asyncio.to_thread(self._revisions)
+        changed = [each for each in revisions.items() if not self._is_taken(*each)]
+        await asyncio.gather(*(self._replace(*each) for each in changed))
+        for tenant_id in self._tenants.keys() - revisions.keys():
+            del self._tenants[tenant_id]
+            self._changing.pop(tenant_id, None)
 
-    async def _replace(self, tenant_id: UUID, revision: Revision, present: Tenant | None) -> None:
-        """Put a tenant's newest definitions to work, with the state that it has."""
-        found = await asyncio.to_thread(self._renewed, tenant_id, revision, present)
-        if found is None:
-            return
-        # What an engine decides after its successor is at work, the next after that would miss.
-        async with self._still(tenant_id):
-            self._tenants[tenant_id] = found
+    def _is_taken(self, tenant_id: UUID, revision: Revision) -> bool:
+        present, refused = self.find(tenant_id), self.refused.get(tenant_id)
+        if refused is not None and refused[0] == revision:
+            return True
+        return present is not None and present.read_at == revision
 
-    def _renewed(
-        self, tenant_id: UUID, revision: Revision, present: Tenant | None
-    ) -> Tenant | None:
-        with self._store.read() as connection:
-            newest = load_set(connection, tenant_id, None if present is None else present.at_work)
-            sample = recent_events(connection, tenant_id)
-        make = Engine if present is None else present.engine.with_definitions
-        return self._tenant(newest, revision, lambda: make(newest.to_read(), sample=sample))
+    async def _replace(self, tenant_id: UUID, revision: Revision) -> None:
+        """Make a tenant's newest definitions active, with the state that it has."""
+        async with self._changing.setdefault(tenant_id, asyncio.Lock()):
+            while not self._is_taken(tenant_id, revision):
+                present = self.find(tenant_id)
+                try:
+                    found = await self._made(tenant_id, revision, self._maker(tenant_id, present))
+                except NotFoundError:
+                    return  # it was deleted meanwhile
+                if found is None:
+                    return
+                # What an engine decides after its successor is active, the next one would miss.
+                async with self._still(tenant_id):
+                    # A rebuilding may have put another engine in its place meanwhile.
+                    if self.find(tenant_id) is present:
+                        self._tenants[tenant_id] = found
+                        self._unloaded.discard(tenant_id)
+
+    def _maker(self, tenant_id: UUID, present: Tenant | None) -> Make:
+        if present is not None:
+            return partial(_succeeded, present.engine)
+        # What was decided before the start is in the log, but a new tenant has nothing there.
+        return partial(self._rebuilt, tenant_id) if tenant_id in self._unloaded else _new
 
     def _revisions(self) -> dict[UUID, Revision]:
         with self._store.read() as connection:
             return tenants.definition_revisions(connection)
 
-    def _load(self, connection: Connection, tenant_id: UUID, revision: Revision) -> Tenant | None:
-        newest = load_set(connection, tenant_id)
-        document = newest.document()
-        return self._tenant(newest, revision, lambda: rebuilt(connection, tenant_id, document))
-
-    def _tenant(
-        self, newest: DefinitionSet, revision: Revision, make: Callable[[], Engine]
-    ) -> Tenant | None:
-        """A tenant by an engine that is made now; None when its definitions cannot be used.
-
-        The definitions are kept first: what they decide can be explained by them later.
-        """
-        tenant_id = newest.tenant_id
+    async def _made(self, tenant_id: UUID, revision: Revision, make: Make) -> Tenant | None:
+        """A tenant by its newest definitions; None when they cannot be used."""
         try:
-            engine = make()
+            made = await self._compile(tenant_id)
         except DefinitionsError as error:
             log.error("definitions do not compile", tenant=str(tenant_id), error=str(error))
             self.refused[tenant_id] = (revision, str(error))
             return None
+        engine = await asyncio.to_thread(make, made)
         self.refused.pop(tenant_id, None)
-        keep_definitions(self._store, tenant_id, newest.document())
-        made = engine.definitions
         return Tenant(
             tenant_id,
             made.revision,
             revision,
             engine,
             Redactor(list(made.settings.redact), self._redaction_key),
-            {policy.slug: str(policy.policy_id) for policy in made.policies},
-            None if made.compilation is None else newest.put_to_work(made.compilation),
+            made.names.policies,
+            made.names,
+            made.settings,
         )
 
-
-def keep_definitions(store: Store, tenant_id: UUID, document: Mapping[str, Any]) -> None:
-    """Keep a document as the definitions of its revision, for good.
-
-    Raises:
-        StoreUnavailableError: nothing can be written now.
-    """
-    content, revision = orjson.dumps(document), document["revision"]
-    with store.read() as connection:
-        made = definition_sets.prepare(connection, tenant_id, revision, content, time.time_ns())
-    if made is not None:
-        store.write(lambda connection: definition_sets.add(connection, made)).result()
+    def _rebuilt(self, tenant_id: UUID, made: CompiledSet) -> BundledEngine:
+        with self._store.read() as connection:
+            return rebuilt(connection, tenant_id, made)
 
 
-def rebuilt(connection: Connection, tenant_id: UUID, document: Mapping[str, Any]) -> Engine:
+def _new(made: CompiledSet) -> BundledEngine:
+    return BundledEngine(made.content, sample=made.sample)
+
+
+def _succeeded(present: BundledEngine, made: CompiledSet) -> BundledEngine:
+    return present.with_bundle(made.content, sample=made.sample)
+
+
+def rebuilt(connection: Connection, tenant_id: UUID, made: CompiledSet) -> BundledEngine:
     """An engine in the state after the last decision in the log."""
-    sample = recent_events(connection, tenant_id)
+    engine, after = _new(made), 0
     for snapshot in snapshots.newest(connection, tenant_id):
         try:
-            engine = Engine.restore(document, snapshot.body, sample=sample)
+            engine.restore(snapshot.body)
         except SnapshotError as error:
             log.warning("a snapshot is of no use", tenant=str(tenant_id), error=str(error))
             continue
-        engine.apply_effects(_effects(connection, tenant_id, snapshot.seq))
-        return engine
-    engine = Engine(document, sample=sample)
-    engine.apply_effects(_effects(connection, tenant_id, 0))
+        after = snapshot.seq
+        break
+    engine.apply_effects(_effects(connection, tenant_id, after))
     return engine
-
-
-def recent_events(connection: Connection, tenant_id: UUID) -> list[bytes]:
-    """Events of a tenant that were decided on last, as recorded; none where the log is damaged."""
-    after = max(decision_log.last_seq(connection) - SAMPLE, 0)
-    lines = decision_log.scan(connection, after=after, tenant_id=tenant_id)
-    try:
-        return [line.decision().event for line in lines if line.is_decision]
-    except DamagedLogError:
-        return []
 
 
 def _effects(connection: Connection, tenant_id: UUID, after: int) -> Iterator[bytes]:

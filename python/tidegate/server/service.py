@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -23,13 +24,19 @@ from tidegate.server.idempotency import KEPT, IdempotencyKeys, Recorded
 from tidegate.server.key_filter import KeyFilter
 from tidegate.server.live import LiveRuntime
 from tidegate.server.logging import log
-from tidegate.server.metrics import HotMetrics
+from tidegate.server.metrics import Figures, HotMetrics
 from tidegate.server.problems import Problem
 from tidegate.server.rate_limit import RateLimits
 from tidegate.server.recorder import Recorder
+from tidegate.server.replay import Replays
 from tidegate.server.retention import Retention
 from tidegate.server.runtime import Runtimes
 from tidegate.server.turns.lanes import Lanes
+from tidegate.server.workers.compiling import compile_newest
+from tidegate.server.workers.crew import Crew
+from tidegate.server.workers.desk import Desk
+from tidegate.server.workers.places import Party, places_of
+from tidegate.server.workers.work import SECONDS, Work
 from tidegate.stores import api_keys, idempotency, pending, replay_jobs, snapshots
 from tidegate.stores import log as decision_log
 from tidegate.stores.base import DamagedLogError, NotFoundError, StoreUnavailableError
@@ -42,6 +49,8 @@ if TYPE_CHECKING:
     from tidegate.engine import Frozen
     from tidegate.operators.keys import Keys
     from tidegate.server.gaps import Gap
+    from tidegate.server.workers.base import Job
+    from tidegate.server.workers.compiling import CompiledSet
     from tidegate.stores.base import Store
 
 POLL_SECONDS = 0.25
@@ -50,6 +59,8 @@ TAKE_OVER_SECONDS = 5.0
 """How long the answer to a change waits for it to be at work."""
 RETRY_SECONDS = 2.0
 HOUSEKEEPING_SECONDS = 0.5
+GATHER_SECONDS = 1.0
+"""How old the figures of engines and store are at most."""
 NOTE_USES_SECONDS = 10.0
 """How often it is written down when API keys were last used."""
 SAVING_SHARE = 0.05
@@ -72,15 +83,26 @@ class Service:
         self.keys = keys
         self.base_url = base_url
         self.lanes = Lanes(settings.server.tenant_waiting_calls)
-        self.runtimes = Runtimes(store, keys.redaction, self.lanes.still)
+        self.runtimes = Runtimes(store, keys.redaction, self._compile_newest, self.lanes.still)
         self.key_ring = KeyRing(keys.pepper)
         self.idempotency = IdempotencyKeys(keys.redaction, self._recorded_answer)
         self.metrics = HotMetrics()
         self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
+        self._crew = Crew(settings, keys)
+        self._replays = Replays(store, self._replay)
         self.application = Application(
             store=store,
             keys=keys,
             runtime=self.live,
+            replays=self._replays,
+            workers=self._crew.pool,
+            passwords=self._crew.passwords,
+            places=places_of(
+                settings.workers.operator_places,
+                settings.workers.tenant_places,
+                settings.workers.places,
+            ),
+            figures=Figures(settings.metrics.public, settings.metrics.token),
             token_lifetime_seconds=settings.token.lifetime_seconds,
             max_api_key_rate_limit_per_minute=settings.server.max_api_key_rate_limit_per_minute,
             definitions_changed=self._definitions_changed,
@@ -104,7 +126,8 @@ class Service:
         """Bring everything to work from what the store holds."""
         self._loop = asyncio.get_running_loop()
         self.live.lost_decisions = await asyncio.to_thread(check_log, self.store)
-        await asyncio.to_thread(self.runtimes.load)
+        await self._crew.start()
+        await self.runtimes.load()
         # An idempotency key that the last process did not index would be taken for a new one.
         await asyncio.to_thread(self.store.index_now)
         await self._refresh_keys()
@@ -112,18 +135,20 @@ class Service:
         self.recorder = Recorder(
             self.store,
             await asyncio.to_thread(self._last_seq),
-            self.runtimes.rebuild,
+            self.runtimes.load,
             self._record_gaps if is_relaxed else None,
         )
         self._snapshot_seq = await asyncio.to_thread(self._oldest_snapshot)
         await asyncio.to_thread(self._end_interrupted_jobs)
         self.store.changed()
         retention = Retention(self.store, self.save_states)
+        await asyncio.to_thread(self.live.gather)
         for work in (
             self._follow_changes,
             self._fill_filter,
             self._keep_house,
             self._remove_interrupted,
+            self._gather_figures,
             retention.run,
         ):
             self.watch(work())
@@ -151,7 +176,9 @@ class Service:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.live.recorder is not None:  # it did start
-            await asyncio.to_thread(self.application.replays.close)
+            self._replays.stop()
+            self._crew.replay.end()
+            await asyncio.to_thread(self._replays.close)
             self._note_uses()
             await self.lanes.close()
             await self.recorder.drain()
@@ -159,7 +186,20 @@ class Service:
                 await self.save_states()
             await self.recorder.close()
         self._saver.shutdown(wait=False)
+        await self._crew.stop()
         await asyncio.to_thread(self.store.close)
+
+    async def _compile_newest(self, tenant_id: UUID) -> CompiledSet:
+        return await self._crew.pool.run(
+            partial(compile_newest, tenant_id),
+            Desk(self.application),
+            (Party.TENANT, tenant_id),
+            SECONDS[Work.COMPILE],
+            is_urgent=True,
+        )
+
+    def _replay(self, job: Job[Any]) -> Any:
+        return self._crew.replay.run(job, Desk(self.application))
 
     async def save_states(self) -> None:
         """Save every tenant's state, as of the last decision made.
@@ -292,6 +332,15 @@ class Service:
                 log.exception("the states could not be saved; it is tried again")
             finished = time.monotonic()
             self._save_after = finished + (finished - started) / SAVING_SHARE
+
+    async def _gather_figures(self) -> None:
+        """Have figures at hand: who asks for them waits for no engine and no store."""
+        while True:
+            await asyncio.sleep(GATHER_SECONDS)
+            try:
+                await asyncio.to_thread(self.live.gather)
+            except Exception:
+                log.exception("figures could not be gathered; the ones before stay")
 
     def _read_keys(self) -> list[ApiKey]:
         with self.store.read() as connection:

@@ -49,10 +49,9 @@ def simulate(call: Call) -> Answer:
 
 
 def _explained(call: Call, definitions: Definitions, event: bytes) -> Explanation:
-    live = call.app.runtime.engine(call.tenant_id)
     try:
-        if live is None:
-            return Engine(definitions).explain(event, call.now)
-        return Engine.restore(definitions, live.state_of(event, call.now)).explain(event, call.now)
+        state = call.app.runtime.state_of(call.tenant_id, event, call.now)
+        engine = Engine(definitions) if state is None else Engine.restore(definitions, state)
+        return engine.explain(event, call.now)
     except EventError as error:
         raise problem_of(error) from None

@@ -60,7 +60,12 @@ def create(call: Call) -> Answer:
     def work(connection: Connection) -> None:
         tenants.create(connection, made)
         memberships.put(
-            connection, tenant_id, call.operator.operator_id, Role.OWNER.value, call.now
+            connection,
+            tenant_id,
+            call.operator.operator_id,
+            Role.OWNER.value,
+            call.now,
+            accepted_at_ns=call.now,
         )
         for position, entity in enumerate(starting_entities(tenant_id)):
             definition = definitions.Definition(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import attrs
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from tidegate.stores import records
 from tidegate.stores.base import ConflictError, NotFoundError
@@ -30,6 +30,8 @@ class Membership:
     revision: int = 1
     created_at_ns: int
     updated_at_ns: int
+    accepted_at_ns: int | None = None
+    """When the operator first used it; before, nothing is shown of who they are."""
 
 
 def put(
@@ -40,12 +42,18 @@ def put(
     now_ns: int,
     *,
     expected_revision: int | None = None,
+    accepted_at_ns: int | None = None,
 ) -> Membership:
     """Give an operator a role in a tenant, in place of the one they have.
 
+    Whether there is such an operator is not looked at: it is not to be found out this way.
+
+    Args:
+        accepted_at_ns: when a new membership is accepted from the start.
+
     Raises:
         ConflictError: it would leave the tenant without an Owner.
-        NotFoundError: there is no such tenant or operator.
+        NotFoundError: there is no such tenant.
         StaleRevisionError: the membership is not at the expected revision.
     """
     key = _key(tenant_id, user_id)
@@ -60,6 +68,7 @@ def put(
             role=role,
             created_at_ns=now_ns,
             updated_at_ns=now_ns,
+            accepted_at_ns=accepted_at_ns,
         )
         records.add(connection, table, new)
         return new
@@ -67,6 +76,19 @@ def put(
         _keep_an_owner(connection, known)
     records.change(connection, table, _NAME, key, {"role": role}, now_ns, expected_revision)
     return find(connection, tenant_id, user_id)
+
+
+def accept(connection: Connection, tenant_id: UUID, user_id: UUID, now_ns: int) -> None:
+    """Note that an operator uses a membership, if there is one that is not accepted."""
+    connection.execute(
+        update(table)
+        .where(
+            table.c.tenant_id == tenant_id,
+            table.c.user_id == user_id,
+            table.c.accepted_at_ns.is_(None),
+        )
+        .values(accepted_at_ns=now_ns)
+    )
 
 
 def find(connection: Connection, tenant_id: UUID, user_id: UUID) -> Membership:
@@ -117,10 +139,16 @@ def delete(
 def _keep_an_owner(connection: Connection, leaving: Membership) -> None:
     if leaving.role != OWNER:
         return
-    owners = connection.execute(
-        select(func.count()).where(table.c.tenant_id == leaving.tenant_id, table.c.role == OWNER)
+    others = connection.execute(
+        select(func.count()).where(
+            table.c.tenant_id == leaving.tenant_id,
+            table.c.role == OWNER,
+            table.c.user_id != leaving.user_id,
+            # Who never came may be nobody.
+            table.c.accepted_at_ns.is_not(None),
+        )
     ).scalar_one()
-    if owners < 2:
+    if not others:
         raise ConflictError("the last Owner of a tenant can be neither removed nor demoted")
 
 

@@ -185,11 +185,13 @@ memberships = Table(
     "memberships",
     metadata,
     _tenant(),
-    Column("user_id", Id, ForeignKey("operators.operator_id", ondelete="CASCADE"), nullable=False),
+    Column("user_id", Id, nullable=False),
     Column("role", Text, nullable=False),
     *_versioned(),
+    Column("accepted_at_ns", BigInteger),
     PrimaryKeyConstraint("tenant_id", "user_id"),
     Index(None, "user_id"),
+    comment="no foreign key to operators: who gives a role is not told whether there is one",
 )
 
 revoked_tokens = Table(

@@ -325,7 +325,10 @@ class OperatorContract(StorePlaces):
         def fill(connection: Connection) -> None:
             operators.create(connection, operator(1, "Ann@Example.com"))
             operators.create(connection, operator(2, "bob@example.com"))
-            memberships.put(connection, TENANT, numbered(1), "Owner", START_NS)
+            owner = memberships.put(
+                connection, TENANT, numbered(1), "Owner", START_NS, accepted_at_ns=START_NS
+            )
+            assert owner.accepted_at_ns == START_NS
 
         done(shop.write(fill))
         return shop
@@ -361,8 +364,23 @@ class OperatorContract(StorePlaces):
             assert memberships.of_operator(connection, numbered(2)) == [changed]
             mine = tenants.page_of_operator(connection, numbered(2), 10)
             assert [each.tenant_id for each in mine] == [TENANT]
-        with pytest.raises(NotFoundError):
-            done(staffed.write(lambda c: put(c, TENANT, numbered(9), "Viewer", START_NS)))
+
+    def test_a_membership_may_name_nobody(self, staffed: Store) -> None:
+        """Whether there is such an operator is not found out by giving it a role."""
+        put = memberships.put
+        made = done(staffed.write(lambda c: put(c, TENANT, numbered(9), "Viewer", START_NS)))
+        assert made.accepted_at_ns is None
+
+    def test_a_membership_is_accepted_once(self, staffed: Store) -> None:
+        """When its operator first uses it; later uses, and those of nobody, change nothing."""
+        put, accept, user = memberships.put, memberships.accept, numbered(2)
+        done(staffed.write(lambda c: put(c, TENANT, user, "Viewer", START_NS)))
+        done(staffed.write(lambda c: accept(c, TENANT, user, LATER_NS)))
+        done(staffed.write(lambda c: accept(c, TENANT, user, LATER_NS + 1)))
+        done(staffed.write(lambda c: accept(c, TENANT, numbered(9), LATER_NS)))
+        with staffed.read() as connection:
+            found = memberships.find(connection, TENANT, user)
+        assert (found.accepted_at_ns, found.revision) == (LATER_NS, 1)
 
     def test_a_tenant_is_never_without_an_owner(self, staffed: Store) -> None:
         """The last one can be neither removed nor demoted; one of two can."""
@@ -374,6 +392,9 @@ class OperatorContract(StorePlaces):
                 staffed.write(lambda c: memberships.put(c, TENANT, numbered(1), "Admin", LATER_NS))
             )
         done(staffed.write(lambda c: put(c, TENANT, numbered(2), "Owner", LATER_NS)))
+        with pytest.raises(ConflictError, match="last Owner"):  # the other one never came
+            done(staffed.write(lambda c: memberships.delete(c, TENANT, numbered(1))))
+        done(staffed.write(lambda c: memberships.accept(c, TENANT, numbered(2), LATER_NS)))
         done(staffed.write(lambda c: memberships.delete(c, TENANT, numbered(1))))
         with pytest.raises(NotFoundError):
             done(staffed.write(lambda c: memberships.delete(c, TENANT, numbered(1))))

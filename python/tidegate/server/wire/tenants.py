@@ -69,5 +69,7 @@ class Membership(Versioned):
     tenant_id: UUID
     user_id: UUID
     role: RoleName
-    name: str
-    email: str
+    name: str | None
+    """Not told before the operator has used the tenant; so is ``email``."""
+    email: str | None
+    pending: bool

@@ -1,0 +1,165 @@
+"""What runs in a worker process: one piece of work after the other, until the service goes.
+
+It has the parts of the service that a handler stands on.  It reads the store by itself; for what
+only the service can do, writes and the engines, it asks over the pipe.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import pickle
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+from tidegate.server import layer, logging
+from tidegate.server.application import Application
+from tidegate.server.live import NoRuntime
+from tidegate.server.workers.messages import Kind, receive, send, send_error
+from tidegate.stores.connections import database_path, reading_engine, translated
+from tidegate.stores.niceness import be_nice
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection as Pipe
+    from uuid import UUID
+
+    from sqlalchemy import Connection
+
+    from tidegate.config import LogSettings
+    from tidegate.operators.keys import Keys
+    from tidegate.server.replay import Draft
+
+T = TypeVar("T")
+
+NICENESS = 5
+"""A third of the weight of the threads that decide."""
+_ = layer  # It brings every handler: workers are forked with the whole program in memory.
+
+
+@attrs.frozen(kw_only=True)
+class Setup:
+    """What a worker stands on."""
+
+    database_url: str
+    keys: Keys
+    log: LogSettings
+    token_lifetime_seconds: int
+
+
+def main(pipe: Pipe, setup: Setup) -> None:
+    """Work until the pipe is closed."""
+    # A stop of the whole group is for the service: it lets what was begun come to its end.
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    be_nice(NICENESS)
+    logging.configure(setup.log)
+    application = _application(setup, _Asking(pipe))
+    gc.freeze()
+    with suppress(EOFError, OSError):
+        while True:
+            _work(pipe, application)
+
+
+def _work(pipe: Pipe, application: Application) -> None:
+    job = pickle.loads(pipe.recv_bytes())  # noqa: S301 - the service wrote it
+    try:
+        result = job(application)
+    except Exception as error:
+        # What its traceback holds is not to live on.
+        error.__traceback__ = error.__context__ = None
+        send_error(pipe, error)
+    else:
+        send(pipe, Kind.RETURNED, result)
+    del job
+    _tidy()
+
+
+def _tidy() -> None:
+    """Give back what a piece of work leaves: definitions and trees refer to each other."""
+    if gc.get_count()[0] or any(gc.get_count()):
+        gc.collect()
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _application(setup: Setup, asking: _Asking) -> Application:
+    return Application(
+        store=_Store(setup.database_url, asking),
+        keys=setup.keys,
+        token_lifetime_seconds=setup.token_lifetime_seconds,
+        definitions_changed=lambda tenant_id: asking("definitions_changed", tenant_id),
+        runtime=_Runtime(asking),
+        replays=_Replays(asking),
+    )
+
+
+@attrs.frozen
+class _Asking:
+    """The desk of the service, over the pipe."""
+
+    _pipe: Pipe
+    _turn: threading.Lock = attrs.field(factory=threading.Lock)
+
+    def __call__(self, name: str, *arguments: Any) -> Any:
+        with self._turn:
+            send(self._pipe, Kind.ASKED, (name, arguments))
+            kind, content = receive(self._pipe)
+        if kind is Kind.RAISED:
+            raise content
+        return content
+
+
+class _Store:
+    """The store, read here and written by the service."""
+
+    def __init__(self, url: str, asking: _Asking) -> None:
+        self._engine = reading_engine(database_path(url))
+        self._asking = asking
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """See :meth:`Store.read <tidegate.stores.base.Store.read>`."""
+        with translated(), self._engine.connect() as connection:
+            yield connection
+
+    def index_now(self) -> None:
+        """See :meth:`Store.index_now <tidegate.stores.base.Store.index_now>`."""
+        self._asking("index_now")
+
+    def write(self, work: Callable[[Connection], T], *, quietly: bool = False) -> Future[T]:
+        """See :meth:`Store.write <tidegate.stores.base.Store.write>`; done when it returns."""
+        done: Future[T] = Future()
+        try:
+            done.set_result(self._asking("write", work, quietly))
+        except Exception as error:
+            done.set_exception(error)
+        return done
+
+
+@attrs.frozen
+class _Runtime(NoRuntime):
+    _asking: _Asking
+
+    def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
+        state: bytes | None = self._asking("state_of", tenant_id, event, at)
+        return state
+
+    def evictions(self, tenant_id: UUID) -> int:
+        return int(self._asking("evictions", tenant_id))
+
+
+@attrs.frozen
+class _Replays:
+    _asking: _Asking
+
+    def has_room(self) -> bool:
+        return bool(self._asking("has_room"))
+
+    def submit(self, job_id: UUID, draft: Draft) -> None:
+        self._asking("submit", job_id, draft)

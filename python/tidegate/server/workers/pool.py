@@ -1,0 +1,161 @@
+"""A few worker processes and the queue in front of them.
+
+Everything but the work itself happens on the event loop, so nothing here needs a lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, OrderedDict, deque
+from collections.abc import Hashable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+from tidegate.errors import WorkerError
+from tidegate.server.logging import log
+from tidegate.server.workers.worker import Worker
+
+if TYPE_CHECKING:
+    from tidegate.server.workers.base import Job
+    from tidegate.server.workers.child import Setup
+    from tidegate.server.workers.desk import Desk
+
+T = TypeVar("T")
+
+MAX_HOMES = 10_000
+"""Owners whose last worker is remembered."""
+_URGENT = object()
+
+
+@attrs.define(eq=False)
+class _Waiting:
+    """A piece of work that waits for a worker."""
+
+    owner: Hashable
+    counted: Hashable
+    """What it counts as: the owner's, or urgent."""
+    turn: asyncio.Future[int]
+    at: int | None = None
+    """The place of its worker, once it has one."""
+
+
+class Pool:
+    """Worker processes that are replaced when they end.
+
+    Args:
+        name: of the processes.
+        setup: what they stand on.
+        size: how many.
+        memory_bytes: what each may hold.
+    """
+
+    def __init__(self, name: str, setup: Setup, size: int, memory_bytes: int) -> None:
+        self._name = name
+        self._setup = setup
+        self._memory_bytes = memory_bytes
+        self._workers: list[Worker | None] = [None] * size
+        self._idle = deque(range(size))
+        self._waiting: deque[_Waiting] = deque()
+        self._running: Counter[Hashable] = Counter()
+        self._homes: OrderedDict[Hashable, int] = OrderedDict()
+        self._share = max(1, size - 1)
+        self._threads = ThreadPoolExecutor(size, f"tidegate-{name}")
+
+    async def start(self) -> None:
+        """Start every process, so that the first caller does not wait for one."""
+        loop = asyncio.get_running_loop()
+        for at in range(len(self._workers)):
+            self._workers[at] = await loop.run_in_executor(self._threads, self._make)
+
+    async def stop(self) -> None:
+        """End every process; work that runs ends with its own."""
+        for waiting in list(self._waiting):
+            waiting.turn.cancel()
+        for worker in filter(None, self._workers):
+            await asyncio.to_thread(worker.kill)
+        self._threads.shutdown(wait=False)
+
+    @property
+    def pids(self) -> list[int]:
+        """Of the processes that there are."""
+        return [each.pid for each in self._workers if each is not None]
+
+    @property
+    def waiting(self) -> int:
+        """Pieces of work that wait for a worker."""
+        return len(self._waiting)
+
+    async def run(
+        self, job: Job[T], desk: Desk, owner: Hashable, seconds: float, *, is_urgent: bool = False
+    ) -> T:
+        """See :class:`~tidegate.server.workers.base.Workers`."""
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting(owner, _URGENT if is_urgent else owner, loop.create_future())
+        (self._waiting.appendleft if is_urgent else self._waiting.append)(waiting)
+        self._next()
+        try:
+            at = await waiting.turn
+            work = partial(self._run, at, job, desk, seconds)
+            result: T = await loop.run_in_executor(self._threads, work)
+            return result
+        finally:
+            self._leave(waiting)
+
+    def _next(self) -> None:
+        """Give idle workers to those who wait, the first who may have one first."""
+        while self._idle:
+            waiting = next(filter(self._may_run, self._waiting), None)
+            if waiting is None:
+                return
+            self._waiting.remove(waiting)
+            home = self._homes.get(waiting.owner)
+            at = home if home is not None and home in self._idle else self._idle[0]
+            waiting.at = at
+            self._idle.remove(at)
+            self._remember(waiting.owner, at)
+            self._running[waiting.counted] += 1
+            waiting.turn.set_result(at)
+
+    def _may_run(self, waiting: _Waiting) -> bool:
+        return self._running[waiting.counted] < self._share
+
+    def _remember(self, owner: Hashable, at: int) -> None:
+        """The worker that has an owner's definitions already is the one to ask next time."""
+        self._homes[owner] = at
+        self._homes.move_to_end(owner)
+        if len(self._homes) > MAX_HOMES:
+            self._homes.popitem(last=False)
+
+    def _leave(self, waiting: _Waiting) -> None:
+        if waiting.at is None:
+            self._waiting.remove(waiting)  # it was cancelled before its turn
+            return
+        self._running[waiting.counted] -= 1
+        if not self._running[waiting.counted]:
+            del self._running[waiting.counted]
+        self._idle.append(waiting.at)
+        self._next()
+
+    # What follows runs on the threads of the pool.
+
+    def _run(self, at: int, job: Job[Any], desk: Desk, seconds: float) -> Any:
+        worker = self._workers[at] or self._replace(at)
+        try:
+            return worker.run(job, desk, seconds)
+        except WorkerError as error:
+            log.error("a worker process ended", pool=self._name, reason=str(error))
+            raise
+        finally:
+            if worker.is_spent:
+                worker.kill()
+                self._workers[at] = None
+
+    def _replace(self, at: int) -> Worker:
+        made = self._workers[at] = self._make()
+        return made
+
+    def _make(self) -> Worker:
+        return Worker(self._setup, f"tidegate-{self._name}", self._memory_bytes)

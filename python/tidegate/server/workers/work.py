@@ -1,0 +1,41 @@
+"""What kind of work a route is, which says where it runs and how long it may."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Crowd(Enum):
+    """Requests that share places."""
+
+    LIGHT = "light"
+    LOGIN = "logins"
+    HEAVY = "heavy"
+
+
+class Work(Enum):
+    """The kinds of work."""
+
+    LOOP = "answered on the event loop at once: no thread, no store"
+    LOGIN = "a password is looked at: a coroutine, which waits on the loop"
+    LIGHT = "a few statements of the store, in a thread"
+    CHECK = "an expression is parsed and checked"
+    DOCUMENT = "a large document is read or written"
+    COMPILE = "definitions are checked as a whole"
+    EXPLAIN = "a decision is made again under observation"
+
+    @property
+    def crowd(self) -> Crowd:
+        """Whom a request shares its places with."""
+        if self.is_heavy:
+            return Crowd.HEAVY
+        return Crowd.LOGIN if self is Work.LOGIN else Crowd.LIGHT
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether it holds the interpreter for long: then it has a process of its own."""
+        return self in SECONDS
+
+
+SECONDS = {Work.CHECK: 10.0, Work.DOCUMENT: 60.0, Work.COMPILE: 120.0, Work.EXPLAIN: 60.0}
+"""How long a worker process may be at one piece of work of each kind before it is ended."""

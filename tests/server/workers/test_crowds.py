@@ -1,0 +1,137 @@
+"""What a request meets when others hold places, threads and workers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+from contextlib import ExitStack
+from typing import Any, TypeVar
+
+import anyio
+import attrs
+import httpx2
+import pytest
+from tests.server.serving import Caller, Served
+
+from tidegate.server.layer import control_plane
+from tidegate.server.workers import patience
+from tidegate.server.workers.base import Inline, Job
+from tidegate.server.workers.desk import Desk
+from tidegate.server.workers.patience import FREE_REFUSALS, Patience
+from tidegate.server.workers.places import Party, default_places
+from tidegate.server.workers.work import Crowd
+
+T = TypeVar("T")
+CHECK = {"expression": "request.path == '/'", "purpose": "condition"}
+
+
+class Busy(Inline):
+    """Workers that are busy until they are let go."""
+
+    def __init__(self) -> None:
+        self.is_free = asyncio.Event()
+        self.waiting = 0
+
+    async def run(
+        self, job: Job[T], desk: Desk, owner: Hashable, seconds: float, *, is_urgent: bool = False
+    ) -> T:
+        self.waiting += 1
+        await self.is_free.wait()
+        return await super().run(job, desk, owner, seconds, is_urgent=is_urgent)
+
+
+def calling(
+    served: Served, scene: Callable[[httpx2.AsyncClient, Any], Awaitable[None]], **changes: Any
+) -> None:
+    """Play a scene with callers of the application, all on one loop."""
+
+    async def whole() -> None:
+        application = attrs.evolve(
+            served.application,
+            places=default_places(),
+            patience=Patience(),
+            light_threads=anyio.CapacityLimiter(2),
+            admitting_threads=anyio.CapacityLimiter(2),
+            **changes,
+        )
+        transport = httpx2.ASGITransport(app=control_plane(application))
+        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as http:
+            await scene(http, application)
+
+    asyncio.run(whole())
+
+
+async def check(http: httpx2.AsyncClient, caller: Caller, tenant_id: str) -> httpx2.Response:
+    headers = {"authorization": f"Bearer {caller.token}"}
+    where = f"/api/v1/tenants/{tenant_id}/expressions/check"
+    return await http.post(where, json=CHECK, headers=headers)
+
+
+def test_one_operator_has_some_places_and_another_still_gets_one(served: Served) -> None:
+    """One check more than the operator may have is refused at once, though none has ended."""
+    owner, tenant_id = served.owner()
+    other, others_id = served.owner()
+
+    async def scene(http: httpx2.AsyncClient, application: Any) -> None:
+        busy, places = application.workers, application.places[Crowd.HEAVY]
+        share = places._shares[Party.OPERATOR]
+        held = [asyncio.ensure_future(check(http, owner, tenant_id)) for _ in range(share)]
+        while busy.waiting < share:
+            await asyncio.sleep(0.001)
+        refused = await check(http, owner, tenant_id)
+        assert (refused.status_code, refused.json()["code"]) == (429, "too-many-requests")
+        assert refused.headers["retry-after"] == "1"
+        another = asyncio.ensure_future(check(http, other, others_id))
+        while busy.waiting < share + 1:
+            await asyncio.sleep(0.001)
+        busy.is_free.set()
+        answers = await asyncio.gather(*held, another)
+        assert [each.status_code for each in answers] == [200] * (share + 1)
+        assert places.taken == 0
+
+    calling(served, scene, workers=Busy())
+
+
+def test_health_answers_while_everything_is_taken(served: Served) -> None:
+    """Every place, every thread of the control plane: it needs none of them."""
+
+    async def scene(http: httpx2.AsyncClient, application: Any) -> None:
+        with ExitStack() as held:
+            for crowd in Crowd:
+                places = application.places[crowd]
+                for number in range(places._most):
+                    held.enter_context(places.take([(Party.ADDRESS, number)]))
+            for limiter in (application.light_threads, application.admitting_threads):
+                for number in range(int(limiter.total_tokens)):
+                    limiter.acquire_on_behalf_of_nowait(number)
+            assert (await http.get("/healthz")).status_code == 200
+            assert (await http.get("/readyz")).json()["code"] == "not-ready"
+            assert (await http.get("/metrics")).status_code == 200
+            assert (await http.get("/docs")).json()["code"] == "overloaded"
+
+    calling(served, scene)
+
+
+def test_refusals_that_go_on_are_answered_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few at once, the others after a while; the next second begins anew."""
+    now = [0.0]
+    late: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        late.append(seconds)
+
+    monkeypatch.setattr(patience.asyncio, "sleep", sleep)
+
+    async def scene() -> None:
+        refusing = Patience(lambda: now[0])
+        for _ in range(FREE_REFUSALS):
+            await refusing.refused("a")
+        assert not late
+        await refusing.refused("a")
+        await refusing.refused("b")
+        assert len(late) == 1
+        now[0] = 1.0
+        await refusing.refused("a")
+        assert len(late) == 1
+
+    asyncio.run(scene())

@@ -1,0 +1,228 @@
+"""Worker processes: real ones, ended in every way."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Hashable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import UUID
+
+import pytest
+from tests.server.workers import jobs
+
+from tidegate.config import LogSettings
+from tidegate.errors import WorkerError
+from tidegate.operators.keys import KEY_BYTES, Keys
+from tidegate.server.application import Application
+from tidegate.server.live import NoRuntime
+from tidegate.server.workers.child import NICENESS, Setup
+from tidegate.server.workers.desk import Desk
+from tidegate.server.workers.pool import Pool
+from tidegate.stores import SqliteStore, migrate
+from tidegate.stores.base import StaleRevisionError
+
+T = TypeVar("T")
+WAIT_SECONDS = 60.0
+MEMORY = 512 * 1024 * 1024
+
+
+class Knowing(NoRuntime):
+    """A runtime that knows something."""
+
+    def evictions(self, tenant_id: UUID) -> int:
+        return tenant_id.int
+
+
+@pytest.fixture
+def application(tmp_path: Path) -> Iterator[Application]:
+    """What the desk stands on."""
+    url = f"sqlite:///{tmp_path / 'data' / 'tidegate.db'}"
+    migrate(url)
+    store = SqliteStore(url)
+    key = bytes(range(KEY_BYTES))
+    keys = Keys(signing=key, pepper=key, cursors=key, redaction=key)
+    yield Application(store=store, keys=keys, runtime=Knowing())
+    store.close()
+
+
+class World:
+    """A pool and what its work asks."""
+
+    def __init__(self, application: Application, directory: Path, size: int) -> None:
+        setup = Setup(
+            database_url=f"sqlite:///{directory / 'data' / 'tidegate.db'}",
+            keys=application.keys,
+            log=LogSettings(),
+            token_lifetime_seconds=60,
+        )
+        self.directory = directory
+        self.desk = Desk(application)
+        self.pool = Pool("test", setup, size, MEMORY)
+
+    async def run(
+        self,
+        job: Callable[[Application], T],
+        owner: Hashable = "a",
+        seconds: float = WAIT_SECONDS,
+        *,
+        is_urgent: bool = False,
+    ) -> T:
+        return await self.pool.run(job, self.desk, owner, seconds, is_urgent=is_urgent)
+
+    def hold(self, name: str, owner: Hashable, **arguments: Any) -> asyncio.Future[str]:
+        """Work that ends when it is let."""
+        job = partial(jobs.hold, self.directory, name)
+        return asyncio.ensure_future(self.run(job, owner, **arguments))
+
+    def has_begun(self, name: str) -> bool:
+        return (self.directory / f"{name}.begun").exists()
+
+    def end(self, *names: str) -> None:
+        for name in names:
+            (self.directory / f"{name}.end").touch()
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        """Wait for something that must come."""
+        until = time.monotonic() + WAIT_SECONDS
+        while not is_so():
+            assert time.monotonic() < until
+            await asyncio.sleep(0.01)
+
+
+def play(
+    application: Application,
+    directory: Path,
+    scene: Callable[[World], Awaitable[None]],
+    size: int = 2,
+) -> None:
+    """Play a scene with a pool."""
+
+    async def whole() -> None:
+        world = World(application, directory, size)
+        await world.pool.start()
+        try:
+            await scene(world)
+        finally:
+            await world.pool.stop()
+
+    asyncio.run(whole())
+
+
+def test_work_is_done_elsewhere_and_makes_way(application: Application, tmp_path: Path) -> None:
+    """In another process, which asks for less of the processor."""
+
+    async def scene(world: World) -> None:
+        assert await world.run(jobs.own_pid) in set(world.pool.pids) - {os.getpid()}
+        assert await world.run(jobs.niceness) >= NICENESS
+
+    play(application, tmp_path, scene)
+
+
+def test_a_killed_worker_is_replaced(application: Application, tmp_path: Path) -> None:
+    """Its caller learns it; the next call finds a new process."""
+
+    async def scene(world: World) -> None:
+        before = await world.run(jobs.own_pid)
+        with pytest.raises(WorkerError, match="in the middle"):
+            await world.run(jobs.die)
+        assert await world.run(jobs.own_pid) != before
+
+    play(application, tmp_path, scene, size=1)
+
+
+def test_work_past_its_time_is_ended(application: Application, tmp_path: Path) -> None:
+    """With the process, whatever it is doing."""
+
+    async def scene(world: World) -> None:
+        before = await world.run(jobs.own_pid)
+        with pytest.raises(WorkerError, match="longer than"):
+            await world.run(jobs.run_on, seconds=0.1)
+        assert await world.run(jobs.own_pid) != before
+
+    play(application, tmp_path, scene, size=1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no memory of others is told")
+def test_work_past_its_memory_is_ended(application: Application, tmp_path: Path) -> None:
+    """Before the machine has none left."""
+
+    async def scene(world: World) -> None:
+        with pytest.raises(WorkerError, match="more memory than 512 MiB"):
+            await world.run(partial(jobs.take_memory, 600))
+        assert await world.run(jobs.own_pid) > 0
+
+    play(application, tmp_path, scene, size=1)
+
+
+def test_an_exception_comes_back_whole(application: Application, tmp_path: Path) -> None:
+    """Of the same class, with all that it carries."""
+
+    async def scene(world: World) -> None:
+        with pytest.raises(StaleRevisionError) as raised:
+            await world.run(jobs.fail)
+        assert (raised.value.expected, raised.value.found) == (3, 7)
+
+    play(application, tmp_path, scene, size=1)
+
+
+def test_a_worker_asks_the_service(application: Application, tmp_path: Path) -> None:
+    """For what only the one process knows."""
+
+    async def scene(world: World) -> None:
+        assert await world.run(partial(jobs.evictions, UUID(int=5))) == 5
+
+    play(application, tmp_path, scene, size=1)
+
+
+def test_one_owner_never_has_all_workers(application: Application, tmp_path: Path) -> None:
+    """Another's work begins while the first one's second still waits."""
+
+    async def scene(world: World) -> None:
+        first, second = world.hold("first", "a"), world.hold("second", "a")
+        other = world.hold("other", "b")
+        await world.until(lambda: world.has_begun("first") and world.has_begun("other"))
+        assert not world.has_begun("second")
+        assert world.pool.waiting == 1
+        world.end("first", "second", "other")
+        assert await asyncio.gather(first, second, other) == ["first", "second", "other"]
+
+    play(application, tmp_path, scene)
+
+
+def test_urgent_work_goes_before_what_waits(application: Application, tmp_path: Path) -> None:
+    """A change that is to be taken over does not wait behind its tenant's own checks."""
+
+    async def scene(world: World) -> None:
+        running, waiting = world.hold("running", "a"), world.hold("waiting", "b")
+        await world.until(lambda: world.has_begun("running"))
+        urgent = world.hold("urgent", "a", is_urgent=True)
+        await asyncio.sleep(0)
+        world.end("running", "urgent")
+        assert await urgent == "urgent"
+        world.end("waiting")
+        assert await asyncio.gather(running, waiting) == ["running", "waiting"]
+        begun = [(tmp_path / f"{name}.begun").stat().st_mtime_ns for name in ("urgent", "waiting")]
+        assert begun == sorted(begun)
+
+    play(application, tmp_path, scene, size=1)
+
+
+def test_work_that_is_given_up_leaves_its_place(application: Application, tmp_path: Path) -> None:
+    """Before its turn it takes none."""
+
+    async def scene(world: World) -> None:
+        running, given_up = world.hold("running", "a"), world.hold("given up", "a")
+        await world.until(lambda: world.has_begun("running"))
+        given_up.cancel()
+        await asyncio.gather(given_up, return_exceptions=True)
+        assert world.pool.waiting == 0
+        world.end("running")
+        await running
+        assert await world.run(jobs.own_pid) > 0
+        assert not world.has_begun("given up")
+
+    play(application, tmp_path, scene, size=1)
