@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from tidegate.server.turns.account import (
-    HEAVY_FOR_NS,
+    ENOUGH,
+    FORGIVEN_NS,
     HELD_NS,
     LIGHT_NS,
+    LONGEST_TERM_NS,
     MARGIN,
     PROOF,
     SMALL_BYTES,
     STEP_NS,
+    TERM_NS,
     Account,
 )
 
@@ -46,11 +49,11 @@ def test_nothing_is_known_of_other_definitions() -> None:
 def test_one_heavy_step_makes_a_tenant_heavy_for_a_while() -> None:
     """Light ones after it do not change that; when the time is over it has to be proven anew."""
     account = proven()
-    assert account.charge(1, 100, LIGHT_NS + 1, 1)
-    assert not account.charge(1, 100, LIGHT_NS + 1, 2)
+    assert account.charge(1, 100, HELD_NS + 1, 1)
+    assert not account.charge(1, 100, HELD_NS + 1, 2)
     for now in range(3, 100):
         account.charge(1, 100, CHEAP, now)
-    end = 2 + HEAVY_FOR_NS
+    end = 2 + TERM_NS
     assert account.is_heavy(end - 1)
     assert account.largest(end - 1) == -1
     assert not account.is_heavy(end)
@@ -58,6 +61,39 @@ def test_one_heavy_step_makes_a_tenant_heavy_for_a_while() -> None:
     for _ in range(PROOF):
         account.charge(1, 100, CHEAP, end)
     assert account.largest(end) == SMALL_BYTES
+
+
+def test_who_is_heavy_again_is_heavy_for_longer() -> None:
+    """Up to a longest term; after a long time without, it is the first one again."""
+    account, now, terms = proven(), 0, []
+    for _ in range(12):
+        account.charge(1, 100, HELD_NS + 1, now)
+        term = TERM_NS
+        while account.is_heavy(now + term):
+            term *= 2
+        terms.append(term)
+        now += term
+        assert account.largest(now) == -1
+        for _ in range(PROOF):
+            account.charge(1, 100, CHEAP, now)
+        assert account.largest(now) > 0
+    assert terms[:3] == [TERM_NS, 2 * TERM_NS, 4 * TERM_NS]
+    assert terms[-1] == terms[-2] >= LONGEST_TERM_NS
+    now += FORGIVEN_NS + 1
+    account.charge(1, 100, HELD_NS + 1, now)
+    assert not account.is_heavy(now + TERM_NS)
+
+
+def test_calls_that_are_dear_each_make_a_tenant_heavy() -> None:
+    """Not the first alone: they are dear for everybody."""
+    account = Account()
+    account.is_of((1, 1))
+    heavy = [account.charge(1, 100, LIGHT_NS + 1, 0) for _ in range(ENOUGH + 1)]
+    assert heavy.index(True) == ENOUGH - 1
+    light = Account()
+    light.charge(1, 100, 4 * LIGHT_NS, 0)
+    light.charge(1, 100, CHEAP, 0)
+    assert not light.is_heavy(0)
 
 
 def test_a_heavy_call_does_not_hide_among_light_ones() -> None:

@@ -15,16 +15,23 @@ LIGHT_NS = 1_000_000
 """A tenant is heavy when a call costs more."""
 HELD_NS = 5_000_000
 """And when a step does: many light calls hide a heavy one."""
-HEAVY_FOR_NS = 300_000_000_000
-"""How long a tenant stays heavy after the last step that showed it: whoever alternates holds up
-the loop once in that time, for one decision."""
+TERM_NS = 1_000_000_000
+"""How long a tenant stays heavy after the last step that showed it: a machine that stumbles makes
+nobody heavy for long."""
+LONGEST_TERM_NS = 300_000_000_000
+"""Each time it is heavy again the term doubles, up to here: whoever alternates holds up the loop
+once in that time, for one decision."""
+FORGIVEN_NS = 2 * LONGEST_TERM_NS
+"""After this long without a heavy step the term is the first one again."""
+ENOUGH = 8
+"""Calls from which on their cost makes a tenant heavy; the first are dear for everybody."""
 PROOF = 32
 """Calls after which a tenant that was never heavy counts as light."""
 MARGIN = 4
 """A larger event than any so far may cost more than any so far: only one that is this many times
 larger is measured beside the loop first."""
 MANY = 64
-"""Calls of a step that count as much as all before."""
+"""Calls that what was measured before counts as at most."""
 SMALL_BYTES = 4_096
 """No event is too large for a light tenant up to here."""
 
@@ -38,17 +45,30 @@ class Account:
         proof: calls that are measured before the tenant counts as light.
     """
 
-    __slots__ = ("_heavy_until", "_largest", "_proof", "_revision", "_unproven", "cost")
+    __slots__ = (
+        "_heavy_until",
+        "_largest",
+        "_last_heavy",
+        "_proof",
+        "_revision",
+        "_seen",
+        "_term",
+        "_unproven",
+        "cost",
+    )
 
     def __init__(self, proof: int = PROOF) -> None:
         self._proof = proof
         self._revision: Revision | None = None
         self._heavy_until: int | None = None
+        self._last_heavy: int | None = None
+        self._term = TERM_NS
         self._begin()
 
     def _begin(self) -> None:
         self._unproven = self._proof
         self._largest = SMALL_BYTES
+        self._seen = 0
         self.cost = 0.0
         """What a call is expected to cost, in nanoseconds; 0 when nothing is known."""
 
@@ -95,15 +115,26 @@ class Account:
         """
         each = spent / calls
         was_heavy = self.is_heavy(now)
-        if not self.cost or spent > STEP_NS:
+        if spent > STEP_NS:
             # At once, so that the next step is shorter.
             self.cost = max(each, self.cost)
         elif not was_heavy:
-            # A heavy tenant's dearest call stands for all.  A step of few calls says little.
-            self.cost += (each - self.cost) * calls / (calls + MANY)
-        if each > LIGHT_NS or spent > HELD_NS:
-            self._heavy_until = now + HEAVY_FOR_NS
+            # A heavy tenant's dearest call stands for all.
+            self.cost += (each - self.cost) * calls / (calls + self._seen)
+        self._seen = min(self._seen + calls, MANY)
+        dear = each if was_heavy else self.cost
+        if spent > HELD_NS or (dear > LIGHT_NS and self._seen >= ENOUGH):
+            self._be_heavy(was_heavy, now)
             return not was_heavy
         self._unproven -= calls
         self._largest = max(self._largest, MARGIN * largest)
         return False
+
+    def _be_heavy(self, was_heavy: bool, now: int) -> None:
+        last = self._last_heavy
+        if last is None or now - last > FORGIVEN_NS:
+            self._term = TERM_NS
+        elif not was_heavy:
+            self._term = min(2 * self._term, LONGEST_TERM_NS)
+        self._last_heavy = now
+        self._heavy_until = now + self._term
