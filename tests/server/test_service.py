@@ -157,7 +157,8 @@ def test_a_key_above_the_bound_counts_up_to_it(store: SqliteStore, tmp_path: Pat
     )
     done(store.write(lambda connection: tenants.create(connection, tenant())))
     done(store.write(lambda connection: api_keys.create(connection, key)))
-    settings = Settings(server=ServerSettings(max_api_key_rate_limit_per_minute=6_000))
+    server = ServerSettings(max_api_key_rate_limit_per_minute=6_000)
+    settings = attrs.evolve(kept_in(tmp_path), server=server)
     service = Service(settings, store, load_keys(tmp_path / "keys"), "http://127.0.0.1")
 
     async def scene() -> None:

@@ -22,6 +22,7 @@ from tidegate.server.directory.opening import (
 )
 from tidegate.stores import HeldError, SchemaError, SqliteStore, migrate
 from tidegate.stores.directory.identity import read_file
+from tidegate.stores.migrations import HEAD
 
 
 def used(directory: Path) -> Path:
@@ -156,7 +157,7 @@ def test_a_directory_of_an_earlier_version_is_migrated_first(tmp_path: Path) -> 
     with pytest.raises(SchemaError, match="tidegate migrate"):
         open_directory(directory)
     with dbapi2.connect(directory / "tidegate.db") as connection:
-        connection.execute("UPDATE schema_version SET version_num = '0004'")
+        connection.execute("UPDATE schema_version SET version_num = ?", [HEAD])
     connection.close()
     migrate_directory(directory)
     assert open_directory(directory) == keys

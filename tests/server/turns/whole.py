@@ -14,7 +14,7 @@ import attrs
 import httpx2
 import orjson
 
-from tidegate.config import Settings
+from tidegate.config import Settings, StoreSettings
 from tidegate.engine import Engine
 from tidegate.operators.keys import load_keys
 from tidegate.server.answer import Answer, Outcome
@@ -209,7 +209,8 @@ async def running(directory: Path, settings: Settings | None = None) -> AsyncIte
     keys = load_keys(directory / "keys")
     migrate(url)
     store = SqliteStore(url)
-    service = Service(settings or Settings(), store, keys, "http://service.test")
+    kept = attrs.evolve(settings or Settings(), store=StoreSettings(directory=str(directory)))
+    service = Service(kept, store, keys, "http://service.test")
     token = make_owner(store, keys)
     hot = await service.start()
     application: Any = HotApplication(hot, control_plane(service.application))
