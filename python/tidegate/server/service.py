@@ -242,7 +242,14 @@ class Service:
                 for key, at in idempotency.used(connection, now):
                     known.add([key], at)
 
-        await asyncio.to_thread(fill)
+        while True:
+            try:
+                await asyncio.to_thread(fill)
+            except Exception:
+                log.exception("idempotency keys could not be read; it is tried again")
+                await asyncio.sleep(RETRY_SECONDS)
+            else:
+                break
         self.idempotency.use(known, now)
 
     def _note_uses(self) -> None:
