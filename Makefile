@@ -7,7 +7,8 @@ export CARGO_NET_RETRY ?= 5
 # What the extension is built from; a change to any of these builds it anew.
 RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: run test rust-tests kill-test attack fuzz-api check agree bench conformance docs clean
+.PHONY: run test rust-tests kill-test restart-test damage-test attack fuzz-api check agree bench \
+	conformance docs clean
 
 run: .venv/built           ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
 	$(BIN)/tidegate serve --demo
@@ -25,6 +26,12 @@ kill-test: .venv/built     ## 200 kills of a server under load; nothing acknowle
 
 attack: .venv/built        ## what a hostile tenant or a stranger can do to the others; 1 where a bound does not hold
 	$(BIN)/python -m tests.attack
+
+restart-test: .venv/built  ## 50 takeovers under load; windows and keys go on, nothing is answered by two
+	$(BIN)/python -m tests.faults.restart --cycles 50
+
+damage-test: .venv/built   ## 500 damages to what a kill left; none may be silent
+	$(BIN)/python -m tests.faults.damage --cases 500
 
 fuzz-api: .venv/built      ## schemathesis, 500 examples of every operation of the interface
 	$(BIN)/python tests/service/api_fuzzing.py --examples 500

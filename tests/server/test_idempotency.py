@@ -144,3 +144,18 @@ def test_of_those_that_looked_for_a_key_in_vain_one_takes_it() -> None:
         assert known.take_again(others, 0) == {1, 2}
 
     asyncio.run(scene())
+
+
+def test_what_is_indexed_while_the_filter_is_filled_is_not_taken_for_new() -> None:
+    """The filter may have read the database before the key was in it."""
+
+    async def scene() -> None:
+        known = keys(filled=False)
+        read_before = KeyFilter(KEPT)
+        running = known.begin([KEY], [b"body"])
+        known.finish(running, [b"answer"], seq=1)
+        known.forget(indexed_seq=1)
+        known.use(read_before, now=0)
+        assert known.take([KEY], now=0) == {0}
+
+    asyncio.run(scene())

@@ -168,7 +168,13 @@ class IdempotencyKeys:
         generation.last_seq = max(generation.last_seq, seq)
 
     def forget(self, indexed_seq: int) -> None:
-        """Let go of keys that the database now answers for: decisions up to this number."""
+        """Let go of keys that the database now answers for: decisions up to this number.
+
+        None while the filter is being filled: it may have read the database before they were in
+        it, and :meth:`use` adds those that are here.
+        """
+        if self._filter is None:
+            return
         generations = self._generations
         while not generations[0].under_way and generations[0].last_seq <= indexed_seq:
             # Emptied, since what is in it refers to it.

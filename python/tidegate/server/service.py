@@ -40,6 +40,7 @@ from tidegate.server.workers.work import SECONDS, Work
 from tidegate.stores import api_keys, idempotency, pending, replay_jobs, snapshots
 from tidegate.stores import log as decision_log
 from tidegate.stores.base import DamagedLogError, NotFoundError, StoreUnavailableError
+from tidegate.stores.bulk import STEP_ROWS
 from tidegate.stores.niceness import be_nice
 
 if TYPE_CHECKING:
@@ -293,16 +294,23 @@ class Service:
                 for key, at in idempotency.used(connection, now):
                     known.add([key], at)
 
-        await asyncio.to_thread(fill)
+        while True:
+            try:
+                await asyncio.to_thread(fill)
+            except Exception:
+                log.exception("idempotency keys could not be read; it is tried again")
+                await asyncio.sleep(RETRY_SECONDS)
+            else:
+                break
         self.idempotency.use(known, now)
 
     def _note_uses(self) -> None:
         """Write down when API keys were last used; while nothing can be written, later."""
-        used = {UUID(api_key_id): at for api_key_id, at in self._admission.used.items()}
-        if not used:
-            return
+        used = [(UUID(api_key_id), at) for api_key_id, at in self._admission.used.items()]
         with suppress(StoreUnavailableError):
-            self.store.write(lambda connection: api_keys.used(connection, used), quietly=True)
+            for start in range(0, len(used), STEP_ROWS):
+                part = dict(used[start : start + STEP_ROWS])
+                self.store.write(partial(api_keys.used, last_used_at_ns=part), quietly=True)
             self._admission.used.clear()
 
     async def _remove_interrupted(self) -> None:

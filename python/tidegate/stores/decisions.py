@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError
 
 from tidegate.stores.base import DamagedLogError, NotFoundError
 from tidegate.stores.connections import is_corrupt
-from tidegate.stores.damage.rows import Unreadable
+from tidegate.stores.damage.rows import Unreadable, row_numbers
 from tidegate.stores.log import LIFT, MAX_ROW_ENTRIES, unpack
 from tidegate.stores.tables import decision_log as table
 
@@ -31,6 +31,9 @@ MAX_EXAMINED = 100_000
 """Decisions looked at for one page, about 0.2 s: a rare one costs several pages, not a stall."""
 MAX_PATH = 1_024
 """Characters of a path that searches see."""
+MAX_MEASURED = 20
+"""Unreadable rows of a page whose last number is looked for, some 10 ms each in a large log; of
+the others only the first is told."""
 MAX_ID = bytes([0xFF]) * 16
 
 
@@ -358,7 +361,9 @@ def _one_by_one(
         except DBAPIError as error:
             if not is_corrupt(error):
                 raise
-            passed.append(Unreadable(first_seq, _last_of(connection, first_seq)))
+            is_known = len(passed) < MAX_MEASURED
+            last = _last_of(connection, first_seq) if is_known else first_seq
+            passed.append(Unreadable(first_seq, last))
             continue
         if row is not None:
             yield row
@@ -366,13 +371,8 @@ def _one_by_one(
 
 def _last_of(connection: Connection, first_seq: int) -> int:
     """The last number that a row which cannot be read may have."""
-    query = select(func.min(table.c.first_seq)).where(
-        table.c.first_seq.between(first_seq + 1, first_seq + MAX_ROW_ENTRIES)
-    )
-    try:
-        following: int | None = connection.execute(query).scalar()
-    except DBAPIError:
-        following = None
+    numbers = row_numbers(connection, first_seq, first_seq + MAX_ROW_ENTRIES)
+    following = next(numbers, None)
     return first_seq + MAX_ROW_ENTRIES - 1 if following is None else following - 1
 
 

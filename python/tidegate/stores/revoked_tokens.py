@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, insert, select
 
+from tidegate.stores.bulk import STEP_ROWS
 from tidegate.stores.tables import revoked_tokens as table
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def live(connection: Connection, now_ns: int) -> set[str]:
     return set(connection.execute(query).scalars())
 
 
-def prune(connection: Connection, now_ns: int) -> int:
-    """Forget tokens whose own time is over; how many."""
-    return connection.execute(delete(table).where(table.c.expires_at_ns <= now_ns)).rowcount
+def prune(connection: Connection, now_ns: int, limit: int = STEP_ROWS) -> int:
+    """Forget tokens whose own time is over, ``limit`` at most; how many."""
+    ended = select(table.c.token_id).where(table.c.expires_at_ns <= now_ns).limit(limit)
+    return connection.execute(delete(table).where(table.c.token_id.in_(ended))).rowcount

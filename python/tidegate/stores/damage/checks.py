@@ -78,21 +78,21 @@ def check_rows(
         if end <= after:
             expected = end + 1
             continue
-        if expected is None:
-            expected = after + 1
+        expected = max(expected or 0, after + 1)
         # Below what retention deleted, numbers are missing rightly.
         if row.first_seq > max(expected, pruned + 1):
             yield Finding(max(expected, pruned + 1), row.first_seq - 1, None, gaps.MISSING)
-        elif links is not None and _is_unlinked(row, links, pruned):
-            yield Finding(row.previous_seq, row.first_seq - 1, row.tenant_id, gaps.MISSING)
+        if links is not None and _is_unlinked(row, links, pruned):
+            # Of the row that is missing only its beginning, and whose it was, are known.
+            first = row.previous_seq
+            yield Finding(first, first, row.tenant_id, gaps.MISSING)
         if links is not None:
             links[row.tenant_id] = row.first_seq
         if not is_right(row):
             yield Finding(row.first_seq, end, row.tenant_id, gaps.DAMAGED)
         expected = max(expected, end + 1)
         progress(end)
-    if expected is None:
-        expected = after + 1
+    expected = max(expected or 0, after + 1)
     if until >= max(expected, pruned + 1):
         yield Finding(max(expected, pruned + 1), until, None, gaps.MISSING)
     progress(until)

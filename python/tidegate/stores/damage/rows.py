@@ -83,7 +83,7 @@ def _one_by_one(
 ) -> Generator[Row[*tuple[Any, ...]] | Unreadable]:
     query = select(*columns, decision_log.c.count)
     unreadable: int | None = None
-    for first_seq in _numbers(connection, position, until, tenant_id):
+    for first_seq in row_numbers(connection, position, until, tenant_id):
         if first_seq is None:
             # No index leads further: what is behind cannot be told from what is not there.
             unreadable = position + 1 if unreadable is None else unreadable
@@ -106,8 +106,8 @@ def _one_by_one(
         yield Unreadable(unreadable, max(unreadable, until))
 
 
-def _numbers(
-    connection: Connection, position: int, until: int, tenant_id: UUID | None
+def row_numbers(
+    connection: Connection, position: int, until: int, tenant_id: UUID | None = None
 ) -> Iterator[int | None]:
     """First numbers of rows, by an index that can be read; None where none can."""
     of_tenant = "" if tenant_id is None else "AND tenant_id = :tenant"

@@ -1,0 +1,16 @@
+"""A short run of the damages; ``make damage-test`` is the long one."""
+
+from __future__ import annotations
+
+import time
+
+from tests.faults.damage import REPORTED, run
+
+CASES = 25
+
+
+def test_no_damage_is_silent() -> None:
+    """It is refused with a sentence, mended or reported, and never told by a traceback."""
+    outcomes = run(CASES, time.time_ns() % 1_000_000, is_quiet=True)
+    assert outcomes.total() == CASES
+    assert outcomes[REPORTED] < CASES
