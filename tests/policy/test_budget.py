@@ -198,15 +198,16 @@ def test_an_explanation_tells_where_the_budget_ended() -> None:
 
 def test_a_warning_names_the_dearest_when_definitions_may_end_their_budget() -> None:
     """With their places and shares; ordinary ones have none."""
-    pattern = 'request.body.a.matches("[ab]*a[ab]{900}c' + "{}" + '")'
-    dear = [
-        policy({"name": "c", "expression": pattern.replace("{}", "x" * at)}, name=f"P{at}")
-        for at in range(9)
-    ]
+    crowded = [f"[ab]*a[ab]{{900}}c{'x' * at}" for at in range(90)]
+    texts = [f'request.path.matches("{pattern}")' for pattern in crowded]
+    many = ", ".join(f'"{each}z"' for each in crowded[:9])
+    texts.append(f"request.path.matchesAny([{many}])")
+    dear = [policy({"name": "c", "expression": each}, name=f"P{at}")
+            for at, each in enumerate(texts)]  # fmt: skip
     found = read_document(document(policies=dear)).findings
     only = next(each for each in found if each.code == "budget-may-end")
     assert only.severity == "warning"
-    assert "`policies.p8.clauses[0].expression` (11 %)" in only.message
+    assert "the dearest: `policies.p90.clauses[0].expression` (8 %), `" in only.message
     quiet = read_document(document(policies=policies(50))).findings
     assert not [each for each in quiet if each.code == "budget-may-end"]
 
