@@ -130,12 +130,17 @@ def _kind(place: str) -> str:
 @click.command()
 @click.option("--sets", default=100_000, show_default=True, help="How many to generate.")
 @click.option("--seed", default=0, show_default=True, help="The first seed.")
+@click.option("--seconds", default=0.0, help="Stop after this time; 0 for none.")
 @click.option("--show", default=5, show_default=True, help="How many differences to print.")
-def main(sets: int, seed: int, show: int) -> None:
+def main(sets: int, seed: int, seconds: float, show: int) -> None:
     """Repeat decisions whose budgets end; exit 1 when one comes out otherwise."""
     differing, decisions, started = 0, 0, time.monotonic()
     ended: Counter[str] = Counter()
+    made = 0
     for number in range(seed, seed + sets):
+        if seconds and time.monotonic() - started > seconds:
+            break
+        made += 1
         trio, differences = run(number)
         decisions += trio.decisions
         ended += trio.ended
@@ -145,7 +150,7 @@ def main(sets: int, seed: int, show: int) -> None:
     for kind, count in ended.most_common():
         click.echo(f"{count:>9}  ended at: {kind}")
     click.echo(
-        f"{sets} sets from seed {seed}, {decisions} decisions, "
+        f"{made} sets from seed {seed}, {decisions} decisions, "
         f"{time.monotonic() - started:.0f} s: {differing} differ"
     )
     sys.exit(1 if differing else 0)

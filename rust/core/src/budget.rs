@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 
 use crate::decide::Place;
 use crate::definitions::Definitions;
+use crate::meter::units;
 use crate::plan::Step;
 
 /// The search of the index and the entities have a budget of their own each: one part of so many
@@ -17,9 +18,15 @@ pub(crate) const fn reserve(decision_work: u64) -> u64 {
     decision_work / RESERVE
 }
 
-/// Units for a text that is hashed, kept and recorded: a key, or what a window counts.
+/// Units for a text that is kept and recorded: a key, or what a window counts.
 pub(crate) const fn kept_units(bytes: usize) -> u64 {
     (bytes / BYTES_KEPT_A_UNIT) as u64
+}
+
+/// Units for a value that windows count: each of them looks for it.
+pub(crate) fn window_units(value: Option<&str>, windows: usize) -> u64 {
+    let bytes = value.map_or(0, str::len);
+    kept_units(bytes).saturating_add(units(bytes).saturating_mul(windows as u64))
 }
 
 /// Units of work that a decision took.

@@ -9,7 +9,7 @@ use bumpalo::collections::Vec as ArenaVec;
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 
-use crate::budget::{Spent, Stop, kept_units};
+use crate::budget::{Spent, Stop, window_units};
 use crate::conditions::{Conditions, Outcome, Undecided};
 use crate::decide::{Decision, FiredClause, PendingChange, Place};
 use crate::definitions::{Clause, Definitions, ExpressionId, Policy};
@@ -158,7 +158,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
             self.survey.steps.extend_from_slice(&family.steps);
             return;
         };
-        self.conditions.add_work(kept_units(value.as_ref().map_or(0, |value| value.len())));
+        self.conditions.add_work(window_units(value.as_deref(), family.steps.len()));
         if self.conditions.is_over() {
             self.survey.ends.stop(family.first());
             return;
