@@ -81,9 +81,7 @@ _PATTERNS = frozenset(
 )
 _WILDCARDS = frozenset({"like", "ilike"})
 _REGEX_PROBES = frozenset({"regex.extract", "regex.extractAll", "regex.replace"})
-_OF_FORM = frozenset(
-    {"pattern-not-constant", "invalid-regex", "list-not-constant", "unknown-list"}
-)
+_OF_FORM = frozenset({"pattern-not-constant", "invalid-regex", "list-not-constant", "unknown-list"})
 """Findings that are no failure of an evaluation: without them there is nothing to run."""
 _CODES = {"divide_by_zero": "division-by-zero", "overflow": "overflow"}
 _UNKNOWN: Any = object()
