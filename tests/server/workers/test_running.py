@@ -94,6 +94,6 @@ def test_a_change_by_a_worker_decides_when_it_is_answered(service: Service) -> N
     changed = shop.by("Admin").patch(path, {"expression": 'request.path == "/other"'})
     assert changed.status_code == 200
     decision = shop.get(f"decisions/{shop.decide('/other')['decision_id']}")
-    assert [each["policy"] for each in decision["fired"]] == ["watch"]
+    assert [each["policy"] for each in decision["fired_clauses"]] == ["watch"]
     entry = shop.get("audit")[0]
     assert (entry["action"], entry["actor"]) == ("update", str(shop.by("Admin").operator_id))
