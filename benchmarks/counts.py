@@ -25,7 +25,7 @@ from benchmarks.served import serving
 from benchmarks.workload import TRAFFIC, has_traffic, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from benchmarks.served import Served
 
@@ -49,7 +49,7 @@ def main(limit: int | None) -> None:
         lines = itertools.islice(read_lines(TRAFFIC / EVENTS), limit)
         events.write_bytes(b"\n".join(line.strip() for line in lines))
         started = time.perf_counter()
-        served, summarised = both(events)
+        served, summarised = both(events, read_policies())
         seconds = time.perf_counter() - started
     wrong = differences(served, summarised)
     for name, counted, expected in wrong:
@@ -62,13 +62,15 @@ def main(limit: int | None) -> None:
     sys.exit(1 if wrong else 0)
 
 
-def both(events: Path) -> tuple[dict[str, Counter[str]], dict[str, Counter[str]]]:
-    """What the service and what the command count of a file of events: by policy, and for all.
+def both(
+    events: Path, policies: Sequence[dict[str, Any]]
+) -> tuple[dict[str, Counter[str]], dict[str, Counter[str]]]:
+    """What the service and the command count of a file of events: by policy, and for all.
 
     Raises:
         RuntimeError: the service refused other events than the command.
     """
-    definitions = to_definitions(read_policies())
+    definitions = to_definitions(policies)
     with serving(definitions, core=None) as service:
         refused = send(service, events.read_bytes().splitlines())
         served = results(service)

@@ -24,13 +24,13 @@ MODES = {"block": "Block", "challenge": "Challenge", "monitor": "Monitor"}
 FILE = "policies.json.gz"
 
 
-def read_policies() -> list[dict[str, Any]]:
+def read_policies(path: Path = TRAFFIC / FILE) -> list[dict[str, Any]]:
     """The published policies, as they are.
 
     Raises:
-        FileNotFoundError: the shared traffic data is not there.
+        FileNotFoundError: the traffic data is not there.
     """
-    with gzip.open(TRAFFIC / FILE) as stream:
+    with gzip.open(path) as stream:
         policies: list[dict[str, Any]] = json.load(stream)
     return policies
 

@@ -1,4 +1,4 @@
-"""The large data sets that may lie beside the repository, or a skip that says so."""
+"""The large data sets that may lie beside the repository, and samples of them where they do not."""
 
 from __future__ import annotations
 
@@ -7,22 +7,31 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+SAMPLE = Path(__file__).resolve().parent / "sample"
+
+
+def size(whole: int, sample: int) -> int:
+    """The first number where the whole sets are at hand, else the second."""
+    return whole if SHARED.exists() else sample
 
 
 def shared_path(name: str) -> Path:
-    """A file or folder of the shared data; skips the test where it is not at hand."""
+    """A file or folder of the whole set, or of its sample where the set is not at hand."""
     path = SHARED / name
-    if not path.exists():
-        pytest.skip(f"the shared data set `{name}` is not beside this repository")
-    return path
+    return path if path.exists() else SAMPLE / name
 
 
 def shared_lines(name: str, *, step: int = 1) -> list[Any]:
-    """Every ``step``-th JSON line of a shared file, unpacked when its name ends in ``.gz``."""
+    """JSON lines of a file, unpacked when its name ends in ``.gz``.
+
+    Args:
+        name: path of the file in the data sets.
+        step: take every ``step``-th line of a whole set; a sample is read whole.
+    """
     path = shared_path(name)
     content = path.read_bytes()
     text = gzip.decompress(content) if name.endswith(".gz") else content
-    return [json.loads(line) for line in text.splitlines()[::step]]
+    lines = text.splitlines()
+    assert lines, f"{path} is empty, and a test over it would claim nothing"
+    return [json.loads(line) for line in (lines[::step] if path.is_relative_to(SHARED) else lines)]

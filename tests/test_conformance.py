@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shared_data import shared_path
+from shared_data import shared_path, size
 from tidegate.testing.conformance import EXCLUDED_SECTIONS, agrees, read_sections, run_case
 
 if TYPE_CHECKING:
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def test_every_published_case_passes(evaluator: Evaluator) -> None:
-    """All 1,718 cases but those of `cel.block` come out as published."""
+    """All cases but those of `cel.block` come out as published."""
     cases = [
         case
         for section, cases in read_sections(shared_path("conformance/cel"))
         if section not in EXCLUDED_SECTIONS
         for case in cases
     ]
-    assert len(cases) == 1_718
+    assert len(cases) == size(1_718, 403)
     failed = [case["id"] for case in cases if not agrees(case["expect"], run_case(case, evaluator))]
     assert failed == []

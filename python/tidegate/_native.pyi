@@ -115,11 +115,23 @@ class Engine:
     def __new__(
         cls, bundle: bytes, databases: list[bytes] = ..., sample: Sequence[bytes] = ...
     ) -> Engine: ...
-    def decide_record(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
+    def decide_record(
+        self,
+        event: Mapping[str, Any] | bytes,
+        received_at: int,
+        ended_at: Sequence[str] | None = ...,
+    ) -> bytes:
         """Decide, remember, and give the full record.
+
+        Args:
+            event: the event.
+            received_at: when it arrived.
+            ended_at: where the budget is known to have ended, in place of counting; empty when
+                it is known not to have.
 
         Raises:
             EventError: the event is refused.
+            ValueError: the budget ended at no place of the definitions.
         """
 
     def decide_json(self, body: bytes, received_at: int) -> bytes:
@@ -153,18 +165,30 @@ class Engine:
             EffectsError: one is malformed; those before it are applied, nothing of it is.
         """
 
-    def peek(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
+    def peek(
+        self,
+        event: Mapping[str, Any] | bytes,
+        received_at: int,
+        ended_at: Sequence[str] | None = ...,
+    ) -> bytes:
         """The record that :meth:`decide_record` would give; nothing is remembered.
 
         Raises:
             EventError: the event is refused.
+            ValueError: the budget ended at no place of the definitions.
         """
 
-    def entity_states(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
+    def entity_states(
+        self,
+        event: Mapping[str, Any] | bytes,
+        received_at: int,
+        ended_at: Sequence[str] | None = ...,
+    ) -> bytes:
         """A snapshot with only the keys of the event's entities.
 
         Raises:
             EventError: the event is refused.
+            ValueError: the budget ended at no place of the definitions.
         """
 
     def snapshot(self) -> bytes:
@@ -330,6 +354,10 @@ class Block:
     @property
     def rule_errors(self) -> int:
         """Decisions in which an expression ended in an error."""
+
+    @property
+    def over_budget(self) -> int:
+        """Decisions whose budget ended before all was decided."""
 
 @final
 class PlainForm(Generic[_T]):

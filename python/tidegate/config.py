@@ -27,6 +27,9 @@ def _port(_instance: object, attribute: attrs.Attribute[int], value: int) -> Non
         raise ValueError(f"`{attribute.name}` must be 0 to 65,535, not {value}")
 
 
+_PER_MINUTE = validators.and_(validators.ge(1), validators.le(100_000_000))
+
+
 @ts.settings
 class ServerSettings:
     """Where and how the server listens."""
@@ -46,8 +49,34 @@ class ServerSettings:
         validator=validators.and_(validators.ge(0), validators.le(3600)),
         help="How long a stop waits for requests that were accepted.",
     )
+    max_connections: int = ts.option(
+        default=4_096,
+        validator=validators.ge(1),
+        help="Connections that may be open at once; more are refused with 503.",
+    )
+    max_connections_per_address: int = ts.option(
+        default=1_024,
+        validator=validators.ge(1),
+        help="How many of them one client address may have, or one IPv6 network of 64 bits. All "
+        "that a proxy in front brings comes from its address.",
+    )
     rate_limit_header: bool = ts.option(
         default=False, help="Send the RateLimit headers with every decision, not only with a 429."
+    )
+    tenant_rate_limit_per_minute: int = ts.option(
+        default=600_000,
+        validator=_PER_MINUTE,
+        help="Events a minute of one tenant, by all of its keys together.",
+    )
+    max_api_key_rate_limit_per_minute: int = ts.option(
+        default=600_000,
+        validator=_PER_MINUTE,
+        help="Most events a minute that an Admin may give an API key.",
+    )
+    tenant_waiting_calls: int = ts.option(
+        default=2_000,
+        validator=validators.and_(validators.ge(100), validators.le(100_000)),
+        help="Hot calls of one tenant that may wait to be decided; more are answered with 429.",
     )
 
 
@@ -68,6 +97,12 @@ class StoreSettings:
         default=50_000,
         validator=validators.ge(1_000),
         help="Decisions after which the state is saved again; a start repeats those since.",
+    )
+    wait_for_lock: bool = ts.option(
+        default=False,
+        click={"param_decls": ("--wait-for-lock/--no-wait-for-lock",)},
+        help="When another server owns the directory, wait for its end instead of refusing; the "
+        "port is opened afterwards.",
     )
 
 

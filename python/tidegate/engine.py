@@ -55,17 +55,28 @@ class _Deciding:
         self._backend = backend
         self._clock = clock
 
-    def decide(self, event: Event, received_at: int | None = None) -> Decision:
+    def decide(
+        self,
+        event: Event,
+        received_at: int | None = None,
+        *,
+        ended_at: Sequence[str] | None = None,
+    ) -> Decision:
         """Decide on one event and remember it.
 
         Args:
             event: a dict, or JSON bytes, in the shape of docs/fields.md.
             received_at: nanoseconds since 1970; the clock's time when left out.
+            ended_at: to repeat a decision, its ``budget_ended_at``: its budget ends there and
+                nowhere else (docs/decision.md, "Budget").  When left out, the native evaluator
+                counts; the reference decides all.
 
         Raises:
             EventError: the event is refused; nothing is remembered of it.
+            ValueError: the budget ended at no place of the definitions.
         """
-        return Decision.from_record(self._backend.decide_record(event, self._at(received_at)))
+        at = self._at(received_at)
+        return Decision.from_record(self._backend.decide_record(event, at, ended_at))
 
     def decide_json(self, body: bytes, received_at: int | None = None) -> bytes:
         """As :meth:`decide`, from JSON to the JSON that the caller is sent: the fastest way.
@@ -298,22 +309,42 @@ class Engine(_Deciding):
         )
         return successor
 
-    def explain(self, event: Event, received_at: int | None = None) -> Explanation:
+    def explain(
+        self,
+        event: Event,
+        received_at: int | None = None,
+        *,
+        ended_at: Sequence[str] | None = None,
+    ) -> Explanation:
         """Why an event would now be decided as it would; nothing is remembered.
 
         The reference evaluator walks the definitions under observation, over this
         engine's state, whichever evaluator decides.
 
+        Args:
+            event: as for :meth:`decide`.
+            received_at: the same.
+            ended_at: the same; when left out, the budget ends where it would end now.
+
         Raises:
             EventError: the event is refused.
+            ValueError: the budget ended at no place of the definitions.
             TidegateError: the explanation came to another decision than the engine does,
                 which is a fault of this library.
         """
         at = self._at(received_at)
         for _ in range(_EXPLAIN_ATTEMPTS):
-            state = restore(self._compiled, self._backend.entity_states(event, at))
-            explanation = explain(self._compiled, state, event, at, addresses=self._addresses)
-            if explanation.decision == Decision.from_record(self._backend.peek(event, at)):
+            decided = Decision.from_record(self._backend.peek(event, at, ended_at))
+            ends = decided.budget_ended_at if ended_at is None else ended_at
+            explanation = explain(
+                self._compiled,
+                restore(self._compiled, self._backend.entity_states(event, at, ends)),
+                event,
+                at,
+                addresses=self._addresses,
+                ended_at=ends,
+            )
+            if explanation.decision == decided:
                 return explanation
         raise TidegateError("the explanation and the engine came to different decisions")
 
@@ -365,13 +396,15 @@ class Frozen(Protocol):
 class _Backend(Protocol):
     """What an evaluator offers an engine; answers are JSON."""
 
-    def decide_record(self, event: Event, received_at: int, /) -> bytes: ...
+    def decide_record(self, event: Event, at: int, ends: Sequence[str] | None, /) -> bytes: ...
     def decide_json(self, body: bytes, received_at: int, /) -> bytes: ...
     def decide_batch(self, bodies: list[bytes], at: int, /) -> list[bytes | EventError]: ...
     def serve(self, body: bytes, received_at: int, decision_id: str, /) -> Served: ...
     def apply_effects(self, effects: Iterable[bytes], /) -> None: ...
-    def peek(self, event: Event, received_at: int, /) -> bytes: ...
-    def entity_states(self, event: Event, received_at: int, /) -> bytes: ...
+    def peek(self, event: Event, at: int, ends: Sequence[str] | None, /) -> bytes: ...
+    def entity_states(
+        self, event: Event, at: int, ends: Sequence[str] | None = None, /
+    ) -> bytes: ...
     def snapshot(self) -> bytes: ...
     def restore(self, snapshot: bytes, /) -> None: ...
     def freeze(self) -> Frozen: ...

@@ -21,6 +21,8 @@ class Limits:
     """Deepest nesting of comprehensions; the power of the cost."""
     cost: int = 20_000
     """Units one evaluation may spend (see docs/canonical-tree.md)."""
+    decision_work: int = 1_000_000
+    """Units one decision may take (see docs/decision.md, "Budget")."""
     string_bytes: int = 64 * 1024
     """Longest string or bytes value an evaluation may build."""
     regex_pattern_bytes: int = 8 * 1024

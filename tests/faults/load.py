@@ -68,15 +68,23 @@ class Connection:
         Raises:
             OSError: the connection could not be made, or ended before the answer.
         """
-        if self._writer is None or self._reader is None:
-            where = self._address
-            self._reader, self._writer = await asyncio.open_connection(where.hostname, where.port)
         head = (
             f"POST {path} HTTP/1.1\r\nhost: {self._address.netloc}\r\n"
             f"x-service-api-key: {self._api_key}\r\ncontent-type: application/json\r\n"
             f"content-length: {len(body)}\r\n\r\n"
         )
-        self._writer.write(head.encode() + body)
+        return await self.exchange(head.encode() + body)
+
+    async def exchange(self, request: bytes) -> tuple[int, dict[str, str], bytes]:
+        """The status, headers in lower case, and body of the answer to a whole request.
+
+        Raises:
+            OSError: the connection could not be made, or ended before the answer.
+        """
+        if self._writer is None or self._reader is None:
+            where = self._address
+            self._reader, self._writer = await asyncio.open_connection(where.hostname, where.port)
+        self._writer.write(request)
         try:
             return await asyncio.wait_for(self._answer(self._reader), ANSWER_SECONDS)
         except asyncio.IncompleteReadError as error:

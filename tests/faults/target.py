@@ -22,6 +22,10 @@ from tidegate.stores import SqliteStore, migrate
 
 NAME = "Faults"
 UNLIMITED = 100_000_000
+LIMITS = {
+    "TIDEGATE_SERVER_TENANT_RATE_LIMIT_PER_MINUTE": str(UNLIMITED),
+    "TIDEGATE_SERVER_MAX_API_KEY_RATE_LIMIT_PER_MINUTE": str(UNLIMITED),
+}
 """Events a minute that nothing here reaches."""
 START_SECONDS = 120.0
 
@@ -35,6 +39,7 @@ class Target:
         log: file of the server's standard error, of all its lives.
         token: of the Owner.
         settings: in the environment of the server.
+        python: the interpreter that runs the server, of this checkout or of another.
     """
 
     directory: Path
@@ -46,6 +51,7 @@ class Target:
     base_url: str = ""
     process: subprocess.Popen[bytes] | None = None
     document: dict[str, Any] = attrs.field(factory=dict)
+    python: str = sys.executable
 
     @classmethod
     def make(cls, directory: Path, log: Path, settings: Mapping[str, str] | None = None) -> Target:
@@ -80,12 +86,12 @@ class Target:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [
-                    *(sys.executable, "-m", "tidegate", "serve", "--json", "--server-port", "0"),
+                    *(self.python, "-m", "tidegate", "serve", "--json", "--server-port", "0"),
                     *("--store-directory", str(self.directory)),
                 ],
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env={**os.environ, "HOME": str(self.log.parent), **self.settings},
+                env={**os.environ, "HOME": str(self.log.parent), **LIMITS, **self.settings},
             )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shared_data import shared_lines, shared_path
+from shared_data import shared_lines, shared_path, size
 from tidegate.errors import ExpressionError
 from tidegate.language import ast
 from tidegate.language.parser import parse
@@ -218,10 +218,10 @@ def test_published_expressions_parse() -> None:
         for case in json.loads(path.read_text()).get("tests", []):
             parse(case["expr"])
             count += 1
-    assert count == 1_743
+    assert count == size(1_743, 428)
 
 
 def test_published_rules_parse() -> None:
     """Every rule of the traffic workload is in the grammar."""
     rules = shared_lines("data/traffic/rules-1k.jsonl.gz")
-    assert len([parse(rule["expression"]) for rule in rules]) == 1_000
+    assert len([parse(rule["expression"]) for rule in rules]) == size(1_000, 200)

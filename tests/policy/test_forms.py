@@ -42,6 +42,14 @@ def test_block_answers_made_to_do_harm() -> None:
             assert not accepted, case
 
 
+def test_a_header_is_not_named_like_a_part_of_every_object() -> None:
+    """A name begins with a letter or a digit: an edge may put headers into an object."""
+    for name in ("__proto__", "__defineGetter__", "_x", "constructor", "Prototype", "~", "-"):
+        assert not is_accepted({"headers": {name: "x"}}), name
+    for name in ("x_y", "x__proto__", "1x", "X-Constructor", "x~"):
+        assert is_accepted({"headers": {name: "x"}}), name
+
+
 def test_a_block_answer_is_bounded() -> None:
     """Twenty headers, 64 KiB of body."""
     assert is_accepted({"headers": {f"x-{number}": "v" for number in range(20)}})

@@ -25,7 +25,9 @@ from tidegate.server.key_filter import KeyFilter
 from tidegate.server.metrics import HotMetrics, page
 from tidegate.server.problems import Problem
 from tidegate.server.rate_limit import RateLimits
+from tidegate.server.recorder import unavailable
 from tidegate.server.runtime import Tenant
+from tidegate.server.turns.lanes import Lanes
 
 if TYPE_CHECKING:
     from tidegate.server.answer import Outcome
@@ -45,10 +47,16 @@ class Log:
         self.waiting: list[Settled] = []
         self.refusal: Problem | None = None
         self.seq = 0
+        self.rebuilds = 0
 
-    def check(self) -> None:
+    def check(self, _: UUID) -> int:
         if self.refusal is not None:
             raise self.refusal
+        return self.rebuilds
+
+    def check_still(self, checked: int) -> None:
+        if checked != self.rebuilds:
+            raise unavailable()
 
     def submit(self, block: LogBlock, settled: Settled) -> None:
         self.blocks.append(block)
@@ -80,6 +88,7 @@ class World:
             metrics=self.metrics,
             base_url=lambda: "https://edge.test",
             clock=lambda: 1_700_000_000_000_000_000,
+            lanes=Lanes(proof=0),
         )
 
     def find(self, tenant_id: UUID) -> Tenant | None:

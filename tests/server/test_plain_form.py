@@ -13,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.shared_data import shared_lines
 
-from tidegate.server.admission import JSON, is_media_type
+from tidegate.server.admission import JSON
+from tidegate.server.connection.framing import fault
+from tidegate.server.connection.protocol import PLAIN
 from tidegate.server.hot import BEACON, RUNTIME, given_request_id
 from tidegate.server.limits import MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_HEADERS
-from tidegate.server.protocol import PLAIN
+from tidegate.server.request import require_media_type
 
 LINE = b"POST %b HTTP/1.1" % RUNTIME.path.encode()
 HEADERS = (
@@ -102,8 +104,8 @@ def require_agreement(data: bytes) -> bool:
     assert full.values(b"x-service-api-key") == [key], data
     assert given_request_id(full.headers) == (request_id and request_id.decode()), data
     assert full.values(b"content-length") == [b"%d" % len(body)], data
-    [content_type] = full.values(b"content-type")
-    assert is_media_type(content_type, JSON), data
+    assert require_media_type(full.headers, (JSON,)) == JSON, data
+    assert fault(full.method, full.version, full.url, full.headers) is None, data
     for name in (b"transfer-encoding", b"content-encoding", b"expect", b"upgrade"):
         assert not full.values(name), data
     assert full.keep_alive, data

@@ -92,7 +92,7 @@ def test_decisions_after_a_shared_commit_are_gathered(
 
     async def append_apart(recorder: Recorder) -> int:
         before = store.statistics().commits
-        first = asyncio.create_task(recorder.append(entry(1)))
+        first = asyncio.ensure_future(recorder.append(entry(1)))
         for _ in range(10):
             await asyncio.sleep(0)
         await asyncio.gather(first, recorder.append(entry(2)))
@@ -153,14 +153,14 @@ def test_a_failed_commit_refuses_all_and_recovers_by_itself(
             "decision-log-unavailable"
         ] * 10
         with pytest.raises(Problem) as refusal:
-            recorder.check()
+            recorder.check(TENANT)
         assert refusal.value.headers["retry-after"] == "1"
         await asyncio.sleep(0.05)
         assert not recorder.is_available
         failing.fails = False
         while not recorder.is_available:
             await asyncio.sleep(0.005)
-        recorder.check()
+        recorder.check(TENANT)
         await recorder.append(entry(11))
         assert rebuilt == [0]
         assert recorder.seq == 1
@@ -229,7 +229,7 @@ def test_a_cut_of_decisions_that_are_lost_is_refused(store: SqliteStore) -> None
 
     async def scene() -> None:
         recorder = Recorder(Failing(store), 0, nothing)  # type: ignore[arg-type]
-        lost = asyncio.create_task(recorder.append(entry(1)))
+        lost = asyncio.ensure_future(recorder.append(entry(1)))
         await asyncio.sleep(0)
         with pytest.raises(Problem) as refusal:
             await recorder.cut(lambda seq: seq)
@@ -254,7 +254,7 @@ def test_relaxed_durability_answers_and_records_the_gap_first(store: SqliteStore
         recorder = Recorder(failing, 0, refuse, record)  # type: ignore[arg-type]
         await asyncio.gather(*(recorder.append(entry(number)) for number in range(10, 20)))
         assert (recorder.is_available, recorder.is_deciding) == (False, True)
-        recorder.check()
+        recorder.check(TENANT)
         await recorder.append(entry(30))
         failing.fails = False
         await available(recorder)
@@ -320,7 +320,7 @@ def test_drain_waits_for_what_is_under_way(store: SqliteStore) -> None:
 
     async def scene() -> None:
         recorder = Recorder(store, 0, nothing)
-        tasks = [asyncio.create_task(recorder.append(entry(number))) for number in range(50)]
+        tasks = [recorder.append(entry(number)) for number in range(50)]
         await asyncio.sleep(0)
         await recorder.drain()
         assert recorder.waiting == 0

@@ -290,7 +290,7 @@ def _tenant(connection: Connection, owner: Person) -> Tenant:
 
 def _key(connection: Connection, tenant: Tenant) -> Any:
     path = f"/api/v1/tenants/{tenant.ids['tenant_id']}/api-keys"
-    body = {"name": f"key {uuid4()}", "rate_limit_per_minute": 10_000_000}
+    body = {"name": f"key {uuid4()}", "rate_limit_per_minute": 600_000}
     return connection.send("POST", path, tenant.owner.bearer(), body).json()
 
 

@@ -100,6 +100,7 @@ BLOCKS = (
     Case("line break", {"headers": {"x-a": "a\r\nb"}}, False),
     Case("hop by hop", {"headers": {"connection": "close"}}, False),
     Case("no token", {"headers": {"x a": "b"}}, False),
+    Case("a prototype", {"headers": {"__proto__": "x"}}, False),
     Case("our key", {"headers": {"x-service-api-key": "x"}}, False),
     Case("a status of success", {"status_code": 200}, False),
     Case("a bool for a status", {"status_code": True}, False),

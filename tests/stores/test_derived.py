@@ -240,7 +240,7 @@ def test_another_process_does_not_make_it_again(path: Path) -> None:
     try:
         done(store.append([entry(1)]))
         derived_path(path).rename(path.with_name("moved"))
-        with pytest.raises(StoreUnavailableError, match="another process"):
+        with pytest.raises(StoreUnavailableError, match="belongs to process"):
             SqliteStore(url(path))
     finally:
         store.close()

@@ -182,9 +182,9 @@ def test_one_process_appends(store: SqliteStore, url: Url) -> None:
     second = SqliteStore(url)
     try:
         done(second.write(lambda connection: put(connection, "free")))
-        with pytest.raises(StoreUnavailableError, match="another process"):
+        with pytest.raises(StoreUnavailableError, match="belongs to process"):
             done(second.append([entry(2)]))
-        with pytest.raises(StoreUnavailableError, match="another process"):
+        with pytest.raises(StoreUnavailableError, match="belongs to process"):
             second.recover()
         done(store.append([entry(3)]))
         store.close()

@@ -7,18 +7,23 @@ import click
 from tidegate.cli.output import console, json_option, print_json
 from tidegate.cli.settings import settings_options
 from tidegate.config import Settings
-from tidegate.stores import migrate as bring_up
+from tidegate.server.directory.opening import migrate_directory
 from tidegate.stores.migrations import HEAD
 
 
 @click.command()
 @settings_options
+@click.option(
+    "--accept-keys",
+    is_flag=True,
+    help="Take the keys that are there, or new ones where there are none, for those of the "
+    "directory; tokens and API keys made under others stop working.",
+)
 @json_option
-def migrate(settings: Settings, as_json: bool) -> None:
-    """Make the database, or bring its tables to this version; safe to interrupt and run again."""
+def migrate(settings: Settings, accept_keys: bool, as_json: bool) -> None:
+    """Make a data directory, or bring it to this version; safe to interrupt and run again."""
     directory = settings.directory
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    bring_up(settings.database_url)
+    migrate_directory(directory, accepts_keys=accept_keys)
     if as_json:
         print_json({"directory": str(directory), "revision": HEAD})
     else:

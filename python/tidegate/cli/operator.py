@@ -17,12 +17,12 @@ from typed_settings.exceptions import TsError
 from tidegate.cli.output import console, json_option, print_json
 from tidegate.cli.settings import SettingsError
 from tidegate.config import Settings, load_settings
-from tidegate.operators.keys import load_keys
 from tidegate.operators.passwords import MIN_CHARACTERS, hash_password
 from tidegate.operators.permissions import Role
 from tidegate.operators.tokens import Tokens
+from tidegate.server.directory.opening import open_directory
 from tidegate.server.identifiers import new_id
-from tidegate.stores import SqliteStore, audit, memberships, migrate, operators, tenants
+from tidegate.stores import SqliteStore, audit, memberships, operators, tenants
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -105,7 +105,7 @@ def create(
 def token(directory: Path | None, email: str, lifetime_seconds: int | None, as_json: bool) -> None:
     """Print a token for the operator known as EMAIL."""
     settings = load(directory)
-    keys = load_keys(settings.directory / "keys")
+    keys = open_directory(settings.directory)
     with _store(settings) as write:
         found = write(lambda connection: operators.find_by_email(connection, email))
     if found.disabled:
@@ -179,12 +179,8 @@ def password(directory: Path | None, email: str, password_stdin: bool) -> None:
 @contextmanager
 def _store(settings: Settings) -> Iterator[Callable[[Callable[[Connection], T]], T]]:
     """Runs functions in transactions of the database of the settings, made at first use."""
-    directory = settings.directory
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    load_keys(directory / "keys")
-    url = f"sqlite:///{directory / 'tidegate.db'}"
-    migrate(url)
-    store = SqliteStore(url)
+    open_directory(settings.directory)
+    store = SqliteStore(settings.database_url)
     try:
         yield lambda work: store.write(work).result()
     finally:

@@ -15,11 +15,14 @@ import uvloop
 from tidegate.cli.output import console, errors, json_option, print_json
 from tidegate.cli.settings import settings_options
 from tidegate.config import Settings
-from tidegate.operators.keys import load_keys
+from tidegate.operators.keys import Keys
 from tidegate.server import logging
 from tidegate.server.demo import Demo, make_demo, make_owner
+from tidegate.server.directory.opening import open_directory, own_directory
+from tidegate.server.logging import log
 from tidegate.server.process import run
-from tidegate.stores import SqliteStore, migrate
+from tidegate.stores import SqliteStore
+from tidegate.stores.directory.lock import Holder, Lock
 
 
 @click.command()
@@ -46,13 +49,24 @@ def serve(settings: Settings, demo: bool, as_json: bool) -> None:
 
 
 def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
-    settings.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    keys = load_keys(settings.directory / "keys")
-    migrate(settings.database_url)
-    store = SqliteStore(settings.database_url)
+    waits = _say_waiting if settings.store.wait_for_lock else None
+    # Before anything of the directory is read, and before the port is opened.
+    lock = own_directory(settings.directory, waits)
+    try:
+        keys = open_directory(settings.directory, lock)
+        store = SqliteStore(settings.database_url, lock=lock)
+        _run(settings, store, keys, lock, is_demo=is_demo, as_json=as_json)
+    finally:
+        lock.release()
+
+
+def _run(
+    settings: Settings, store: SqliteStore, keys: Keys, lock: Lock, *, is_demo: bool, as_json: bool
+) -> None:
     token = make_owner(store, keys) if is_demo else ""
 
     def started(address: str) -> None:
+        lock.describe(address)
         if not is_demo:
             _say({"base_url": address}, f"serving on {address}", as_json)
             return
@@ -60,6 +74,10 @@ def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(run(settings, store, keys, started))
+
+
+def _say_waiting(holder: Holder) -> None:
+    log.info("waiting for the data directory", holder=str(holder))
 
 
 def _present(address: str, token: str, as_json: bool) -> None:

@@ -81,6 +81,10 @@ _PATTERNS = frozenset(
 )
 _WILDCARDS = frozenset({"like", "ilike"})
 _REGEX_PROBES = frozenset({"regex.extract", "regex.extractAll", "regex.replace"})
+_OF_FORM = frozenset(
+    {"pattern-not-constant", "invalid-regex", "list-not-constant", "unknown-list"}
+)
+"""Findings that are no failure of an evaluation: without them there is nothing to run."""
 _CODES = {"divide_by_zero": "division-by-zero", "overflow": "overflow"}
 _UNKNOWN: Any = object()
 
@@ -112,8 +116,13 @@ class ConstantChecks:
         return len(self.findings)
 
     def forget(self, mark: int) -> None:
-        """Drop the findings made since: what they are about cannot decide anything."""
-        del self.findings[mark:]
+        """Drop the failures found since: what they are about cannot decide anything.
+
+        It is evaluated all the same where it stands before what decides, so that patterns and
+        lists must be known even there.
+        """
+        since = self.findings[mark:]
+        self.findings[mark:] = [each for each in since if each.code in _OF_FORM]
 
     def remember(self, literal: checked.Literal, elements: Roots) -> None:
         """Keep the elements of a list that became one constant, for their spans."""

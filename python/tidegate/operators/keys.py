@@ -6,6 +6,7 @@ holds anything but a key of its purpose stops the start.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import secrets
@@ -14,6 +15,7 @@ import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from uuid import UUID
 
 import attrs
 
@@ -22,6 +24,8 @@ from tidegate.errors import TidegateError
 KEY_BYTES = 32
 _DIRECTORY_MODE = 0o700
 _FILE_MODE = 0o600
+_MARK = "identity"
+_MARK_FORM = "tidegate-keys-v1:"
 _MAX_FILE_BYTES = 1_024
 """No key file is as long."""
 
@@ -53,6 +57,9 @@ class Keys:
 def load_keys(directory: Path) -> Keys:
     """The keys in a directory; all of them are made when there is no such directory yet.
 
+    Once the directory was marked, by :func:`mark_keys`, each key must be the one that was there
+    then.
+
     Raises:
         KeyFileError: the directory or a file in it cannot be trusted, or a file is missing.
         OSError: a file cannot be read or written.
@@ -60,7 +67,56 @@ def load_keys(directory: Path) -> Keys:
     if not directory.exists():
         _make(directory)
     _require_private(directory, os.lstat(directory), "a directory", stat.S_ISDIR)
-    return Keys(**{each.name: _read(directory, each.metadata["file"]) for each in _fields()})
+    keys = Keys(**{each.name: _read(directory, each.metadata["file"]) for each in _fields()})
+    _require_marked(directory, keys)
+    return keys
+
+
+def fingerprint(keys: Keys) -> bytes:
+    """What tells these keys from others, 16 bytes, and tells nothing else about them."""
+    return hashlib.blake2b("".join(_marks(keys)).encode(), digest_size=16).digest()
+
+
+def mark_keys(directory: Path, identity: UUID, keys: Keys) -> None:
+    """Write down beside the keys which data directory they are of, and what each is known by.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    made = directory / f".{_MARK}-{os.getpid()}"
+    made.unlink(missing_ok=True)
+    _write(made, "".join([f"{_MARK_FORM}{identity}\n", *_marks(keys)]))
+    made.replace(directory / _MARK)
+    _sync(directory)
+
+
+def _marks(keys: Keys) -> list[str]:
+    """A line for each key."""
+    lines = []
+    for each in _fields():
+        purpose, key = each.metadata["file"], getattr(keys, each.name)
+        known_by = hashlib.blake2b(key, digest_size=16, person=b"tidegate-key").hexdigest()
+        lines.append(f"{purpose}:{known_by}\n")
+    return lines
+
+
+def _require_marked(directory: Path, keys: Keys) -> None:
+    path = directory / _MARK
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        lines = file.read(_MAX_FILE_BYTES).decode("ascii", "replace").splitlines(keepends=True)
+    if len(lines) != 1 + len(_fields()) or not lines[0].startswith(_MARK_FORM):
+        raise KeyFileError(
+            f"the file `{path}` is damaged: restore it, or remove it, and what the database knows"
+            " of the keys counts alone"
+        )
+    for each, known, found in zip(_fields(), lines[1:], _marks(keys), strict=True):
+        if known != found:
+            raise KeyFileError(
+                f"`{_file(directory, each.metadata['file'])}` does not hold the key that was made"
+                f" for this directory, or `{path}` is damaged: restore both from a backup"
+            )
 
 
 def _fields() -> tuple[attrs.Attribute[bytes], ...]:
@@ -117,8 +173,9 @@ def _read(directory: Path, purpose: str) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         raise KeyFileError(
-            f"the key file `{path}` is missing: restore it, or remove `{directory}` to begin anew; "
-            "tokens and API keys made before then stop working"
+            f"the key file `{path}` is missing: restore it; a new set of keys, with which tokens"
+            f" and API keys made before stop working, is made once `{directory}` is removed, with"
+            " `tidegate migrate --accept-keys`"
         ) from None
     except OSError as error:
         raise KeyFileError(f"the key file `{path}` cannot be opened: {error.strerror}") from None

@@ -35,6 +35,7 @@ def bundle(compiled: CompiledDefinitions) -> bytes:
             "lists": {name: attrs.asdict(named) for name, named in compiled.lists.items()},
             "trusted_proxies": [str(each.network) for each in compiled.trusted_proxies],
             "max_keys": compiled.max_keys,
+            "on_budget_exceeded": compiled.on_budget_exceeded,
             "actions": [
                 {"slug": each.slug, "expression": orjson.Fragment(each.expression.canonical)}
                 for each in compiled.actions

@@ -114,6 +114,7 @@ class _Compiler:
             lists=self._lists,
             trusted_proxies=tuple(filter(None, map(parse_range, source.settings.trusted_proxies))),
             max_keys=source.settings.max_keys,
+            on_budget_exceeded=source.settings.on_budget_exceeded,
             actions=tuple(
                 made for made, each in zip(actions, source.actions, strict=True) if each.enabled
             ),

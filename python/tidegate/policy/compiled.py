@@ -12,7 +12,15 @@ from tidegate.language.checker import CheckedExpression
 from tidegate.language.schema import NamedList
 from tidegate.language.types import Type
 from tidegate.limits import Limits
-from tidegate.policy.model import Block, Challenge, Definitions, Measure, MissingKey, Mode
+from tidegate.policy.model import (
+    Block,
+    Challenge,
+    Definitions,
+    Measure,
+    MissingKey,
+    Mode,
+    OnBudgetExceeded,
+)
 
 
 @attrs.frozen
@@ -90,6 +98,7 @@ class CompiledDefinitions:
     lists: Mapping[str, NamedList]
     trusted_proxies: tuple[IPv4Interface | IPv6Interface, ...]
     max_keys: int
+    on_budget_exceeded: OnBudgetExceeded
     actions: tuple[CompiledAction, ...]
     entities: tuple[CompiledEntity, ...]
     mitigations: tuple[CompiledMitigation, ...]

@@ -6,7 +6,7 @@ is a function of the compiled definitions, the state, the event and the time it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -15,6 +15,7 @@ from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.evaluation.reference import evaluate
 from tidegate.language.types import STRING
+from tidegate.policy.budget import Ends, past_budget
 from tidegate.policy.decision import (
     BlockAnswer,
     ChallengeAnswer,
@@ -22,6 +23,7 @@ from tidegate.policy.decision import (
     Decision,
     Entity,
     FiredClause,
+    Reason,
     WindowValue,
 )
 from tidegate.policy.keys import EntityKey, Part, counted_text, entity_id, part_of
@@ -62,7 +64,10 @@ class AppliedEntity:
 
 @attrs.frozen
 class TriedClause:
-    """One clause as it was tried.  None stands for what was not looked at."""
+    """One clause as it was tried.  None stands for what was not looked at.
+
+    ``past_budget``: the budget ended before it, so that it cannot fire by itself.
+    """
 
     place: str
     policy: CompiledPolicy
@@ -75,6 +80,7 @@ class TriedClause:
     active_until: int | None
     fired: bool
     active: bool
+    past_budget: bool
 
 
 @attrs.frozen
@@ -98,6 +104,7 @@ def decide(
     *,
     addresses: Any = None,
     evaluate_at: Evaluate | None = None,
+    ended_at: Sequence[str] = (),
 ) -> Decided:
     """Decide on one event; the state is looked at, not changed.
 
@@ -109,10 +116,13 @@ def decide(
         received_at: when the event arrived, in nanoseconds since 1970.
         addresses: the address databases, for ``derived.country`` and its like.
         evaluate_at: in place of the reference evaluator, to observe it.
+        ended_at: where the budget of the decision ended; nothing is counted here.
 
     Raises:
         EventError: the event is refused.
+        ValueError: the budget ended at no place of the definitions.
     """
+    ends = Ends(compiled, ended_at)
     names = {name for name in compiled.names_read if not name.startswith(("actions.", "entity."))}
     record = encode(
         event,
@@ -122,7 +132,7 @@ def decide(
         addresses=addresses,
     )
     time = event_time(record.get("observed_at"), received_at)
-    walk = _Walk(compiled, state, record, time, evaluate_at or _evaluator(compiled))
+    walk = _Walk(compiled, state, record, time, evaluate_at or _evaluator(compiled), ends)
     return walk.run()
 
 
@@ -151,12 +161,16 @@ class _Walk:
         record: Record,
         time: int,
         evaluate_at: Evaluate,
+        ends: Ends,
     ) -> None:
         self._compiled = compiled
         self._state = state
         self._record = dict(record)
         self._time = time
         self._evaluate = evaluate_at
+        self._ends = ends
+        self._final: str | None = None
+        """The place of the clause that ended the walk."""
         self._matched: list[str] = []
         self._entities: dict[str, AppliedEntity] = {}
         self._tried: list[TriedClause] = []
@@ -184,7 +198,8 @@ class _Walk:
 
     def _actions(self) -> None:
         for action in self._compiled.actions:
-            has_matched = self._test(f"actions.{action.slug}.expression", action.expression)
+            place = f"actions.{action.slug}.expression"
+            has_matched = self._test(place, action.expression)
             self._record[f"actions.{action.slug}"] = has_matched
             if has_matched:
                 self._matched.append(action.slug)
@@ -194,7 +209,10 @@ class _Walk:
             return
         parts: list[Part] = []
         for number, field in enumerate(definition.key_fields):
-            part = self._part(f"entities.{definition.slug}.key_fields[{number}]", field)
+            place = f"entities.{definition.slug}.key_fields[{number}]"
+            if self._ends.are_before(place):
+                return
+            part = self._part(place, field)
             if part is None or (part == "" and definition.on_missing_key == "skip"):
                 return
             parts.append(part)
@@ -232,6 +250,7 @@ class _Walk:
             tried = self._clause(f"{place}.clauses[{number}]", policy, clause, in_scope)
             self._tried.append(tried)
             if tried.fired and clause.final:
+                self._final = tried.place
                 return True
         return False
 
@@ -242,7 +261,8 @@ class _Walk:
         missing = tuple(slug for slug in clause.actions if slug not in self._matched)
         applies = entity is not None or clause.entity is None
         condition = window = None
-        if in_scope and not missing and applies:
+        past_budget = self._ends.are_before(f"{place}.expression")
+        if in_scope and not missing and applies and not past_budget:
             record = self._record if entity is None else self._with_state(entity)
             condition = self._test(f"{place}.expression", clause.expression, record)
         if condition and clause.window is not None and entity is not None:
@@ -265,6 +285,7 @@ class _Walk:
             active_until=active_until,
             fired=fires or active_until is not None,
             active=not fires and active_until is not None,
+            past_budget=past_budget,
         )
 
     def _with_state(self, entity: AppliedEntity) -> Record:
@@ -286,6 +307,8 @@ class _Walk:
         value = None
         if rule.field is not None:
             field_place = f"{place}.window.field"
+            if self._ends.are_before(field_place):
+                return None
             part = self._key_part(
                 field_place, self._evaluate(field_place, rule.field, self._record)
             )
@@ -318,7 +341,12 @@ class _Walk:
     def _test(
         self, place: str, expression: CheckedExpression | None, record: Record | None = None
     ) -> bool:
-        """Whether an expression holds; none always does, an error is recorded and does not."""
+        """Whether an expression holds; none always does, an error is recorded and does not.
+
+        Past the budget nothing does.
+        """
+        if self._ends.are_before(place):
+            return False
         if expression is None:
             return True
         outcome = self._evaluate(place, expression, record or self._record)
@@ -344,9 +372,10 @@ class _Walk:
         fired = [each for each in self._tried if each.fired]
         answer = next((each for each in fired if _mode(each.clause) != "Monitor"), None)
         mitigation = answer.clause.mitigation if answer else None
+        ended_at = self._ends.reached(self._final)
         return Decision(
-            action=self._action(answer),
-            reason="no-match" if not answer else "active-mitigation" if answer.active else "policy",
+            action=self._action(answer, ended_at),
+            reason=_reason(answer, ended_at),
             policy=answer.policy.slug if answer else None,
             clause=answer.clause.name if answer else None,
             mitigation=mitigation.slug if mitigation else None,
@@ -357,9 +386,13 @@ class _Walk:
             matched_actions=tuple(self._matched),
             fired=tuple(_fired_clause(each) for each in fired),
             errors=self._errors,
+            budget_ended_at=ended_at,
         )
 
-    def _action(self, answer: TriedClause | None) -> DecidedAction:
+    def _action(self, answer: TriedClause | None, ended_at: tuple[str, ...]) -> DecidedAction:
+        if answer is None and ended_at:
+            setting = self._compiled.on_budget_exceeded
+            return past_budget(setting, self._record.get(RETURN_URL))
         mitigation = answer.clause.mitigation if answer else None
         if mitigation is not None and mitigation.challenge is not None:
             challenge = mitigation.challenge
@@ -374,6 +407,12 @@ class _Walk:
                 "block", block=BlockAnswer(block.status_code, block.body, dict(block.headers))
             )
         return DecidedAction("allow")
+
+
+def _reason(answer: TriedClause | None, ended_at: tuple[str, ...]) -> Reason:
+    if answer is not None:
+        return "active-mitigation" if answer.active else "policy"
+    return "budget-exceeded" if ended_at else "no-match"
 
 
 def _mode(clause: CompiledClause) -> Any:

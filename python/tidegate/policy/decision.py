@@ -11,7 +11,7 @@ import orjson
 from tidegate.policy.model import Mode
 
 ActionType: TypeAlias = Literal["allow", "challenge", "block"]
-Reason: TypeAlias = Literal["no-match", "policy", "active-mitigation"]
+Reason: TypeAlias = Literal["no-match", "policy", "active-mitigation", "budget-exceeded"]
 
 
 @attrs.frozen
@@ -83,7 +83,7 @@ class Decision:
 
     Attributes:
         action: what to do with the request.
-        reason: ``policy``, ``active-mitigation`` or ``no-match``.
+        reason: ``policy``, ``active-mitigation``, ``no-match`` or ``budget-exceeded``.
         policy: slug of the policy that decided, None when none did.
         clause: name of its clause.
         mitigation: slug of the mitigation applied.
@@ -91,6 +91,8 @@ class Decision:
         matched_actions: slugs of the actions recognised.
         fired: every clause that fired, in order; Monitor clauses too.
         errors: place of an expression to the code of its error.
+        budget_ended_at: where the budget of the decision ended, empty when it did not: the place
+            of an expression among actions and policies, one among entities, or both.
     """
 
     action: DecidedAction
@@ -102,6 +104,7 @@ class Decision:
     matched_actions: tuple[str, ...]
     fired: tuple[FiredClause, ...]
     errors: Mapping[str, str]
+    budget_ended_at: tuple[str, ...] = ()
 
     @classmethod
     def from_record(cls, record: bytes | str | Mapping[str, Any]) -> Decision:
@@ -120,10 +123,12 @@ class Decision:
             matched_actions=tuple(data["matched_actions"]),
             fired=tuple(_fired(each) for each in data["fired"]),
             errors=dict(data["errors"]),
+            budget_ended_at=tuple(data.get("budget_ended_at", ())),
         )
 
     def to_record(self) -> dict[str, Any]:
         """Everything, as JSON data."""
+        ended = {"budget_ended_at": list(self.budget_ended_at)} if self.budget_ended_at else {}
         return {
             "action": self.action.to_dict(),
             "reason": self.reason,
@@ -134,6 +139,7 @@ class Decision:
             "matched_actions": list(self.matched_actions),
             "fired": [attrs.asdict(each) for each in self.fired],
             "errors": dict(self.errors),
+            **ended,
         }
 
     def to_wire(self) -> dict[str, Any]:

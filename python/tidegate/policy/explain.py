@@ -18,7 +18,7 @@ from tidegate.policy.explain_text import render
 from tidegate.policy.shown import clipped, show, show_time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tidegate.evaluation.encoder import AddressLookup
     from tidegate.evaluation.outcome import Outcome
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tidegate.policy.decision import Decision
     from tidegate.policy.state import State
 
+PAST_BUDGET = "not tried: the budget of the decision ended before it"
 MAX_STEPS = 500
 """Steps of one expression that are kept: a macro over a long list has one for each element."""
 
@@ -64,9 +65,11 @@ class ExpressionExplanation:
 
 @attrs.frozen
 class ActionExplanation:
+    """``expression`` is None where the budget ended before."""
+
     slug: str
     matched: bool
-    expression: ExpressionExplanation
+    expression: ExpressionExplanation | None
 
 
 @attrs.frozen
@@ -146,11 +149,21 @@ def explain(
     received_at: int,
     *,
     addresses: AddressLookup | None = None,
+    ended_at: Sequence[str] = (),
 ) -> Explanation:
     """Decide on an event under observation; the state is looked at, not changed.
 
+    Args:
+        compiled: the definitions.
+        state: what is known of the event's entities.
+        event: a dict, or JSON bytes.
+        received_at: when the event arrived, in nanoseconds since 1970.
+        addresses: the address databases.
+        ended_at: where the budget of the decision ended.
+
     Raises:
         EventError: the event is refused.
+        ValueError: the budget ended at no place of the definitions.
     """
     observed: dict[str, ExpressionExplanation] = {}
 
@@ -159,7 +172,15 @@ def explain(
         observed[place] = _expression(place, expression.text, traced)
         return traced.outcome
 
-    decided = decide(compiled, state, event, received_at, addresses=addresses, evaluate_at=observe)
+    decided = decide(
+        compiled,
+        state,
+        event,
+        received_at,
+        addresses=addresses,
+        evaluate_at=observe,
+        ended_at=ended_at,
+    )
     return _Explainer(compiled, decided, observed).explanation()
 
 
@@ -174,8 +195,7 @@ class _Explainer:
         self._decided = decided
         self._observed = observed
         self._tried = {each.place: each for each in decided.tried}
-        # The first clause that was tried says it for its policy.
-        self._in_scope = {each.policy.slug: each.in_scope for each in reversed(decided.tried)}
+        self._first_tried = {each.policy.slug: each for each in reversed(decided.tried)}
         self._applied = {each.definition.slug: each for each in decided.entities}
 
     def explanation(self) -> Explanation:
@@ -187,7 +207,7 @@ class _Explainer:
                 ActionExplanation(
                     each.slug,
                     each.slug in matched,
-                    self._observed[f"actions.{each.slug}.expression"],
+                    self._observed.get(f"actions.{each.slug}.expression"),
                 )
                 for each in self._compiled.actions
             ),
@@ -214,10 +234,13 @@ class _Explainer:
 
     def _policy(self, policy: CompiledPolicy) -> PolicyExplanation:
         place = f"policies.{policy.slug}"
+        # The first clause that was tried says it for its policy.
+        tried = self._first_tried.get(policy.slug)
+        scope = self._observed.get(f"{place}.expression")
         return PolicyExplanation(
             slug=policy.slug,
-            in_scope=self._in_scope.get(policy.slug),
-            scope=self._observed.get(f"{place}.expression"),
+            in_scope=tried.in_scope if tried and (scope or not tried.past_budget) else None,
+            scope=scope,
             clauses=tuple(
                 self._clause(f"{place}.clauses[{number}]", clause)
                 for number, clause in enumerate(policy.clauses)
@@ -227,55 +250,65 @@ class _Explainer:
     def _clause(self, place: str, clause: CompiledClause) -> ClauseExplanation:
         tried = self._tried.get(place)
         condition = self._observed.get(f"{place}.expression")
+        field = self._observed.get(f"{place}.window.field")
         mitigation = clause.mitigation
         return ClauseExplanation(
             name=clause.name,
             fired=tried.fired if tried else False,
             active=tried.active if tried else False,
-            because=_why(clause, tried, condition),
+            because=_why(clause, tried, condition, field),
             mitigation=mitigation.slug if mitigation else None,
             mode=mitigation.mode if mitigation else "Monitor",
             active_until=show_time(tried.active_until) if tried and tried.active_until else None,
             condition=condition,
-            window=self._window(place, clause, tried),
+            window=_window(clause, tried, field),
             final=clause.final,
         )
 
-    def _window(
-        self, place: str, clause: CompiledClause, tried: TriedClause | None
-    ) -> WindowExplanation | None:
-        rule = clause.window
-        if rule is None:
-            return None
-        return WindowExplanation(
-            value=tried.window if tried else None,
-            threshold=rule.threshold,
-            duration_seconds=rule.duration_seconds,
-            measure=rule.measure,
-            field=self._observed.get(f"{place}.window.field"),
-        )
+
+def _window(
+    clause: CompiledClause, tried: TriedClause | None, field: ExpressionExplanation | None
+) -> WindowExplanation | None:
+    rule = clause.window
+    if rule is None:
+        return None
+    return WindowExplanation(
+        value=tried.window if tried else None,
+        threshold=rule.threshold,
+        duration_seconds=rule.duration_seconds,
+        measure=rule.measure,
+        field=field,
+    )
 
 
 def _why(
-    clause: CompiledClause, tried: TriedClause | None, condition: ExpressionExplanation | None
+    clause: CompiledClause,
+    tried: TriedClause | None,
+    condition: ExpressionExplanation | None,
+    field: ExpressionExplanation | None,
 ) -> str:
     if not clause.enabled:
         return "it names a disabled action or entity"
     if tried is None:
         return "not tried: a final clause before it fired"
     if tried.active:
-        return (
-            f"its mitigation of an earlier event is active; by itself: {_why_not(tried, condition)}"
-        )
+        by_itself = _why_not(tried, condition, field)
+        return f"its mitigation of an earlier event is active; by itself: {by_itself}"
     if not tried.fired:
-        return _why_not(tried, condition)
+        return _why_not(tried, condition, field)
     if clause.window is not None:
         return f"everything it asks for holds, and its window is reached: {_filled(tried)}"
     return "everything it asks for holds"
 
 
-def _why_not(tried: TriedClause, condition: ExpressionExplanation | None) -> str:
+def _why_not(
+    tried: TriedClause,
+    condition: ExpressionExplanation | None,
+    field: ExpressionExplanation | None,
+) -> str:
     """The first thing that a clause asks for and that does not hold."""
+    if tried.past_budget:
+        return PAST_BUDGET
     if not tried.in_scope:
         return "the policy is not in scope"
     if tried.missing_actions:
@@ -285,6 +318,8 @@ def _why_not(tried: TriedClause, condition: ExpressionExplanation | None) -> str
     if not tried.condition:
         error = condition.error if condition else None
         return f"the condition is an error: {error}" if error else "the condition is false"
+    if tried.window is None and field is None:
+        return PAST_BUDGET
     if tried.window is None:
         return "the event is not counted: the field of the window has no value"
     return f"the window is not reached: {_filled(tried)}"
@@ -299,12 +334,14 @@ def _filled(tried: TriedClause) -> str:
 
 
 def _why_no_entity(seen: tuple[ExpressionExplanation, ...]) -> str:
+    if not seen:
+        return PAST_BUDGET
     last = seen[-1]
     if last.error is not None:
         return f"`{clipped(last.text)}` is an error: {last.error}"
-    if last.place.endswith(".match_expression"):
+    if last.value == show(False) and last.place.endswith(".match_expression"):
         return "the match expression is false"
-    return f"`{clipped(last.text)}` is empty"
+    return f"`{clipped(last.text)}` is empty" if last.value == show("") else PAST_BUDGET
 
 
 def _expression(place: str, text: str, traced: Trace) -> ExpressionExplanation:

@@ -32,6 +32,8 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     yield f"{decision.action.type} ({decision.reason}) at {explanation.time}"
     if decision.policy is not None:
         yield f"  by policy {decision.policy}, clause {decision.clause!r}: {decision.mitigation}"
+    if decision.budget_ended_at:
+        yield f"  the budget of the decision ended at {' and '.join(decision.budget_ended_at)}"
     yield ""
     yield "actions"
     for action in explanation.actions:
@@ -45,6 +47,9 @@ def _lines(explanation: Explanation) -> Iterator[str]:
 
 
 def _action(action: ActionExplanation) -> Iterator[str]:
+    if action.expression is None:
+        yield f"  {action.slug}: not tried"
+        return
     yield f"  {action.slug}: {'matched' if action.matched else _outcome(action.expression)}"
     yield from _expression(action.expression, 6)
 

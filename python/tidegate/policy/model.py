@@ -55,6 +55,7 @@ Status: TypeAlias = Literal["draft", "active", "retired"]
 Measure: TypeAlias = Literal["count", "distinct"]
 MissingKey: TypeAlias = Literal["skip", "blank"]
 FailMode: TypeAlias = Literal["last-known", "open", "closed"]
+OnBudgetExceeded: TypeAlias = Literal["allow", "challenge", "block"]
 ListKind: TypeAlias = Literal["ip", "string"]
 
 _ID = member(Identifier())
@@ -117,6 +118,10 @@ class Settings:
     """Networks whose entries in ``x-forwarded-for`` are passed over."""
     max_keys: int = attrs.field(default=1_000_000, metadata=member(Integer(1, 100_000_000)))
     """Entity keys held at once; beyond it the longest untouched ones are forgotten."""
+    on_budget_exceeded: OnBudgetExceeded = attrs.field(
+        default="block", metadata=member(Choice(("allow", "challenge", "block")))
+    )
+    """The answer where a decision's budget ended and no clause gave one."""
 
 
 @attrs.frozen(kw_only=True)

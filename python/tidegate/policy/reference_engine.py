@@ -49,9 +49,14 @@ class ReferenceEngine:
         self._turn = make_turn()
         self._heirs: WeakSet[ReferenceEngine] = WeakSet()
 
-    def decide_record(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
-        """Decide, remember, and give the full record."""
-        return orjson.dumps(self._decide(event, received_at).decision.to_record())
+    def decide_record(
+        self,
+        event: Mapping[str, Any] | bytes,
+        received_at: int,
+        ended_at: Sequence[str] | None = None,
+    ) -> bytes:
+        """Decide, remember, and give the full record; nothing is counted here."""
+        return orjson.dumps(self._decide(event, received_at, ended_at).decision.to_record())
 
     def decide_json(self, body: bytes, received_at: int) -> bytes:
         """Decide, remember, and give what the caller is sent."""
@@ -78,15 +83,25 @@ class ReferenceEngine:
                 answers.append(error)
         return answers
 
-    def peek(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
+    def peek(
+        self,
+        event: Mapping[str, Any] | bytes,
+        received_at: int,
+        ended_at: Sequence[str] | None = None,
+    ) -> bytes:
         """The record that :meth:`decide_record` would give; nothing is remembered."""
-        return orjson.dumps(self._look(event, received_at).decision.to_record())
+        return orjson.dumps(self._look(event, received_at, ended_at).decision.to_record())
 
-    def entity_states(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
+    def entity_states(
+        self,
+        event: Mapping[str, Any] | bytes,
+        received_at: int,
+        ended_at: Sequence[str] | None = None,
+    ) -> bytes:
         """A snapshot with only the keys of the event's entities."""
         known = [
             (entity.key, entity.block)
-            for entity in self._look(event, received_at).entities
+            for entity in self._look(event, received_at, ended_at).entities
             if entity.block is not None
         ]
         return save_keys(self._compiled, self._state.evictions, known)
@@ -169,12 +184,29 @@ class ReferenceEngine:
             "evictions_mitigated": evictions.mitigated,
         }
 
-    def _look(self, event: Mapping[str, Any] | bytes, received_at: int) -> Decided:
-        return decide(self._compiled, self._state, event, received_at, addresses=self._addresses)
+    def _look(
+        self,
+        event: Mapping[str, Any] | bytes,
+        received_at: int,
+        ended_at: Sequence[str] | None = None,
+    ) -> Decided:
+        return decide(
+            self._compiled,
+            self._state,
+            event,
+            received_at,
+            addresses=self._addresses,
+            ended_at=ended_at or (),
+        )
 
-    def _decide(self, event: Mapping[str, Any] | bytes, received_at: int) -> Decided:
+    def _decide(
+        self,
+        event: Mapping[str, Any] | bytes,
+        received_at: int,
+        ended_at: Sequence[str] | None = None,
+    ) -> Decided:
         with self._turn:
-            decided = self._look(event, received_at)
+            decided = self._look(event, received_at, ended_at)
             self._state.apply(decided.changes)
             if self._heirs:
                 self._hand_on(effects.save(decided.changes))

@@ -1,4 +1,6 @@
-"""Who may send an event, and how many: the credential of a call, then the limit of its key."""
+"""Who may send an event, and how many: the credential of a call, then the limits of its key and
+of its tenant.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ import attrs
 
 from tidegate.server.hot_call import refuse
 from tidegate.server.problems import Problem
+from tidegate.server.request import require_media_type
 
 if TYPE_CHECKING:
     from tidegate.server.answer import Header
@@ -18,7 +21,8 @@ if TYPE_CHECKING:
     from tidegate.server.rate_limit import RateLimits
 
 KEY_HEADER = b"x-service-api-key"
-JSON = b"application/json"
+JSON = "application/json"
+TENANT_LIMIT = 600_000
 
 
 @attrs.frozen
@@ -31,6 +35,8 @@ class Admission:
     monotonic: Callable[[], int] = time.monotonic_ns
     used: dict[str, int] = attrs.field(factory=dict, repr=False)
     """When keys were last brought, by their ids, until somebody writes it down."""
+    tenant_limit: int = TENANT_LIMIT
+    """Events a minute of a tenant, by all of its keys."""
 
     def admit(self, headers: Sequence[Header]) -> ApiKey:
         """The key of a request, once its limit has room: before anything of the body is read.
@@ -38,32 +44,21 @@ class Admission:
         Raises:
             Problem: 400, 401, 415 or 429.
         """
-        key, content_type = self.credential(headers)
+        key = self.credential(headers)
         self.count(key)
-        if not is_media_type(content_type, JSON):
-            raise Problem("unsupported-media-type", "send `content-type: application/json`")
+        require_media_type(headers, (JSON,))
         return key
 
-    def credential(self, headers: Sequence[Header]) -> tuple[ApiKey, bytes | None]:
-        """The key of a request, and its content type.
+    def credential(self, headers: Sequence[Header]) -> ApiKey:
+        """The key of a request.
 
         Raises:
-            Problem: 400, 401 or 415.
+            Problem: 400 or 401.
         """
-        text = content_type = encoding = None
-        for name, value in headers:
-            if name == KEY_HEADER:
-                if text is not None:
-                    raise Problem("malformed-request", "`x-service-api-key` is there twice")
-                text = value
-            elif name == b"content-type":
-                content_type = value
-            elif name == b"content-encoding" and value.lower() != b"identity":
-                encoding = value
-        key = self._key(text)
-        if encoding is not None:
-            raise Problem("unsupported-media-type", "send the body without content-encoding")
-        return key, content_type
+        texts = [value for name, value in headers if name == KEY_HEADER]
+        if len(texts) > 1:
+            raise Problem("malformed-request", "`x-service-api-key` is there twice")
+        return self._key(texts[0] if texts else None)
 
     def count(self, key: ApiKey) -> None:
         """Count one event against the limit of its key.
@@ -116,18 +111,18 @@ class Admission:
         return key
 
     def _take(self, key: ApiKey, events: int, now: int) -> int:
-        return self.limits.take(key.id_text, key.rate_limit_per_minute, now, events)
+        limits, limit = self.limits, key.rate_limit_per_minute
+        of_key = limits.take(key.id_text, limit, now, events)
+        of_both = limits.take(key.tenant_text, self.tenant_limit, now, of_key)
+        if of_both < of_key:
+            limits.give_back(key.id_text, limit, of_key - of_both)
+        return of_both
 
     def _over(self, key: ApiKey, now: int) -> Problem:
-        verdict = self.limits.verdict(key.id_text, key.rate_limit_per_minute, now, False)
-        detail = f"the key has {verdict.limit} a minute; come back in {verdict.retry_after} s"
+        limits, whose = self.limits, "key"
+        verdict = limits.verdict(key.id_text, key.rate_limit_per_minute, now, False)
+        if verdict.remaining:
+            whose = "tenant"
+            verdict = limits.verdict(key.tenant_text, self.tenant_limit, now, False, whose)
+        detail = f"the {whose} has {verdict.limit} a minute; come back in {verdict.retry_after} s"
         return Problem("rate-limited", detail, headers=verdict.headers())
-
-
-def is_media_type(content_type: bytes | None, kind: bytes) -> bool:
-    """Whether a content type is of a kind, in UTF-8 if it names a character set."""
-    if content_type is None or content_type == kind:
-        return content_type is not None
-    given, _, parameters = content_type.lower().partition(b";")
-    charset = parameters.replace(b" ", b"").replace(b'"', b"")
-    return given.strip() == kind and charset in (b"", b"charset=utf-8")

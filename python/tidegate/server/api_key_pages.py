@@ -149,7 +149,17 @@ def _write(call: Call, action: str, work: Callable[[Connection, ApiKey], None]) 
 
 
 def _rate_limit(call: Call, given: int | None) -> int:
-    return call.app.api_key_rate_limit_per_minute if given is None else given
+    most = call.app.max_api_key_rate_limit_per_minute
+    if given is None:
+        return min(call.app.api_key_rate_limit_per_minute, most)
+    if given > most:
+        detail = (
+            f"a key has at most {most} a minute here; the operator of the service may raise"
+            " `server.max_api_key_rate_limit_per_minute`"
+        )
+        errors = [ErrorDetail(detail=detail, pointer="/rate_limit_per_minute", code="out-of-range")]
+        raise Problem("invalid-request", detail, errors=errors)
+    return given
 
 
 def _expiry(call: Call, moment: datetime | None) -> int | None:

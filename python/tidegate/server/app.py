@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from uuid_utils import uuid7
 
 from tidegate.server import batch
-from tidegate.server.admission import JSON, is_media_type
+from tidegate.server.admission import JSON
 from tidegate.server.answer import Answer, Outcome
+from tidegate.server.connection.batches import BatchRoom
 from tidegate.server.hot import (
     BEACON,
     ENDPOINTS,
@@ -20,6 +21,7 @@ from tidegate.server.hot import (
 )
 from tidegate.server.limits import MAX_BATCH_BYTES, MAX_BODY_BYTES, RECEIVE_SECONDS, too_large
 from tidegate.server.problems import Problem, problem_of
+from tidegate.server.request import path_as_written, require_media_type
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -44,20 +46,22 @@ class HotApplication:
     def __init__(self, hot: HotPath, control_plane: Any) -> None:
         self._hot = hot
         self._control_plane = control_plane
+        self._batches = BatchRoom()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http" or scope["path"] not in _PATHS:
+        path = path_as_written(scope) if scope["type"] == "http" else ""
+        if path not in _PATHS:
             await self._control_plane(scope, receive, send)
             return
         if scope["method"] != "POST":
             problem = Problem("method-not-allowed", "allowed is POST", headers={"allow": "POST"})
-            await respond(send, problem_answer(problem, scope["path"], _request_id(scope)))
+            await respond(send, problem_answer(problem, path, _request_id(scope)))
             return
-        if scope["path"] == batch.PATH:
+        if path == batch.PATH:
             await respond(send, await self._batch(scope, receive))
             return
-        endpoint = ENDPOINTS[scope["path"]]
+        endpoint = ENDPOINTS[path]
         headers = scope["headers"]
         outcome: Outcome
         try:
@@ -69,24 +73,35 @@ class HotApplication:
 
     async def _batch(self, scope: Scope, receive: Receive) -> Answer:
         try:
-            key, content_type = self._hot.admission.credential(scope["headers"])
-            is_ndjson = is_media_type(content_type, batch.NDJSON)
-            if not is_ndjson and not is_media_type(content_type, JSON):
-                raise Problem(
-                    "unsupported-media-type",
-                    "send `content-type: application/json` or `application/x-ndjson`",
-                )
-            body = await read_body(scope, receive, MAX_BATCH_BYTES)
-            return await batch.decide_batch(self._hot, key, body, is_ndjson)
+            key = self._hot.admission.credential(scope["headers"])
+            kind = require_media_type(scope["headers"], (JSON, batch.NDJSON))
+            size = declared_length(scope, MAX_BATCH_BYTES)
+            with self._batches.taken(key.tenant_text, size):
+                body = await read_body(scope, receive, MAX_BATCH_BYTES)
+                return await batch.decide_batch(self._hot, key, body, kind == batch.NDJSON)
         except Exception as error:
             problem = problem_of(error)
             request_id = _request_id(scope)
             self._hot.failed(problem, error, BEACON, request_id)
-            return problem_answer(problem, scope["path"], request_id)
+            return problem_answer(problem, batch.PATH, request_id)
 
 
 def _request_id(scope: Scope) -> str:
     return given_request_id(scope["headers"]) or str(uuid7())
+
+
+def declared_length(scope: Scope, most: int) -> int:
+    """How long the body will be, as far as its head says: at most ``most`` bytes.
+
+    Raises:
+        Problem: 413, when it says more.
+    """
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            if not value.isdigit() or int(value) > most:
+                raise too_large(most)
+            return int(value)
+    return most
 
 
 async def read_body(scope: Scope, receive: Receive, most: int = MAX_BODY_BYTES) -> bytes:
@@ -95,9 +110,7 @@ async def read_body(scope: Scope, receive: Receive, most: int = MAX_BODY_BYTES) 
     Raises:
         Problem: 413 when it is longer than ``most`` bytes, 408 when it does not arrive in time.
     """
-    for name, value in scope["headers"]:
-        if name == b"content-length" and (not value.isdigit() or int(value) > most):
-            raise too_large(most)
+    declared_length(scope, most)
     message = await receive()
     body: bytes = message.get("body", b"")
     if message.get("more_body"):

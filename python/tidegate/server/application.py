@@ -50,8 +50,8 @@ class Records(Protocol):
     def read(self) -> AbstractContextManager[Connection]:
         """A connection that sees what was committed before."""
 
-    def write(self, work: Callable[[Connection], T]) -> Future[T]:
-        """Have a transaction of the writing thread."""
+    def write(self, work: Callable[[Connection], T], *, quietly: bool = False) -> Future[T]:
+        """Have a transaction of the writing thread; quietly, it is no change that others follow."""
 
     def index_now(self) -> None:
         """Have everything in the log indexed."""
@@ -78,6 +78,7 @@ class Application:
     Attributes:
         issuer: the claim ``iss`` of operator tokens.
         api_key_rate_limit_per_minute: of keys that name no limit of their own.
+        max_api_key_rate_limit_per_minute: what a key may have.
         definitions_changed: told the tenant whose definitions, settings or existence changed,
             after the commit.
         api_keys_changed: told the tenant whose API keys changed, after the commit.
@@ -97,6 +98,7 @@ class Application:
     issuer: str = "tidegate"
     token_lifetime_seconds: int = LIFETIME_SECONDS
     api_key_rate_limit_per_minute: int = 6_000
+    max_api_key_rate_limit_per_minute: int = 600_000
     definitions_changed: Callable[[UUID], None] = _nobody
     api_keys_changed: Callable[[UUID], None] = _nobody
     runtime: Runtime = attrs.field(factory=NoRuntime)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tidegate.server.api_keys import ApiKey
 
 PATH = "/api/v1/beacon/events"
-NDJSON = b"application/x-ndjson"
+NDJSON = "application/x-ndjson"
 AT_ONCE = 100
 """Events decided before other requests have their turn: about 2 ms."""
 
@@ -45,6 +45,7 @@ async def decide_batch(hot: HotPath, key: ApiKey, body: bytes, is_ndjson: bool) 
         for number, event in enumerate(events[start : start + AT_ONCE], start):
             items.begin(number, event)
         await asyncio.sleep(0)
+        await hot.queue.room(key)
     return hot.told(key, Answer(b"[%b]" % b",".join(await items.answered())))
 
 

@@ -9,6 +9,7 @@ import attrs
 
 from tidegate.server.identifiers import new_id
 from tidegate.stores import audit
+from tidegate.stores.audit import AuditEntry
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -101,7 +102,23 @@ class Call:
         tenant_id: UUID | None = None,
     ) -> None:
         """Write down who changed what, in the transaction of the change."""
-        entry = audit.AuditEntry(
+        entry = self.audit_entry(
+            action, kind, object_id, before=before, after=after, tenant_id=tenant_id
+        )
+        audit.add(connection, entry)
+
+    def audit_entry(
+        self,
+        action: str,
+        kind: str,
+        object_id: UUID | str,
+        *,
+        before: Any = None,
+        after: Any = None,
+        tenant_id: UUID | None = None,
+    ) -> AuditEntry:
+        """Who changed what, to be written with the change."""
+        return AuditEntry(
             audit_id=new_id(),
             tenant_id=tenant_id or self.ids.get("tenant_id"),
             at_ns=self.now,
@@ -113,7 +130,6 @@ class Call:
             after=after,
             request_id=self.request_id,
         )
-        audit.add(connection, entry)
 
 
 @attrs.frozen(kw_only=True)

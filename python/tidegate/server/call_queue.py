@@ -1,16 +1,20 @@
-"""Hot calls that arrived in one turn of the event loop, decided together.
+"""Hot calls on their way to a decision, tenant by tenant.
 
-A tenant's calls take two native steps: one reads their events, one decides on them in order and
-writes what is answered and logged.  In between stands the rare: a call that is refused, and one
-whose idempotency key was perhaps used before.
+Calls that arrived in one turn of the event loop are let in together, and stand in the lanes of
+their tenants.  Each turn makes steps of the lanes alternately.  A step takes two native calls: one
+reads events, one decides on them in order and writes what is answered and logged.  In between
+stands the rare: a call that is refused, and one whose idempotency key was perhaps used before.
+
+The steps of a tenant that is light are made on the loop, the others on threads beside it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import attrs
 from uuid_utils import uuid7
@@ -19,6 +23,8 @@ from tidegate.errors import EventError
 from tidegate.server.answer import Answer
 from tidegate.server.hot_call import answer, deliver, refuse
 from tidegate.server.idempotency import MAX_KEY_LENGTH
+from tidegate.server.limits import MAX_BODY_BYTES
+from tidegate.server.logging import log
 from tidegate.server.problems import ErrorDetail, Problem, problem_of
 from tidegate.stores.log import MAX_ROW_ENTRIES, LogBlock
 
@@ -26,16 +32,35 @@ if TYPE_CHECKING:
     from tidegate.evaluation.native import Block, Calls
     from tidegate.server.admission import Admission
     from tidegate.server.answer import Outcome
+    from tidegate.server.api_keys import ApiKey
     from tidegate.server.hot_call import HotCall
     from tidegate.server.idempotency import IdempotencyKeys, Recorded, Running
     from tidegate.server.metrics import HotMetrics
     from tidegate.server.recorder import Recorder
     from tidegate.server.runtime import Runtimes, Tenant
+    from tidegate.server.turns.lane import Lane, Step
+    from tidegate.server.turns.lanes import Lanes, Line
+
+T = TypeVar("T")
 
 Take: TypeAlias = Callable[[Sequence[bytes], int], "set[int]"]
 """Takes idempotency keys, at a time; gives the places of those that are not to be had."""
+
+
+class Run(Protocol):
+    """Does native work, here or on a thread."""
+
+    async def __call__(self, work: Callable[[], T]) -> T: ...
+
+
 AT_ONCE = MAX_ROW_ENTRIES
-"""Calls decided before others have their turn: some milliseconds, and a row of the log."""
+"""Calls of a step at most: a row of the log."""
+BESIDE_AT_ONCE = 16
+"""The same beside the loop, where a single step may turn out dear, and others wait for its end."""
+TURN_NS = 4_000_000
+"""How long steps are made before the loop looks at its connections again."""
+MOST_RETRY_SECONDS = 60
+_SOON = {"retry-after": "1"}
 _NO_OBJECT = "the event must be an object"
 """What the encoder says of JSON that is none; every other refusal without a pointer is of text
 that is no JSON."""
@@ -55,7 +80,7 @@ class _Keyed:
 
 @attrs.define(eq=False)
 class CallQueue:
-    """Where hot calls wait for the end of the loop's turn; for the event loop's thread only."""
+    """Where hot calls wait for their turn; for the event loop's thread only."""
 
     admission: Admission
     runtimes: Runtimes
@@ -64,16 +89,26 @@ class CallQueue:
     metrics: HotMetrics
     base_url: Callable[[], str]
     clock: Callable[[], int]
-    _waiting: list[HotCall] = attrs.field(factory=list, init=False)
-    _looked_up: list[HotCall] = attrs.field(factory=list, init=False)
-    """Calls of which nothing was found under their idempotency keys."""
+    lanes: Lanes
+    _arrived: list[HotCall] = attrs.field(factory=list, init=False)
     _is_scheduled: bool = attrs.field(default=False, init=False)
-    _looking: set[asyncio.Task[None]] = attrs.field(factory=set, init=False)
-    """Look-ups under way: the loop itself keeps no task alive."""
+    _tasks: set[asyncio.Task[None]] = attrs.field(factory=set, init=False)
+    """Look-ups and steps beside the loop: the loop itself keeps no task alive."""
+
+    def __attrs_post_init__(self) -> None:
+        self.lanes.wake = self._wake
 
     def add(self, call: HotCall) -> None:
         """Take a call; it is told when its decision is durable, or why there is none."""
-        self._waiting.append(call)
+        self._arrived.append(call)
+        if not self._is_scheduled:
+            self._schedule()
+
+    async def room(self, key: ApiKey) -> None:
+        """Return when the tenant of a key has room for many more calls."""
+        await self.lanes.of(key.tenant_text, key.tenant_id).room()
+
+    def _wake(self) -> None:
         if not self._is_scheduled:
             self._schedule()
 
@@ -82,58 +117,130 @@ class CallQueue:
         asyncio.get_running_loop().call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Decide on what has come."""
-        calls, self._waiting = self._waiting[:AT_ONCE], self._waiting[AT_ONCE:]
-        looked_up, self._looked_up = self._looked_up, []
-        self._is_scheduled = False
-        if self._waiting:
-            self._schedule()
-        self._read(self.admission.let_in(calls), self.idempotency.take)
-        if looked_up:
-            self._read(looked_up, self.idempotency.take_again)
+        """Let in what has come, and make steps."""
+        lanes = self.lanes
+        try:
+            calls, self._arrived = self._arrived, []
+            if calls:
+                self._sort(self.admission.let_in(calls))
+            end = time.perf_counter_ns() + TURN_NS
+            while lanes.ready:
+                self._step(lanes.next())
+                if time.perf_counter_ns() > end:
+                    break
+            while (found := lanes.next_beside()) is not None:
+                self._step_beside(*found)
+        finally:
+            self._is_scheduled = False
+            if self._arrived or lanes.ready:
+                self._schedule()
 
-    def _read(self, calls: Sequence[HotCall], take: Take) -> None:
-        """Read calls that are let in, tenant by tenant, and decide on them.
-
-        Args:
-            calls: in order.
-            take: how their idempotency keys are taken.
-        """
+    def _sort(self, calls: Sequence[HotCall]) -> None:
+        """Put calls that are let in into the lanes of their tenants."""
         by_tenant: dict[str, list[HotCall]] = {}
         for call in calls:
             by_tenant.setdefault(call.key.tenant_text, []).append(call)
-        for of_tenant in by_tenant.values():
-            try:
-                tenant = self.runtimes.find(of_tenant[0].key.tenant_id)
-                if tenant is None:
-                    raise Problem("definitions-unavailable", headers={"retry-after": "1"})
-                read = tenant.engine.read_calls(
-                    [call.body for call in of_tenant],
-                    [call.endpoint.needs_content for call in of_tenant],
+        for tenant_text, of_tenant in by_tenant.items():
+            lane = self.lanes.of(tenant_text, of_tenant[0].key.tenant_id)
+            over = lane.add(of_tenant)
+            self.lanes.line_up(lane)
+            if over:
+                refuse(over, too_many(lane))
+
+    def _step(self, lane: Lane) -> None:
+        """Make a lane's next step on the loop, or have it wait for a thread."""
+        tenant = self.runtimes.find(lane.tenant_id)
+        if tenant is None:
+            refuse(lane.take_all(), Problem("definitions-unavailable", headers=_SOON))
+            self.lanes.drop(lane)
+            return
+        now, account = time.monotonic_ns(), lane.account
+        account.is_of(tenant.read_at)
+        largest = account.largest(now)
+        if lane.next_bytes > largest:
+            self.lanes.put_beside(lane, now)
+            return
+        step = lane.take(account.calls(AT_ONCE), largest)
+        started = time.thread_time_ns()
+        at_once(self._decide(tenant, step, _here))
+        self._charge(lane, step, time.thread_time_ns() - started)
+        self.lanes.line_up(lane)
+
+    def _step_beside(self, lane: Lane, line: Line) -> None:
+        """Begin a lane's next step on a thread."""
+        tenant = self.runtimes.find(lane.tenant_id)
+        if tenant is None or not lane.may_step:
+            self.lanes.line_up(lane)
+            return
+        step = lane.take(lane.account.calls(BESIDE_AT_ONCE), MAX_BODY_BYTES)
+        self.lanes.begun(lane, line)
+        self._watch(self._make_beside(tenant, lane, line, step))
+
+    async def _make_beside(self, tenant: Tenant, lane: Lane, line: Line, step: Step) -> None:
+        spent = 0
+
+        async def run(work: Callable[[], T]) -> T:
+            nonlocal spent
+            made, took = await self.lanes.run(work)
+            spent += took
+            return made
+
+        try:
+            await self._decide(tenant, step, run)
+        finally:
+            self._charge(lane, step, spent)
+            self.lanes.ended(lane, line)
+
+    def _charge(self, lane: Lane, step: Step, spent: int) -> None:
+        now = time.monotonic_ns()
+        if lane.account.charge(len(step.calls), step.largest, spent, now):
+            log.info(
+                "decisions are heavy: they are made beside the loop",
+                tenant=str(lane.tenant_id),
+                milliseconds_each=round(spent / len(step.calls) / 1e6, 3),
+            )
+
+    async def _decide(self, tenant: Tenant, step: Step, run: Run) -> None:
+        """Decide on calls of a tenant, but those that are refused or looked up.
+
+        Args:
+            tenant: by whose definitions.
+            step: the calls.
+            run: does what is native, here or on a thread.
+        """
+        calls = step.calls
+        try:
+            read = await run(
+                partial(
+                    tenant.engine.read_calls,
+                    [call.body for call in calls],
+                    [call.endpoint.needs_content for call in calls],
                     self.idempotency.hash_key,
                 )
-            except Exception as error:
-                refuse(of_tenant, error)
-            else:
-                self._decide(tenant, of_tenant, read, take)
-
-    def _decide(self, tenant: Tenant, calls: Sequence[HotCall], read: Calls, take: Take) -> None:
-        """Decide on calls of a tenant, but those that are refused or looked up."""
+            )
+        except Exception as error:
+            refuse(calls, error)
+            return
         at = self.clock()
         refusals = read.refusals
         for number, refusal in refusals:
             answer(calls[number], refused(refusal))
+        take = self.idempotency.take_again if step.are_looked_up else self.idempotency.take
         keyed = self._begin(calls, read, at, take)
         try:
-            self.recorder.check()
-            block = read.decide(
-                b"".join([uuid7().bytes for _ in calls]),
-                [call.key.id_text for call in calls],
-                at,
-                self.base_url(),
-                tenant.redactor,
-                keyed.aside,
+            recovery = self.recorder.check(tenant.tenant_id)
+            block = await run(
+                partial(
+                    read.decide,
+                    b"".join([uuid7().bytes for _ in calls]),
+                    [call.key.id_text for call in calls],
+                    at,
+                    self.base_url(),
+                    tenant.redactor,
+                    keyed.aside,
+                )
             )
+            self.recorder.check_still(recovery)
             self._record(tenant, calls, keyed, block, at)
         except Exception as error:
             out = {number for number, _ in refusals}.union(keyed.aside)
@@ -158,9 +265,7 @@ class CallQueue:
 
     def _look_up(self, call: HotCall, key: bytes, fingerprint: bytes) -> None:
         """Answer a call whose key was perhaps used before."""
-        looking = asyncio.get_running_loop().create_task(self._answer_known(call, key, fingerprint))
-        self._looking.add(looking)
-        looking.add_done_callback(self._looking.discard)
+        self._watch(self._answer_known(call, key, fingerprint))
 
     async def _answer_known(self, call: HotCall, key: bytes, fingerprint: bytes) -> None:
         try:
@@ -171,9 +276,14 @@ class CallQueue:
         if known is not None:
             answer(call, replayed(known, fingerprint))
             return
-        self._looked_up.append(call)
-        if not self._is_scheduled:
-            self._schedule()
+        lane = self.lanes.of(call.key.tenant_text, call.key.tenant_id)
+        lane.add_looked_up(call)
+        self.lanes.line_up(lane)
+
+    def _watch(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _record(
         self, tenant: Tenant, calls: Sequence[HotCall], keyed: _Keyed, block: Block, at: int
@@ -189,7 +299,8 @@ class CallQueue:
             )  # fmt: skip
             answers = zip(calls, bodies, strict=True)
             decided = [(call, body) for call, body in answers if body is not None]
-            settled = _Decided(self, decided, keyed.running, kept, block.actions, block.rule_errors)
+            counts = (block.actions, block.rule_errors, block.over_budget)
+            settled = _Decided(self, decided, keyed.running, kept, *counts)
             self.recorder.submit(logged, settled)
         else:
             self._end(keyed.running, kept)
@@ -219,6 +330,7 @@ class _Decided:
     """What their idempotency keys are to give."""
     actions: Sequence[tuple[str, str, int]]
     rule_errors: int
+    over_budget: int
 
     def __call__(self, problem: Problem | None) -> None:
         """The decisions are durable; or not, and then they count as not made."""
@@ -229,9 +341,34 @@ class _Decided:
         queue._end(self.running, self.kept)
         metrics = queue.metrics
         metrics.rule_errors += self.rule_errors
+        metrics.over_budget += self.over_budget
         started = [call.started for call, _ in self.calls]
         metrics.decided(self.actions, started, time.perf_counter_ns())
         deliver(self.calls)
+
+
+async def _here(work: Callable[[], T]) -> T:
+    """Do work on the loop."""
+    return work()
+
+
+def at_once(work: Coroutine[Any, Any, None]) -> None:
+    """Do work that waits for nothing, here and now."""
+    try:
+        work.send(None)
+    except StopIteration:
+        return
+    raise RuntimeError("it waits")
+
+
+def too_many(lane: Lane) -> Problem:
+    """The refusal of a call for which its tenant has no room."""
+    after = min(max(1, round(lane.waiting * lane.account.cost / 1e9)), MOST_RETRY_SECONDS)
+    return Problem(
+        "rate-limited",
+        f"{lane.waiting} calls of the tenant wait already; come back in {after} s",
+        headers={"retry-after": str(after)},
+    )
 
 
 def replayed(known: Recorded, fingerprint: bytes) -> Outcome:

@@ -116,6 +116,7 @@ def _answer(found: FoundDecision, logged: LoggedDecision, names: Names) -> wire.
         errors=tuple(
             wire.ExpressionError(place=place, code=code) for place, code in record["errors"].items()
         ),
+        budget_ended_at=tuple(record.get("budget_ended_at", ())),
         duration_us=logged.duration_us,
         answer=orjson.loads(logged.answer),
         event=orjson.loads(logged.event),

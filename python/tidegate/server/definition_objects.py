@@ -5,7 +5,6 @@ One function makes the five handlers of a kind; what only one kind has is in its
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -14,12 +13,12 @@ import attrs
 from tidegate.policy.document import to_members
 from tidegate.server import wire
 from tidegate.server.call import Answer, Call
-from tidegate.server.definition_changes import change_definitions
+from tidegate.server.definition_changes import ObjectChange, SetChange, change_definitions
 from tidegate.server.definition_kinds import POLICY, to_answer, to_body, to_wire_members
 from tidegate.server.definition_set import DefinitionSet, load_set
 from tidegate.server.identifiers import new_id
 from tidegate.server.pages import page_after, page_of
-from tidegate.stores import definitions, tenants, versions
+from tidegate.stores import definitions, tenants
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.definitions import Definition
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from tidegate.server.definition_changes import Work
     from tidegate.server.definition_kinds import DefinitionKind
 
 
@@ -61,11 +59,11 @@ class Handlers:
         body: Any = call.body
         members = {each.name: getattr(body, each.name) for each in attrs.fields(type(body))}
         object_id = new_id()
-        seen: list[DefinitionSet] = []
 
-        def prepare(present: DefinitionSet) -> Work[Definition]:
+        seen: list[tuple[Definition, DefinitionSet]] = []
+
+        def prepare(present: DefinitionSet) -> SetChange:
             model = present.check_put(self.kind, object_id, to_body(self.kind, members, present))
-            seen[:] = [present]
             made = Definition(
                 tenant_id=call.tenant_id,
                 kind=self.kind.name,
@@ -73,14 +71,15 @@ class Handlers:
                 slug=model.slug,
                 name=model.name,
                 body=to_members(model),
-                position=0,
+                position=present.next_position(self.kind),
                 created_at_ns=call.now,
                 updated_at_ns=call.now,
             )
-            return partial(_create, call, made)
+            seen[:] = [(made, present)]
+            return SetChange([ObjectChange("create", None, made)])
 
-        made = _done(change_definitions(call, prepare))
-        present = seen[0]
+        change_definitions(call, prepare)
+        made, present = seen[0]
         return Answer(
             body=to_answer(self.kind, made, present),
             revision=made.revision,
@@ -122,7 +121,7 @@ class Handlers:
         """
         seen: list[tuple[Definition, DefinitionSet]] = []
 
-        def prepare(present: DefinitionSet) -> Work[Definition] | None:
+        def prepare(present: DefinitionSet) -> SetChange | None:
             before = self._present(call, present)
             call.require_revision(before.revision)
             seen[:] = [(before, present)]
@@ -132,22 +131,23 @@ class Handlers:
                 body = finish(before, body)
             if body == before.body:
                 return None
-            after = attrs.evolve(before, slug=model.slug, name=model.name, body=body)
-            return partial(_change, call, action, before, after, audited)
+            made = attrs.evolve(before, slug=model.slug, name=model.name, body=body)
+            made = definitions.succeeding(before, made, call.now)
+            seen[:] = [(made, present)]
+            return SetChange([ObjectChange(action, before, made, audited)])
 
-        made = change_definitions(call, prepare)
-        before, present = seen[0]
-        result = made or before
+        change_definitions(call, prepare)
+        result, present = seen[0]
         return Answer(body=to_answer(self.kind, result, present), revision=result.revision)
 
     def delete(self, call: Call) -> Answer:
         """Take an object away that no other refers to."""
 
-        def prepare(present: DefinitionSet) -> Work[None]:
+        def prepare(present: DefinitionSet) -> SetChange:
             before = self._present(call, present)
             call.require_revision(before.revision)
             present.check_delete(self.kind, before.object_id)
-            return partial(_delete, call, before)
+            return SetChange([ObjectChange("delete", before, None)])
 
         change_definitions(call, prepare)
         return Answer()
@@ -167,78 +167,3 @@ class Handlers:
         if found is None:
             raise NotFoundError(self.kind.name)
         return found
-
-
-def _create(call: Call, new: Definition, connection: Connection) -> Definition:
-    position = definitions.next_position(connection, new.tenant_id, new.kind)
-    made = attrs.evolve(new, position=position)
-    definitions.create(connection, made)
-    written(connection, call, "create", None, made)
-    return made
-
-
-def _change(
-    call: Call,
-    action: str,
-    before: Definition,
-    after: Definition,
-    audited: Mapping[str, Any] | None,
-    connection: Connection,
-) -> Definition:
-    definitions.change(
-        connection,
-        before.tenant_id,
-        before.kind,
-        before.object_id,
-        call.now,
-        expected_revision=before.revision,
-        slug=after.slug,
-        name=after.name,
-        body=after.body,
-    )
-    made = definitions.find(connection, before.tenant_id, before.kind, before.object_id)
-    written(connection, call, action, before, made, audited)
-    return made
-
-
-def _delete(call: Call, before: Definition, connection: Connection) -> None:
-    definitions.delete(
-        connection,
-        before.tenant_id,
-        before.kind,
-        before.object_id,
-        expected_revision=before.revision,
-    )
-    written(connection, call, "delete", before, None)
-
-
-def written(
-    connection: Connection,
-    call: Call,
-    action: str,
-    before: Definition | None,
-    after: Definition | None,
-    audited: Mapping[str, Any] | None = None,
-) -> None:
-    """What every write of a definition leaves behind: an audit entry, and a policy's version."""
-    of = after or before
-    if of is None:
-        return
-    call.audit(
-        connection,
-        action,
-        of.kind,
-        of.object_id,
-        before=None if audited is not None or before is None else before.body,
-        after=audited if audited is not None else after and after.body,
-    )
-    if after is not None and of.kind == POLICY.name:
-        actor = str(call.operator.operator_id)
-        versions.save(connection, call.tenant_id, of.object_id, after.body, actor, call.now)
-
-
-def _done(result: Any) -> Any:
-    """The result of a change that always writes."""
-    if result is None:
-        raise RuntimeError("the change was not written")
-    return result

@@ -66,12 +66,14 @@ class DefinitionSet:
         revision: of the whole set.
         objects: by section.
         at_work: what decides now.
+        generation: which of the tenant's definitions they are in the store.
     """
 
     tenant: Tenant
     revision: int
     objects: Mapping[str, tuple[Definition, ...]]
     at_work: AtWork | None = None
+    generation: int = 0
 
     @property
     def tenant_id(self) -> UUID:
@@ -81,6 +83,10 @@ class DefinitionSet:
         """The object of an id."""
         found = (each for each in self.objects[kind.section] if each.object_id == object_id)
         return next(found, None)
+
+    def next_position(self, kind: DefinitionKind) -> int:
+        """A position after all others of a kind."""
+        return max((each.position for each in self.objects[kind.section]), default=-1) + 1
 
     def id_of(self, kind: DefinitionKind, slug: str) -> UUID:
         """The id of a slug that another object of the set refers to."""
@@ -217,13 +223,18 @@ def load_set(
         NotFoundError: there is no such tenant.
     """
     tenant = tenants.find(connection, tenant_id)
+    generation = tenants.generation(connection, tenant_id)
     found = definitions.of_tenant(connection, tenant_id)
     objects = {
         kind.section: tuple(each for each in found if each.kind == kind.name)
         for kind in KINDS.values()
     }
     return DefinitionSet(
-        tenant=tenant, revision=tenant.definition_revision, objects=objects, at_work=at_work
+        tenant=tenant,
+        revision=tenant.definition_revision,
+        objects=objects,
+        at_work=at_work,
+        generation=generation,
     )
 
 

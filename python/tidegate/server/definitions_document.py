@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -15,22 +14,18 @@ from tidegate.policy.model import Settings, Tenant, derived_id
 from tidegate.server import wire
 from tidegate.server.authorise import require
 from tidegate.server.call import Answer, Call
-from tidegate.server.definition_changes import change_definitions
+from tidegate.server.definition_changes import ObjectChange, SetChange, change_definitions
 from tidegate.server.definition_kinds import KINDS
-from tidegate.server.definition_objects import written
 from tidegate.server.definition_set import load_set
-from tidegate.stores import definitions, tenants
+from tidegate.stores import definitions
 from tidegate.stores.definitions import Definition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sqlalchemy import Connection
-
     from tidegate.policy.compile import Compilation
     from tidegate.policy.findings import Finding
     from tidegate.policy.model import Definitions
-    from tidegate.server.definition_changes import Work
     from tidegate.server.definition_kinds import DefinitionKind
     from tidegate.server.definition_set import DefinitionSet
 
@@ -50,7 +45,7 @@ def replace(call: Call) -> Answer:
     parsed = parse_document(call.raw_body)
     outcome: list[tuple[int, Compilation, list[wire.Change]]] = []
 
-    def prepare(present: DefinitionSet) -> Work[bool] | None:
+    def prepare(present: DefinitionSet) -> SetChange | None:
         call.require_revision(present.revision)
         compilation = parsed.read(
             Tenant(
@@ -72,10 +67,9 @@ def replace(call: Call) -> Answer:
         outcome[:] = [(present.revision, compilation, changes)]
         if query.dry_run or not changes:
             return None
-        before = dict(present.tenant.settings)
-        return partial(_write, call=call, wanted=wanted, settings_before=before, settings=settings)
+        return SetChange(_object_changes(present, wanted, call.now), settings)
 
-    is_written = change_definitions(call, prepare) is not None
+    is_written = change_definitions(call, prepare)
     revision, compilation, changes = outcome[0]
     made = wire.DocumentChanges(
         revision=revision + is_written,
@@ -86,31 +80,16 @@ def replace(call: Call) -> Answer:
     return Answer(body=made, revision=made.revision)
 
 
-def _write(
-    connection: Connection,
-    call: Call,
-    wanted: Iterable[Definition],
-    settings_before: dict[str, Any],
-    settings: dict[str, Any] | None,
-) -> bool:
-    done = definitions.replace_all(connection, call.tenant_id, wanted, call.now)
-    for each in done.deleted:
-        written(connection, call, "delete", each, None)
-    for before, after in done.changed:
-        written(connection, call, "update", before, after)
-    for each in done.created:
-        written(connection, call, "create", None, each)
-    if settings is not None:
-        tenants.change(connection, call.tenant_id, call.now, settings=settings)
-        call.audit(
-            connection,
-            "update",
-            "tenant",
-            call.tenant_id,
-            before={"settings": settings_before},
-            after={"settings": settings},
-        )
-    return True
+def _object_changes(
+    present: DefinitionSet, wanted: Iterable[Definition], now: int
+) -> list[ObjectChange]:
+    known = [each for objects in present.objects.values() for each in objects]
+    done = definitions.compare(known, wanted, now)
+    return [
+        *(ObjectChange("delete", each, None) for each in done.deleted),
+        *(ObjectChange("update", before, after) for before, after in done.changed),
+        *(ObjectChange("create", None, each) for each in done.created),
+    ]
 
 
 def _wanted(call: Call, present: DefinitionSet, source: Definitions) -> Iterator[Definition]:

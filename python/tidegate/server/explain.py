@@ -41,7 +41,8 @@ def explain(call: Call) -> Answer:
             gone = f"the definitions of revision {logged.revision} are no longer kept"
             return _answer(found, logged, because=[gone])
     try:
-        explanation = past.engine.explain(logged.event, logged.received_at_ns)
+        ended_at = Decision.from_record(logged.record).budget_ended_at
+        explanation = past.engine.explain(logged.event, logged.received_at_ns, ended_at=ended_at)
     except EventError as error:
         refused = f"the event as it is kept is refused: {error.message}"
         return _answer(found, logged, past, because=[refused])

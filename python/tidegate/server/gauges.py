@@ -82,6 +82,11 @@ def store_gauges(statistics: StoreStatistics) -> list[Gauge]:
             statistics.last_commit_seconds,
         ),
         (
+            "tidegate_longest_write_seconds",
+            "The longest that one change held up commits since the start, without the flush.",
+            statistics.longest_write_seconds,
+        ),
+        (
             "tidegate_index_lag",
             "Decisions in the log that searches and counts do not know yet.",
             statistics.committed_seq - statistics.indexed_seq,

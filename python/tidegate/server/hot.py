@@ -22,6 +22,7 @@ from tidegate.server.headers import DATA_HEADERS
 from tidegate.server.hot_call import CallBack
 from tidegate.server.logging import log
 from tidegate.server.problems import CONTENT_TYPE, Problem, problem_document, problem_of
+from tidegate.server.turns.lanes import Lanes
 
 if TYPE_CHECKING:
     from tidegate.server.admission import Admission
@@ -65,6 +66,7 @@ class HotPath:
     base_url: Callable[[], str]
     clock: Callable[[], int] = time.time_ns
     tells_limits: bool = False
+    lanes: Lanes = attrs.field(factory=Lanes)
     queue: CallQueue = attrs.field(init=False, repr=False)
 
     @queue.default
@@ -77,6 +79,7 @@ class HotPath:
             self.metrics,
             self.base_url,
             self.clock,
+            self.lanes,
         )
 
     def failed(

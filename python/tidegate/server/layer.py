@@ -23,6 +23,7 @@ from tidegate.server.authorise import bearer, caller_of, membership_in, require
 from tidegate.server.problems import Problem
 from tidegate.server.request import (
     only_header,
+    path_as_written,
     path_ids,
     read_body,
     request_id_of,
@@ -55,10 +56,19 @@ def control_plane(application: Application, routes: Iterable[Route] = ROUTES) ->
     mounted = [
         StarletteRoute(path, _Resource(application, methods)) for path, methods in by_path.items()
     ]
-    made = Starlette(routes=mounted)
+    made = _ControlPlane(routes=mounted)
     made.router.redirect_slashes = False
     made.router.default = partial(_nothing, application)
     return made
+
+
+class _ControlPlane(Starlette):
+    """Routes on paths as they were written."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            scope = {**scope, "path": path_as_written(scope)}
+        await super().__call__(scope, receive, send)
 
 
 async def _nothing(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
@@ -192,7 +202,7 @@ def _holders(given: Given) -> list[Holder]:
 async def _body(route: Route, request: Request) -> bytes:
     if route.body is None:
         return b""
-    require_media_type(request.headers, route.media_types)
+    require_media_type(request.headers.raw, route.media_types)
     return await read_body(request.headers, request.receive, route.max_bytes)
 
 

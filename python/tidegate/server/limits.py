@@ -16,6 +16,8 @@ MAX_HEADERS = 100
 RECEIVE_SECONDS = 20.0
 """A request has this long to arrive whole, however slowly it trickles; an idle connection,
 uvicorn's keep-alive time."""
+SEND_SECONDS = 30.0
+"""A caller has this long to take the answers that were sent, whatever it reads meanwhile."""
 
 
 def too_large(most: int) -> Problem:

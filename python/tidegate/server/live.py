@@ -17,6 +17,7 @@ from tidegate.server.gauges import Gauge, engine_gauges, store_gauges
 from tidegate.server.identifiers import new_id
 from tidegate.server.metrics import Gauges, Shown, page
 from tidegate.server.recorder import unavailable
+from tidegate.server.turns.lanes import Lanes
 from tidegate.stores import lifts, snapshots
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class LiveRuntime:
 
     Attributes:
         is_ready: decisions are accepted: after the start, before the stop.
+        lanes: where the tenants' calls wait.
         recorder: the way into the log, from the start on.
         loop: the one that decides, from the start on.
     """
@@ -112,6 +114,7 @@ class LiveRuntime:
     _store: Store
     _runtimes: Runtimes
     _metrics: HotMetrics
+    lanes: Lanes = attrs.field(factory=Lanes)
     is_ready: bool = False
     recorder: Recorder | None = None
     loop: asyncio.AbstractEventLoop | None = None
@@ -161,12 +164,34 @@ class LiveRuntime:
     async def _lift(
         self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str
     ) -> bool:
-        tenant = self._runtimes.find(tenant_id)
-        if tenant is None or self.recorder is None:
+        if self.recorder is None or self._runtimes.find(tenant_id) is None:
             return False
-        self.recorder.check()
-        if not self.recorder.is_available:
+        async with self.lanes.still(tenant_id):
+            lifted = self._lift_now(self.recorder, tenant_id, wanted, actor, request_id)
+        if lifted is None:
+            return False
+        await lifted
+        return True
+
+    def _lift_now(
+        self,
+        recorder: Recorder,
+        tenant_id: UUID,
+        wanted: Sequence[ActiveMitigation],
+        actor: str,
+        request_id: str,
+    ) -> asyncio.Future[None] | None:
+        """Lift what is there, in engine and log at once: the log has the order of the engine.
+
+        Returns:
+            Done when it is durable; None when nothing was there.
+        """
+        recorder.check(tenant_id)
+        if not recorder.is_available:
             raise unavailable()  # relaxed durability is for decisions: a lift is audited in the log
+        tenant = self._runtimes.find(tenant_id)
+        if tenant is None:
+            return None
         now = self._clock()
         effects = {
             each: tenant.engine.lift(each.definition, each.key, each.policy, each.clause, now)
@@ -174,7 +199,7 @@ class LiveRuntime:
         }
         lifted = {each: effect for each, effect in effects.items() if effect is not None}
         if not lifted:
-            return False
+            return None
         block = lifts.entry(
             lifts.Lift(
                 lift_id=new_id(),
@@ -188,9 +213,7 @@ class LiveRuntime:
                 effects=lifts.join_effects(list(lifted.values())),
             )
         )
-        # No await between the engine and the log: the log has the order of the engine.
-        await self.recorder.append(block)
-        return True
+        return recorder.append(block)
 
     def gather(self) -> None:
         """Read the figures that take a while, on any thread."""
@@ -217,4 +240,5 @@ class LiveRuntime:
                 "Decisions answered since the start that are not in the log (relaxed durability).",
                 unrecorded,
             ),
+            *self.lanes.gauges(time.monotonic_ns()),
         ]

@@ -70,6 +70,7 @@ class HotMetrics:
         self.refusals: dict[str, int] = {}
         """By error code."""
         self.rule_errors = 0
+        self.over_budget = 0
         self._latency = [0] * (len(_BOUNDS) + 1)
         self._latency_sum = 0
 
@@ -120,6 +121,11 @@ class HotMetrics:
             "tidegate_rule_errors",
             "Decisions in which an expression ended in an error.",
             value=self.rule_errors,
+        )
+        yield CounterMetricFamily(
+            "tidegate_budget_exceeded",
+            "Decisions whose budget ended before all was decided.",
+            value=self.over_budget,
         )
         buckets, total = [], 0
         for bound, count in zip((*map(str, BOUNDS_SECONDS), "+Inf"), self._latency, strict=True):

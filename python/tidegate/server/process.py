@@ -14,8 +14,9 @@ import uvicorn
 
 from tidegate.errors import TidegateError
 from tidegate.server.app import HotApplication
+from tidegate.server.connection.bounds import Bounds, room_for
+from tidegate.server.connection.protocol import Protocol, close_late_connections
 from tidegate.server.layer import control_plane
-from tidegate.server.protocol import Protocol, close_late_connections
 from tidegate.server.service import Service
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ async def run(settings: Settings, store: Store, keys: Keys, started: Callable[[s
     try:
         hot = await service.start()
         Protocol.hot = hot
+        Protocol.bounds = bounds_of(settings.server)
         application = HotApplication(hot, control_plane(service.application))
         server = _Server(configuration(settings.server, application), lambda: started(address))
         service.watch(close_late_connections(server.server_state.connections))
@@ -103,6 +105,12 @@ def settle_garbage() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+
+
+def bounds_of(settings: ServerSettings) -> Bounds:
+    """What connections may take, as far as the process can open them."""
+    most = room_for(settings.max_connections)
+    return Bounds(most, min(most, settings.max_connections_per_address))
 
 
 def configuration(settings: ServerSettings, application: Any) -> uvicorn.Config:

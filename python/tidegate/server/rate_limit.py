@@ -1,4 +1,5 @@
-"""Rate limits: the generic cell rate algorithm, one cell an API key.
+"""Rate limits: the generic cell rate algorithm, one cell an API key and one a
+tenant.
 
 GCRA (ITU-T I.371, appendix) keeps one number a key: the theoretical arrival time of the
 next event.  An event conforms when that time is at most the burst's worth ahead of now.
@@ -29,13 +30,15 @@ class Verdict:
     """Events that would conform right now."""
     retry_after: int
     """Whole seconds until one conforms; 0 when one does."""
+    whose: str = "api-key"
+    """What the limit is called."""
 
     def headers(self) -> dict[str, str]:
         """The ``RateLimit`` headers of the IETF's draft, and ``Retry-After`` on refusal."""
         burst = max(self.limit // BURST_SHARE, 1)
         fields = {
-            "ratelimit-policy": f'"api-key";q={self.limit};w=60;tidegate-burst={burst}',
-            "ratelimit": f'"api-key";r={self.remaining};t={self.retry_after}',
+            "ratelimit-policy": f'"{self.whose}";q={self.limit};w=60;tidegate-burst={burst}',
+            "ratelimit": f'"{self.whose}";r={self.remaining};t={self.retry_after}',
         }
         if not self.allowed:
             fields["retry-after"] = str(self.retry_after)
@@ -76,7 +79,18 @@ class RateLimits:
         self._arrivals[key] = arrival + taken * step
         return taken
 
-    def verdict(self, key: Hashable, limit_per_minute: int, now: int, allowed: bool) -> Verdict:
+    def give_back(self, key: Hashable, limit_per_minute: int, events: int) -> None:
+        """Count events no more that :meth:`take` has just counted: another limit refused them."""
+        self._arrivals[key] -= events * (MINUTE // limit_per_minute)
+
+    def verdict(
+        self,
+        key: Hashable,
+        limit_per_minute: int,
+        now: int,
+        allowed: bool,
+        whose: str = "api-key",
+    ) -> Verdict:
         """How a key stands after :meth:`take` has answered."""
         step = MINUTE // limit_per_minute
         burst = step * max(limit_per_minute // BURST_SHARE, 1)
@@ -87,6 +101,7 @@ class RateLimits:
             limit_per_minute,
             max((burst - ahead) // step, 0),
             -(-wait // 1_000_000_000) if wait > 0 else 0,
+            whose,
         )
 
     def _forget_resting(self, now: int) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from tidegate.server.gaps import Gap
@@ -87,6 +88,8 @@ class Recorder:
         self._blocks: list[LogBlock] = []
         self._unsent = 0
         """Decisions in those blocks."""
+        self._unsent_of: dict[UUID, int] = {}
+        """The same of each tenant."""
         self._waiting: list[Settled] = []
         self._cuts: list[Cut[Any]] = []
         self._under_way = 0
@@ -97,6 +100,8 @@ class Recorder:
         self.unrecorded = 0
         """Decisions that were answered and are not in the log, since the start."""
         self._recovery: asyncio.Task[None] | None = None
+        self._rebuilds = 0
+        """How often states were, or are to be, made anew."""
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -119,16 +124,32 @@ class Recorder:
         """Whether decisions are made: with relaxed durability also when they cannot be recorded."""
         return self.is_available or self._record_gaps is not None
 
-    def check(self) -> None:
+    def check(self, tenant_id: UUID) -> int:
         """Refuse before a decision is made that could not be recorded.
+
+        A tenant may have as many decisions waiting as there are places free: the one that has most
+        is refused first.
+
+        Returns:
+            What :meth:`check_still` takes after the decision.
 
         Raises:
             Problem: ``decision-log-unavailable`` or ``overloaded``.
         """
         if not self.is_deciding:
             raise unavailable()
-        if self._unsent >= MAX_WAITING:
+        if self._unsent_of.get(tenant_id, 0) >= MAX_WAITING - self._unsent:
             raise Problem("overloaded", headers={"retry-after": "1"})
+        return self._rebuilds
+
+    def check_still(self, checked: int) -> None:
+        """Refuse decisions that rest on a state that was given up while they were made.
+
+        Raises:
+            Problem: ``decision-log-unavailable``; they count as not made.
+        """
+        if checked != self._rebuilds:
+            raise unavailable()
 
     def submit(self, block: LogBlock, settled: Settled) -> None:
         """Take a block; ``settled`` is called once, when it is durable, or why it is not.
@@ -141,16 +162,18 @@ class Recorder:
             return
         self._blocks.append(block)
         self._unsent += block.count
+        present = self._unsent_of.get(block.tenant_id, 0)
+        self._unsent_of[block.tenant_id] = present + block.count
         self._waiting.append(settled)
         if not self._is_scheduled and not self._under_way:
             self._is_scheduled = True
             self._loop.call_soon(self._submit)
 
-    async def append(self, block: LogBlock) -> None:
-        """Return when the block is durable; or counted, with relaxed durability.
+    def append(self, block: LogBlock) -> asyncio.Future[None]:
+        """Take a block; what is returned is done when it is durable, or counted.
 
-        Raises:
-            Problem: it could not be written, and counts as not decided.
+        That fails with a :class:`Problem` when the block could not be written: it counts as not
+        decided.
         """
         done = self._loop.create_future()
 
@@ -163,9 +186,13 @@ class Recorder:
                 done.set_exception(problem)
 
         self.submit(block, settled)
-        await done
+        return done
 
-    async def cut(self, take: Callable[[int], T]) -> T:
+    async def cut(
+        self,
+        take: Callable[[int], T],
+        still: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+    ) -> T:
         """Take something of the states between two commits, and return it when it is durable.
 
         Decisions that share a commit are ordered by tenant: only between commits does the number
@@ -174,17 +201,20 @@ class Recorder:
         Args:
             take: given that number; called when every decision made so far is on its way to the
                 store, and none is made meanwhile.
+            still: entered until it is taken: then no decision is made beside the loop.
 
         Raises:
             Problem: the decisions that it holds could not be written.
         """
-        if self._recovery is not None:
-            raise unavailable()
-        made = Cut(take)
-        if self._blocks:
-            self._cuts.append(made)
-        else:
-            self._cut(made)
+        async with still():
+            if self._recovery is not None:
+                raise unavailable()
+            made = Cut(take)
+            if self._blocks:
+                self._cuts.append(made)
+            else:
+                self._cut(made)
+            await asyncio.wait((made.taken, made.durable), return_when=asyncio.FIRST_COMPLETED)
         await made.durable
         return made.taken.result()
 
@@ -213,6 +243,7 @@ class Recorder:
         blocks, self._blocks = self._blocks, []
         self._committing, self._waiting = self._waiting, []
         self._under_way, self._unsent = self._unsent, 0
+        self._unsent_of = {}
         loop = self._loop
         try:
             written = self._store.append(blocks)
@@ -263,6 +294,7 @@ class Recorder:
         waiting = self._committing + self._waiting
         cuts = [made.durable for made in self._cuts_under_way + self._cuts]
         self._under_way = self._unsent = 0
+        self._unsent_of = {}
         self._blocks, self._waiting, self._committing = [], [], []
         self._cuts, self._cuts_under_way = [], []
         if self._recovery is None:
@@ -287,6 +319,8 @@ class Recorder:
         self._gaps[tenant_id] = gap if present is None else present + gap
 
     def _begin_recovery(self) -> None:
+        if self._record_gaps is None:
+            self._rebuilds += 1
         self._recovery = asyncio.get_running_loop().create_task(self._recover())
 
     async def _recover(self) -> None:

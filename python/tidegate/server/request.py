@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 from uuid import UUID
@@ -16,13 +16,14 @@ from tidegate.server.problems import ErrorDetail, Problem
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
-    from starlette.types import Receive
+    from starlette.types import Receive, Scope
 
 BODY_SECONDS = 20.0
 """A body has this long to arrive, however slowly it trickles."""
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _MAX_PARAMETERS = 32
+_MEDIA_TYPE = re.compile(rb'([!-:<-~]+)[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?')
 
 
 def request_id_of(headers: Headers) -> str:
@@ -82,21 +83,43 @@ def query_parameters(query: bytes) -> dict[str, str]:
     return values
 
 
-def require_media_type(headers: Headers, allowed: tuple[str, ...]) -> None:
-    """Refuse a body that is not what it must be.
+def require_media_type(headers: Iterable[tuple[bytes, bytes]], allowed: Sequence[str]) -> str:
+    """The media type of a body that is what it must be: one of some, in UTF-8, uncompressed.
+
+    Args:
+        headers: of the request, names in lower case.
+        allowed: media types in lower case.
 
     Raises:
-        Problem: ``unsupported-media-type``.
+        Problem: ``unsupported-media-type``; ``malformed-request`` when there are two, which can
+            be read in two ways.
     """
-    given, _, parameters = (only_header(headers, "content-type") or "").partition(";")
-    wanted = " or ".join(f"`{each}`" for each in allowed)
-    if given.strip().lower() not in allowed:
-        raise Problem("unsupported-media-type", f"the content type must be {wanted}")
-    charset = re.search(r"charset=\"?([^\";\s]+)", parameters, re.IGNORECASE)
-    if charset and charset[1].lower() not in ("utf-8", "utf8"):
-        raise Problem("unsupported-media-type", "the body must be UTF-8")
-    if (only_header(headers, "content-encoding") or "identity").lower() != "identity":
-        raise Problem("unsupported-media-type", "the body must not be compressed")
+    given: dict[bytes, bytes] = {}
+    for name, value in headers:
+        if name not in (b"content-type", b"content-encoding"):
+            continue
+        if name in given:
+            detail = f"the header `{name.decode()}` is given more than once"
+            errors = [ErrorDetail(detail=detail, header=name.decode())]
+            raise Problem("malformed-request", detail, errors=errors)
+        given[name] = value
+    found = _MEDIA_TYPE.fullmatch(given.get(b"content-type", b"").lower())
+    kind = "" if found is None else found[1].decode()
+    if kind not in allowed:
+        wanted = " or ".join(f"`{each}`" for each in allowed)
+        detail = f"the content type must be {wanted}; `charset=utf-8` is its only parameter"
+        raise Problem("unsupported-media-type", detail)
+    if given.get(b"content-encoding", b"identity").lower() != b"identity":
+        raise Problem("unsupported-media-type", "send the body without content-encoding")
+    return kind
+
+
+def path_as_written(scope: Scope) -> str:
+    """The path that was asked for, of which nothing is decoded: no other spelling of a path
+    leads to its route.
+    """
+    raw: bytes = scope["raw_path"]
+    return raw.decode("ascii")
 
 
 async def read_body(headers: Headers, receive: Receive, most: int) -> bytes:

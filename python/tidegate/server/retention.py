@@ -77,7 +77,8 @@ class Retention:
                 self._write,
                 _pruning(tenant_id, retention.END_OF_TIME_NS, flushed, is_deleted=True),
             )
-            await self._repeat(self._store.derive, _forgetting(tenant_id))
+            await self._repeat(self._write, _forgetting(tenant_id))
+            await self._repeat(self._store.derive, _forgetting_derived(tenant_id))
         for tenant_id, before_ns in limits.items():
             await self._repeat(self._store.derive, _pruning_derived(tenant_id, before_ns))
             if await self._repeat(self._write, _pruning(tenant_id, before_ns, flushed)):
@@ -138,6 +139,10 @@ def _pruning_derived(tenant_id: UUID, before_ns: int) -> Callable[[Connection], 
 
 
 def _forgetting(tenant_id: UUID) -> Callable[[Connection], int]:
+    return lambda connection: retention.forget(connection, tenant_id)
+
+
+def _forgetting_derived(tenant_id: UUID) -> Callable[[Connection], int]:
     return lambda connection: retention.forget_derived(connection, tenant_id)
 
 

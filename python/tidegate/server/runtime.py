@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 from uuid import UUID
@@ -35,6 +36,12 @@ if TYPE_CHECKING:
 Revision: TypeAlias = tuple[int, int]
 """How often a tenant's definitions changed, and its own revision: its settings count too."""
 Compile: TypeAlias = Callable[[UUID], Awaitable["CompiledSet"]]
+Still: TypeAlias = Callable[[UUID], AbstractAsyncContextManager[None]]
+
+
+def _still(_: UUID) -> AbstractAsyncContextManager[None]:
+    """Where nothing is decided beside the loop."""
+    return nullcontext()
 
 
 @attrs.frozen
@@ -66,10 +73,14 @@ class Runtimes:
         store: where definitions, snapshots and the log are.
         redaction_key: what the hashes of redacted values are made with.
         compile_newest: has a worker compile the newest definitions of a tenant.
+        still: entered to swap a tenant's definitions, between two of its decisions.
     """
 
-    def __init__(self, store: Store, redaction_key: bytes, compile_newest: Compile) -> None:
+    def __init__(
+        self, store: Store, redaction_key: bytes, compile_newest: Compile, still: Still = _still
+    ) -> None:
         self._store = store
+        self._still = still
         self._redaction_key = redaction_key
         self._compile = compile_newest
         self._tenants: dict[UUID, Tenant] = {}
@@ -126,9 +137,13 @@ class Runtimes:
                     found = await self._made(tenant_id, revision, partial(_succeeded, engine))
                 except NotFoundError:
                     return  # it was deleted meanwhile
-                # A rebuilding may have put another engine in its place meanwhile.
-                if found is not None and self.find(tenant_id) is present:
-                    self._tenants[tenant_id] = found
+                if found is None:
+                    continue
+                # What an engine decides after its successor is active, the next after that misses.
+                async with self._still(tenant_id):
+                    # A rebuilding may have put another engine in its place meanwhile.
+                    if self.find(tenant_id) is present:
+                        self._tenants[tenant_id] = found
 
     def _revisions(self) -> dict[UUID, Revision]:
         with self._store.read() as connection:

@@ -17,6 +17,7 @@ from tidegate.server import gaps
 from tidegate.server.admission import Admission
 from tidegate.server.api_keys import ApiKey, KeyRing
 from tidegate.server.application import Application
+from tidegate.server.definition_changes import remove_pending
 from tidegate.server.hot import HotPath
 from tidegate.server.idempotency import KEPT, IdempotencyKeys, Recorded
 from tidegate.server.key_filter import KeyFilter
@@ -29,12 +30,13 @@ from tidegate.server.recorder import Recorder
 from tidegate.server.replay import Replays
 from tidegate.server.retention import Retention
 from tidegate.server.runtime import Runtimes
+from tidegate.server.turns.lanes import Lanes
 from tidegate.server.workers.compiling import compile_newest
 from tidegate.server.workers.crew import Crew
 from tidegate.server.workers.desk import Desk
 from tidegate.server.workers.places import Party, places_of
 from tidegate.server.workers.work import SECONDS, Work
-from tidegate.stores import api_keys, idempotency, replay_jobs, snapshots
+from tidegate.stores import api_keys, idempotency, pending, replay_jobs, snapshots
 from tidegate.stores import log as decision_log
 from tidegate.stores.base import NotFoundError, StoreUnavailableError
 from tidegate.stores.niceness import be_nice
@@ -79,11 +81,12 @@ class Service:
         self.store = store
         self.keys = keys
         self.base_url = base_url
-        self.runtimes = Runtimes(store, keys.redaction, self._compile_newest)
+        self.lanes = Lanes(settings.server.tenant_waiting_calls)
+        self.runtimes = Runtimes(store, keys.redaction, self._compile_newest, self.lanes.still)
         self.key_ring = KeyRing(keys.pepper)
         self.idempotency = IdempotencyKeys(keys.redaction, self._recorded_answer)
         self.metrics = HotMetrics()
-        self.live = LiveRuntime(store, self.runtimes, self.metrics)
+        self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
         self._crew = Crew(settings, keys)
         self._replays = Replays(store, self._replay)
         self.application = Application(
@@ -100,10 +103,15 @@ class Service:
             ),
             figures=Figures(settings.metrics.public, settings.metrics.token),
             token_lifetime_seconds=settings.token.lifetime_seconds,
+            max_api_key_rate_limit_per_minute=settings.server.max_api_key_rate_limit_per_minute,
             definitions_changed=self._definitions_changed,
             api_keys_changed=self._api_keys_changed,
         )
-        self._admission = Admission(self.key_ring, RateLimits())
+        self._admission = Admission(
+            self.key_ring,
+            RateLimits(),
+            tenant_limit=settings.server.tenant_rate_limit_per_minute,
+        )
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -138,6 +146,7 @@ class Service:
             self._fill_filter,
             self._keep_house,
             self._gather_figures,
+            self._remove_interrupted,
             retention.run,
         ):
             self.watch(work())
@@ -151,6 +160,7 @@ class Service:
             metrics=self.metrics,
             base_url=lambda: self.base_url,
             tells_limits=self.settings.server.rate_limit_header,
+            lanes=self.lanes,
         )
 
     def watch(self, work: Coroutine[Any, Any, None]) -> None:
@@ -168,6 +178,7 @@ class Service:
             self._crew.replay.end()
             await asyncio.to_thread(self._replays.close)
             self._note_uses()
+            await self.lanes.close()
             await self.recorder.drain()
             with suppress(Problem, StoreUnavailableError):
                 await self.save_states()
@@ -196,7 +207,7 @@ class Service:
             StoreUnavailableError: nothing can be.
         """
         async with self._saving:
-            seq, frozen = await self.recorder.cut(self._freeze)
+            seq, frozen = await self.recorder.cut(self._freeze, self.lanes.all_still)
             loop = asyncio.get_running_loop()
             while frozen:
                 # A state that is saved is held no longer.
@@ -247,7 +258,9 @@ class Service:
     async def _refresh_keys(self) -> None:
         # One after the other: what was read first would else be put in place last.
         async with self._refreshing_keys:
-            self.key_ring.replace(await asyncio.to_thread(self._read_keys))
+            found = await asyncio.to_thread(self._read_keys)
+            self.key_ring.replace(found)
+            self.lanes.keep({key.tenant_text for key in found})
 
     async def _follow_changes(self) -> None:
         """Take over what other processes wrote, and what failed before."""
@@ -290,6 +303,13 @@ class Service:
             self.store.write(lambda connection: api_keys.used(connection, used), quietly=True)
             self._admission.used.clear()
 
+    async def _remove_interrupted(self) -> None:
+        """Remove what changes left that a kill, or a full disk, broke off."""
+        with self.store.read() as connection:
+            found = pending.interrupted(connection)
+        for change in found:
+            await asyncio.to_thread(remove_pending, self.store, change)
+
     async def _keep_house(self) -> None:
         note_uses_after = 0.0
         while True:
@@ -322,7 +342,9 @@ class Service:
 
     def _read_keys(self) -> list[ApiKey]:
         with self.store.read() as connection:
-            return [_api_key(row) for row in api_keys.live(connection, time.time_ns())]
+            rows = api_keys.live(connection, time.time_ns())
+            most = self.settings.server.max_api_key_rate_limit_per_minute
+            return [_api_key(row, most) for row in rows]
 
     def _end_interrupted_jobs(self) -> None:
         now = time.time_ns()
@@ -356,8 +378,8 @@ class _Taken:
     write: Callable[[Callable[[bytes], object]], None]
 
 
-def _api_key(kept: api_keys.ApiKey) -> ApiKey:
-    """What the hot path needs of a key."""
+def _api_key(kept: api_keys.ApiKey, most: int) -> ApiKey:
+    """What the hot path needs of a key; its limit counts up to ``most``."""
     hashes: list[tuple[bytes, int | None]] = [(kept.secret_hash, None)]
     if kept.previous_secret_hash is not None:
         hashes.append((kept.previous_secret_hash, kept.previous_secret_until_ns or 0))
@@ -365,7 +387,7 @@ def _api_key(kept: api_keys.ApiKey) -> ApiKey:
         kept.api_key_id,
         kept.tenant_id,
         kept.prefix,
-        kept.rate_limit_per_minute,
+        min(kept.rate_limit_per_minute, most),
         tuple(hashes),
         kept.expires_at_ns,
     )

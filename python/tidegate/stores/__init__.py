@@ -3,6 +3,7 @@
 from tidegate.stores.base import (
     ConflictError,
     DamagedLogError,
+    HeldError,
     NotFoundError,
     SchemaError,
     StaleRevisionError,
@@ -20,6 +21,7 @@ from tidegate.stores.sqlite import SqliteStore
 __all__ = [
     "ConflictError",
     "DamagedLogError",
+    "HeldError",
     "LogBlock",
     "NotFoundError",
     "SchemaError",

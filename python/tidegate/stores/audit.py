@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import attrs
-from sqlalchemy import select
 
-from tidegate.stores import records
+from tidegate.stores import pending, records
 from tidegate.stores.tables import audit as table
 
 if TYPE_CHECKING:
@@ -63,8 +62,8 @@ def page(
         object_id: of which.
     """
     query = (
-        select(table)
-        .where(table.c.tenant_id == tenant_id)
+        records.of(AuditEntry, table)
+        .where(table.c.tenant_id == tenant_id, pending.is_whole(table.c.change_id))
         .order_by(table.c.audit_id.desc())
         .limit(limit)
     )

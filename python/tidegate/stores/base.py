@@ -2,7 +2,8 @@
 
 StoreError
 ├── StoreUnavailableError  nothing can be written now; the work was not done
-│   └── StoreBusyError     too much waits already; the work was not taken
+│   ├── StoreBusyError     too much waits already; the work was not taken
+│   └── HeldError           another process owns the data directory
 ├── ConflictError          another object has the name, or refers to the object
 ├── NotFoundError          there is no such object
 ├── StaleRevisionError     the object has changed since it was read
@@ -47,6 +48,12 @@ class StoreBusyError(StoreUnavailableError):
     """More waits to be written than may wait; nothing of the refused work was taken."""
 
     code = "store-busy"
+
+
+class HeldError(StoreUnavailableError):
+    """Another process owns the data directory; the message names it."""
+
+    code = "directory-held"
 
 
 class ConflictError(StoreError):
@@ -118,6 +125,8 @@ class StoreStatistics:
     commit_seconds: float
     """Time spent in commits, all together."""
     last_commit_seconds: float
+    longest_write_seconds: float
+    """The longest that one change held up commits, since the start; without the flush."""
     committed_seq: int
     """Number of the last decision in the log."""
     indexed_seq: int

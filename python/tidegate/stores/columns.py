@@ -26,15 +26,23 @@ class Id(TypeDecorator[UUID]):
         return None if value is None else UUID(bytes=bytes(value))
 
 
+class JsonText(str):
+    """JSON that is written as it is: its value was encoded before."""
+
+    __slots__ = ()
+
+
 class Json(TypeDecorator[Any]):
     """Plain data kept as JSON text; ``None`` is SQL's null."""
 
     impl = Text
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002
+    def process_bind_param(self, value: Any, dialect: Dialect | None) -> str | None:  # noqa: ARG002
         """The text of a value."""
-        return None if value is None else orjson.dumps(value).decode()
+        if value is None or isinstance(value, JsonText):
+            return value
+        return orjson.dumps(value).decode()
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002
         """The value of a text."""

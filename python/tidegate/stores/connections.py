@@ -3,7 +3,6 @@ and what its errors mean."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 from collections.abc import Iterator
@@ -122,27 +121,6 @@ def make_file(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
     except OSError as error:
         raise StoreUnavailableError(f"`{path}` cannot be made: {error.strerror}") from None
-
-
-def claim_log(path: Path) -> int:
-    """Become the one process that appends to the log of a database; a descriptor to keep open.
-
-    Two servers on one file would each decide by a state that knows half of what happened.
-
-    Raises:
-        StoreUnavailableError: another process is.
-    """
-    lock = os.open(
-        path.with_name(path.name + "-lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
-    )
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise StoreUnavailableError(
-            f"another process records decisions in `{path}`; stop it, or use another database"
-        ) from None
-    return lock
 
 
 def writing_engine(path: Path) -> Engine:

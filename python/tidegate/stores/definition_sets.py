@@ -13,7 +13,7 @@ import attrs
 import zstandard
 from sqlalchemy import delete, select
 
-from tidegate.stores import records
+from tidegate.stores import records, tenants
 from tidegate.stores.base import DamagedLogError, NotFoundError
 from tidegate.stores.tables import definition_sets as table
 
@@ -78,6 +78,7 @@ def add(connection: Connection, definition_set: DefinitionSet) -> None:
     Raises:
         NotFoundError: there is no such tenant.
     """
+    tenants.require(connection, definition_set.tenant_id)
     if _find(connection, definition_set.tenant_id, definition_set.revision) is None:
         records.add(connection, table, definition_set)
 

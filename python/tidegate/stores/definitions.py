@@ -14,12 +14,15 @@ import attrs
 from sqlalchemy import delete as sql_delete
 from sqlalchemy import func, insert, select, tuple_
 
-from tidegate.stores import records, tables
+from tidegate.stores import records, tables, tenants
+from tidegate.stores.bulk import ready
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
+
+    from tidegate.stores.bulk import Rows
 
 Kind: TypeAlias = Literal["list", "action", "entity", "mitigation", "policy"]
 
@@ -42,7 +45,7 @@ class Definition:
 
 @attrs.frozen
 class Replacement:
-    """What :func:`replace_all` did."""
+    """What :func:`compare` found, and :func:`replace_all` did."""
 
     created: tuple[Definition, ...]
     changed: tuple[tuple[Definition, Definition], ...]
@@ -57,7 +60,11 @@ def create(connection: Connection, definition: Definition) -> None:
         ConflictError: another of its kind has its id, slug or name.
         NotFoundError: there is no such tenant.
     """
-    records.add(connection, tables.definitions, definition)
+    values = {
+        **attrs.asdict(definition, recurse=False),
+        "generation": tenants.generation(connection, definition.tenant_id),
+    }
+    connection.execute(insert(tables.definitions).values(values))
 
 
 def find(connection: Connection, tenant_id: UUID, kind: Kind, object_id: UUID) -> Definition:
@@ -81,8 +88,8 @@ def page(
     table = tables.definitions
     place = (table.c.position, table.c.object_id)
     query = (
-        select(table)
-        .where(table.c.tenant_id == tenant_id, table.c.kind == kind)
+        records.of(Definition, table)
+        .where(*_in_force(tenant_id), table.c.kind == kind)
         .order_by(*place)
         .limit(limit)
     )
@@ -95,8 +102,8 @@ def of_tenant(connection: Connection, tenant_id: UUID) -> list[Definition]:
     """All objects of a tenant by kind, position and id."""
     table = tables.definitions
     query = (
-        select(table)
-        .where(table.c.tenant_id == tenant_id)
+        records.of(Definition, table)
+        .where(*_in_force(tenant_id))
         .order_by(table.c.kind, table.c.position, table.c.object_id)
     )
     return records.many(connection, query, Definition)
@@ -106,9 +113,7 @@ def next_position(connection: Connection, tenant_id: UUID, kind: Kind) -> int:
     """A position after all others of a kind."""
     table = tables.definitions
     last = connection.execute(
-        select(func.max(table.c.position)).where(
-            table.c.tenant_id == tenant_id, table.c.kind == kind
-        )
+        select(func.max(table.c.position)).where(*_in_force(tenant_id), table.c.kind == kind)
     ).scalar()
     return 0 if last is None else last + 1
 
@@ -154,54 +159,81 @@ def delete(
     records.remove(connection, tables.definitions, kind, key, expected_revision)
 
 
-def replace_all(
-    connection: Connection, tenant_id: UUID, wanted: Iterable[Definition], now_ns: int
+def compare(
+    present: Iterable[Definition], wanted: Iterable[Definition], now_ns: int
 ) -> Replacement:
-    """Make a tenant's objects these and no others; those that are the same stay untouched.
+    """What makes the objects that are there into others; those that are the same stay untouched.
 
     Revisions and times of ``wanted`` are not looked at: a changed object goes on from its
     own, a new one begins at 1.
+    """
+    known = {(each.kind, each.object_id): each for each in present}
+    created = []
+    changed = []
+    for each in wanted:
+        old = known.pop((each.kind, each.object_id), None)
+        if old is None:
+            created.append(
+                attrs.evolve(each, revision=1, created_at_ns=now_ns, updated_at_ns=now_ns)
+            )
+        elif _content(old) != _content(each):
+            changed.append((old, succeeding(old, each, now_ns)))
+    return Replacement(tuple(created), tuple(changed), tuple(known.values()))
+
+
+def succeeding(old: Definition, new: Definition, now_ns: int) -> Definition:
+    """An object that takes the place of another of its id."""
+    return attrs.evolve(
+        new,
+        revision=old.revision + 1,
+        created_at_ns=old.created_at_ns,
+        updated_at_ns=now_ns,
+    )
+
+
+def replace_all(
+    connection: Connection, tenant_id: UUID, wanted: Iterable[Definition], now_ns: int
+) -> Replacement:
+    """Make a tenant's objects these and no others, in one transaction; see :func:`compare`.
 
     Raises:
         ConflictError: two of a kind share an id, slug or name.
         NotFoundError: there is no such tenant.
     """
-    present = {(each.kind, each.object_id): each for each in of_tenant(connection, tenant_id)}
-    created = []
-    changed = []
-    kept = set()
-    for each in wanted:
-        place = (each.kind, each.object_id)
-        kept.add(place)
-        known = present.get(place)
-        if known is None:
-            created.append(
-                attrs.evolve(each, revision=1, created_at_ns=now_ns, updated_at_ns=now_ns)
-            )
-        elif _content(known) != _content(each):
-            new = attrs.evolve(
-                each,
-                revision=known.revision + 1,
-                created_at_ns=known.created_at_ns,
-                updated_at_ns=now_ns,
-            )
-            changed.append((known, new))
-    deleted = [each for place, each in present.items() if place not in kept]
+    done = compare(of_tenant(connection, tenant_id), wanted, now_ns)
+    generation = tenants.generation(connection, tenant_id)
+    made = rows_of([*done.created, *(new for _, new in done.changed)], generation)
+    swap(connection, tenant_id, [*done.deleted, *(old for old, _ in done.changed)], made)
+    return done
+
+
+def rows_of(objects: Iterable[Definition], generation: int) -> Rows:
+    """Objects as rows of a generation."""
+    return ready(
+        tables.definitions,
+        ({**attrs.asdict(each, recurse=False), "generation": generation} for each in objects),
+    )
+
+
+def swap(connection: Connection, tenant_id: UUID, gone: Iterable[Definition], made: Rows) -> None:
+    """Put objects in place of others, all of the generation in force.
+
+    Raises:
+        ConflictError: two of a kind share an id, slug or name.
+    """
     # Out first, all of them: a name may pass from one object to another.
-    gone = [*deleted, *(old for old, _ in changed)]
-    for kind in {each.kind for each in gone}:
-        ids = [each.object_id for each in gone if each.kind == kind]
+    by_kind: dict[str, list[UUID]] = {}
+    for each in gone:
+        by_kind.setdefault(each.kind, []).append(each.object_id)
+    for kind, ids in by_kind.items():
         connection.execute(
             sql_delete(tables.definitions).where(
-                tables.definitions.c.tenant_id == tenant_id,
+                *_in_force(tenant_id),
                 tables.definitions.c.kind == kind,
                 tables.definitions.c.object_id.in_(ids),
             )
         )
-    rows = [attrs.asdict(each, recurse=False) for each in (*created, *(new for _, new in changed))]
-    if rows:
-        connection.execute(insert(tables.definitions), rows)
-    return Replacement(tuple(created), tuple(changed), tuple(deleted))
+    made.insert(connection)
 
 
 def _content(definition: Definition) -> tuple[object, ...]:
@@ -209,4 +241,24 @@ def _content(definition: Definition) -> tuple[object, ...]:
 
 
 def _key(tenant_id: UUID, kind: Kind, object_id: UUID) -> dict[str, object]:
-    return {"tenant_id": tenant_id, "kind": kind, "object_id": object_id}
+    return {
+        "tenant_id": tenant_id,
+        "generation": _generation(tenant_id),
+        "kind": kind,
+        "object_id": object_id,
+    }
+
+
+def _in_force(tenant_id: UUID) -> tuple[ColumnElement[bool], ...]:
+    """Of the tenant, and of no change that is not whole yet."""
+    table = tables.definitions
+    return table.c.tenant_id == tenant_id, table.c.generation == _generation(tenant_id)
+
+
+def _generation(tenant_id: UUID) -> Any:
+    table = tables.tenants
+    return (
+        select(table.c.definition_generation)
+        .where(table.c.tenant_id == tenant_id)
+        .scalar_subquery()
+    )

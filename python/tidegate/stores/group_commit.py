@@ -29,6 +29,8 @@ MAX_WAITING_BYTES = 128 * 1024 * 1024
 MAX_WAITING_WRITES = 1_000
 MAX_GROUP_ENTRIES = 4_000
 """Entries in one commit: enough to make the flush cheap, few enough to end soon."""
+MAX_GROUP_WRITES = 8
+"""Changes in one commit; of quiet ones, which may be steps of a large one, there is one."""
 
 
 @attrs.define(eq=False)
@@ -205,11 +207,18 @@ class GroupCommit:
 
     def _take_group(self) -> list[Work]:
         group: list[Work] = []
-        entries = 0
+        entries = writes = 0
+        is_quiet = False
         while self._waiting and entries < MAX_GROUP_ENTRIES:
             work = self._waiting[0]
             if isinstance(work, Command):
                 break
+            if isinstance(work, Write):
+                # Decisions that come meanwhile are committed with the next.
+                if writes >= MAX_GROUP_WRITES or (work.is_quiet and is_quiet):
+                    break
+                writes += 1
+                is_quiet |= work.is_quiet
             self._waiting.popleft()
             if isinstance(work, Append):
                 entries += work.entries

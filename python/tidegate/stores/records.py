@@ -27,6 +27,11 @@ def many(connection: Connection, query: Select[Any], kind: type[R]) -> list[R]:
     return [record(kind, row) for row in connection.execute(query).mappings()]
 
 
+def of(kind: type[R], table: Table) -> Select[Any]:
+    """The columns of a table that are attributes of a class."""
+    return select(*(table.c[each.name] for each in attrs.fields(kind)))
+
+
 def add(connection: Connection, table: Table, instance: attrs.AttrsInstance) -> None:
     """Insert an instance.
 
@@ -45,7 +50,7 @@ def find(
     Raises:
         NotFoundError: there is none; ``name`` says of what.
     """
-    row = connection.execute(select(table).where(*_matches(table, key))).mappings().first()
+    row = connection.execute(of(kind, table).where(*_matches(table, key))).mappings().first()
     if row is None:
         raise NotFoundError(name)
     return record(kind, row)

@@ -16,9 +16,13 @@ from tidegate.stores.counters import PRUNED_SEQ, counter, set_counter
 from tidegate.stores.decisions import oldest_id
 from tidegate.stores.tables import (
     decision_log,
+    definition_sets,
+    definitions,
     field_catalog,
+    policy_versions,
     replay_jobs,
     result_counts,
+    snapshot_parts,
     snapshots,
     tenants,
 )
@@ -28,7 +32,10 @@ if TYPE_CHECKING:
 
 MAX_STEP = 2_000
 """Rows, or decisions of the log, deleted at once: a few milliseconds."""
+STEP_ROWS = 200
 END_OF_TIME_NS = 2**63 - 1
+_LARGE = (definitions, policy_versions, definition_sets, snapshots, snapshot_parts)
+"""What does not go with its tenant at once, since there may be much of it."""
 
 
 def prune(
@@ -137,13 +144,27 @@ def safe_seq(connection: Connection, tenant_id: UUID) -> int:
 
 
 def orphans(connection: Connection) -> list[UUID]:
-    """Deleted tenants that decisions or names are still kept of; see :func:`forget_derived`."""
+    """Deleted tenants of which rows are left; see :func:`forget` and :func:`forget_derived`."""
     known = select(tenants.c.tenant_id)
     found: set[UUID] = set()
-    for table in (decision_log, result_counts, field_catalog):
+    for table in (decision_log, result_counts, field_catalog, *_LARGE):
         query = select(table.c.tenant_id).where(table.c.tenant_id.not_in(known)).limit(1)
         found.update(connection.execute(query).scalars())
     return sorted(found)
+
+
+def forget(connection: Connection, tenant_id: UUID, limit: int = STEP_ROWS) -> int:
+    """Delete definitions, versions and snapshots of a deleted tenant, a step at a time; how many
+    rows.  Its decisions are pruned."""
+    for table in _LARGE:
+        place = tuple(table.primary_key.columns)
+        # A part of a snapshot is as large as hundreds of other rows.
+        most = 4 if table is snapshot_parts else limit
+        found = select(*place).where(table.c.tenant_id == tenant_id).limit(most)
+        deleted = connection.execute(delete(table).where(tuple_(*place).in_(found))).rowcount
+        if deleted:
+            return deleted
+    return 0
 
 
 def forget_derived(connection: Connection, tenant_id: UUID, limit: int = MAX_STEP) -> int:

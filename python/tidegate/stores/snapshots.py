@@ -15,9 +15,10 @@ from uuid import UUID
 import attrs
 from sqlalchemy import delete, func, insert, select, tuple_
 
+from tidegate.stores import tables, tenants
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.log import Packing, unpack_pieces
-from tidegate.stores.tables import snapshot_parts, tenants
+from tidegate.stores.tables import snapshot_parts
 from tidegate.stores.tables import snapshots as table
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ def tidy(connection: Connection, tenant_id: UUID, limit: int = 4) -> int:
 
 def _forget(connection: Connection, snapshot: State) -> None:
     """Make room for a snapshot after the same decision."""
+    tenants.require(connection, snapshot.tenant_id)
     for each in (table, snapshot_parts):
         connection.execute(
             delete(each).where(each.c.tenant_id == snapshot.tenant_id, each.c.seq == snapshot.seq)
@@ -131,6 +133,7 @@ def _forget(connection: Connection, snapshot: State) -> None:
 
 
 def _write(connection: Connection, snapshot: State, part: int, body: memoryview) -> None:
+    tenants.require(connection, snapshot.tenant_id)
     connection.execute(
         insert(snapshot_parts).values(
             tenant_id=snapshot.tenant_id, seq=snapshot.seq, part=part, body=body
@@ -139,6 +142,7 @@ def _write(connection: Connection, snapshot: State, part: int, body: memoryview)
 
 
 def _finish(connection: Connection, snapshot: State, parts: int) -> None:
+    tenants.require(connection, snapshot.tenant_id)
     connection.execute(
         insert(table).values(
             tenant_id=snapshot.tenant_id,
@@ -206,7 +210,9 @@ def oldest_newest_seq(connection: Connection) -> int:
     0 when a tenant has none."""
     newest = (
         select(func.coalesce(func.max(table.c.seq), 0).label("seq"))
-        .select_from(tenants.outerjoin(table, table.c.tenant_id == tenants.c.tenant_id))
-        .group_by(tenants.c.tenant_id)
+        .select_from(
+            tables.tenants.outerjoin(table, table.c.tenant_id == tables.tenants.c.tenant_id)
+        )
+        .group_by(tables.tenants.c.tenant_id)
     )
     return connection.execute(select(func.min(newest.subquery().c.seq))).scalar() or 0

@@ -7,7 +7,6 @@ two connections is refused.
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,6 @@ from tidegate.stores.connections import (
     check_durable,
     check_private,
     check_version,
-    claim_log,
     database_path,
     driver_connection,
     is_fatal,
@@ -36,6 +34,7 @@ from tidegate.stores.connections import (
 )
 from tidegate.stores.counters import CHANGES, LOG_ID, RECOVERIES, count, counter
 from tidegate.stores.deriving import Deriver
+from tidegate.stores.directory.lock import Lock, claim
 from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
 from tidegate.stores.log import MAX_ROW_ENTRIES, LogBlock, last_seq, pack
 from tidegate.stores.migrations.carry_over import LAST_REVISION, carry_over
@@ -61,6 +60,8 @@ class SqliteStore:
 
     Args:
         url: ``sqlite:///relative.db`` or ``sqlite:////absolute.db``.
+        lock: of the owner of the directory, who gives it back at the close; without it the first
+            append claims the directory.
         monotonic: seconds of a clock that never jumps, for ages and durations.
 
     Raises:
@@ -71,7 +72,13 @@ class SqliteStore:
         ValueError: the URL is none of SQLite.
     """
 
-    def __init__(self, url: str, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        lock: Lock | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.path = database_path(url)
         check_version()
         check_private(self.path)
@@ -80,9 +87,10 @@ class SqliteStore:
         self._read_engine = reading_engine(self.path)
         self._writer: Connection | None = None
         self._committed_seq = 0
-        self._lock: int | None = None
-        self._appends = False
+        self._lock = lock
+        self._appends = lock is not None
         self._seen_changes = 0
+        self._longest_write_seconds = 0.0
         with translated():
             self._open()
             self._prepare_derived()
@@ -153,6 +161,7 @@ class SqliteStore:
             failed_commits=queue.failed_commits,
             commit_seconds=queue.commit_seconds,
             last_commit_seconds=queue.last_commit_seconds,
+            longest_write_seconds=self._longest_write_seconds,
             committed_seq=self._committed_seq,
             indexed_seq=self._deriver.indexed_seq,
             index_seconds=self._deriver.seconds,
@@ -186,13 +195,14 @@ class SqliteStore:
         """Have a derived file that was derived from this log."""
         if self._is_derived_right():
             return
-        # Whoever appends has it open, and found it right.
-        lock = claim_log(self.path)
+        # Whoever owns the directory has it open, and found it right.
+        lock = self._lock or claim(self.path)
         try:
             if not self._is_derived_right():
                 derived.make(self.path, self._origin()[0])
         finally:
-            os.close(lock)
+            if lock is not self._lock:
+                lock.release()
 
     def _is_derived_right(self) -> bool:
         found = derived.inspect(self.path)
@@ -227,7 +237,7 @@ class SqliteStore:
         """Let no other process append, from the first append on."""
         self._appends = True
         if self._lock is None:
-            self._lock = claim_log(self.path)
+            self._lock = claim(self.path)
             # Another may have appended since this store was opened.
             self._committed_seq = last_seq(self._connection())
             self._connection().rollback()
@@ -272,7 +282,10 @@ class SqliteStore:
                     continue
                 seq = self._append(writer, waiting, seq)
                 waiting.clear()
+                started = self._monotonic()
                 run_in_savepoint(writer, work)
+                held = self._monotonic() - started
+                self._longest_write_seconds = max(self._longest_write_seconds, held)
             seq = self._append(writer, waiting, seq)
             for entry in entries:
                 audit.add(writer, entry)
@@ -316,7 +329,7 @@ class SqliteStore:
     def _finish(self) -> None:
         self._close_writer()
         if self._lock is not None:
-            os.close(self._lock)
+            self._lock.release()
             self._lock = None
 
     def _close_writer(self) -> None:

@@ -43,6 +43,11 @@ def _tenant() -> Column[object]:
     )
 
 
+def _former_tenant() -> Column[object]:
+    """Of a tenant that may be gone: its rows are then deleted in small steps."""
+    return Column("tenant_id", Id, nullable=False)
+
+
 def _versioned() -> tuple[Column[int], ...]:
     return (
         Column("revision", Integer, nullable=False),
@@ -59,6 +64,34 @@ store_meta = Table(
     comment="numbers the store keeps about itself; see counters.py",
 )
 
+store_identity = Table(
+    "store_identity",
+    metadata,
+    Column("identity", LargeBinary(16), primary_key=True),
+    Column("keys_fingerprint", LargeBinary(16)),
+    comment="one row: which directory this is, and which keys belong to it; see directory/",
+)
+
+log_gaps = Table(
+    "log_gaps",
+    metadata,
+    Column("first_seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("last_seq", BigInteger, nullable=False),
+    Column("tenant_id", Id),
+    Column("reason", Text, nullable=False),
+    Column("found_at_ns", BigInteger, nullable=False),
+    comment="decisions that were recorded, were lost, and were reported",
+)
+
+pending_changes = Table(
+    "pending_changes",
+    metadata,
+    Column("change_id", Id, primary_key=True),
+    Column("tenant_id", Id, nullable=False),
+    Column("generation", BigInteger, nullable=False),
+    comment="changes that are being written in steps: what carries such an id is not there yet",
+)
+
 tenants = Table(
     "tenants",
     metadata,
@@ -68,12 +101,14 @@ tenants = Table(
     Column("settings", Json, nullable=False),
     Column("definition_revision", BigInteger, nullable=False),
     *_versioned(),
+    Column("definition_generation", BigInteger, nullable=False, server_default="0"),
 )
 
 definitions = Table(
     "definitions",
     metadata,
-    _tenant(),
+    _former_tenant(),
+    Column("generation", BigInteger, nullable=False, server_default="0"),
     Column("kind", Text, nullable=False),
     Column("object_id", Id, nullable=False),
     Column("slug", Text, nullable=False),
@@ -81,16 +116,17 @@ definitions = Table(
     Column("body", Json, nullable=False),
     Column("position", BigInteger, nullable=False),
     *_versioned(),
-    PrimaryKeyConstraint("tenant_id", "kind", "object_id"),
-    UniqueConstraint("tenant_id", "kind", "slug"),
-    UniqueConstraint("tenant_id", "kind", "name"),
-    comment="kind: list, action, entity, mitigation, policy; body as in docs/definitions.md",
+    PrimaryKeyConstraint("tenant_id", "generation", "kind", "object_id"),
+    UniqueConstraint("tenant_id", "generation", "kind", "slug"),
+    UniqueConstraint("tenant_id", "generation", "kind", "name"),
+    comment="kind: list, action, entity, mitigation, policy; body as in docs/definitions.md; the"
+    " generation in force is the tenant's",
 )
 
 definition_sets = Table(
     "definition_sets",
     metadata,
-    _tenant(),
+    _former_tenant(),
     Column("revision", BigInteger, nullable=False),
     Column("base_revision", BigInteger),
     Column("body", LargeBinary, nullable=False),
@@ -102,13 +138,15 @@ definition_sets = Table(
 policy_versions = Table(
     "policy_versions",
     metadata,
-    _tenant(),
+    _former_tenant(),
     Column("policy_id", Id, nullable=False),
     Column("version", Integer, nullable=False),
     Column("body", Json, nullable=False),
     Column("actor", Text, nullable=False),
     Column("created_at_ns", BigInteger, nullable=False),
+    Column("change_id", Id),
     PrimaryKeyConstraint("tenant_id", "policy_id", "version"),
+    Index(None, "change_id"),
 )
 
 api_keys = Table(
@@ -177,7 +215,9 @@ audit = Table(
     Column("before", Json),
     Column("after", Json),
     Column("request_id", Text),
+    Column("change_id", Id),
     Index(None, "tenant_id", "audit_id"),
+    Index(None, "change_id"),
     comment="no foreign key: what was done to a tenant outlives it",
 )
 
@@ -192,6 +232,8 @@ decision_log = Table(
     Column("last_id", LargeBinary(16), nullable=False),
     Column("index_body", LargeBinary, nullable=False),
     Column("body", LargeBinary, nullable=False),
+    Column("checksum", BigInteger),
+    Column("previous_seq", BigInteger),
     Index(None, "tenant_id", "first_seq"),
     Index(None, "tenant_id", "last_id", "first_id"),
     comment="the truth: body is zstd of NDJSON, one line a decision; the ids are 16 bytes",
@@ -200,7 +242,7 @@ decision_log = Table(
 snapshots = Table(
     "snapshots",
     metadata,
-    _tenant(),
+    _former_tenant(),
     Column("seq", BigInteger, nullable=False),
     Column("revision", BigInteger, nullable=False),
     Column("parts", Integer, nullable=False),
@@ -212,7 +254,7 @@ snapshots = Table(
 snapshot_parts = Table(
     "snapshot_parts",
     metadata,
-    _tenant(),
+    _former_tenant(),
     Column("seq", BigInteger, nullable=False),
     Column("part", Integer, nullable=False),
     Column("body", LargeBinary, nullable=False),

@@ -62,7 +62,7 @@ def find_by_slug(connection: Connection, slug: str) -> Tenant:
 
 def page(connection: Connection, limit: int, after: UUID | None = None) -> list[Tenant]:
     """Tenants by id, those after one."""
-    query = select(tables.tenants).order_by(tables.tenants.c.tenant_id).limit(limit)
+    query = records.of(Tenant, tables.tenants).order_by(tables.tenants.c.tenant_id).limit(limit)
     if after is not None:
         query = query.where(tables.tenants.c.tenant_id > after)
     return records.many(connection, query, Tenant)
@@ -73,7 +73,7 @@ def page_of_operator(
 ) -> list[Tenant]:
     """Tenants an operator is a member of, by id, those after one."""
     query = (
-        select(tables.tenants)
+        records.of(Tenant, tables.tenants)
         .join(tables.memberships, tables.memberships.c.tenant_id == tables.tenants.c.tenant_id)
         .where(tables.memberships.c.user_id == operator_id)
         .order_by(tables.tenants.c.tenant_id)
@@ -106,9 +106,10 @@ def change(
 def delete(
     connection: Connection, tenant_id: UUID, *, expected_revision: int | None = None
 ) -> None:
-    """Delete a tenant with its definitions, keys and memberships.
+    """Delete a tenant with its keys and memberships.
 
-    Its decisions go in small steps afterwards; see :func:`tidegate.stores.retention.orphans`.
+    What there may be much of goes in small steps afterwards, and nobody finds it without the
+    tenant; see :func:`tidegate.stores.retention.orphans`.
 
     Raises:
         NotFoundError: there is no such tenant.
@@ -116,6 +117,30 @@ def delete(
     """
     key = {"tenant_id": tenant_id}
     records.remove(connection, tables.tenants, _NAME, key, expected_revision)
+
+
+def generation(connection: Connection, tenant_id: UUID) -> int:
+    """Which of the definitions stored for a tenant are in force.
+
+    Raises:
+        NotFoundError: there is no such tenant.
+    """
+    table = tables.tenants
+    found: int | None = connection.execute(
+        select(table.c.definition_generation).where(table.c.tenant_id == tenant_id)
+    ).scalar()
+    if found is None:
+        raise NotFoundError(_NAME)
+    return found
+
+
+def require(connection: Connection, tenant_id: UUID) -> None:
+    """Hold who adds to a tenant to there being one.
+
+    Raises:
+        NotFoundError: there is no such tenant.
+    """
+    generation(connection, tenant_id)
 
 
 def count_definition_change(connection: Connection, tenant_id: UUID) -> int:

@@ -8,11 +8,12 @@ from uuid import UUID
 import attrs
 from sqlalchemy import func, insert, select
 
-from tidegate.stores import records
+from tidegate.stores import pending, records, tenants
+from tidegate.stores.base import NotFoundError
 from tidegate.stores.tables import policy_versions as table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -42,6 +43,7 @@ def save(
     Raises:
         NotFoundError: there is no such tenant.
     """
+    tenants.require(connection, tenant_id)
     last = connection.execute(
         select(func.max(table.c.version)).where(
             table.c.tenant_id == tenant_id, table.c.policy_id == policy_id
@@ -61,14 +63,36 @@ def save(
     return version
 
 
+def last_numbers(
+    connection: Connection, tenant_id: UUID, policy_ids: Sequence[UUID]
+) -> dict[UUID, int]:
+    """The number of the newest version of each policy that has one, also of those not seen yet."""
+    query = (
+        select(table.c.policy_id, func.max(table.c.version).label("last"))
+        .where(table.c.tenant_id == tenant_id)
+        .group_by(table.c.policy_id)
+    )
+    if len(policy_ids) == 1:
+        query = query.where(table.c.policy_id == policy_ids[0])
+    return {row.policy_id: row.last for row in connection.execute(query)}
+
+
 def find(connection: Connection, tenant_id: UUID, policy_id: UUID, version: int) -> PolicyVersion:
     """A version.
 
     Raises:
         NotFoundError: there is none.
     """
-    key = {"tenant_id": tenant_id, "policy_id": policy_id, "version": version}
-    return records.find(connection, table, PolicyVersion, "version", key)
+    query = records.of(PolicyVersion, table).where(
+        table.c.tenant_id == tenant_id,
+        table.c.policy_id == policy_id,
+        table.c.version == version,
+        pending.is_whole(table.c.change_id),
+    )
+    found = records.many(connection, query, PolicyVersion)
+    if not found:
+        raise NotFoundError("version")
+    return found[0]
 
 
 def page(
@@ -80,8 +104,12 @@ def page(
 ) -> list[PolicyVersion]:
     """Versions of a policy, the newest first, those before one."""
     query = (
-        select(table)
-        .where(table.c.tenant_id == tenant_id, table.c.policy_id == policy_id)
+        records.of(PolicyVersion, table)
+        .where(
+            table.c.tenant_id == tenant_id,
+            table.c.policy_id == policy_id,
+            pending.is_whole(table.c.change_id),
+        )
         .order_by(table.c.version.desc())
         .limit(limit)
     )

@@ -65,6 +65,8 @@ pub struct Answered {
     pub action: Action,
     /// Whether an expression ended in an error.
     pub has_errors: bool,
+    /// Whether its budget ended before all was decided.
+    pub is_over_budget: bool,
     /// Where the body of the answer stands in [`Block::lines`].
     pub answer: Range<usize>,
 }
@@ -121,7 +123,12 @@ impl Block {
             let made = Made::new(text.definitions, &decision, path, return_url);
             let answer = text.write_line(&mut self.lines, &made, event, duration_us());
             text.write_index(&mut self.index, &made);
-            Answered { action: made.action, has_errors: !decision.errors.is_empty(), answer }
+            Answered {
+                action: made.action,
+                has_errors: !decision.errors.is_empty(),
+                is_over_budget: decision.ends.are_any(),
+                answer,
+            }
         })
     }
 }
@@ -150,7 +157,7 @@ impl<'d, 'a> Made<'d, 'a> {
         path: Option<&'a str>,
         return_url: Option<&'a str>,
     ) -> Self {
-        let mode = decision.answer().map(|fired| fired.mode());
+        let mode = decision.mode();
         Self {
             decision,
             action: Action::of(mode),

@@ -38,6 +38,18 @@ pub(crate) struct Bundle<'t> {
     #[serde(borrow, default)]
     pub(crate) policies: Vec<PolicyForm<'t>>,
     pub(crate) max_keys: u32,
+    #[serde(default)]
+    pub(crate) on_budget_exceeded: OnBudgetExceeded,
+}
+
+/// The answer where the budget of a decision ended and no clause gives one.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum OnBudgetExceeded {
+    Allow,
+    Challenge,
+    #[default]
+    Block,
 }
 
 #[derive(Debug, Deserialize)]

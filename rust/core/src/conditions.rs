@@ -2,6 +2,8 @@
 //! asks here and nowhere else, by number, so that how the answer is found is no
 //! concern of it.
 
+use std::cell::Cell;
+
 use crate::definitions::{Definitions, ExpressionId};
 use crate::error::{ErrorCode, Failure};
 use crate::evaluate::Meter;
@@ -9,9 +11,18 @@ use crate::layout::Slot;
 use crate::plan::Concerns;
 use crate::record::Record;
 use crate::value::{Timestamp, Value};
+use crate::work::Work;
 
 /// What an expression that must be a bool came to.
-pub type Outcome = Result<bool, ErrorCode>;
+pub type Outcome = Result<bool, Undecided>;
+
+/// Why an expression came to nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undecided {
+    Error(ErrorCode),
+    /// The work was over before or meanwhile.
+    BudgetEnded,
+}
 
 /// Outcomes already known, kept between events so that nothing is cleared: an
 /// entry counts when it carries the stamp of this event.
@@ -54,6 +65,8 @@ pub struct Conditions<'a, 'k> {
     definitions: &'a Definitions,
     record: Record<'a>,
     known: &'k mut KnownOutcomes,
+    /// What is done for expressions.
+    work: Cell<Work>,
 }
 
 impl<'a, 'k> Conditions<'a, 'k> {
@@ -63,26 +76,38 @@ impl<'a, 'k> Conditions<'a, 'k> {
         known: &'k mut KnownOutcomes,
     ) -> Self {
         known.begin(definitions.expressions.programs().len());
-        Self { definitions, record, known }
+        Self { definitions, record, known, work: Cell::new(Work::unlimited()) }
+    }
+
+    /// Goes on with other work. Gives what was done up to now.
+    pub(crate) fn exchange_work(&self, work: Work) -> Work {
+        self.work.replace(work)
+    }
+
+    /// Whether the work is over: what was evaluated last does not count then.
+    pub(crate) fn is_over(&self) -> bool {
+        self.work.get().is_over()
     }
 
     /// Whether an expression that does not read `entity.*` is true.
     ///
     /// # Errors
-    /// The code of its error.
+    /// The code of its error, or that the work is over.
     pub fn test(&mut self, id: ExpressionId) -> Outcome {
         if let Some(outcome) = self.known.get(id) {
             return outcome;
         }
         let outcome = self.evaluate_test(id);
-        self.known.set(id, outcome);
+        if outcome != Err(Undecided::BudgetEnded) {
+            self.known.set(id, outcome);
+        }
         outcome
     }
 
     /// Whether an expression is true for a clause that binds an entity.
     ///
     /// # Errors
-    /// The code of its error.
+    /// As [`Conditions::test`].
     pub fn test_for(&mut self, id: ExpressionId, entity: EntityState) -> Outcome {
         let definitions = self.definitions;
         if !definitions.expressions.reads_entity(id) {
@@ -101,17 +126,20 @@ impl<'a, 'k> Conditions<'a, 'k> {
         outcome
     }
 
-    /// The value of an expression.
+    /// The value of an expression; it counts only where the work is not over then.
     ///
     /// # Errors
     /// The code of its error.
     pub fn value(&self, id: ExpressionId) -> Result<Value<'a>, ErrorCode> {
         let definitions = self.definitions;
         let program = definitions.expressions.program(id).ok_or(ErrorCode::NoSuchField)?;
-        let mut meter = Meter::new(&definitions.limits);
-        program
-            .evaluate(&self.record, &definitions.lists, &mut meter)
-            .map_err(|Failure { code, .. }| code)
+        if self.is_over() {
+            return Err(ErrorCode::NoSuchField);
+        }
+        let mut meter = Meter::within(&definitions.limits, self.work.get());
+        let value = program.evaluate(&self.record, &definitions.lists, &mut meter);
+        self.work.set(meter.work());
+        value.map_err(|Failure { code, .. }| code)
     }
 
     /// Whether an expression can be answered before the state is looked at.
@@ -142,10 +170,17 @@ impl<'a, 'k> Conditions<'a, 'k> {
 
     fn evaluate_test(&self, id: ExpressionId) -> Outcome {
         let definitions = self.definitions;
-        let program = definitions.expressions.program(id).ok_or(ErrorCode::NoSuchField)?;
-        let mut meter = Meter::new(&definitions.limits);
-        program
-            .test(&self.record, &definitions.lists, &mut meter)
-            .map_err(|Failure { code, .. }| code)
+        let program = definitions.expressions.program(id);
+        let program = program.ok_or(Undecided::Error(ErrorCode::NoSuchField))?;
+        if self.is_over() {
+            return Err(Undecided::BudgetEnded);
+        }
+        let mut meter = Meter::within(&definitions.limits, self.work.get());
+        let outcome = program.test(&self.record, &definitions.lists, &mut meter);
+        self.work.set(meter.work());
+        if self.is_over() {
+            return Err(Undecided::BudgetEnded);
+        }
+        outcome.map_err(|Failure { code, .. }| Undecided::Error(code))
     }
 }

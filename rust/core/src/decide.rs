@@ -7,9 +7,10 @@
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
 
+use crate::budget::Ends;
 use crate::bundle::Mode;
 use crate::conditions::{Conditions, EntityState};
-use crate::definitions::{Clause, Definitions, Mitigation, Policy};
+use crate::definitions::{Clause, Definitions, Fallback, Mitigation, Policy, Response};
 use crate::error::ErrorCode;
 use crate::locked::Locked;
 use crate::state::{AllKnown, Change, Known};
@@ -90,6 +91,7 @@ pub enum Reason {
     NoMatch,
     Policy,
     ActiveMitigation,
+    BudgetExceeded,
 }
 
 impl Reason {
@@ -98,6 +100,7 @@ impl Reason {
             Self::NoMatch => "no-match",
             Self::Policy => "policy",
             Self::ActiveMitigation => "active-mitigation",
+            Self::BudgetExceeded => "budget-exceeded",
         }
     }
 }
@@ -111,6 +114,9 @@ pub struct Decision<'a> {
     pub entities: ArenaVec<'a, AppliedEntity>,
     pub fired: ArenaVec<'a, FiredClause<'a>>,
     pub errors: Vec<(Place<'a>, ErrorCode)>,
+    /// Where the budget ended.
+    pub ends: Ends,
+    on_budget_exceeded: &'a Fallback,
     changes: ArenaVec<'a, Pending<'a>>,
 }
 
@@ -151,8 +157,27 @@ impl<'a> Decision<'a> {
         self.fired.iter().find(|fired| fired.mode() != Mode::Monitor)
     }
 
+    /// The answer without a clause that gave it, where the budget ended.
+    fn fallback(&self) -> Option<&'a Fallback> {
+        (self.reason() == Reason::BudgetExceeded).then_some(self.on_budget_exceeded)
+    }
+
+    /// What is done with the request: that of a mitigation, or of no clause at all.
+    pub fn mode(&self) -> Option<Mode> {
+        let answer = self.answer().map(FiredClause::mode);
+        answer.or_else(|| self.fallback().and_then(|fallback| fallback.mode))
+    }
+
+    /// What the caller is sent of it.
+    pub(crate) fn response(&self) -> &Response {
+        let mitigation = self.answer().and_then(|fired| fired.mitigation);
+        let fallback = self.fallback().map(|fallback| &fallback.response);
+        mitigation.map(|mitigation| &mitigation.response).or(fallback).unwrap_or(&Response::None)
+    }
+
     pub fn reason(&self) -> Reason {
         match self.answer() {
+            None if self.ends.are_any() => Reason::BudgetExceeded,
             None => Reason::NoMatch,
             Some(fired) if fired.is_active => Reason::ActiveMitigation,
             Some(_) => Reason::Policy,
@@ -213,6 +238,8 @@ pub fn decide<'a>(
         entities,
         fired: ArenaVec::with_capacity_in(FEW_FIRED, arena),
         errors: std::mem::take(&mut survey.errors),
+        ends: Ends::default(),
+        on_budget_exceeded: &definitions.on_budget_exceeded,
         changes: ArenaVec::with_capacity_in(survey.triggers.len(), arena),
     };
     Walk::new(definitions, conditions, survey, state, decision, arena).end()

@@ -12,8 +12,8 @@ use uuid::Uuid;
 
 use crate::address::{Network, NetworkSet};
 use crate::bundle::{
-    ActionForm, Bundle, ClauseForm, EntityForm, Measure, MissingKey, MitigationForm, Mode,
-    PolicyForm, WindowForm,
+    ActionForm, BlockForm, Bundle, ChallengeForm, ClauseForm, EntityForm, Measure, MissingKey,
+    MitigationForm, Mode, OnBudgetExceeded, PolicyForm, WindowForm,
 };
 use crate::decode::Compiler;
 use crate::error::ProgramError;
@@ -35,6 +35,8 @@ use crate::wire;
 const VERSION: u32 = 1;
 const NANOSECONDS: i64 = 1_000_000_000;
 const MAX_THRESHOLD: u16 = 10_000;
+/// Of a challenge past the budget: what a mitigation has that does not say.
+const FALLBACK_DIFFICULTY: u32 = 4;
 
 /// The number of an expression. Equal expressions have one number, whoever
 /// states them.
@@ -92,6 +94,14 @@ pub struct Mitigation {
     pub mode: Mode,
     /// Nanoseconds; 0 is this event only.
     pub ttl: i64,
+    pub response: Response,
+}
+
+/// The answer where no clause gives one.
+#[derive(Debug)]
+pub struct Fallback {
+    /// None allows.
+    pub mode: Option<Mode>,
     pub response: Response,
 }
 
@@ -165,6 +175,7 @@ pub struct Definitions {
     pub mitigations: Vec<Mitigation>,
     pub policies: Vec<Policy>,
     pub entity_slots: EntitySlots,
+    pub on_budget_exceeded: Fallback,
     /// Policy and position of each clause by its number.
     pub clause_places: Vec<(u32, u32)>,
     pub names: Names,
@@ -265,6 +276,7 @@ impl Definitions {
             mitigations,
             policies,
             entity_slots,
+            on_budget_exceeded: fallback(bundle.on_budget_exceeded),
             clause_places,
         })
     }
@@ -503,6 +515,29 @@ fn mitigation(
     };
     let ttl = i64::try_from(form.ttl_seconds).unwrap_or(i64::MAX).saturating_mul(NANOSECONDS);
     Ok(Mitigation { slug: form.slug.into(), mode: form.mode, ttl, response })
+}
+
+/// What is answered past the budget: nobody has written a mitigation for it.
+fn fallback(on_budget_exceeded: OnBudgetExceeded) -> Fallback {
+    match on_budget_exceeded {
+        OnBudgetExceeded::Allow => Fallback { mode: None, response: Response::None },
+        OnBudgetExceeded::Challenge => {
+            let form = ChallengeForm {
+                provider: "pow".into(),
+                difficulty: FALLBACK_DIFFICULTY,
+                default_return_url_template: None,
+            };
+            let until_return_url = wire::challenge_start(&form).into();
+            let response = Response::Challenge { until_return_url, default_return_url: None };
+            Fallback { mode: Some(Mode::Challenge), response }
+        }
+        OnBudgetExceeded::Block => {
+            let form =
+                BlockForm { status_code: 403, body: String::new(), headers: Default::default() };
+            let response = Response::Block(wire::block_action(&form).into());
+            Fallback { mode: Some(Mode::Block), response }
+        }
+    }
 }
 
 /// Seconds as nanoseconds, rounded half to even.

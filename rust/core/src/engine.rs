@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bumpalo::Bump;
 use foldhash::fast::RandomState;
 
+use crate::budget::Budget;
 use crate::conditions::{Conditions, KnownOutcomes};
 use crate::decide::{Decision, decide, event_time};
 use crate::definitions::Definitions;
@@ -193,7 +194,7 @@ impl Engine {
         let mut touches = Touches::of_a_batch();
         let answers = events.iter().map(|event| {
             text.clear();
-            self.decided_with(*event, received_at, &mut touches, |decided| {
+            self.decided_with(*event, (received_at, Budget::Own), &mut touches, |decided| {
                 let (decision, return_url) = self.apply(decided);
                 wire::answer(&mut text, &decision, return_url);
             })?;
@@ -209,11 +210,16 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::answer`].
-    pub fn record<S>(&self, source: &S, received_at: i64) -> Result<String, S::Error>
+    pub fn record<S>(
+        &self,
+        source: &S,
+        received_at: i64,
+        budget: Budget,
+    ) -> Result<String, S::Error>
     where
         S: EventSource + ?Sized,
     {
-        self.decided(source, received_at, |decided| {
+        self.decided_within(source, (received_at, budget), |decided| {
             let (decision, return_url) = self.apply(decided);
             wire::record(&self.definitions, &decision, return_url)
         })
@@ -223,11 +229,16 @@ impl Engine {
     ///
     /// # Errors
     /// It is no event.
-    pub fn peek<S>(&self, source: &S, received_at: i64) -> Result<String, S::Error>
+    pub fn peek<S>(
+        &self,
+        source: &S,
+        received_at: i64,
+        budget: Budget,
+    ) -> Result<String, S::Error>
     where
         S: EventSource + ?Sized,
     {
-        self.decided(source, received_at, |Decided { decision, return_url, state, .. }| {
+        self.decided_within(source, (received_at, budget), |Decided { decision, return_url, state, .. }| {
             drop(state);
             wire::record(&self.definitions, &decision, return_url)
         })
@@ -237,11 +248,16 @@ impl Engine {
     ///
     /// # Errors
     /// It is no event.
-    pub fn entity_states<S>(&self, source: &S, received_at: i64) -> Result<String, S::Error>
+    pub fn entity_states<S>(
+        &self,
+        source: &S,
+        received_at: i64,
+        budget: Budget,
+    ) -> Result<String, S::Error>
     where
         S: EventSource + ?Sized,
     {
-        self.decided(source, received_at, |Decided { decision, state, .. }| {
+        self.decided_within(source, (received_at, budget), |Decided { decision, state, .. }| {
             let keys = decision.entities.iter().map(|entity| state.find(&entity.key));
             let blocks = keys.filter_map(|known| state.get(known));
             snapshot::save_entities(&self.definitions, state.evictions(), blocks)
@@ -313,13 +329,25 @@ impl Engine {
     where
         S: EventSource + ?Sized,
     {
-        self.decided_with(source, received_at, &mut Touches::default(), finish)
+        self.decided_within(source, (received_at, Budget::Own), finish)
+    }
+
+    fn decided_within<S, T>(
+        &self,
+        source: &S,
+        within: (i64, Budget),
+        finish: impl FnOnce(Decided<'_, '_>) -> T,
+    ) -> Result<T, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
+        self.decided_with(source, within, &mut Touches::default(), finish)
     }
 
     fn decided_with<S, T>(
         &self,
         source: &S,
-        received_at: i64,
+        within: (i64, Budget),
         touches: &mut Touches,
         finish: impl FnOnce(Decided<'_, '_>) -> T,
     ) -> Result<T, S::Error>
@@ -329,7 +357,7 @@ impl Engine {
         let mut scratch = SCRATCH.take().unwrap_or_default();
         let Scratch { arena, outcomes, concerns } = &mut *scratch;
         let memory = (outcomes, concerns, touches);
-        let result = self.decide_in(arena, memory, source, received_at, finish);
+        let result = self.decide_in(arena, memory, source, within, finish);
         arena.reset();
         if arena.allocated_bytes() <= KEPT_ARENA_BYTES {
             SCRATCH.set(Some(scratch));
@@ -342,7 +370,7 @@ impl Engine {
         arena: &'a Bump,
         (outcomes, concerns, touches): (&mut KnownOutcomes, &mut Concerns, &mut Touches),
         source: &'a S,
-        received_at: i64,
+        (received_at, budget): (i64, Budget),
         finish: impl FnOnce(Decided<'a, '_>) -> T,
     ) -> Result<T, S::Error>
     where
@@ -361,7 +389,7 @@ impl Engine {
         let time = event_time(event.observed_at, received_at);
         let mut conditions = Conditions::new(definitions, record, outcomes);
         let hash = |key: &str| self.state.expect(key);
-        let survey = Survey::new(definitions, &mut conditions, concerns, hash, arena);
+        let survey = Survey::new(definitions, &mut conditions, concerns, budget, hash, arena);
         let (state, known) = self.look_up(&survey, touches);
         let decision = decide(definitions, &mut conditions, survey, (&state, known), time, arena);
         let path = event.member(Member::Path);

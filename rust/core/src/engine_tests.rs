@@ -60,7 +60,7 @@ fn engine(bundle: &Json) -> Engine {
 
 fn record(engine: &Engine, event: &Json, seconds: i64) -> Json {
     let body = event.to_string();
-    let record = engine.record(body.as_bytes(), NOW + seconds * SECOND).unwrap();
+    let record = engine.record(body.as_bytes(), NOW + seconds * SECOND, Budget::Own).unwrap();
     serde_json::from_str(&record).unwrap()
 }
 
@@ -205,11 +205,11 @@ fn a_look_ahead_changes_nothing() {
     let members = json!({"entity": 0, "mitigation": 1, "window": window("count", 2)});
     let engine = engine(&bundle(&[clause("c", members)]));
     record(&engine, &json!({"user": "ann"}), 5);
-    let peeked = engine.peek(br#"{"user": "ann"}"#.as_slice(), NOW + 6 * SECOND).unwrap();
-    let again = engine.peek(br#"{"user": "ann"}"#.as_slice(), NOW + 6 * SECOND).unwrap();
+    let peeked = engine.peek(br#"{"user": "ann"}"#.as_slice(), NOW + 6 * SECOND, Budget::Own).unwrap();
+    let again = engine.peek(br#"{"user": "ann"}"#.as_slice(), NOW + 6 * SECOND, Budget::Own).unwrap();
     assert_eq!(peeked, again);
     assert!(peeked.contains("\"reason\":\"policy\""));
-    let states = engine.entity_states(br#"{"user": "ann"}"#.as_slice(), NOW).unwrap();
+    let states = engine.entity_states(br#"{"user": "ann"}"#.as_slice(), NOW, Budget::Own).unwrap();
     let states: Json = serde_json::from_str(&states).unwrap();
     let time = (NOW + 5 * SECOND).to_string();
     let window = json!(["p", "c", "count", [time]]);
@@ -221,7 +221,7 @@ fn a_look_ahead_changes_nothing() {
 fn a_refused_event_counts_nothing() {
     let engine = engine(&bundle(&[]));
     for body in [&b""[..], b"[]", b"{\"user\":1}", b"{\"user\":\"a\",\"user\":\"b\"}", b"{"] {
-        assert!(engine.record(body, NOW).is_err());
+        assert!(engine.record(body, NOW, Budget::Own).is_err());
     }
     assert_eq!(engine.stats().keys, 0);
 }

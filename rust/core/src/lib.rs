@@ -25,6 +25,7 @@
 
 pub mod address;
 pub mod block;
+pub mod budget;
 pub mod bundle;
 pub mod call;
 mod carry;
@@ -108,6 +109,7 @@ mod walk;
 pub mod window;
 pub mod windows;
 pub mod wire;
+mod work;
 
 pub use error::{ErrorCode, EventError, Failure, ProgramError, Span};
 pub use evaluate::Meter;

@@ -20,6 +20,8 @@ pub struct Limits {
     pub macro_nesting: usize,
     /// Units one evaluation may spend.
     pub cost: u64,
+    /// Units one decision may take (docs/decision.md, "Budget").
+    pub decision_work: u64,
     /// Longest string or bytes value an evaluation may build.
     pub string_bytes: usize,
     pub regex_pattern_bytes: usize,
@@ -44,6 +46,7 @@ impl Default for Limits {
             list_elements: 10_000,
             macro_nesting: 3,
             cost: 20_000,
+            decision_work: 1_000_000,
             string_bytes: 64 * 1024,
             regex_pattern_bytes: 8 * 1024,
             regex_nesting: 64,

@@ -2,6 +2,7 @@
 
 use crate::error::ErrorCode;
 use crate::limits::Limits;
+use crate::work::Work;
 
 /// Bytes scanned or built that cost one unit.
 const BYTES_A_UNIT: usize = 16;
@@ -18,11 +19,25 @@ pub struct Meter {
     spent: u64,
     limit: u64,
     string_bytes: usize,
+    /// What is done for it, of which the cost says too little.
+    pub(crate) work: Work,
 }
 
 impl Meter {
     pub const fn new(limits: &Limits) -> Self {
-        Self { spent: 0, limit: limits.cost, string_bytes: limits.string_bytes }
+        Self::within(limits, Work::unlimited())
+    }
+
+    /// The same, for an evaluation that does no more than there is left to do.
+    pub(crate) const fn within(limits: &Limits, work: Work) -> Self {
+        Self { spent: 0, limit: limits.cost, string_bytes: limits.string_bytes, work }
+    }
+
+    /// The work done up to the end of an evaluation, its units counted.
+    pub(crate) const fn work(&self) -> Work {
+        let mut work = self.work;
+        work.add(self.spent);
+        work
     }
 
     /// The units spent; one more than the limit after `cost_exceeded`.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use smallvec::{SmallVec, smallvec};
 
+use crate::budget::{Stop, reserve};
 use crate::definitions::{Action, EntityDefinition, ExpressionId, Expressions, Policy};
 use crate::index::certainty::{Requirement, requirements};
 use crate::index::worst_cost::{Cost, cost};
@@ -19,6 +20,7 @@ use crate::limits::Limits;
 use crate::lists::Lists;
 use crate::record::Record;
 use crate::trigger::{Trigger, Triggers};
+use crate::work::Work;
 
 /// What a plan is made of.
 pub struct Planned<'d> {
@@ -82,11 +84,18 @@ impl Step {
     }
 }
 
-/// A scope and the policies that have it.
+/// A scope and the policies that have it, in order.
 #[derive(Debug)]
 pub struct Scope {
     pub expression: ExpressionId,
     pub policies: Vec<u32>,
+}
+
+impl Scope {
+    /// Where the walk comes to it first.
+    pub(crate) fn first(&self) -> Stop {
+        Stop::scope(self.policies.first().copied().unwrap_or_default())
+    }
 }
 
 /// What one event can concern, each in the order of the walk.
@@ -151,7 +160,8 @@ impl Plan {
         }
         held.clear();
         let rules = Rules { programs: expressions.programs(), lists, limits };
-        self.index.each_candidate(rules, record, |rule, is_true| {
+        let work = Work::up_to(reserve(limits.decision_work));
+        self.index.each_candidate(rules, record, work, |rule, is_true| {
             let Some(Stated { target, expressions }) = self.stated.get(rule as usize) else {
                 return;
             };
@@ -165,7 +175,7 @@ impl Plan {
                 held.extend_from_slice(expressions);
             }
         });
-        for list in [actions, matches, triggers] {
+        for list in [actions, matches, scopes, triggers] {
             list.sort_unstable();
         }
     }
@@ -238,7 +248,8 @@ impl<'d> Builder<'d> {
                 scope.policies.push(position);
             }
         }
-        let scopes: Vec<Scope> = policies.into_values().collect();
+        let mut scopes: Vec<Scope> = policies.into_values().collect();
+        scopes.sort_by_key(|scope| scope.policies.first().copied());
         for (position, scope) in (0..).zip(&scopes) {
             let (analysed, cost) = self.analyse(scope.expression);
             let stated = Stated::one(Target::Scope(position), scope.expression);

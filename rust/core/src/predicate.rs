@@ -26,6 +26,7 @@ use crate::record::Record;
 use crate::regex::Regex;
 use crate::search::has_part;
 use crate::value::Value;
+use crate::work::Work;
 
 /// A test with the nodes that it stands for behind it, packed: one allocation, shared by
 /// all rules of a set that say the same.
@@ -167,7 +168,7 @@ impl TextTest {
     }
 
     #[inline]
-    fn holds(&self, text: &str, nodes: Packed<'_>) -> bool {
+    fn holds(&self, text: &str, nodes: Packed<'_>, work: &mut Work) -> bool {
         let constant = || nodes.last_text(self.constant_length());
         match self {
             Self::Equals(_) => text.as_bytes() == constant(),
@@ -175,7 +176,7 @@ impl TextTest {
             Self::Contains { rare, .. } => has_part(text, constant(), *rare as usize),
             Self::StartsWith(_) => text.as_bytes().starts_with(constant()),
             Self::EndsWith(_) => text.as_bytes().ends_with(constant()),
-            Self::Matches { pattern, .. } => pattern.is_match(clip(text)),
+            Self::Matches { pattern, .. } => pattern.is_match(clip(text), work),
             Self::In(members) => members.has_text(text),
         }
     }
@@ -199,7 +200,12 @@ impl EntryTest {
 
     /// Whether the test holds for an entry, and the units up to there; None
     /// when there are not so many left.
-    fn answer(&self, nodes: Packed<'_>, record: &Record<'_>, meter: &Meter) -> Option<(bool, u64)> {
+    fn answer(
+        &self,
+        nodes: Packed<'_>,
+        record: &Record<'_>,
+        meter: &mut Meter,
+    ) -> Option<(bool, u64)> {
         let Value::TotalMap(entries) = record.get(self.map)? else { return None };
         let mut spent = 0_u64;
         for (_, text) in (0..entries.len()).filter_map(|position| entries.pair(position)) {
@@ -211,20 +217,20 @@ impl EntryTest {
             if spent > meter.left() || (self.is_lowered && !meter.allows(text.len())) {
                 return None;
             }
-            if self.holds(text, nodes) {
+            if self.holds(text, nodes, &mut meter.work) {
                 return Some((true, spent));
             }
         }
         Some((false, spent))
     }
 
-    fn holds(&self, text: &str, nodes: Packed<'_>) -> bool {
+    fn holds(&self, text: &str, nodes: Packed<'_>, work: &mut Work) -> bool {
         if !self.is_lowered {
-            return self.test.holds(text, nodes);
+            return self.test.holds(text, nodes, work);
         }
         let mut lowered: SmallVec<[u8; 256]> = text.as_bytes().into();
         lowered.make_ascii_lowercase();
-        std::str::from_utf8(&lowered).is_ok_and(|text| self.test.holds(text, nodes))
+        std::str::from_utf8(&lowered).is_ok_and(|text| self.test.holds(text, nodes, work))
     }
 }
 
@@ -280,7 +286,7 @@ impl Predicate {
     #[inline]
     pub(crate) fn holds_for_text(&self, record: &Record<'_>) -> Option<bool> {
         let Kind::Text { subject, test } = &self.kind else { return None };
-        Some(test.holds(subject.text(record)?, self.packed()))
+        Some(test.holds(subject.text(record)?, self.packed(), &mut Work::unlimited()))
     }
 
     /// The nodes that a predicate at a place of its text stands for.
@@ -319,7 +325,7 @@ impl Predicate {
             if let Some(text) = subject.text(record) {
                 let units = test.units(text.len()).saturating_add(subject.units(text.len()));
                 if evaluation.meter.try_charge(self.units.saturating_add(units)) {
-                    return Ok(test.holds(text, self.packed()));
+                    return Ok(test.holds(text, self.packed(), &mut evaluation.meter.work));
                 }
             }
         } else if let Some((holds, units)) = self.answer(record, evaluation.meter)
@@ -344,7 +350,7 @@ impl Predicate {
     }
 
     /// The answer and what it costs beside the nodes.
-    fn answer(&self, record: &Record<'_>, meter: &Meter) -> Option<(bool, u64)> {
+    fn answer(&self, record: &Record<'_>, meter: &mut Meter) -> Option<(bool, u64)> {
         match &self.kind {
             Kind::Text { .. } => None,
             Kind::AnyEntry(test) => test.answer(self.packed(), record, meter),

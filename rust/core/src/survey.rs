@@ -5,14 +5,16 @@ use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
 
 use crate::bundle::MissingKey;
-use crate::conditions::{Conditions, Outcome};
+use crate::budget::{Budget, EntityStop, Ends, Stop, reserve};
+use crate::conditions::{Conditions, Outcome, Undecided};
 use crate::decide::Place;
 use crate::definitions::{Definitions, EntityDefinition, ExpressionId};
 use crate::error::ErrorCode;
 use crate::key::{KeyWriter, Part};
-use crate::plan::{Concerns, Step};
+use crate::plan::{Concerns, Scope, Step};
 use crate::trigger::Trigger;
 use crate::value::Text;
+use crate::work::Work;
 
 /// An entity that applies to the event.
 #[derive(Debug)]
@@ -38,6 +40,8 @@ pub struct Survey<'a> {
     pub steps: ArenaVec<'a, Step>,
     /// What distinct windows are to count.
     counted: Vec<(ExpressionId, Result<Text<'a>, ErrorCode>)>,
+    /// Where the budget ended.
+    pub ends: Ends,
 }
 
 impl<'a> Survey<'a> {
@@ -47,10 +51,12 @@ impl<'a> Survey<'a> {
         definitions: &'a Definitions,
         conditions: &mut Conditions<'a, '_>,
         concerns: &mut Concerns,
+        budget: Budget,
         hash: impl Fn(&str) -> u64,
         arena: &'a Bump,
     ) -> Self {
         conditions.search(concerns);
+        let (ends, walk, entities) = bounds(definitions, budget);
         let mut surveyor = Surveyor {
             definitions,
             conditions,
@@ -61,10 +67,14 @@ impl<'a> Survey<'a> {
                 triggers: ArenaVec::with_capacity_in(concerns.triggers.len(), arena),
                 steps: ArenaVec::new_in(arena),
                 counted: Vec::new(),
+                ends,
             },
         };
+        surveyor.conditions.exchange_work(walk);
         surveyor.actions(&concerns.actions);
+        let walk = surveyor.conditions.exchange_work(entities);
         surveyor.entities(&concerns.matches, hash);
+        surveyor.conditions.exchange_work(walk);
         surveyor.triggers(concerns);
         surveyor.survey
     }
@@ -72,14 +82,14 @@ impl<'a> Survey<'a> {
     /// The text by which a distinct window counts the event.
     ///
     /// # Errors
-    /// The code of the expression's error.
+    /// The code of the expression's error, or that the work is over.
     pub fn counted(
         &self,
         field: ExpressionId,
         conditions: &Conditions<'a, '_>,
-    ) -> Result<Text<'a>, ErrorCode> {
+    ) -> Result<Text<'a>, Undecided> {
         match self.counted.iter().find(|(id, _)| *id == field) {
-            Some((_, known)) => known.clone(),
+            Some((_, known)) => known.clone().map_err(Undecided::Error),
             None => count_text(field, conditions),
         }
     }
@@ -98,8 +108,24 @@ impl<'a> Survey<'a> {
 fn count_text<'a>(
     field: ExpressionId,
     conditions: &Conditions<'a, '_>,
-) -> Result<Text<'a>, ErrorCode> {
-    conditions.value(field).and_then(Part::from_value).map(Part::into_text)
+) -> Result<Text<'a>, Undecided> {
+    let value = conditions.value(field);
+    if conditions.is_over() {
+        return Err(Undecided::BudgetEnded);
+    }
+    value.and_then(Part::from_value).map(Part::into_text).map_err(Undecided::Error)
+}
+
+/// Where a budget ends beforehand, and what it leaves for actions and policies, and for entities.
+const fn bounds(definitions: &Definitions, budget: Budget) -> (Ends, Work, Work) {
+    let most = definitions.limits.decision_work;
+    match budget {
+        Budget::Own => {
+            let none = Ends { walk: None, entities: None };
+            (none, Work::up_to(most), Work::up_to(reserve(most)))
+        }
+        Budget::Known(ends) => (ends, Work::unlimited(), Work::unlimited()),
+    }
 }
 
 struct Surveyor<'a, 'c, 'k> {
@@ -119,8 +145,12 @@ impl<'a> Surveyor<'a, '_, '_> {
             let is_candidate = candidates.next_if_eq(&position).is_some();
             read.next_if_eq(&position);
             let Some(action) = definitions.action(position) else { continue };
-            let has_matched = is_candidate && {
+            let stop = Stop::Action(position);
+            let has_matched = is_candidate && !self.survey.ends.are_before(stop) && {
                 let outcome = self.conditions.test(action.expression);
+                if outcome == Err(Undecided::BudgetEnded) {
+                    self.survey.ends.stop(stop);
+                }
                 self.note(outcome, || Place::Action { slug: &action.slug })
             };
             self.conditions.set_action(action.slot, has_matched);
@@ -133,9 +163,16 @@ impl<'a> Surveyor<'a, '_, '_> {
     fn entities(&mut self, candidates: &[u32], hash: impl Fn(&str) -> u64) {
         let definitions = self.definitions;
         for (position, definition) in (0..).zip(&definitions.entities) {
+            let stop = EntityStop::matching(position);
+            if self.survey.ends.are_before_entity(stop) {
+                break;
+            }
             let applies = definition.match_expression.is_none_or(|expression| {
                 candidates.binary_search(&position).is_ok() && {
                     let outcome = self.conditions.test(expression);
+                    if outcome == Err(Undecided::BudgetEnded) {
+                        self.survey.ends.stop_entities(stop);
+                    }
                     self.note(outcome, || Place::Match { entity: &definition.slug })
                 }
             });
@@ -150,7 +187,16 @@ impl<'a> Surveyor<'a, '_, '_> {
     fn key(&mut self, position: u32, definition: &'a EntityDefinition) -> Option<String> {
         let mut key = KeyWriter::new(position);
         for (index, &field) in definition.key_fields.iter().enumerate() {
-            match self.key_part(field) {
+            let stop = EntityStop::key_field(position, index);
+            if self.survey.ends.are_before_entity(stop) {
+                return None;
+            }
+            let part = self.key_part(field);
+            if self.conditions.is_over() {
+                self.survey.ends.stop_entities(stop);
+                return None;
+            }
+            match part {
                 Ok(Some(part)) => key.push(&part),
                 Ok(None) if definition.on_missing_key == MissingKey::Blank => {
                     key.push(&Part::Text("".into()));
@@ -178,20 +224,41 @@ impl<'a> Surveyor<'a, '_, '_> {
     /// Keeps the triggers that may hold, and the steps at which an error is to be told.
     fn triggers(&mut self, concerns: &Concerns) {
         let definitions = self.definitions;
-        for scope in concerns.scopes.iter().filter_map(|scope| definitions.plan().scope(*scope)) {
-            if self.conditions.test(scope.expression).is_err() {
-                self.survey.steps.extend(scope.policies.iter().copied().map(Step::scope));
-            }
-        }
+        let scopes = concerns.scopes.iter().filter_map(|scope| definitions.plan().scope(*scope));
+        let mut scopes = scopes.peekable();
         for &position in &concerns.triggers {
             let Some(trigger) = definitions.triggers.get(position) else { continue };
+            if scopes.peek().is_some() || self.survey.ends.walk.is_some() {
+                let first = Stop::expression(trigger.first());
+                while let Some(scope) = scopes.next_if(|scope| scope.first() < first) {
+                    self.scope(scope);
+                }
+                if self.survey.ends.are_before(first) {
+                    return;
+                }
+            }
             match self.may_hold(trigger) {
                 Ok(true) => {
                     self.values(trigger);
                     self.survey.triggers.push(position);
                 }
-                Ok(false) => {}
-                Err(_) => self.survey.steps.extend_from_slice(&trigger.steps),
+                Ok(false) | Err(Undecided::BudgetEnded) => {}
+                Err(Undecided::Error(_)) => self.survey.steps.extend_from_slice(&trigger.steps),
+            }
+        }
+        scopes.for_each(|scope| self.scope(scope));
+    }
+
+    /// Notes the policies at which the error of a scope is to be told.
+    fn scope(&mut self, scope: &Scope) {
+        if self.survey.ends.are_before(scope.first()) {
+            return;
+        }
+        match self.conditions.test(scope.expression) {
+            Ok(_) => {}
+            Err(Undecided::BudgetEnded) => self.survey.ends.stop(scope.first()),
+            Err(Undecided::Error(_)) => {
+                self.survey.steps.extend(scope.policies.iter().copied().map(Step::scope));
             }
         }
     }
@@ -201,33 +268,48 @@ impl<'a> Surveyor<'a, '_, '_> {
         if !trigger.entity.is_none_or(applies) || !self.survey.has_actions(&trigger.actions) {
             return Ok(false);
         }
-        if trigger.scope.is_some_and(|scope| self.conditions.test(scope) != Ok(true)) {
-            return Ok(false);
+        match trigger.scope.map_or(Ok(true), |scope| self.conditions.test(scope)) {
+            Ok(true) => {}
+            Ok(false) | Err(Undecided::Error(_)) => return Ok(false),
+            Err(Undecided::BudgetEnded) => {
+                self.survey.ends.stop(Stop::scope(trigger.first().policy()));
+                return Err(Undecided::BudgetEnded);
+            }
         }
-        match trigger.condition {
+        let outcome = match trigger.condition {
             Some(condition) if self.conditions.is_free_of_state(condition) => {
                 self.conditions.test(condition)
             }
             _ => Ok(true),
+        };
+        if outcome == Err(Undecided::BudgetEnded) {
+            self.survey.ends.stop(Stop::expression(trigger.first()));
         }
+        outcome
     }
 
     /// Works out what the distinct windows of a trigger count.
     fn values(&mut self, trigger: &Trigger) {
-        let families = self.definitions.triggers.families_of(trigger);
-        for field in families.iter().filter_map(|family| family.distinct) {
-            if !self.survey.counted.iter().any(|(known, _)| *known == field) {
-                self.survey.counted.push((field, count_text(field, self.conditions)));
+        for family in self.definitions.triggers.families_of(trigger) {
+            let Some(field) = family.distinct else { continue };
+            let is_known = self.survey.counted.iter().any(|(known, _)| *known == field);
+            if is_known || self.survey.ends.are_before(family.first()) {
+                continue;
+            }
+            match count_text(field, self.conditions) {
+                Ok(text) => self.survey.counted.push((field, Ok(text))),
+                Err(Undecided::Error(code)) => self.survey.counted.push((field, Err(code))),
+                Err(Undecided::BudgetEnded) => self.survey.ends.stop(family.first()),
             }
         }
     }
 
-    /// An outcome as a bool; an error is noted and false.
+    /// An outcome as a bool; an error is noted and false, and so is none.
     fn note(&mut self, outcome: Outcome, place: impl FnOnce() -> Place<'a>) -> bool {
-        outcome.unwrap_or_else(|code| {
+        if let Err(Undecided::Error(code)) = outcome {
             self.survey.errors.push((place(), code));
-            false
-        })
+        }
+        outcome == Ok(true)
     }
 }
 
@@ -280,7 +362,14 @@ mod tests {
         let mut concerns = Concerns::default();
         let mut conditions = Conditions::new(definitions, record, &mut known);
         let arena = Bump::new();
-        let survey = Survey::new(definitions, &mut conditions, &mut concerns, |_| 0, &arena);
+        let survey = Survey::new(
+            definitions,
+            &mut conditions,
+            &mut concerns,
+            Budget::Own,
+            |_| 0,
+            &arena,
+        );
         (concerns.triggers.len(), survey.triggers.to_vec(), survey.steps.to_vec())
     }
 
@@ -342,7 +431,7 @@ mod tests {
         let first = Step::clause(0, 0);
         let scope = Step::scope(1);
         // The flag is absent; so is the path at first, and then it is too long.
-        assert_eq!(surveyed(&definitions, None).2, [scope, first]);
+        assert_eq!(surveyed(&definitions, None).2, [first, scope]);
         assert_eq!(surveyed(&definitions, Some("/b")).2, [scope]);
         assert_eq!(surveyed(&definitions, Some(&"/".repeat(200))).0, 2);
     }

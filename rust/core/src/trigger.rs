@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use foldhash::fast::RandomState;
 
+use crate::budget::Stop;
 use crate::definitions::{ClauseWindow, ExpressionId, Policy};
 use crate::plan::Step;
 use crate::window::Rule;
@@ -28,6 +29,13 @@ pub struct Trigger {
     families: Range<usize>,
 }
 
+impl Trigger {
+    /// Its first clause.
+    pub(crate) fn first(&self) -> Step {
+        self.steps.first().copied().unwrap_or_else(|| Step::scope(0))
+    }
+}
+
 /// Clauses whose windows count the same, the widest first: by thresholds, the highest first, and
 /// none of a longer duration than the first.
 #[derive(Debug)]
@@ -43,6 +51,17 @@ pub struct WindowFamily {
 impl WindowFamily {
     pub fn family(&self) -> Family<'_> {
         Family { first: self.first, rules: &self.rules }
+    }
+
+    /// Where the walk comes first to what its windows count; a condition where that is no more than
+    /// events.
+    pub(crate) fn first(&self) -> Stop {
+        self.counts_at(self.steps.iter().min().copied().unwrap_or_else(|| Step::scope(0)))
+    }
+
+    /// The place at which the window of a clause is decided.
+    pub(crate) fn counts_at(&self, step: Step) -> Stop {
+        if self.distinct.is_some() { Stop::window_field(step) } else { Stop::expression(step) }
     }
 
     /// Of each window, widest first, its number, rule and clause.

@@ -9,11 +9,11 @@ use bumpalo::collections::Vec as ArenaVec;
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 
-use crate::conditions::{Conditions, Outcome};
+use crate::budget::Stop;
+use crate::conditions::{Conditions, Outcome, Undecided};
 use crate::decide::{Decision, FiredClause, PendingChange, Place};
 use crate::definitions::{Clause, Definitions, ExpressionId, Policy};
 use crate::entity::Entity;
-use crate::error::ErrorCode;
 use crate::locked::Locked;
 use crate::plan::Step;
 use crate::survey::Survey;
@@ -45,6 +45,7 @@ pub(crate) struct Walk<'a, 'c, 'k, 's> {
 struct Candidate<'a> {
     policy: &'a Policy,
     clause: &'a Clause,
+    step: Step,
     index: usize,
 }
 
@@ -102,7 +103,12 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         self.visit_mitigations();
         let end = self.policies();
         self.count(end);
-        let Self { survey, mut decision, .. } = self;
+        let Self { mut survey, mut decision, .. } = self;
+        if let Some(end) = end {
+            // What ends the walk before the budget does leaves it at that.
+            survey.ends.walk = survey.ends.walk.filter(|stop| *stop <= Stop::window_field(end));
+        }
+        decision.ends = survey.ends;
         decision.matched_actions = survey.matched_actions;
         decision
     }
@@ -115,11 +121,18 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
             let Some(trigger) = position.and_then(|it| definitions.triggers.get(*it)) else {
                 continue;
             };
+            if self.survey.ends.walk.is_some() && self.is_past(Stop::expression(trigger.first())) {
+                break;
+            }
             let entity = trigger.entity.and_then(|definition| self.applied(definition));
             match trigger.condition.map_or(Ok(true), |condition| self.test(condition, entity)) {
                 Ok(true) => {}
                 Ok(false) => continue,
-                Err(_) => {
+                Err(Undecided::BudgetEnded) => {
+                    self.survey.ends.stop(Stop::expression(trigger.first()));
+                    break;
+                }
+                Err(Undecided::Error(_)) => {
                     // At each of them it is told.
                     self.survey.steps.extend_from_slice(&trigger.steps);
                     continue;
@@ -135,6 +148,9 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
     /// Finds the clauses of a family that fire.
     fn look_at(&mut self, family: &'a WindowFamily, entity: Option<usize>) {
         let Some(entity) = entity else { return };
+        if self.is_past(family.first()) {
+            return;
+        }
         let field = family.distinct;
         let value = field.map(|field| self.survey.counted(field, self.conditions)).transpose();
         let Ok(value) = value else {
@@ -188,7 +204,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
             let Some(policy) = definitions.policy(position) else { continue };
             if visited != Some(position) {
                 visited = Some(position);
-                is_in_scope = self.scope(policy);
+                is_in_scope = self.scope(policy, Stop::scope(position));
             }
             let index = step.clause_position().and_then(|clause| usize::try_from(clause).ok());
             let Some((index, clause)) =
@@ -196,7 +212,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
             else {
                 continue;
             };
-            let has_fired = self.clause(Candidate { policy, clause, index }, is_in_scope);
+            let has_fired = self.clause(Candidate { policy, clause, step, index }, is_in_scope);
             if has_fired && clause.is_final {
                 return Some(step);
             }
@@ -209,7 +225,10 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         let arena = self.counting.bump();
         let counting = std::mem::replace(&mut self.counting, ArenaVec::new_in(arena));
         for Counting { family, entity, value, .. } in counting {
-            let is_reached = |step: &Step| end.is_none_or(|end| *step <= end);
+            let ends = self.survey.ends;
+            let is_reached = |step: &Step| {
+                end.is_none_or(|end| *step <= end) && !ends.are_before(family.counts_at(*step))
+            };
             if family.steps.iter().all(is_reached) {
                 self.decision
                     .change(entity, PendingChange::Count { family: family.family(), value });
@@ -224,11 +243,17 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         }
     }
 
-    fn scope(&mut self, policy: &'a Policy) -> bool {
-        policy.scope.is_none_or(|scope| {
-            let outcome = self.conditions.test(scope);
-            self.note(outcome, || Place::Scope { policy: &policy.slug })
-        })
+    fn scope(&mut self, policy: &'a Policy, stop: Stop) -> bool {
+        !self.is_past(stop)
+            && policy.scope.is_none_or(|scope| {
+                let outcome = self.conditions.test(scope);
+                self.note(outcome, stop, || Place::Scope { policy: &policy.slug })
+            })
+    }
+
+    /// Whether the budget ended before a place, or there.
+    fn is_past(&self, place: Stop) -> bool {
+        self.survey.ends.are_before(place)
     }
 
     /// Whether a clause fires; notes what it does.
@@ -244,7 +269,8 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
             },
             None => None,
         };
-        let holds = is_in_scope && self.holds(candidate, entity);
+        let is_past = self.is_past(Stop::expression(candidate.step));
+        let holds = is_in_scope && !is_past && self.holds(candidate, entity);
         let window = if holds { self.counted(candidate) } else { Counted::NotCounted };
         let fires = holds && window.is_reached(clause);
         let is_active = !fires && self.is_active(clause, entity);
@@ -278,7 +304,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         }
         let Some(condition) = clause.condition else { return true };
         let outcome = self.test(condition, entity);
-        self.note(outcome, || candidate.place_of_condition())
+        self.note(outcome, Stop::expression(candidate.step), || candidate.place_of_condition())
     }
 
     fn test(&mut self, condition: ExpressionId, entity: Option<usize>) -> Outcome {
@@ -292,9 +318,20 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
     fn counted(&mut self, candidate: Candidate<'a>) -> Counted {
         let Some(window) = &candidate.clause.window else { return Counted::NotCounted };
         let field = window.distinct;
-        if let Some(Err(code)) = field.map(|field| self.survey.counted(field, self.conditions)) {
-            self.decision.errors.push((candidate.place_of_window_field(), code));
+        let stop = Stop::window_field(candidate.step);
+        if field.is_some() && self.is_past(stop) {
             return Counted::NotCounted;
+        }
+        match field.map(|field| self.survey.counted(field, self.conditions)) {
+            None | Some(Ok(_)) => {}
+            Some(Err(Undecided::BudgetEnded)) => {
+                self.survey.ends.stop(stop);
+                return Counted::NotCounted;
+            }
+            Some(Err(Undecided::Error(code))) => {
+                self.decision.errors.push((candidate.place_of_window_field(), code));
+                return Counted::NotCounted;
+            }
         }
         let after = self.counting.partition_point(|it| it.family.family().first <= window.number);
         let counting = after.checked_sub(1).and_then(|place| self.counting.get(place));
@@ -321,16 +358,14 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         self.decision.entities.binary_search_by_key(&definition, |entity| entity.definition).ok()
     }
 
-    /// An outcome as a bool; an error is noted and false.
-    fn note(
-        &mut self,
-        outcome: Result<bool, ErrorCode>,
-        place: impl FnOnce() -> Place<'a>,
-    ) -> bool {
-        outcome.unwrap_or_else(|code| {
-            self.decision.errors.push((place(), code));
-            false
-        })
+    /// An outcome as a bool; an error is noted and false, and so is the end of the budget.
+    fn note(&mut self, outcome: Outcome, stop: Stop, place: impl FnOnce() -> Place<'a>) -> bool {
+        match outcome {
+            Ok(holds) => return holds,
+            Err(Undecided::BudgetEnded) => self.survey.ends.stop(stop),
+            Err(Undecided::Error(code)) => self.decision.errors.push((place(), code)),
+        }
+        false
     }
 }
 

@@ -71,6 +71,7 @@ pub(crate) fn write_record(
     out.push_str(",\"fired\":");
     list(out, decision.fired.iter(), |out, fired| write_fired(out, fired, ids));
     write_errors(out, decision);
+    write_ends(out, definitions, decision);
     out.push('}');
 }
 
@@ -117,8 +118,7 @@ pub(crate) fn challenge_start(challenge: &ChallengeForm) -> String {
 /// The object up to and with `reason`, not closed.
 pub(crate) fn write_answer(out: &mut String, decision: &Decision<'_>, return_url: Option<&str>) {
     out.push_str("{\"action\":");
-    let response = decision.answer().and_then(|fired| fired.mitigation);
-    match response.map_or(&Response::None, |mitigation| &mitigation.response) {
+    match decision.response() {
         Response::None => out.push_str("{\"type\":\"allow\"}"),
         Response::Block(action) => out.push_str(action),
         Response::Challenge { until_return_url, default_return_url } => {
@@ -183,6 +183,15 @@ fn write_errors(out: &mut String, decision: &Decision<'_>) {
         _ = write!(out, ":\"{}\"", code.as_str());
     }
     out.push('}');
+}
+
+/// Where the budget ended: only where it did.
+fn write_ends(out: &mut String, definitions: &Definitions, decision: &Decision<'_>) {
+    if decision.ends.are_any() {
+        out.push_str(",\"budget_ended_at\":");
+        let places = decision.ends.places(definitions);
+        list(out, places.iter(), |out, place| write_string(out, &place.to_string()));
+    }
 }
 
 impl std::fmt::Display for Place<'_> {

@@ -248,6 +248,11 @@ impl PyBlock {
     }
 
     #[getter]
+    fn over_budget(&self) -> usize {
+        self.answered().filter(|(_, answered)| answered.is_over_budget).count()
+    }
+
+    #[getter]
     fn actions(&self) -> Vec<(&'static str, &'static str, usize)> {
         let mut counts = Vec::new();
         for endpoint in [Endpoint::Beacon, Endpoint::Runtime] {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use bumpalo::Bump;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PySequence};
 use tidegate_core::EventError;
+use tidegate_core::budget::{Budget, Ends};
 use tidegate_core::definitions::Definitions;
 use tidegate_core::engine::{Engine, EventSource, ReferenceData};
 use tidegate_core::event::RawEvent;
@@ -50,12 +51,15 @@ impl PyEngine {
         Ok(Self { engine: Engine::new(definitions, reference_data) })
     }
 
+    #[pyo3(signature = (event, received_at, ended_at = None))]
     fn decide_record<'py>(
         &self,
         event: &Bound<'py, PyAny>,
         received_at: Received,
+        ended_at: Option<Vec<PyBackedStr>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        self.run(event, received_at, Engine::record, Engine::record)
+        let within = (received_at, self.budget(ended_at)?);
+        self.run(event, within, Engine::record, Engine::record)
     }
 
     fn decide_json<'py>(
@@ -123,20 +127,26 @@ impl PyEngine {
         PyList::new(py, objects)
     }
 
+    #[pyo3(signature = (event, received_at, ended_at = None))]
     fn peek<'py>(
         &self,
         event: &Bound<'py, PyAny>,
         received_at: Received,
+        ended_at: Option<Vec<PyBackedStr>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        self.run(event, received_at, Engine::peek, Engine::peek)
+        let within = (received_at, self.budget(ended_at)?);
+        self.run(event, within, Engine::peek, Engine::peek)
     }
 
+    #[pyo3(signature = (event, received_at, ended_at = None))]
     fn entity_states<'py>(
         &self,
         event: &Bound<'py, PyAny>,
         received_at: Received,
+        ended_at: Option<Vec<PyBackedStr>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        self.run(event, received_at, Engine::entity_states, Engine::entity_states)
+        let within = (received_at, self.budget(ended_at)?);
+        self.run(event, within, Engine::entity_states, Engine::entity_states)
     }
 
     fn snapshot<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
@@ -249,23 +259,33 @@ impl PyEngine {
         self.engine.definitions()
     }
 
+    /// The budget of a decision: its own, or where it is known to have ended.
+    fn budget(&self, ended_at: Option<Vec<PyBackedStr>>) -> PyResult<Budget> {
+        let Some(places) = ended_at else { return Ok(Budget::Own) };
+        let ends = Ends::at(self.definitions(), places.iter().map(|place| &**place));
+        ends.map(Budget::Known).ok_or_else(|| {
+            let places: Vec<&str> = places.iter().map(|place| &**place).collect();
+            PyValueError::new_err(format!("not all are places of the definitions: {places:?}"))
+        })
+    }
+
     /// Runs an operation on JSON text without the interpreter, on any other event
     /// with it.
     fn run<'py>(
         &self,
         event: &Bound<'py, PyAny>,
-        received_at: Received,
-        on_text: impl FnOnce(&Engine, &[u8], i64) -> Result<String, EventError> + Send,
-        on_object: impl FnOnce(&Engine, &Object<'py>, i64) -> PyResult<String>,
+        (received_at, budget): (Received, Budget),
+        on_text: impl FnOnce(&Engine, &[u8], i64, Budget) -> Result<String, EventError> + Send,
+        on_object: impl FnOnce(&Engine, &Object<'py>, i64, Budget) -> PyResult<String>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let py = event.py();
         let json = match event.cast::<PyBytes>() {
             Ok(text) => {
                 let text = text.as_bytes();
-                let json = py.detach(|| on_text(&self.engine, text, received_at.0));
+                let json = py.detach(|| on_text(&self.engine, text, received_at.0, budget));
                 json.map_err(|error| event_error(py, error))?
             }
-            Err(_) => on_object(&self.engine, &Object(event.clone()), received_at.0)?,
+            Err(_) => on_object(&self.engine, &Object(event.clone()), received_at.0, budget)?,
         };
         Ok(PyBytes::new(py, json.as_bytes()))
     }

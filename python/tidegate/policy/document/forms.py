@@ -25,12 +25,19 @@ RESERVED_HEADERS = frozenset(
     | {"x-service-api-key"}
 )
 """They would change the framing of the answer, or carry or forge a credential."""
+_OBJECT_NAMES = frozenset({"constructor", "prototype"})
+"""Beside names with an underscore before them, such as `__proto__`, what an object of JavaScript
+has by itself: an edge that puts headers into one would change that."""
 
 
 def header_problem(name: str, value: str) -> str | None:
     """Why a response header cannot be sent."""
     if not _TOKEN.fullmatch(name):
         return "a header name must be a token of at most 64 characters"
+    if not name[0].isalnum() or name.lower() in _OBJECT_NAMES:
+        return (
+            "a header name begins with a letter or a digit, and is not `constructor` or `prototype`"
+        )
     if name.lower() in HOP_BY_HOP:
         return "a hop-by-hop header cannot be set"
     if name.lower() in RESERVED_HEADERS:

@@ -14,7 +14,9 @@ from tidegate.server.wire.common import Time
 from tidegate.server.wire.period import Period
 
 ActionName: TypeAlias = Literal["allow", "challenge", "block"]
-Reason: TypeAlias = Literal["no-match", "policy", "active-mitigation", "challenge-proof"]
+Reason: TypeAlias = Literal[
+    "no-match", "policy", "active-mitigation", "budget-exceeded", "challenge-proof"
+]
 ModeName: TypeAlias = Literal["Monitor", "Challenge", "Block"]
 KeyPart: TypeAlias = str | int | bool
 
@@ -122,6 +124,10 @@ class Decision:
     matched_actions: tuple[str, ...]
     fired_clauses: tuple[FiredClause, ...]
     errors: tuple[ExpressionError, ...]
+    budget_ended_at: Annotated[
+        tuple[str, ...],
+        Meta(description="places at which the budget of the decision ended; mostly none"),
+    ]
     duration_us: int
     answer: Annotated[Any, Meta(description="what the caller was sent")]
     event: Annotated[dict[str, Any], Meta(description="as it was received, secrets hashed")]

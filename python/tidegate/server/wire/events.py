@@ -12,6 +12,7 @@ from tidegate.server.problems import ProblemDocument
 from tidegate.server.wire.common import (
     Time,
 )
+from tidegate.server.wire.decisions import Reason
 
 Value: TypeAlias = str | int | float | bool | None
 Texts: TypeAlias = Annotated[
@@ -97,4 +98,4 @@ class RuntimeAction:
 class RuntimeAnswer:
     action: RuntimeAction
     decision_id: UUID
-    reason: Literal["no-match", "policy", "active-mitigation", "challenge-proof"]
+    reason: Reason

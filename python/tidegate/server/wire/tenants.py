@@ -27,6 +27,7 @@ class TenantSettings:
     fail_mode: Literal["last-known", "open", "closed"] = "last-known"
     trusted_proxies: Annotated[tuple[str, ...], Meta(max_length=1_000)] = ()
     max_keys: Annotated[int, Meta(ge=1, le=100_000_000)] = 1_000_000
+    on_budget_exceeded: Literal["allow", "challenge", "block"] = "block"
 
 
 TenantSettingsChange = partial(TenantSettings)

@@ -135,11 +135,11 @@ class _Store:
         """See :meth:`Store.index_now <tidegate.stores.base.Store.index_now>`."""
         self._asking("index_now")
 
-    def write(self, work: Callable[[Connection], T]) -> Future[T]:
+    def write(self, work: Callable[[Connection], T], *, quietly: bool = False) -> Future[T]:
         """See :meth:`Store.write <tidegate.stores.base.Store.write>`; done when it returns."""
         done: Future[T] = Future()
         try:
-            done.set_result(self._asking("write", work))
+            done.set_result(self._asking("write", work, quietly))
         except Exception as error:
             done.set_exception(error)
         return done

@@ -31,9 +31,9 @@ class Desk:
     application: Application
     changed: list[UUID] = attrs.field(factory=list)
 
-    def write(self, work: Callable[[Connection], Any]) -> Any:
+    def write(self, work: Callable[[Connection], Any], quietly: bool = False) -> Any:
         """What a write of the writing thread gives, after the commit."""
-        return self.application.store.write(work).result()
+        return self.application.store.write(work, quietly=quietly).result()
 
     def index_now(self) -> None:
         """Have everything in the log indexed."""

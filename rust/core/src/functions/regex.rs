@@ -19,7 +19,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "matchesAny",
         &[overload!(|call, subject: &str, _patterns: &crate::value::List<'_>| {
             let subject = clip(subject);
-            Ok(Value::Bool(patterns(call).iter().any(|pattern| pattern.is_match(subject))))
+            let patterns = patterns(call);
+            let work = &mut call.meter.work;
+            Ok(Value::Bool(patterns.iter().any(|pattern| pattern.is_match(subject, work))))
         })],
     ),
     function(
@@ -44,7 +46,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
 ];
 
 const MATCHES: &[Overload] = &[overload!(|call, subject: &str, _pattern: &str| {
-    Ok(Value::Bool(pattern(call)?.is_match(clip(subject))))
+    Ok(Value::Bool(pattern(call)?.is_match(clip(subject), &mut call.meter.work)))
 })];
 
 /// What a match looks at of its subject.
@@ -80,9 +82,10 @@ fn pattern_to_extract<'a>(call: &Call<'a, '_>) -> Result<(&'a Regex, usize), Err
     }
 }
 
-fn extract<'a>(call: &Call<'a, '_>, subject: &Text<'a>) -> Applied<'a> {
+fn extract<'a>(call: &mut Call<'a, '_>, subject: &Text<'a>) -> Applied<'a> {
     let (pattern, group) = pattern_to_extract(call)?;
-    let taken = pattern.matches(clip(subject)).next().and_then(|found| found.get(group));
+    let mut matches = pattern.matches(clip(subject), &mut call.meter.work);
+    let taken = matches.next().and_then(|found| found.get(group));
     let taken = taken.filter(|taken| group == 0 || !taken.is_empty());
     Ok(match taken {
         Some(taken) => Value::some(Value::String(subject.slice(taken))),
@@ -94,7 +97,7 @@ fn extract_all<'a>(call: &mut Call<'a, '_>, subject: &Text<'a>) -> Applied<'a> {
     let (pattern, group) = pattern_to_extract(call)?;
     let text = clip(subject);
     let mut found = Vec::new();
-    for captures in pattern.matches(text) {
+    for captures in pattern.matches(text, &mut call.meter.work) {
         // The search for each match may look at all of the text.
         call.meter.charge(units(text.len()))?;
         let taken = captures.get(group).filter(|taken| group == 0 || !taken.is_empty());
@@ -115,7 +118,7 @@ fn replace<'a>(
     let text = clip(subject);
     let mut built = String::new();
     let mut copied = 0_usize;
-    for captures in pattern.matches(text).take(limit) {
+    for captures in pattern.matches(text, &mut call.meter.work).take(limit) {
         call.meter.charge(units(text.len()))?;
         let Some(whole) = captures.get(0) else { break };
         built.push_str(text.get(copied..whole.start).unwrap_or_default());

@@ -344,7 +344,7 @@ fn frequencies<A: Borrow<Analysed>>(
     let searches = Searches::new(&all, &atoms.patterns, atoms.layout(), grams);
     let mut scratch = Scratch::default();
     for record in samples {
-        scratch.begin(&searches, all.len(), 0);
+        scratch.begin(&searches, all.len(), 0, crate::work::Work::unlimited());
         searches.run(record, rules.lists, &mut scratch);
         scratch.order_found(|_| None);
         for condition in &scratch.found {

@@ -229,7 +229,7 @@ mod tests {
         let mut record = Record::empty(layout);
         record.set(slot, Some(Value::text(text)));
         let mut scratch = Scratch::default();
-        scratch.begin(searches, count, 0);
+        scratch.begin(searches, count, 0, crate::work::Work::unlimited());
         searches.run(&record, &Lists::default(), &mut scratch);
         scratch.found
     }

@@ -60,6 +60,7 @@ use crate::limits::Limits;
 use crate::lists::Lists;
 use crate::program::Program;
 use crate::record::Record;
+use crate::work::Work;
 use worst_cost::{Cost, Size};
 
 pub(crate) use atom::Atoms;
@@ -153,7 +154,7 @@ impl Index {
                 .get_or_insert_with(|| self.certain_cost.is_within(rules.limits, Size::of(record)))
         };
         let mut open = std::mem::take(&mut scratch.open);
-        self.candidates(rules, record, scratch, |candidates, are_certain| {
+        self.candidates(rules, record, scratch, Work::unlimited(), |candidates, are_certain| {
             if are_certain && is_within() {
                 return take(candidates);
             }
@@ -175,21 +176,23 @@ impl Index {
     /// How many rules may be true of a record.
     pub(crate) fn count_candidates<'a>(&'a self, rules: Rules<'a>, record: &Record<'a>) -> usize {
         let mut count = 0_usize;
-        self.each_candidate(rules, record, |_, _| count = count.saturating_add(1));
+        self.each_candidate(rules, record, Work::unlimited(), |_, _| count = count.saturating_add(1));
         count
     }
 
     /// Hands over the rules that may be true of a record, in no order, each once, and whether
     /// they are for certain; those that may be errors as well, if they are told. Where they are not,
-    /// what is certain may cost too much.
+    /// what is certain may cost too much. The search does no more than so much work, and finds too
+    /// much where that ends.
     pub(crate) fn each_candidate<'a>(
         &'a self,
         rules: Rules<'a>,
         record: &Record<'a>,
+        work: Work,
         mut take: impl FnMut(u32, bool),
     ) {
         self.with_scratch(|scratch| {
-            self.candidates(rules, record, scratch, |candidates, are_certain| {
+            self.candidates(rules, record, scratch, work, |candidates, are_certain| {
                 candidates.iter().for_each(|rule| take(*rule, are_certain));
             });
         });
@@ -202,15 +205,17 @@ impl Index {
         rules: Rules<'a>,
         record: &Record<'a>,
         scratch: &mut Scratch,
+        work: Work,
         mut take: impl FnMut(&[u32], bool),
     ) {
-        scratch.begin(&self.searches, self.conditions, self.rules);
+        scratch.begin(&self.searches, self.conditions, self.rules, work);
         self.searches.run(record, rules.lists, scratch);
         scratch.order_found(|condition| self.postings.settles(condition));
         let found = (!scratch.found_too_much).then_some(&scratch.conditions);
         let Rules { programs, lists, limits } = rules;
         let mut needs =
-            Needs::new((&self.shared, self.searched), programs, record, lists, limits, found);
+            Needs::new((&self.shared, self.searched), programs, record, lists, limits, found)
+                .after(scratch.work);
         if let Some(guards) = &self.guards {
             needs = needs.keeping_errors();
             guards.each_unmet(record, rules.limits, |rule| {

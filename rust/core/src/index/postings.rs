@@ -18,6 +18,7 @@ use crate::limits::Limits;
 use crate::lists::Lists;
 use crate::program::{Expr, Program};
 use crate::record::Record;
+use crate::work::Work;
 
 /// A conjunct shared by many rules, by one of the places where it stands.
 #[derive(Clone, Debug)]
@@ -253,6 +254,12 @@ impl<'a, 'e> Needs<'a, 'e> {
         Self { drops_errors: false, ..self }
     }
 
+    /// The same, with so much done before.
+    pub(crate) fn after(mut self, work: Work) -> Self {
+        self.meter.work = work;
+        self
+    }
+
     /// Whether something that is needed is known not to be true.
     #[inline]
     pub(crate) const fn is_known_to_lack(&self, need: u64) -> bool {
@@ -296,16 +303,25 @@ impl<'a, 'e> Needs<'a, 'e> {
         {
             return !holds;
         }
-        let Some(expression) = shared.and_then(|shared| self.expression(shared)) else {
+        let expression = shared.and_then(|shared| self.expression(shared));
+        let Some(expression) = expression.filter(|_| !self.meter.work.is_over()) else {
             self.is_open = true;
             return false;
         };
         self.meter.reset();
-        match Program::test_part(expression, self.record, self.lists, &mut self.meter) {
-            Ok(holds) => !holds,
+        let tested = Program::test_part(expression, self.record, self.lists, &mut self.meter);
+        self.meter.work = self.meter.work();
+        match tested {
+            Ok(holds) if !self.meter.work.is_over() => !holds,
             // Where the same is said in other words, it may cost less.
-            Err(failure) if self.drops_errors && failure.code != ErrorCode::CostExceeded => true,
-            Err(_) => {
+            Err(failure)
+                if self.drops_errors
+                    && failure.code != ErrorCode::CostExceeded
+                    && !self.meter.work.is_over() =>
+            {
+                true
+            }
+            _ => {
                 self.is_open = true;
                 false
             }

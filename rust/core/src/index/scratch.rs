@@ -3,6 +3,7 @@
 use super::led::Led;
 use super::memory::Memory;
 use super::searches::Searches;
+use crate::work::Work;
 
 /// Conditions are very many that are more than this for each group of their marks.
 const LONG: usize = 2;
@@ -136,10 +137,19 @@ pub struct Scratch {
     pub(crate) exceptions: Vec<u32>,
     /// By the number of the text search.
     pub(crate) memories: Vec<Memory>,
+    /// What the search does: where it is over, patterns that were not run are found.
+    pub(crate) work: Work,
 }
 
 impl Scratch {
-    pub(crate) fn begin(&mut self, searches: &Searches, conditions: usize, rules: usize) {
+    pub(crate) fn begin(
+        &mut self,
+        searches: &Searches,
+        conditions: usize,
+        rules: usize,
+        work: Work,
+    ) {
+        self.work = work;
         self.found.clear();
         self.are_unlisted = false;
         self.settled.clear();

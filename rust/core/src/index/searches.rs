@@ -394,7 +394,7 @@ mod tests {
             let mut record = Record::empty(&layout);
             record.set(slot, Some(Value::text(text)));
             let mut scratch = Scratch::default();
-            scratch.begin(&searches, conditions.len(), 0);
+            scratch.begin(&searches, conditions.len(), 0, crate::work::Work::unlimited());
             searches.run(&record, &Lists::default(), &mut scratch);
             scratch.found.sort_unstable();
             scratch.found

@@ -12,6 +12,7 @@ use crate::index::substring::{Part, Place, Scanned, Substrings};
 use crate::lists::{ListIndex, Lists};
 use crate::regex::{ByteSet, Regex, Required};
 use crate::text_table::TextTable;
+use crate::work::Work;
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 
@@ -147,6 +148,7 @@ impl TextSearch {
         };
         self.search(text, lists, scratch);
         if let (Some(missed), Some(memory)) = (missed, scratch.memories.get_mut(number))
+            && !scratch.work.is_over()
             && memory.wants(missed)
         {
             scratch.local.sort_unstable();
@@ -158,7 +160,7 @@ impl TextSearch {
 
     /// Leaves the conditions that are true of a text in `scratch.local`.
     fn search(&self, text: &str, lists: &Lists, scratch: &mut Scratch) {
-        let Scratch { local, folded, found_too_much, .. } = scratch;
+        let Scratch { local, folded, found_too_much, work, .. } = scratch;
         local.clear();
         local.extend(self.whole.find(text));
         if self.folds {
@@ -176,14 +178,16 @@ impl TextSearch {
             if scanned == Scanned::GivenUp {
                 local.extend(substrings.conditions());
             }
-            self.run_patterns(scanned, &mut subject, start, local);
+            self.run_patterns(scanned, &mut subject, start, local, work);
             if scanned == Scanned::GivenUp {
                 local.push(GIVEN_UP);
                 *found_too_much = true;
             }
         }
-        let matching = self.others.iter().filter(|pattern| self.matches(pattern, &mut subject));
+        let matching =
+            self.others.iter().filter(|pattern| self.matches(pattern, &mut subject, work));
         local.extend(matching.map(|pattern| pattern.condition));
+        *found_too_much |= work.is_over();
         for (list, condition) in &self.lists {
             if lists.has_text(*list, text) {
                 local.push(*condition);
@@ -191,7 +195,13 @@ impl TextSearch {
         }
     }
 
-    fn matches(&self, pattern: &SoughtPattern, subject: &mut Subject<'_>) -> bool {
+    /// Whether a pattern matches, or is not run any more.
+    fn matches(
+        &self,
+        pattern: &SoughtPattern,
+        subject: &mut Subject<'_>,
+        work: &mut Work,
+    ) -> bool {
         let Subject { text, folded, bytes } = subject;
         if pattern.needs != 0 {
             let in_text = || self.bytes.as_ref().map_or(u64::MAX, |bytes| bytes.in_text(text));
@@ -199,7 +209,7 @@ impl TextSearch {
                 return false;
             }
         }
-        pattern.regex.is_match(clip(if pattern.is_folded { folded } else { text }))
+        pattern.regex.is_match(clip(if pattern.is_folded { folded } else { text }), work)
     }
 
     /// Puts the conditions of the patterns that match in the place of those found to
@@ -210,6 +220,7 @@ impl TextSearch {
         subject: &mut Subject<'_>,
         start: usize,
         local: &mut Vec<u32>,
+        work: &mut Work,
     ) {
         let found = local.get_mut(start..).unwrap_or_default();
         // All of it at once is sooner done than up to the first.
@@ -230,7 +241,7 @@ impl TextSearch {
         for number in patterns {
             let Some(pattern) = self.led_to.get(number as usize) else { continue };
             let is_known = local.last() == Some(&pattern.condition);
-            if !is_known && (scanned == Scanned::GivenUp || self.matches(pattern, subject)) {
+            if !is_known && (scanned == Scanned::GivenUp || self.matches(pattern, subject, work)) {
                 local.push(pattern.condition);
             }
         }

@@ -45,6 +45,7 @@ impl Lazies {
 mod tests {
     use super::*;
     use crate::regex::Regex;
+    use crate::work::Work;
 
     #[test]
     fn a_pattern_that_is_run_within_its_own_run_has_other_places() {
@@ -74,7 +75,7 @@ mod tests {
                 scope.spawn(|| {
                     for number in 0..200 {
                         let text = format!("xaab{number}");
-                        assert_eq!(pattern.is_match(&text), number > 9, "{text}");
+                        assert_eq!(pattern.is_match(&text, &mut Work::unlimited()), number > 9, "{text}");
                     }
                 });
             }

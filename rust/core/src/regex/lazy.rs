@@ -10,11 +10,19 @@ use std::hash::BuildHasher;
 use super::alphabet::Alphabet;
 use super::looks::{Looks, Side};
 use super::machine::Machine;
+use crate::work::Work;
 
 /// Most bytes of one automaton.
 const MAX_BYTES: usize = 512 * 1024;
 /// Most steps that one search may add.
 const MAX_STEPS: u32 = 512;
+
+/// What it takes to look a step up for a byte of text, and to keep one that is new, beside a step
+/// of the machine: in the units of [`Machine::step_work`].
+const BYTE_WORK: u64 = 12;
+const NEW_STEP_WORK: u64 = 1_500;
+/// So many of those are one unit of cost, some 20 ns.
+const A_UNIT: u64 = 100;
 
 /// What a step leads to, beside the start of a state's steps.
 const UNKNOWN: u32 = u32::MAX;
@@ -51,20 +59,46 @@ pub(super) struct Rest<'t> {
 
 impl Automaton<'_> {
     /// Whether the pattern matches anywhere in the text.
-    pub(super) fn is_match(self, text: &str, lazy: &mut Lazy) -> bool {
-        self.search(text, lazy).unwrap_or_else(|rest| self.run(rest, lazy))
+    pub(super) fn is_match(self, text: &str, lazy: &mut Lazy, work: &mut Work) -> bool {
+        self.search(text, lazy, work).unwrap_or_else(|rest| {
+            work.add(units(self.machine.step_work(), rest.text.len()));
+            self.run(rest, lazy)
+        })
     }
 
     /// The same, as long as that is quick.
     ///
     /// # Errors
     /// The text makes too many new states.
-    pub(super) fn search<'t>(self, text: &'t str, lazy: &mut Lazy) -> Result<bool, Rest<'t>> {
-        let end = self.alphabet.len();
+    pub(super) fn search<'t>(
+        self,
+        text: &'t str,
+        lazy: &mut Lazy,
+        work: &mut Work,
+    ) -> Result<bool, Rest<'t>> {
         if lazy.sides.is_empty() {
             lazy.clear(self);
         }
         let mut left = MAX_STEPS;
+        let (found, rest) = self.look_up(text, lazy, &mut left);
+        let read = text.len().saturating_sub(rest.text.len());
+        work.add(units(BYTE_WORK, read).saturating_add(1));
+        let added = MAX_STEPS.saturating_sub(left);
+        if added > 0 {
+            let each = self.machine.step_work().saturating_add(NEW_STEP_WORK);
+            work.add(units(each, added as usize));
+        }
+        found.ok_or(rest)
+    }
+
+    /// What is found by the steps that are known and so many new ones, and what was not looked at.
+    fn look_up<'t>(
+        self,
+        text: &'t str,
+        lazy: &mut Lazy,
+        left: &mut u32,
+    ) -> (Option<bool>, Rest<'t>) {
+        let end = self.alphabet.len();
         let mut state = 0;
         let mut characters = text.chars();
         loop {
@@ -76,18 +110,18 @@ impl Automaton<'_> {
             let mut next = lazy.step(state, class);
             if next >= DEAD {
                 if next == UNKNOWN {
-                    if left == 0 {
-                        return Err(Rest { text: rest, state });
+                    if *left == 0 {
+                        return (None, Rest { text: rest, state });
                     }
-                    left = left.saturating_sub(1);
+                    *left = left.saturating_sub(1);
                     next = lazy.add(self, state, class);
                 }
                 if next >= DEAD {
-                    return Ok(next == MATCH);
+                    return (Some(next == MATCH), Rest { text: rest, state });
                 }
             }
             if class == end {
-                return Ok(false);
+                return (Some(false), Rest { text: rest, state });
             }
             state = next;
         }
@@ -115,6 +149,11 @@ impl Automaton<'_> {
     const fn stride(self) -> usize {
         self.alphabet.len().saturating_add(1)
     }
+}
+
+/// Units of cost for the work on bytes or steps, each of which takes as much.
+pub(super) const fn units(each: u64, count: usize) -> u64 {
+    each.saturating_mul(count as u64) / A_UNIT
 }
 
 impl Lazy {

@@ -25,6 +25,8 @@ pub(super) struct Machine {
     last: Box<[(Looks, Run)]>,
     empty: Box<[Looks]>,
     follow: Box<[(Looks, Follow)]>,
+    /// What a step does at most.
+    step_work: u64,
 }
 
 /// The words of a set from the first to the last that is not empty.
@@ -123,19 +125,28 @@ impl Machine {
         for product in &positions.products {
             follow.entry(product.needs).or_default().add_product(product);
         }
+        let follow: Box<[(Looks, Follow)]> =
+            follow.into_iter().map(|(needs, follow)| (needs, follow.build())).collect();
+        let of_follow = follow.iter().map(|(_, follow)| follow.work()).fold(0, u64::saturating_add);
         Self {
             words,
             masks: masks.collect(),
             first: runs(&positions.first, words),
             last: runs(&positions.last, words),
             empty: positions.empty.as_slice().into(),
-            follow: follow.into_iter().map(|(needs, follow)| (needs, follow.build())).collect(),
+            step_work: step_work(words.saturating_sub(2)).saturating_add(of_follow),
+            follow,
         }
     }
 
     /// Words of a set.
     pub(super) const fn words(&self) -> usize {
         self.words
+    }
+
+    /// What a step does at most, in the units of `language/regex/work.py`.
+    pub(super) const fn step_work(&self) -> u64 {
+        self.step_work
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
@@ -241,6 +252,14 @@ impl FollowBuilder {
 }
 
 impl Follow {
+    /// What all of it does in one step.
+    fn work(&self) -> u64 {
+        let shifts = self.shifts.iter().map(|shift| shift_cost(shift.to.words.len()));
+        let pieces = self.pieces.len().saturating_mul(PIECE_COST);
+        let products = self.products.iter().map(Products::work);
+        shifts.chain(products).fold(pieces, usize::saturating_add) as u64
+    }
+
     fn memory_bytes(&self) -> usize {
         let shifts = self.shifts.iter().map(|shift| size_of_val(&*shift.to.words)).sum::<usize>();
         let each = |products: &Products| {
@@ -275,6 +294,11 @@ impl Follow {
 }
 
 impl Products {
+    fn work(&self) -> usize {
+        let words = self.from.len().saturating_add(self.to.len());
+        self.count.saturating_mul(PRODUCT_COST).saturating_add(words.saturating_mul(3))
+    }
+
     #[inline]
     fn run(&self, state: &Set, next: &mut Set) {
         let mut found = [0; PRODUCTS];
@@ -373,6 +397,14 @@ const PIECE_COST: usize = 4;
 
 const fn shift_cost(words: usize) -> usize {
     words.saturating_mul(2).saturating_add(28)
+}
+
+/// What a product costs beside its words.
+const PRODUCT_COST: usize = 8;
+
+/// What a step costs by itself and for the words of all positions.
+const fn step_work(words: usize) -> u64 {
+    words.saturating_mul(2).saturating_add(80) as u64
 }
 
 const fn word_of(position: u32) -> usize {

@@ -31,7 +31,7 @@ use alphabet::{Alphabet, Members};
 use captures::Finder;
 pub(crate) use captures::{Captures, Matches};
 use lazies::Lazies;
-use lazy::Automaton;
+use lazy::{Automaton, units};
 use machine::Machine;
 use positions::Positions;
 use program::Program;
@@ -41,10 +41,16 @@ use required_texts::required_texts;
 use text::shortened;
 
 use crate::search::Part;
+use crate::work::Work;
 
 /// One of the 64 levels of groups that the checker accepts may be four of the
 /// parser's: group, alternation, concatenation, repetition.
 const NESTING: u32 = 400;
+
+/// What it takes to look for a text in a byte, and to find a match there beside the steps of the
+/// machine, in the units of [`Machine::step_work`].
+const PART_WORK: u64 = 2;
+const FIND_WORK: u64 = 200;
 
 /// Shorter texts are in too many others to be worth a search of their own.
 const MIN_PART: usize = 2;
@@ -177,19 +183,29 @@ impl Regex {
         self.0.groups
     }
 
-    /// Whether the pattern is found anywhere in a text.
-    pub(crate) fn is_match(&self, text: &str) -> bool {
-        let Compiled { part, alphabet, machine, lazies, .. } = &*self.0;
-        part.as_ref().is_none_or(|part| part.is_in(text))
-            && lazies.with(|lazy| Automaton { alphabet, machine }.is_match(text, lazy))
+    /// Whether the pattern is found anywhere in a text; true as well where the work is over
+    /// before.
+    pub(crate) fn is_match(&self, text: &str, work: &mut Work) -> bool {
+        let Compiled { alphabet, machine, lazies, .. } = &*self.0;
+        let automaton = Automaton { alphabet, machine };
+        work.is_over()
+            || self.has_part(text, work)
+                && lazies.with(|lazy| automaton.is_match(text, lazy, work))
     }
 
     /// Whether the pattern may be found in a text, as far as that is known quickly.
-    fn may_match(&self, text: &str) -> bool {
-        let Compiled { part, alphabet, machine, lazies, .. } = &*self.0;
-        part.as_ref().is_none_or(|part| part.is_in(text))
-            && lazies
-                .with(|lazy| Automaton { alphabet, machine }.search(text, lazy).unwrap_or(true))
+    fn may_match(&self, text: &str, work: &mut Work) -> bool {
+        let Compiled { alphabet, machine, lazies, .. } = &*self.0;
+        let automaton = Automaton { alphabet, machine };
+        self.has_part(text, work)
+            && lazies.with(|lazy| automaton.search(text, lazy, work).unwrap_or(true))
+    }
+
+    fn has_part(&self, text: &str, work: &mut Work) -> bool {
+        self.0.part.as_ref().is_none_or(|part| {
+            work.add(units(PART_WORK, text.len()));
+            part.is_in(text)
+        })
     }
 
     /// Makes ready for [`Regex::matches`], which finds nothing before.
@@ -204,9 +220,20 @@ impl Regex {
         Ok(())
     }
 
-    /// The matches in a text from left to right, the preferred one at each place.
-    pub(crate) fn matches(&self, text: &str) -> impl Iterator<Item = Captures> {
-        let finder = self.0.finder.get().filter(|_| self.may_match(text));
+    /// The matches in a text from left to right, the preferred one at each place; none where the
+    /// work is over before.
+    pub(crate) fn matches<'t>(
+        &'t self,
+        text: &'t str,
+        work: &mut Work,
+    ) -> impl Iterator<Item = Captures> + use<'t> {
+        let finder = self.0.finder.get();
+        let finder = finder.filter(|_| !work.is_over() && self.may_match(text, work));
+        if let Some(finder) = finder {
+            // Each character is read backwards, again for its block, and by the thread.
+            let steps = finder.backwards.step_work().saturating_mul(2);
+            work.add(units(steps.saturating_add(FIND_WORK), text.len()));
+        }
         finder.into_iter().flat_map(|finder| Matches::new(finder, &self.0.alphabet, text))
     }
 }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -17,13 +19,14 @@ from tidegate.config import ServerSettings
 from tidegate.server.admission import Admission
 from tidegate.server.answer import Answer
 from tidegate.server.api_keys import ApiKey, KeyRing, make_key
+from tidegate.server.connection.bounds import MAX_HELD_BYTES, Bounds
+from tidegate.server.connection.protocol import Protocol
 from tidegate.server.hot import RUNTIME, HotPath
 from tidegate.server.hot_call import HotCall
-from tidegate.server.limits import RECEIVE_SECONDS
+from tidegate.server.limits import RECEIVE_SECONDS, SEND_SECONDS
 from tidegate.server.metrics import HotMetrics
 from tidegate.server.problems import Problem
 from tidegate.server.process import KEEP_ALIVE_SECONDS, configuration
-from tidegate.server.protocol import Protocol
 from tidegate.server.rate_limit import RateLimits
 
 PEPPER = bytes(32)
@@ -49,6 +52,9 @@ class Transport(asyncio.Transport):
 
     def is_closing(self) -> bool:
         return self.is_closed
+
+    def get_write_buffer_size(self) -> int:
+        return 0
 
     def pause_reading(self) -> None:
         self.is_reading_paused = True
@@ -108,6 +114,7 @@ def hot(monkeypatch: pytest.MonkeyPatch) -> Undecided:
         Admission(keys, RateLimits()), nothing, nothing, nothing, HotMetrics(), lambda: "http://t"
     )
     monkeypatch.setattr(Protocol, "hot", made)
+    monkeypatch.setattr(Protocol, "bounds", Bounds())
     return made
 
 
@@ -265,30 +272,23 @@ def test_a_chunk_after_half_a_head_is_no_request(connection: Connection, hot: Un
     assert connection.transport.is_closed
 
 
+def turn(connection: Connection) -> None:
+    """Let the loop do what waits."""
+    connection.loop.run_until_complete(asyncio.sleep(0))
+
+
 def test_calls_are_answered_in_the_order_they_came(connection: Connection, hot: Undecided) -> None:
-    """A second call that comes before the answer to the first waits for it."""
-
-    async def application(scope: Any, receive: Any, send: Any) -> None:
-        body = (await receive())["body"]
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": body})
-
-    async def play() -> None:
-        connection.receive(request(b'"first"'), request(b'"second"'))
-        assert connection.transport.is_reading_paused
-        await asyncio.sleep(0)
-        assert connection.transport.written == b""
-        assert hot.queue.answer() == b'"first"'
-        assert not connection.transport.is_reading_paused
-        connection.receive(request(b'"third"'))
-        while b'"third"' not in connection.transport.written:
-            await asyncio.sleep(0)
-
-    connection.protocol.app = application
-    connection.loop.run_until_complete(play())
-    bodies = (ALLOWED.body, b'"second"', b'"third"')
-    places = [connection.transport.written.index(body) for body in bodies]
-    assert places == sorted(places)
+    """A second call that comes before the answer to the first waits for it, unread."""
+    connection.receive(request(b'"first"'), request(b'"second"'))
+    assert connection.transport.is_reading_paused
+    turn(connection)
+    assert hot.queue.answer() == b'"first"'
+    assert connection.sent[2] == ALLOWED.body
+    turn(connection)
+    assert hot.queue.answer() == b'"second"'
+    assert not connection.transport.is_reading_paused
+    connection.receive(request(b'"third"'))
+    assert hot.queue.answer() == b'"third"'
 
 
 def test_a_stop_finishes_the_call_under_way(connection: Connection, hot: Undecided) -> None:
@@ -361,6 +361,38 @@ def test_an_idle_connection_is_closed(connection: Connection, hot: Undecided) ->
     assert connection.transport.is_closed
 
 
+def test_where_room_is_needed_a_caller_is_waited_for_less(
+    connection: Connection, hot: Undecided, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Idle connections are closed, and requests that trickle refused, in a tenth of the time."""
+    protocol, now = connection.protocol, connection.loop.time()
+    protocol.close_if_late(now + KEEP_ALIVE_SECONDS / 5)
+    assert not connection.transport.is_closed
+    monkeypatch.setattr(protocol.bounds, "max_connections", 1)
+    connection.receive(request()[:-1])
+    protocol.close_if_late(now + RECEIVE_SECONDS / 5)
+    assert connection.sent[0] == b"HTTP/1.1 408 Request Timeout"
+    assert connection.transport.is_closed
+
+
+def test_a_caller_that_sends_no_more_gets_its_answer(
+    connection: Connection, hot: Undecided
+) -> None:
+    """The decision is made, and half of the connection is left for it; then it ends."""
+    connection.receive(request())
+    assert connection.protocol.eof_received()
+    hot.queue.answer()
+    assert connection.sent[0] == b"HTTP/1.1 200 OK"
+    assert connection.transport.is_closed
+
+
+def test_a_caller_that_sends_no_more_is_not_waited_for(connection: Connection) -> None:
+    """Nothing of a request is there, or not all of it."""
+    assert not connection.protocol.eof_received()
+    connection.receive(request()[:-1])
+    assert not connection.protocol.eof_received()
+
+
 def test_a_request_that_does_not_arrive_is_refused(connection: Connection) -> None:
     """Be it the first of its connection, or one that only begins in the plain form."""
     connection.receive(request()[:-1])
@@ -399,3 +431,128 @@ def test_without_a_hot_path_every_call_goes_to_the_application(
     connection.protocol.app = application
     connection.loop.run_until_complete(play())
     assert asked == [(RUNTIME.path, b"{}")]
+
+
+def test_pipelined_calls_take_the_same_way(connection: Connection, hot: Undecided) -> None:
+    """Each is decided once the one before it is answered; nothing else of them is kept."""
+    bodies = [b'"%d"' % number for number in range(50)]
+    connection.receive(b"".join(request(body) for body in bodies))
+    for body in bodies:
+        turn(connection)
+        assert hot.queue.answer() == body
+        assert connection.sent[2] == ALLOWED.body
+    assert not connection.transport.is_reading_paused
+    assert connection.protocol.bounds.held == 0
+
+
+def test_refusals_of_a_pipeline_take_a_turn_each(connection: Connection, hot: Undecided) -> None:
+    """However many there are they hold up nobody, and end in no recursion."""
+    connection.receive(request(key="bad", length=2) * 2_000)
+    assert connection.transport.written.count(b"HTTP/1.1 401") == 1
+    for _ in range(2_000):
+        turn(connection)
+    assert connection.transport.written.count(b"HTTP/1.1 401") == 2_000
+
+
+def test_a_request_behind_a_good_one_is_refused_after_its_answer(
+    connection: Connection, hot: Undecided
+) -> None:
+    """The caller learns of the decision first; then the connection ends."""
+    connection.receive(request() + b"no HTTP\r\n\r\n")
+    turn(connection)
+    assert connection.transport.written == b""
+    hot.queue.answer()
+    assert connection.sent[0] == b"HTTP/1.1 200 OK"
+    turn(connection)
+    assert connection.sent[0] == b"HTTP/1.1 400 Bad Request"
+    assert connection.transport.is_closed
+
+
+def test_a_body_that_is_cut_is_read_to_its_end(connection: Connection, hot: Undecided) -> None:
+    """By its length or in chunks, byte by byte, with another request behind it."""
+    chunked = request().replace(b"content-length: 2", b"transfer-encoding: chunked")
+    chunked = chunked.removesuffix(b"{}") + b"1;a=b\r\n{\r\n1\r\n}\r\n0\r\nx: y\r\n\r\n"
+    data = request() + chunked + request()
+    for place in range(len(data)):
+        connection.receive(data[place : place + 1])
+        for _ in range(2):
+            turn(connection)
+        if hot.queue.calls:
+            assert hot.queue.answer() == b"{}"
+            assert connection.sent[0] == b"HTTP/1.1 200 OK"
+    assert connection.protocol.server_state.total_requests == 3
+
+
+def test_bodies_that_do_not_arrive_are_bounded(connection: Connection, hot: Undecided) -> None:
+    """What is held for all connections has a bound, and what is held no longer makes room."""
+    bounds = connection.protocol.bounds
+    connection.receive(request(b"{" * 1_000, length=2_000))
+    assert bounds.held == 1_000
+    bounds.hold(None, MAX_HELD_BYTES)
+    connection.receive(b"{")
+    assert connection.sent[0] == b"HTTP/1.1 503 Service Unavailable"
+    assert connection.transport.is_closed
+    connection.protocol.connection_lost(None)
+    assert bounds.held == MAX_HELD_BYTES
+
+
+def test_requests_that_there_is_no_room_for_are_not_kept(
+    connection: Connection, hot: Undecided
+) -> None:
+    """The one before them is answered, and says that the connection ends."""
+    connection.protocol.bounds.hold(None, MAX_HELD_BYTES)
+    connection.receive(request() + request())
+    hot.queue.answer()
+    status, headers, _ = connection.sent
+    assert (status, b"connection: close" in headers) == (b"HTTP/1.1 200 OK", True)
+    assert connection.transport.is_closed
+
+
+async def unread(hot: Undecided, taken: float) -> int:
+    """A connection over a real socket whose caller sends calls and reads no answers, as many as
+    the server takes.
+
+    Args:
+        taken: after so many seconds the server looks at it again.
+
+    Returns:
+        The most bytes that wait to be sent.
+    """
+    loop = asyncio.get_running_loop()
+    theirs, ours = socket.socketpair()
+    theirs.setblocking(False)
+    protocol = Protocol(
+        config=configuration(ServerSettings(), None),
+        server_state=ServerState(),
+        app_state={},
+        _loop=loop,
+    )
+    await loop.connect_accepted_socket(lambda: protocol, ours)
+    data, most, idle = request() * 100, 0, 0
+    answer = Answer(b"x" * 10_000)
+    with theirs:
+        while idle < 50:
+            idle += 1
+            with suppress(BlockingIOError):
+                theirs.send(data)
+                idle = 0
+            await asyncio.sleep(0)
+            if hot.queue.calls:
+                hot.queue.answer(answer)
+                idle = 0
+            most = max(most, protocol.transport.get_write_buffer_size())
+        now = loop.time()
+        protocol.close_if_late(now)
+        assert not protocol.transport.is_closing()
+        protocol.close_if_late(now + taken)
+        assert protocol.transport.is_closing()
+        for _ in range(3):
+            await asyncio.sleep(0)
+    assert protocol not in protocol.connections
+    assert protocol.bounds.held == 0
+    return most
+
+
+def test_answers_that_nobody_takes_end_the_connection(hot: Undecided) -> None:
+    """They fill no memory meanwhile."""
+    assert asyncio.run(unread(hot, SEND_SECONDS + 1)) < 200_000

@@ -13,8 +13,8 @@ from tidegate.server.problems import Problem
 
 if TYPE_CHECKING:
     from tidegate.server.answer import Header, Outcome
+    from tidegate.server.connection.protocol import Protocol
     from tidegate.server.hot import Endpoint, HotPath
-    from tidegate.server.protocol import Protocol
 
 
 class _Nothing:

@@ -1,0 +1,86 @@
+"""Where the budget of a decision ended, and the answer past it (docs/decision.md, "Budget")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidegate.policy.decision import BlockAnswer, ChallengeAnswer, DecidedAction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tidegate.policy.compiled import CompiledDefinitions
+    from tidegate.policy.model import OnBudgetExceeded
+
+_PROVIDER, _DIFFICULTY = "pow", 4
+"""Of the challenge past the budget: what a mitigation has that does not say."""
+
+
+class Ends:
+    """Where the budget is known to have ended: in actions and policies, and in entities.
+
+    Args:
+        compiled: the definitions.
+        ended_at: the places, as a record has them.
+
+    Raises:
+        ValueError: one is no place of the definitions.
+    """
+
+    def __init__(self, compiled: CompiledDefinitions, ended_at: Sequence[str]) -> None:
+        order = {place: at for at, place in enumerate(_places(compiled))} if ended_at else {}
+        if not order.keys() >= set(ended_at):
+            raise ValueError(f"not all are places of the definitions: {list(ended_at)}")
+        self._order = order
+        self._entities = min((order[at] for at in ended_at if _is_of_entity(at)), default=None)
+        self._walk = min((order[at] for at in ended_at if not _is_of_entity(at)), default=None)
+
+    def are_before(self, place: str) -> bool:
+        """Whether the budget ended at a place, or before it."""
+        end = self._entities if _is_of_entity(place) else self._walk
+        return end is not None and self._order[place] >= end
+
+    def reached(self, last: str | None) -> tuple[str, ...]:
+        """The places at which it ended up to the last clause that was tried.
+
+        Args:
+            last: the place of a final clause that fired, None where none did.
+        """
+        ends = [self._walk, self._entities]
+        if last is not None and not self.are_before(f"{last}.window.field"):
+            ends = [None, self._entities]
+        places = list(self._order)
+        return tuple(places[end] for end in ends if end is not None)
+
+
+def past_budget(setting: OnBudgetExceeded, return_url: str | None) -> DecidedAction:
+    """The answer where the budget ended and no clause gives one.
+
+    Args:
+        setting: of the tenant.
+        return_url: of the event.
+    """
+    if setting == "challenge":
+        answer = ChallengeAnswer(_PROVIDER, _DIFFICULTY, return_url or None)
+        return DecidedAction("challenge", challenge=answer)
+    if setting == "block":
+        return DecidedAction("block", block=BlockAnswer(403, "", {}))
+    return DecidedAction("allow")
+
+
+def _is_of_entity(place: str) -> bool:
+    return place.startswith("entities.")
+
+
+def _places(compiled: CompiledDefinitions) -> Iterator[str]:
+    """Every place at which a decision may evaluate something, in decision order."""
+    yield from (f"actions.{each.slug}.expression" for each in compiled.actions)
+    for entity in compiled.entities:
+        yield f"entities.{entity.slug}.match_expression"
+        for number in range(len(entity.key_fields)):
+            yield f"entities.{entity.slug}.key_fields[{number}]"
+    for policy in compiled.policies:
+        yield f"policies.{policy.slug}.expression"
+        for number in range(len(policy.clauses)):
+            yield f"policies.{policy.slug}.clauses[{number}].expression"
+            yield f"policies.{policy.slug}.clauses[{number}].window.field"

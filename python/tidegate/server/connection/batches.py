@@ -1,0 +1,49 @@
+"""How much of batches may be under way: bodies of megabytes that may arrive slowly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import attrs
+
+from tidegate.server.limits import MAX_BATCH_BYTES
+from tidegate.server.problems import Problem
+
+MAX_TENANT_BYTES = 4 * MAX_BATCH_BYTES
+MAX_BYTES = 8 * MAX_TENANT_BYTES
+"""Of all tenants."""
+
+
+@attrs.define(eq=False)
+class BatchRoom:
+    """The bytes of batches from their head to their answer; for the event loop's thread only."""
+
+    _taken: Counter[str] = attrs.field(factory=Counter, init=False)
+    _total: int = attrs.field(default=0, init=False)
+
+    @contextmanager
+    def taken(self, tenant: str, size: int) -> Iterator[None]:
+        """Have room for a batch as long as the block lasts.
+
+        Args:
+            tenant: its id.
+            size: in bytes, of the body; the most there can be when that is not known.
+
+        Raises:
+            Problem: ``overloaded``; as much as may be is under way.
+        """
+        size = min(size, MAX_BATCH_BYTES)
+        if self._taken[tenant] + size > MAX_TENANT_BYTES or self._total + size > MAX_BYTES:
+            detail = "too many bytes of batches are under way; send fewer batches at once"
+            raise Problem("overloaded", detail, headers={"retry-after": "1"})
+        self._taken[tenant] += size
+        self._total += size
+        try:
+            yield
+        finally:
+            self._total -= size
+            self._taken[tenant] -= size
+            if not self._taken[tenant]:
+                del self._taken[tenant]

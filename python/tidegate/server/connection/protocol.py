@@ -1,0 +1,427 @@
+"""HTTP/1.1 as the server speaks it: uvicorn's protocol with a life of its own.
+
+A connection has one request at a time, in a stage that is always known.  What comes behind
+that request is kept as it is, and nothing more is read, until the request is answered: answers,
+refusals too, are in the order of the requests, and nobody can make the server hold more than it
+once read.  After each request others have their turn of the loop.
+
+A request takes the first way that knows its form.  A hot call that arrives as one chunk in the
+plain form (``PlainForm``) is read in one step.  Every other hot call is read by uvicorn's parser
+and answered here, without the ASGI messages between.  Everything else, and a hot call that waits
+for ``100 Continue``, takes uvicorn's way to the same application.  ``Protocol.hot`` set to None
+turns the short ways off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import httptools
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.utils import get_remote_addr
+
+from tidegate.evaluation.native import PlainForm
+from tidegate.server.connection.bounds import Bounds, share_of
+from tidegate.server.connection.framing import fault, piece_end, values
+from tidegate.server.connection.hot_cycle import HotCycle
+from tidegate.server.connection.writing import begun, lines, refusal
+from tidegate.server.hot import ENDPOINTS
+from tidegate.server.limits import (
+    MAX_BODY_BYTES,
+    MAX_HEADER_BYTES,
+    RECEIVE_SECONDS,
+    SEND_SECONDS,
+)
+from tidegate.server.problems import Problem
+
+if TYPE_CHECKING:
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
+    from tidegate.server.answer import Answer, Header
+    from tidegate.server.hot import HotPath
+
+PLAIN = PlainForm(list(ENDPOINTS.items()), MAX_HEADER_BYTES, MAX_BODY_BYTES)
+"""The form of a hot call that is read in one step."""
+_PATHS = {path.encode(): endpoint for path, endpoint in ENDPOINTS.items()}
+_PIECES = 1_000
+"""Pieces of a request that are read before others have their turn: half a millisecond."""
+_SWEEP_SECONDS = 1.0
+_CROWDED_PART = 0.1
+"""Of its time a connection has this part where others need the room."""
+
+
+class Stage(Enum):
+    """Where a connection is in its life."""
+
+    BETWEEN = auto()
+    """Nothing of the next request is there."""
+    HEAD = auto()
+    BODY = auto()
+    ANSWER = auto()
+    """The request is whole, and not answered."""
+
+
+class Protocol(HttpToolsProtocol):
+    """One connection."""
+
+    cycle: RequestResponseCycle | HotCycle | None  # type: ignore[assignment]
+    hot: ClassVar[HotPath | None] = None
+    """Set before the server starts."""
+    bounds: ClassVar[Bounds] = Bounds()
+    """Of all connections; set before the server starts."""
+    _success: ClassVar[tuple[list[Header], bytes]] = ([], b"")
+    """The usual headers, which uvicorn makes anew each second, and a success that begins so."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._stage = Stage.BETWEEN
+        self._since = self.loop.time()
+        """When the stage began; kept for those that have a deadline."""
+        self._unread_since: float | None = None
+        """Since when there are answers that the caller has not taken."""
+        self._rest = b""
+        self._place = 0
+        """What was received and is not read, and where it begins."""
+        self._held = 0
+        self._framing = 0
+        """Bytes of the head, or of a chunked body since the last that was content."""
+        self._left = 0
+        """Bytes of the body to come; -1 when only its chunks say."""
+        self._is_counted = False
+        self._share: str | None = None
+        self._call = HotCycle(self)
+
+    # The transport's side
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._share = share_of(get_remote_addr(transport))
+        if self.bounds.enter(self._share):
+            self._is_counted = True
+            super().connection_made(transport)
+            return
+        self.transport = transport
+        self._refuse(Problem("overloaded", "too many connections are open", headers=_LATER))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._rest, self.cycle = b"", None
+        self._account()
+        if self._is_counted:
+            self._is_counted = False
+            self.bounds.leave(self._share)
+
+    def data_received(self, data: bytes) -> None:
+        if self._rest:
+            self._keep(self._rest[self._place :] + data, 0)
+            return
+        if self._stage is Stage.BETWEEN and (hot := self.hot) is not None:
+            call = PLAIN.read(data)
+            if call is not None and not self.transport.is_closing():
+                self._stage = Stage.ANSWER
+                self.cycle = self._call
+                self._call.take(hot, *call)
+                return
+        self._read(data, 0)
+
+    def eof_received(self) -> bool | None:  # type: ignore[override]
+        """The caller sends no more; whether it still gets the answer that it waits for."""
+        if self._stage is not Stage.ANSWER or self.cycle is None or self.scheme == "https":
+            return None
+        self.cycle.keep_alive = False
+        return True
+
+    def pause_writing(self) -> None:
+        """The caller does not read its answers: take no more calls from it, either."""
+        super().pause_writing()
+        self.flow.pause_reading()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._go_on()
+
+    def close_if_late(self, now: float) -> None:
+        """Close when the caller has been waited for long enough.
+
+        Args:
+            now: of the loop's clock, in seconds.
+        """
+        if self.transport.get_write_buffer_size():
+            if self._unread_since is None:
+                self._unread_since = now
+            elif now - self._unread_since > SEND_SECONDS:
+                self.transport.abort()
+            return
+        self._unread_since = None
+        part = _CROWDED_PART if self.bounds.is_crowded else 1.0
+        waited = now - self._since
+        if self._stage is Stage.BETWEEN:
+            if waited > self.timeout_keep_alive * part and not self._rest:
+                self.transport.close()
+        elif self._stage is not Stage.ANSWER and waited > RECEIVE_SECONDS * part:
+            self._refuse(Problem("request-timeout"))
+
+    # From bytes to requests
+
+    def _read(self, data: bytes, place: int) -> None:
+        """Read on, at most to the end of a request; the rest has to wait.
+
+        Args:
+            place: where to begin, in bytes.
+        """
+        is_ended = self._stage is Stage.ANSWER
+        for _ in range(_PIECES):
+            if place == len(data) or is_ended or self.transport.is_closing():
+                break
+            end = self._piece_end(data, place)
+            self._feed(data[place:end])
+            place = end
+            is_ended = self._stage in (Stage.BETWEEN, Stage.ANSWER)
+        if place < len(data):
+            self._keep(data, place)
+        elif self._stage is Stage.BODY:
+            self._account()
+            self._bound()
+
+    def _piece_end(self, data: bytes, place: int) -> int:
+        if self._stage is Stage.BODY and self._left >= 0:
+            return min(len(data), place + max(1, self._left))
+        return piece_end(data, place)
+
+    def _feed(self, piece: bytes) -> None:
+        """Give the parser a piece, unless too much is no content."""
+        if self._stage is Stage.BETWEEN:
+            self._stage, self._since, self._framing = Stage.HEAD, self.loop.time(), 0
+        # A body of known length has no framing; in chunks content takes it back.
+        if self._left < 0 or self._stage is Stage.HEAD:
+            self._framing += len(piece)
+        if self._stage is Stage.HEAD and self._framing > MAX_HEADER_BYTES:
+            self._refuse(Problem("headers-too-large"))
+            return
+        try:
+            self._parse(piece)
+        except httptools.HttpParserError:
+            self._refuse(Problem("malformed-request"))
+            return
+        if self._framing > MAX_HEADER_BYTES:
+            self._refuse(Problem("headers-too-large", "too much of the body is no content"))
+
+    def _parse(self, piece: bytes) -> None:
+        try:
+            self.parser.feed_data(piece)
+        except httptools.HttpParserUpgrade:
+            if not self.transport.is_closing():
+                self._stay()
+
+    def _stay(self) -> None:
+        """Go on with a request that asked for another protocol, as if it had not (RFC 9110, 7.8).
+
+        The parser ends with its headers, and reads no body: another one begins with them again.
+        """
+        asked = self.parser
+        self.parser = httptools.HttpRequestParser(self)
+        line = b"%b %b HTTP/%b" % (asked.get_method(), self.url, asked.get_http_version().encode())
+        headers = [header for header in self.headers if header[0] != b"upgrade"]
+        self.parser.feed_data(b"%b\r\n%b\r\n" % (line, lines(headers)))
+
+    def _keep(self, data: bytes, place: int) -> None:
+        """Keep what cannot be read yet, and take no more from the caller meanwhile."""
+        if self.transport.is_closing():
+            return
+        self.flow.pause_reading()
+        self._rest, self._place = data, place
+        self._account()
+        if self._stage is not Stage.ANSWER:
+            self.loop.call_soon(self._go_on)
+        elif self.bounds.is_full(self._share) and self.cycle is not None:
+            self.cycle.keep_alive = False
+
+    def _go_on(self) -> None:
+        """Read what was kept, where it is its turn; then more from the caller."""
+        if self._stage is Stage.ANSWER or self.flow.write_paused or self.transport.is_closing():
+            return
+        if self._rest:
+            data, self._rest = self._rest, b""
+            if self._place:
+                self._read(data, self._place)
+            else:
+                self.data_received(data)
+            self._account()
+        is_asked = self.cycle is self._call or self._body_waiting() <= HIGH_WATER_LIMIT
+        if not self._rest and is_asked:
+            self.flow.resume_reading()
+
+    def _body_waiting(self) -> int:
+        """How much of a body is there that nobody has taken, in bytes."""
+        if self.cycle is None or self.cycle.response_complete:
+            return 0
+        is_taken = self.cycle is self._call and self._stage is Stage.ANSWER
+        return 0 if is_taken else len(self.cycle.body)
+
+    def _account(self) -> None:
+        """Count what is held for this connection."""
+        held = len(self._rest) + self._body_waiting()
+        if held != self._held:
+            self.bounds.hold(self._share, held - self._held)
+            self._held = held
+
+    def _bound(self) -> None:
+        if self._held and self.bounds.is_full(self._share):
+            self._refuse(Problem("overloaded", "too much is under way", headers=_LATER))
+
+    # The parser's side
+
+    def on_message_begin(self) -> None:
+        # What ASGI needs is made in `on_headers_complete`, for the requests that go its way.
+        self.url = b""
+        self.headers = []
+        self.expect_100_continue = False
+        self._left = 0
+
+    def on_url(self, url: bytes) -> None:
+        self.url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._stage is Stage.BODY:  # a trailer, which says nothing here
+            return
+        name, value = name.lower(), value.rstrip(b" \t")
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        method, version = self.parser.get_method(), self.parser.get_http_version()
+        problem = fault(method, version, self.url, self.headers)
+        if problem is not None:
+            self._refuse(problem)
+        if self.transport.is_closing() or self.parser.should_upgrade():
+            return
+        self._stage = Stage.BODY
+        self._left = self._body_length()
+        self._framing = 0
+        endpoint = _PATHS.get(self.url)
+        is_hot = endpoint is not None and method == b"POST" and not self.expect_100_continue
+        if not is_hot or endpoint is None or self.hot is None:
+            self._begin_application()
+            return
+        keep_alive = version != "1.0" and self.parser.should_keep_alive()
+        self.cycle = self._call
+        self._call.begin(self.hot, endpoint, self.headers, keep_alive)
+
+    def _body_length(self) -> int:
+        if values(self.headers, b"transfer-encoding"):
+            return -1
+        lengths = values(self.headers, b"content-length")
+        return int(lengths[0]) if lengths else 0
+
+    def _begin_application(self) -> None:
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.expect_100_continue = url, expects
+        self.headers += headers
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        if self._left >= 0:
+            self._left -= len(body)
+        self._framing = 0
+        if self.transport.is_closing():
+            return
+        if self.cycle is self._call:
+            self._call.add(body)
+            return
+        super().on_body(body)
+        self._account()
+        self._bound()
+
+    def on_message_complete(self) -> None:
+        if self.parser.should_upgrade() or self.transport.is_closing():
+            return
+        self._stage = Stage.ANSWER
+        if self.cycle is self._call:
+            self._call.start()
+        elif self.cycle is not None and self.cycle.response_complete:
+            self._next()  # It was answered before it was whole.
+        else:
+            super().on_message_complete()
+
+    # Answers
+
+    def on_response_complete(self) -> None:
+        self.server_state.total_requests += 1
+        if self._stage is Stage.ANSWER and not self.transport.is_closing():
+            self._next()
+
+    def _next(self) -> None:
+        """A request is whole and answered."""
+        self._stage = Stage.BETWEEN
+        # Instead of a timer a request: `close_late_connections` looks each second.
+        self._since = self.loop.time()
+        if self._held:
+            self._account()
+        if self._rest:
+            self.loop.call_soon(self._go_on)
+        elif self.flow.read_paused:
+            self._go_on()
+
+    def send(self, answer: Answer, keep_alive: bool, request_id: bytes | None = None) -> None:
+        """Write an answer, and close the connection unless it is kept.
+
+        Args:
+            request_id: the caller's, where the answer does not have one already.
+        """
+        head = begun(answer.status, answer.content_type, self.server_state.default_headers)
+        self._send(head, lines(answer.headers), answer.body, keep_alive, request_id)
+
+    def send_body(self, body: bytes, keep_alive: bool, request_id: bytes | None) -> None:
+        """Write the usual answer: a success with a JSON body and no headers of its own."""
+        usual = self.server_state.default_headers
+        headers, head = Protocol._success
+        if headers is not usual:
+            head = begun(200, b"application/json", usual)
+            Protocol._success = (usual, head)
+        if keep_alive and request_id is None:
+            self.transport.write(b"%b%d\r\n\r\n%b" % (head, len(body), body))
+        else:
+            self._send(head, b"", body, keep_alive, request_id)
+
+    def _send(
+        self, head: bytes, more: bytes, body: bytes, keep_alive: bool, request_id: bytes | None
+    ) -> None:
+        if request_id is not None:
+            more += b"x-request-id: %b\r\n" % request_id
+        if not keep_alive:
+            more += b"connection: close\r\n"
+        self.transport.write(b"%b%d\r\n%b\r\n%b" % (head, len(body), more, body))
+        if not keep_alive:
+            self.transport.close()
+
+    def _refuse(self, problem: Problem) -> None:
+        """Answer a request that will not be read to its end, and close."""
+        if self.transport.is_closing():
+            return
+        if self._stage is Stage.BODY and self.cycle is not None:
+            if not isinstance(self.cycle, HotCycle) and self.cycle.response_started:
+                self.transport.close()  # It has its answer, or some of it.
+                return
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.hot is not None:
+            self.hot.metrics.refused(problem.code)
+        self.send(refusal(problem), False)
+
+
+_LATER = {"retry-after": "1"}
+
+
+async def close_late_connections(connections: set[Any]) -> None:
+    """Close, each second, the connections whose caller is late."""
+    loop = asyncio.get_running_loop()
+    while True:
+        await asyncio.sleep(_SWEEP_SECONDS)
+        now = loop.time()
+        for connection in list(connections):
+            if isinstance(connection, Protocol):
+                connection.close_if_late(now)

@@ -1,0 +1,277 @@
+"""A data directory, opened: its file, the database and the keys belong together, or it is refused.
+
+Only an empty directory gets new parts.  What is missing beside what is there was lost, and nothing
+is made in its place: new keys would end every token and API key, a new database would end
+everything else.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import attrs
+from sqlalchemy import exists, select
+
+from tidegate.errors import TidegateError
+from tidegate.operators.keys import Keys, fingerprint, load_keys, mark_keys
+from tidegate.stores import migrate, migrations, tables
+from tidegate.stores.base import StoreUnavailableError
+from tidegate.stores.connections import derived_path, is_corrupt, reason, translated, writing_engine
+from tidegate.stores.directory import identity
+from tidegate.stores.directory.identity import DirectoryFile, StoredIdentity
+from tidegate.stores.directory.lock import claim
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from tidegate.stores.directory.lock import Holder, Lock
+
+log = logging.getLogger("tidegate")
+"""Of the standard library: commands that have no log of their own say it on standard error."""
+
+DATABASE = "tidegate.db"
+KEYS = "keys"
+
+
+class StrayPartError(TidegateError):
+    """Parts of a data directory are missing, or do not belong together."""
+
+    code = "stray-part"
+
+
+class _UnsettledError(Exception):
+    """Something is to be written before the directory can be used."""
+
+
+def own_directory(directory: Path, waits: Callable[[Holder], None] | None = None) -> Lock:
+    """Become the owner of a directory, before anything of it is read.
+
+    Args:
+        directory: it is made when it is missing.
+        waits: as of :func:`~tidegate.stores.directory.lock.claim`.
+
+    Raises:
+        HeldError: another process is.
+        StoreUnavailableError: the directory cannot be made or written.
+    """
+    _make(directory)
+    return claim(directory / DATABASE, waits)
+
+
+def open_directory(directory: Path, lock: Lock | None = None) -> Keys:
+    """The keys of a directory whose parts belong together; an empty one gets all its parts.
+
+    Args:
+        directory: it is made when it is missing.
+        lock: of the owner; without it the directory is claimed while something is written.
+
+    Raises:
+        HeldError: something is to be written, and another process owns the directory.
+        KeyFileError: a key file cannot be trusted.
+        SchemaError: the database is of another version.
+        StoreUnavailableError: something cannot be read or written.
+        StrayPartError: a part is missing or of another directory.
+    """
+    _make(directory)
+    try:
+        return _Parts(directory).checked()
+    except _UnsettledError:
+        with _held(directory, lock):
+            return _Parts(directory, is_owner=True).checked()
+
+
+def migrate_directory(directory: Path, *, accepts_keys: bool = False) -> None:
+    """Bring a directory to this version, or make one.
+
+    Args:
+        directory: it is made when it is missing.
+        accepts_keys: take the keys that are there, or new ones, for those of the directory.
+
+    Raises:
+        HeldError: there is something to do, and another process owns the directory.
+        others: as :func:`open_directory`.
+    """
+    _make(directory)
+    with suppress(_UnsettledError, TidegateError):
+        _Parts(directory).checked()
+        return
+    with _held(directory, None):
+        parts = _Parts(directory, is_owner=True)
+        if parts.has_database:
+            migrate(parts.url)
+        if accepts_keys:
+            parts.accept_keys()
+        parts.checked()
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreUnavailableError(f"`{directory}` cannot be made: {error.strerror}") from None
+
+
+@contextmanager
+def _held(directory: Path, lock: Lock | None) -> Iterator[None]:
+    if lock is not None:
+        yield
+        return
+    made = claim(directory / DATABASE)
+    try:
+        yield
+    finally:
+        made.release()
+
+
+@attrs.frozen
+class _Parts:
+    """What is in a directory.
+
+    Args:
+        directory: there is one.
+        is_owner: whether something may be written.
+    """
+
+    directory: Path
+    is_owner: bool = False
+
+    @property
+    def database(self) -> Path:
+        return self.directory / DATABASE
+
+    @property
+    def keys(self) -> Path:
+        return self.directory / KEYS
+
+    @property
+    def url(self) -> str:
+        return f"sqlite:///{self.database}"
+
+    @property
+    def has_database(self) -> bool:
+        return self.database.exists() and self.database.stat().st_size > 0
+
+    def checked(self) -> Keys:
+        """The keys, once all parts belong together."""
+        file = identity.read_file(self.directory)
+        left = self._left()
+        if file is None and not left and not self.has_database:
+            self._need_owner()
+            file = DirectoryFile(uuid4(), is_new=True)
+            identity.write_file(self.directory, file)
+        if file is not None and file.is_new:
+            return self._made(file)
+        if not self.has_database:
+            what = "is empty" if self.database.exists() else "is missing"
+            raise StrayPartError(
+                f"`{self.database}` {what}, and {' and '.join(left)} in its directory belong to"
+                " one that was there: restore the database from a backup, or start in an empty"
+                " directory"
+            )
+        return self._agreed(file)
+
+    def accept_keys(self) -> None:
+        """Let the keys that are there, or new ones, be those of the directory."""
+        (self.keys / "identity").unlink(missing_ok=True)
+        load_keys(self.keys)
+        with self._connection() as connection, connection.begin():
+            found = identity.stored(connection)
+            identity.store(connection, StoredIdentity(found.identity, None))
+
+    def _left(self) -> list[str]:
+        """What is there beside a database."""
+        names = {
+            identity.FILE: self.directory / identity.FILE,
+            "the keys": self.keys,
+            "the derived file": derived_path(self.database),
+            "the write-ahead log": self.database.with_name(DATABASE + "-wal"),
+        }
+        return [name for name, path in names.items() if path.exists()]
+
+    def _need_owner(self) -> None:
+        if not self.is_owner:
+            raise _UnsettledError
+
+    def _made(self, file: DirectoryFile) -> Keys:
+        """Make what is missing of a directory that is being made."""
+        self._need_owner()
+        keys = load_keys(self.keys)
+        migrate(self.url)
+        self._bind(keys, StoredIdentity(file.identity, fingerprint(keys)))
+        identity.write_file(self.directory, attrs.evolve(file, is_new=False))
+        return keys
+
+    def _bind(self, keys: Keys, to: StoredIdentity) -> None:
+        with self._connection() as connection, connection.begin():
+            identity.store(connection, to)
+        mark_keys(self.keys, to.identity, keys)
+
+    def _agreed(self, file: DirectoryFile | None) -> Keys:
+        """The keys of a directory that has a database, once they and its file agree with it."""
+        with self._connection() as connection:
+            migrations.check(connection)
+            stored = identity.stored(connection)
+            is_unused = _is_unused(connection)
+        if not self.keys.exists() and not is_unused:
+            raise StrayPartError(
+                f"`{self.keys}` is missing, and `{self.database}` was used with the keys in it:"
+                " restore them from a backup, or start in an empty directory; tokens and API keys"
+                " are lost for good with `tidegate migrate --accept-keys`, which makes new ones"
+            )
+        if file is not None and file.identity != stored.identity:
+            raise StrayPartError(
+                f"`{self.database}` is of directory {stored.identity}, and `{self.directory}` is"
+                f" {file.identity}: put its own database back, or restore database and keys into an"
+                " empty directory"
+            )
+        if not self.keys.exists():
+            self._need_owner()
+        keys = load_keys(self.keys)
+        if stored.keys_fingerprint is None:
+            self._need_owner()
+            log.warning("%s: the keys are taken for those of the database", self.directory)
+            self._bind(keys, StoredIdentity(stored.identity, fingerprint(keys)))
+        elif stored.keys_fingerprint != fingerprint(keys):
+            raise StrayPartError(
+                f"the keys in `{self.keys}` are not those that `{self.database}` was used with:"
+                " restore the ones of this directory, or take these with `tidegate migrate"
+                " --accept-keys`; tokens and API keys made before then stop working"
+            )
+        elif not (self.keys / "identity").exists():
+            self._need_owner()
+            log.warning("%s: the identity of the keys was missing and is written", self.directory)
+            mark_keys(self.keys, stored.identity, keys)
+        if file is None:
+            self._need_owner()
+            log.warning("%s: the identity file was missing and is written", self.directory)
+            identity.write_file(self.directory, DirectoryFile(stored.identity, is_new=False))
+        return keys
+
+    @contextmanager
+    def _connection(self) -> Iterator[Connection]:
+        engine = writing_engine(self.database)
+        try:
+            with translated(), engine.connect() as connection:
+                yield connection
+                connection.rollback()
+        except StoreUnavailableError as error:
+            if error.__cause__ is not None and is_corrupt(error.__cause__):
+                raise StoreUnavailableError(
+                    f"`{self.database}` is damaged ({reason(error.__cause__)}); restore it from a"
+                    " backup"
+                ) from error
+            raise
+        finally:
+            engine.dispose()
+
+
+def _is_unused(connection: Connection) -> bool:
+    """Whether a database holds nothing that keys were needed for."""
+    parts = (tables.operators, tables.tenants, tables.api_keys, tables.decision_log)
+    found = connection.execute(select(*(exists(select(each)) for each in parts))).one()
+    return not any(found)

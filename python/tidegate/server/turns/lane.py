@@ -1,0 +1,131 @@
+"""A tenant's calls, in the order they came, and what is known of their cost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tidegate.server.turns.account import Account
+from tidegate.server.turns.gate import Gate
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from tidegate.server.hot_call import HotCall
+
+STEP_BYTES = 1024 * 1024
+"""Of the events of one step: what is copied of them is copied on the loop."""
+
+
+@attrs.frozen
+class Step:
+    """Calls of one tenant that are decided together."""
+
+    calls: Sequence[HotCall]
+    are_looked_up: bool
+    """Whether nothing was found under their idempotency keys."""
+    largest: int
+    """Bytes of the largest event."""
+
+
+class Lane:
+    """The calls of one tenant; they are decided in one order, a step at a time.
+
+    Args:
+        tenant_id: whose.
+        account: what its decisions cost.
+        most_waiting: calls that may wait.
+        opened: called with the lane when a step may begin again.
+    """
+
+    def __init__(
+        self, tenant_id: UUID, account: Account, most_waiting: int, opened: Callable[[Lane], None]
+    ) -> None:
+        self.tenant_id = tenant_id
+        self.account = account
+        self.gate = Gate(lambda: opened(self))
+        self.is_listed = False
+        """Whether it stands in line for its next step."""
+        self._most_waiting = most_waiting
+        self._calls: list[HotCall] = []
+        self._looked_up: list[HotCall] = []
+        self._wanting_room: list[asyncio.Future[None]] = []
+
+    @property
+    def waiting(self) -> int:
+        """Calls that wait."""
+        return len(self._calls) + len(self._looked_up)
+
+    @property
+    def may_step(self) -> bool:
+        """Whether it has calls, and none of them is being decided on."""
+        return bool(self._calls or self._looked_up) and not self.gate.under_way
+
+    def add(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
+        """Take calls; those for which there is no room are given back."""
+        room = max(0, self._most_waiting - self.waiting)
+        self._calls.extend(calls[:room] if room < len(calls) else calls)
+        return calls[room:]
+
+    def add_looked_up(self, call: HotCall) -> None:
+        """Take a call back that was let in once: of its idempotency key nothing is known."""
+        self._looked_up.append(call)
+
+    @property
+    def next_bytes(self) -> int:
+        """Bytes of the event that is next; there is one."""
+        return len((self._looked_up or self._calls)[0].body)
+
+    def take(self, most: int, largest: int) -> Step:
+        """The next step; there are calls.
+
+        Args:
+            most: calls it may have.
+            largest: bytes of the largest event it may have beside the first.
+        """
+        are_looked_up = bool(self._looked_up)
+        calls = self._looked_up if are_looked_up else self._calls
+        count = all_bytes = biggest = 0
+        for call in calls:
+            size = len(call.body)
+            all_bytes += size
+            if count and (count == most or size > largest or all_bytes > STEP_BYTES):
+                break
+            count += 1
+            biggest = max(size, biggest)
+        taken, rest = (calls, []) if count == len(calls) else (calls[:count], calls[count:])
+        if are_looked_up:
+            self._looked_up = rest
+        else:
+            self._calls = rest
+        self._tell_of_room()
+        return Step(taken, are_looked_up, biggest)
+
+    def take_all(self) -> Sequence[HotCall]:
+        """All calls that wait."""
+        taken = self._looked_up + self._calls
+        self._calls, self._looked_up = [], []
+        self._tell_of_room()
+        return taken
+
+    async def room(self) -> None:
+        """Return when there is room for many more calls."""
+        while not self._is_roomy:
+            wanted = asyncio.get_running_loop().create_future()
+            self._wanting_room.append(wanted)
+            await wanted
+
+    @property
+    def _is_roomy(self) -> bool:
+        return 2 * len(self._calls) <= self._most_waiting
+
+    def _tell_of_room(self) -> None:
+        if not self._wanting_room or not self._is_roomy:
+            return
+        wanting, self._wanting_room = self._wanting_room, []
+        for wanted in wanting:
+            if not wanted.done():
+                wanted.set_result(None)

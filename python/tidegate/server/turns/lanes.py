@@ -1,0 +1,215 @@
+"""Every tenant's lane, in what order they have their steps, and the threads beside the loop.
+
+For the event loop's thread only, but for what :meth:`Lanes.run` runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager
+from time import thread_time_ns
+from typing import TYPE_CHECKING, TypeVar
+
+from tidegate.server.hot_call import refuse
+from tidegate.server.problems import Problem
+from tidegate.server.turns.account import PROOF, Account
+from tidegate.server.turns.gate import Gate
+from tidegate.server.turns.lane import Lane
+from tidegate.stores.niceness import be_nice
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from tidegate.server.gauges import Gauge
+
+T = TypeVar("T")
+
+MOST_WAITING = 2_000
+"""Calls of a tenant that may wait, unless the settings say otherwise."""
+UNKNOWN_AT_ONCE = 6
+"""Steps of unknown tenants beside the loop: nearly all are soon over, and heavy ones are few."""
+MOST_HEAVY_AT_ONCE = 4
+
+
+class Line:
+    """Lanes that stand in line for a thread.
+
+    Args:
+        places: steps at a time.
+    """
+
+    def __init__(self, places: int) -> None:
+        self.places = places
+        self.under_way = 0
+        self.lanes: deque[Lane] = deque()
+
+
+class Lanes:
+    """The lanes of all tenants.
+
+    Args:
+        most_waiting: calls of one tenant that may wait.
+        proof: as :class:`Account` has it.
+        heavy_at_once: steps of heavy tenants at a time; None leaves one processor to the loop.
+    """
+
+    def __init__(
+        self,
+        most_waiting: int = MOST_WAITING,
+        proof: int = PROOF,
+        heavy_at_once: int | None = None,
+    ) -> None:
+        self._most_waiting = most_waiting
+        self._proof = proof
+        self._lanes: dict[str, Lane] = {}
+        self.ready: deque[Lane] = deque()
+        """Lanes with a step to make, in order."""
+        self.heavy = Line(heavy_at_once or processors_beside())
+        self.unknown = Line(UNKNOWN_AT_ONCE)
+        self.gate = Gate(self._wake)
+        self.wake: Callable[[], None] = _nothing
+        """Called when there is something to do; the queue puts itself there."""
+        self.steps_beside = 0
+        """Steps that were made beside the loop since the start."""
+        self._threads = ThreadPoolExecutor(
+            self.heavy.places + self.unknown.places, "tidegate-decide", initializer=be_nice
+        )
+
+    def of(self, tenant_text: str, tenant_id: UUID) -> Lane:
+        """The lane of a tenant, made when there is none."""
+        lane = self._lanes.get(tenant_text)
+        if lane is None:
+            account = Account(self._proof)
+            lane = Lane(tenant_id, account, self._most_waiting, self._opened)
+            self._lanes[tenant_text] = lane
+        return lane
+
+    def drop(self, lane: Lane) -> None:
+        """Forget the lane of a tenant that is not there, unless somebody has to do with it."""
+        if not (lane.waiting or lane.gate.under_way or lane.gate.is_shut or lane.is_listed):
+            self._lanes.pop(str(lane.tenant_id), None)
+
+    def keep(self, tenant_texts: Collection[str]) -> None:
+        """Forget the lanes of all other tenants: nobody has a key of them any more."""
+        for lane in [lane for text, lane in self._lanes.items() if text not in tenant_texts]:
+            self.drop(lane)
+
+    def line_up(self, lane: Lane) -> None:
+        """Have a lane stand in line, if it has a step to make and does not already."""
+        if lane.may_step and not lane.is_listed:
+            lane.is_listed = True
+            self.ready.append(lane)
+            self.wake()
+
+    def next(self) -> Lane:
+        """The lane whose step is next on the loop."""
+        lane = self.ready.popleft()
+        lane.is_listed = False
+        return lane
+
+    def put_beside(self, lane: Lane, now: int) -> None:
+        """Have a lane wait for a thread."""
+        lane.is_listed = True
+        line = self.heavy if lane.account.is_heavy(now) else self.unknown
+        line.lanes.append(lane)
+
+    def next_beside(self) -> tuple[Lane, Line] | None:
+        """The lane whose step begins now on a thread; None when none does."""
+        if self.gate.is_shut:
+            return None
+        for line in (self.unknown, self.heavy):
+            if line.under_way >= line.places:
+                continue
+            for lane in line.lanes:
+                if not lane.gate.is_shut:
+                    line.lanes.remove(lane)
+                    lane.is_listed = False
+                    return lane, line
+        return None
+
+    def begun(self, lane: Lane, line: Line) -> None:
+        """A step beside the loop has begun."""
+        self.steps_beside += 1
+        line.under_way += 1
+        self.gate.enter()
+        lane.gate.enter()
+
+    def ended(self, lane: Lane, line: Line) -> None:
+        """It has ended, and its decisions were handed to the log."""
+        line.under_way -= 1
+        lane.gate.leave()
+        self.gate.leave()
+        self.line_up(lane)
+        self._wake()
+
+    async def run(self, work: Callable[[], T]) -> tuple[T, int]:
+        """Do work on a thread; what it gives, and the processor time it took in nanoseconds."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, timed, work)
+
+    def still(self, tenant_id: UUID) -> AbstractAsyncContextManager[None]:
+        """Between two decisions of a tenant: none is being made that is not handed to the log.
+
+        What has to be so stands in the block, without waiting; on the loop no decision is made
+        meanwhile, and beside it none of this tenant.
+        """
+        return self.of(str(tenant_id), tenant_id).gate.shut()
+
+    def all_still(self) -> AbstractAsyncContextManager[None]:
+        """Between two decisions of every tenant, as :meth:`still`."""
+        return self.gate.shut()
+
+    async def close(self) -> None:
+        """Refuse what waits, and return when nothing is decided any more."""
+        for lane in self._lanes.values():
+            refuse(lane.take_all(), Problem("not-ready", headers={"retry-after": "1"}))
+        async with self.all_still():
+            pass
+        self._threads.shutdown(wait=False)
+
+    def gauges(self, now: int) -> list[Gauge]:
+        """Figures of all lanes together."""
+        lanes = list(self._lanes.values())
+        return [
+            (
+                "tidegate_waiting_calls",
+                "Hot calls that wait to be decided.",
+                sum(lane.waiting for lane in lanes),
+            ),
+            (
+                "tidegate_heavy_tenants",
+                "Tenants whose decisions cost so much that they are made beside the loop.",
+                sum(lane.account.is_heavy(now) for lane in lanes),
+            ),
+            (
+                "tidegate_steps_beside",
+                "Steps of decisions that were made beside the loop since the start.",
+                self.steps_beside,
+            ),
+        ]
+
+    def _opened(self, lane: Lane) -> None:
+        self.line_up(lane)
+        self._wake()
+
+    def _wake(self) -> None:
+        self.wake()
+
+
+def timed(work: Callable[[], T]) -> tuple[T, int]:
+    """What work gives, and the processor time that it took this thread, in nanoseconds."""
+    started = thread_time_ns()
+    made = work()
+    return made, thread_time_ns() - started
+
+
+def processors_beside() -> int:
+    """Processors that the loop can do without: at least 1."""
+    return max(1, min(MOST_HEAVY_AT_ONCE, (os.cpu_count() or 1) - 1))
+
+
+def _nothing() -> None:
+    """Nobody is there yet."""

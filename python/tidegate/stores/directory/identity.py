@@ -1,0 +1,120 @@
+"""Which directory this is: an id that its file, the database and the keys carry alike.
+
+What was copied from elsewhere, or made anew where something is missing, carries another or none.
+The derived file is tied to the database by the number of the log; see ``derived.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import attrs
+from sqlalchemy import select, update
+
+from tidegate.stores.base import StoreUnavailableError
+from tidegate.stores.tables import store_identity as table
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+FILE = "identity"
+_MAX_BYTES = 1_024
+_FORM = re.compile(r"tidegate-directory-v1:([0-9a-f-]{36}):(new|whole)\n")
+
+
+@attrs.frozen
+class DirectoryFile:
+    """What the file of a directory says.
+
+    Attributes:
+        identity: of the directory.
+        is_new: whether its parts are still being made; the next start goes on with that.
+    """
+
+    identity: UUID
+    is_new: bool
+
+
+def read_file(directory: Path) -> DirectoryFile | None:
+    """The identity file of a directory; None when it is missing or holds no identity.
+
+    Raises:
+        StoreUnavailableError: it cannot be read.
+    """
+    try:
+        with (directory / FILE).open("rb") as file:
+            match = _FORM.fullmatch(file.read(_MAX_BYTES).decode("ascii", "replace"))
+        return None if match is None else DirectoryFile(UUID(match[1]), match[2] == "new")
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        return None
+    except OSError as error:
+        raise StoreUnavailableError(
+            f"`{directory / FILE}` cannot be read: {error.strerror}"
+        ) from None
+
+
+def write_file(directory: Path, content: DirectoryFile) -> None:
+    """Put the identity file in place, whole, on stable storage.
+
+    Raises:
+        StoreUnavailableError: it cannot be written.
+    """
+    state = "new" if content.is_new else "whole"
+    write_whole(directory / FILE, f"tidegate-directory-v1:{content.identity}:{state}\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Put a small private file in place of what is there; a crash leaves the one or the other.
+
+    Raises:
+        StoreUnavailableError: it cannot be written.
+    """
+    beside = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+        place = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(place)
+        finally:
+            os.close(place)
+    except OSError as error:
+        raise StoreUnavailableError(f"`{path}` cannot be written: {error.strerror}") from None
+
+
+@attrs.frozen
+class StoredIdentity:
+    """What the database says.
+
+    Attributes:
+        identity: of the directory it was made for.
+        keys_fingerprint: of the keys that belong to it; None before they were first used.
+    """
+
+    identity: UUID
+    keys_fingerprint: bytes | None
+
+
+def stored(connection: Connection) -> StoredIdentity:
+    """The identity of a database of this version."""
+    row = connection.execute(select(table)).one()
+    return StoredIdentity(UUID(bytes=row.identity), row.keys_fingerprint)
+
+
+def store(connection: Connection, identity: StoredIdentity) -> None:
+    """Give a database its identity, and the keys that belong to it."""
+    connection.execute(
+        update(table).values(
+            identity=identity.identity.bytes, keys_fingerprint=identity.keys_fingerprint
+        )
+    )

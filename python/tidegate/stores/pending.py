@@ -1,0 +1,112 @@
+"""Changes that are written in steps: hidden until they are whole, removed when they never were.
+
+A change of thousands of objects would hold up the commits of decisions if it were one transaction.
+Its rows in ``audit`` and ``policy_versions`` carry its id, and its definitions are a generation of
+their own beside the one in force; nobody sees them while ``pending_changes`` knows the id.  The
+last step, a short one, makes the generation the one in force and forgets the id: all of it is
+there at once.  Killed before, the next start finds the id and removes what carries it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+from sqlalchemy import delete, insert, or_, select, tuple_, update
+
+from tidegate.stores import records, tables, tenants
+from tidegate.stores.bulk import STEP_ROWS
+from tidegate.stores.tables import pending_changes as table
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement, Connection
+
+
+@attrs.frozen
+class PendingChange:
+    """A change that is being written."""
+
+    change_id: UUID
+    tenant_id: UUID
+    generation: int
+    """Of its definitions, and none in force; -1 when they are changed in place."""
+
+
+def is_whole(change_id: Any) -> ColumnElement[bool]:
+    """Whether what carries this id, or none, is there to be seen."""
+    return or_(change_id.is_(None), change_id.not_in(select(table.c.change_id)))
+
+
+def begin(connection: Connection, change: PendingChange) -> None:
+    """Hide what the steps of a change will write."""
+    connection.execute(insert(table).values(attrs.asdict(change)))
+
+
+def finish(connection: Connection, change: PendingChange) -> None:
+    """Show it."""
+    connection.execute(delete(table).where(table.c.change_id == change.change_id))
+
+
+def put_in_force(connection: Connection, change: PendingChange, removal_id: UUID) -> PendingChange:
+    """Show a change whose definitions are a generation of their own.
+
+    Args:
+        connection: the connection of a write.
+        change: all its steps are taken.
+        removal_id: of the pending change that the former generation is from then on.
+
+    Returns:
+        What is to be removed now.
+
+    Raises:
+        NotFoundError: there is no such tenant.
+    """
+    former = tenants.generation(connection, change.tenant_id)
+    connection.execute(
+        update(tables.tenants)
+        .where(tables.tenants.c.tenant_id == change.tenant_id)
+        .values(definition_generation=change.generation)
+    )
+    finish(connection, change)
+    removal = PendingChange(removal_id, change.tenant_id, former)
+    begin(connection, removal)
+    return removal
+
+
+def interrupted(connection: Connection) -> list[PendingChange]:
+    """Changes of which some step was taken and not the last."""
+    return records.many(connection, records.of(PendingChange, table), PendingChange)
+
+
+def remove(connection: Connection, change: PendingChange, limit: int = STEP_ROWS) -> int:
+    """Take back a step of what an interrupted change wrote; how many rows, 0 when all is gone."""
+    for part, place in (
+        (tables.audit, (tables.audit.c.audit_id,)),
+        (
+            tables.policy_versions,
+            tuple(tables.policy_versions.primary_key.columns),
+        ),
+    ):
+        found = select(*place).where(part.c.change_id == change.change_id).limit(limit)
+        deleted = connection.execute(delete(part).where(tuple_(*place).in_(found))).rowcount
+        if deleted:
+            return deleted
+    deleted = remove_generations(connection, change.tenant_id, change.generation, limit)
+    if not deleted:
+        finish(connection, change)
+    return deleted
+
+
+def remove_generations(
+    connection: Connection, tenant_id: UUID, generation: int, limit: int = STEP_ROWS
+) -> int:
+    """Delete a step of a generation of a tenant's definitions; how many rows."""
+    part = tables.definitions
+    place = tuple(part.primary_key.columns)
+    found = (
+        select(*place)
+        .where(part.c.tenant_id == tenant_id, part.c.generation == generation)
+        .limit(limit)
+    )
+    return connection.execute(delete(part).where(tuple_(*place).in_(found))).rowcount

@@ -1,0 +1,105 @@
+"""Item 5 of the attacks: operations repeated until memory stays, or does not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+from tests.attack.attack import Attack, Outcome, Scale, encoded
+from tests.attack.control import decided, entries, replay, simulation
+from tests.attack.expectations import PLATEAU_MIB
+from tests.attack.served import Usage, World, rules
+from tests.faults.load import Connection
+
+OPERATION_SECONDS = 120.0
+"""Rounds of one operation end here, even if there were fewer than wanted; it is said then."""
+BREATH = 0.05
+"""Seconds between rounds, so that what an operation leaves to threads is done."""
+
+
+@attrs.frozen
+class Memory(Attack):
+    """Every operation of the control plane that reads or writes many rules, again and again."""
+
+    name = "memory"
+    what = "100 rounds of each operation on 10,000 rules, one after the other"
+    isolates = False
+
+    base_url: str
+    pid: int
+    operations: dict[str, tuple[bytes, ...]]
+    rounds: int
+
+    @classmethod
+    def set_up(cls, world: World, scale: Scale) -> Memory:
+        tenant, count = world.large(scale.rules)
+        admin, analyst = tenant.tokens["Admin"], tenant.tokens["Analyst"]
+
+        def write(method: str, path: str, *bodies: Any) -> tuple[bytes, ...]:
+            return tuple(
+                encoded(method, tenant.path + path, json.dumps(body).encode(), admin)
+                for body in bodies
+            )
+
+        made = world.must(admin, "POST", f"{tenant.path}/lists", {"name": "long", "kind": "string"})
+        [policy] = world.must(admin, "GET", f"{tenant.path}/policies?limit=1")
+        explained = tuple(encoded("GET", path, token=analyst) for path in decided(world, tenant, 3))
+        operations = {
+            "explain": explained,
+            "simulate": (simulation(world, tenant),),
+            "replay": (replay(tenant, count),),
+            "read definitions": (encoded("GET", f"{tenant.path}/definitions", token=admin),),
+            "check": write("POST", "/expressions/check", {"expression": "request.path == '/'"}),
+            "change a policy": write(
+                "PATCH",
+                f"/policies/{policy['policy_id']}",
+                {"description": "one"},
+                {"description": "another"},
+            ),
+            "change a list": write(
+                "PATCH",
+                f"/lists/{made['list_id']}",
+                *({"entries": entries(scale.entries, mark)} for mark in "ab"),
+            ),
+            "replace definitions": write(
+                "PUT", "/definitions", *(rules(count, mark) for mark in (1, 2))
+            ),
+        }
+        return cls(world.base_url, world.pid, operations, scale.rounds)
+
+    async def run(self, until: float) -> Outcome:
+        outcome = Outcome()
+        for name, requests in self.operations.items():
+            resident = await self._repeat(requests, outcome)
+            third = max(len(resident) // 3, 1)
+            growth = resident[-1] - resident[-third - 1] if len(resident) > third else 0.0
+            whole = resident[-1] - resident[0]
+            outcome.notes.append(f"{name} x{len(resident)}: {whole:+.0f} MiB, last {growth:+.0f}")
+            outcome.require(
+                growth <= PLATEAU_MIB,
+                f"{name}: {growth:+.0f} MiB in the last third of {len(resident)} rounds",
+            )
+        return outcome
+
+    async def _repeat(self, requests: Sequence[bytes], outcome: Outcome) -> list[float]:
+        """Resident MiB after each round."""
+        connection = Connection(self.base_url, "")
+        resident: list[float] = []
+        started = time.monotonic()
+        for number in range(self.rounds):
+            try:
+                status, _, _ = await connection.exchange(requests[number % len(requests)])
+                outcome.statuses[str(status)] += 1
+            except (OSError, TimeoutError):
+                outcome.statuses["gone"] += 1
+                connection.close()
+            await asyncio.sleep(BREATH)
+            resident.append(Usage.read(self.pid).resident)
+            if time.monotonic() - started > OPERATION_SECONDS:
+                break
+        connection.close()
+        return resident

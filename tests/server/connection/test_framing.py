@@ -1,0 +1,95 @@
+"""Framing: no piece goes past the end of a request, and a head is read in one way or refused."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import httptools
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.server.connection.framing import fault, piece_end
+
+HOST = (b"host", b"t")
+TEXTS = st.lists(st.sampled_from([b"\r", b"\n", b"\r\n", b"\n\r\n", b"a", b"x: y"])).map(b"".join)
+
+
+@given(text=TEXTS, cuts=st.lists(st.integers(0, 60), max_size=4))
+def test_each_empty_line_is_the_end_of_a_piece(text: bytes, cuts: list[int]) -> None:
+    """However the text is cut on its way, and all of it is given."""
+    places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    ends, read = set(), 0
+    for start, stop in pairwise(places):
+        chunk, place = text[start:stop], 0
+        while place < len(chunk):
+            end = piece_end(chunk, place)
+            assert place < end <= len(chunk)
+            read += end - place
+            place = end
+            ends.add(start + place)
+    assert read == len(text)
+    found = text.find(b"\n\r\n")
+    while found >= 0:
+        assert found + 3 in ends
+        found = text.find(b"\n\r\n", found + 1)
+
+
+@pytest.mark.parametrize(
+    ("framing", "body"),
+    [
+        (b"", b""),
+        (b"content-length: 3\r\n", b"a\n\r"),
+        (b"transfer-encoding: chunked\r\n", b"3\r\n\n\r\n\r\n1;x=y\r\na\r\n0\r\n\r\n"),
+        (b"transfer-encoding: chunked\r\n", b"1\r\na\r\n0\r\nx: y\r\n\r\n"),
+    ],
+)
+def test_the_parser_ends_a_request_where_a_piece_ends(framing: bytes, body: bytes) -> None:
+    """With its last byte, and with none before: the parser knows no other end of a line."""
+
+    class Ended:
+        count = 0
+
+        def on_message_complete(self) -> None:
+            self.count += 1
+
+    ended = Ended()
+    parser = httptools.HttpRequestParser(ended)
+    whole = b"POST / HTTP/1.1\r\nhost: t\r\n%b\r\n%b" % (framing, body)
+    for place in range(len(whole)):
+        assert ended.count == 0
+        parser.feed_data(whole[place : place + 1])
+    assert ended.count == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "version", "url", "headers", "code"),
+    [
+        (b"GET", "1.1", b"/", [HOST], None),
+        (b"GET", "1.0", b"/", [], None),
+        (b"GET", "1.0", b"/", [HOST], None),
+        (b"GET", "1.1", b"/?a=b", [HOST, (b"transfer-encoding", b"Chunked")], None),
+        (b"GET", "1.1", b"/", [HOST, (b"content-length", b"0")], None),
+        (b"GET", "1.1", b"/", [], "malformed-request"),
+        (b"GET", "1.1", b"/", [HOST, HOST], "malformed-request"),
+        (b"GET", "1.0", b"/", [HOST, HOST], "malformed-request"),
+        (b"GET", "0.9", b"/", [HOST], "malformed-request"),
+        (b"GET", "2.0", b"/", [HOST], "malformed-request"),
+        (b"CONNECT", "1.1", b"t:1", [HOST], "malformed-request"),
+        (b"GET", "1.1", b"/#a", [HOST], "malformed-request"),
+        (b"GET", "1.1", b"/", [HOST, (b"content-length", b"01")], "malformed-request"),
+        (b"GET", "1.0", b"/", [(b"transfer-encoding", b"chunked")], "malformed-request"),
+        (b"GET", "1.1", b"/", [HOST, (b"transfer-encoding", b"gzip, chunked")],
+         "malformed-request"),
+        (b"GET", "1.1", b"/", [HOST, *[(b"transfer-encoding", b"chunked")] * 2],
+         "malformed-request"),
+        (b"GET", "1.1", b"/", [HOST, *[(b"x", b"y")] * 99], None),
+        (b"GET", "1.1", b"/", [HOST, *[(b"x", b"y")] * 100], "headers-too-large"),
+    ],
+)  # fmt: skip
+def test_a_head_that_others_could_read_otherwise_is_refused(
+    method: bytes, version: str, url: bytes, headers: list[tuple[bytes, bytes]], code: str | None
+) -> None:
+    """Whatever the parser takes."""
+    problem = fault(method, version, url, headers)
+    assert (problem and problem.code) == code

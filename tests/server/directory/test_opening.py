@@ -1,0 +1,184 @@
+"""Opening a data directory: what belongs together is taken, anything else is refused."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pysqlite3 import dbapi2
+
+from tidegate.errors import TidegateError
+from tidegate.operators.keys import KeyFileError, load_keys
+from tidegate.server.demo import make_owner
+from tidegate.server.directory.opening import (
+    StrayPartError,
+    migrate_directory,
+    open_directory,
+    own_directory,
+)
+from tidegate.stores import HeldError, SchemaError, SqliteStore, migrate
+from tidegate.stores.directory.identity import read_file
+
+
+def used(directory: Path) -> Path:
+    """A directory that was used."""
+    keys = open_directory(directory)
+    store = SqliteStore(f"sqlite:///{directory / 'tidegate.db'}")
+    make_owner(store, keys)
+    store.close()
+    return directory
+
+
+def test_an_empty_directory_gets_all_its_parts(tmp_path: Path) -> None:
+    """The second time they are found and not made again."""
+    keys = open_directory(tmp_path / "data")
+    before = {path: path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()}
+    assert open_directory(tmp_path / "data") == keys
+    assert {path: path.read_bytes() for path in before} == before
+    assert (tmp_path / "data" / "keys" / "identity").exists()
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_a_first_start_that_was_killed_goes_on(tmp_path: Path, step: int) -> None:
+    """Whatever part is missing then was never there."""
+    child = os.fork()
+    if child == 0:
+        count = iter(range(step))
+        replace = os.fsync
+
+        def fsync(descriptor: int) -> None:
+            if next(count, None) is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+            replace(descriptor)
+
+        os.fsync = fsync
+        open_directory(tmp_path / "data")
+        os._exit(0)
+    os.waitpid(child, 0)
+    keys = open_directory(tmp_path / "data")
+    assert open_directory(tmp_path / "data") == keys
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda at: (at / "tidegate.db").unlink(), "tidegate.db` is missing.*backup"),
+        (lambda at: _empty(at / "tidegate.db"), "tidegate.db` is empty.*backup"),
+        (lambda at: shutil.rmtree(at / "keys"), "keys` is missing.*backup"),
+        (lambda at: (at / "keys" / "cursor.key").unlink(), "cursor.key` is missing"),
+        (lambda at: _empty(at / "keys" / "identity"), "identity` is damaged"),
+    ],
+)
+def test_what_is_missing_is_not_made_anew(
+    tmp_path: Path, damage: Callable[[Path], object], said: str
+) -> None:
+    """The message says what is missing and what to do."""
+    directory = used(tmp_path / "data")
+    damage(directory)
+    with pytest.raises((StrayPartError, KeyFileError), match=said):
+        open_directory(directory)
+    with pytest.raises((StrayPartError, KeyFileError), match=said):
+        migrate_directory(directory)
+
+
+def test_a_derived_file_alone_is_of_a_database_that_is_lost(tmp_path: Path) -> None:
+    """Also when everything else is gone with it."""
+    directory = used(tmp_path / "data")
+    for path in directory.iterdir():
+        if "derived" not in path.name:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    with pytest.raises(StrayPartError, match="the derived file"):
+        open_directory(directory)
+
+
+@pytest.mark.parametrize("part", ["tidegate.db", "keys"])
+def test_a_part_of_another_directory_is_refused(tmp_path: Path, part: str) -> None:
+    """Both are whole, and do not belong together."""
+    one, other = used(tmp_path / "one"), used(tmp_path / "other")
+    target = one / part
+    shutil.rmtree(target) if target.is_dir() else target.unlink()
+    shutil.move(other / part, target)
+    with pytest.raises(StrayPartError, match=r"another|is of directory|not those"):
+        open_directory(one)
+
+
+def test_a_key_with_one_wrong_digit_is_refused(tmp_path: Path) -> None:
+    """It would be a key like any other, and no API key would be known by it."""
+    directory = used(tmp_path / "data")
+    path = directory / "keys" / "api-key-pepper.key"
+    text = path.read_text().rstrip()
+    path.write_text(text[:-1] + ("0" if text[-1] != "0" else "1") + "\n")
+    with pytest.raises(KeyFileError, match=r"api-key-pepper.key.*restore"):
+        open_directory(directory)
+    (directory / "keys" / "identity").unlink()
+    with pytest.raises(StrayPartError, match="not those"):
+        open_directory(directory)
+
+
+def test_a_restored_pair_of_database_and_keys_is_taken(tmp_path: Path) -> None:
+    """A backup has neither the file of the directory nor what is derived."""
+    directory = used(tmp_path / "data")
+    keys = open_directory(directory)
+    restored = tmp_path / "restored"
+    restored.mkdir(mode=0o700)
+    shutil.copy2(directory / "tidegate.db", restored)
+    shutil.copytree(directory / "keys", restored / "keys")
+    assert open_directory(restored) == keys
+    assert read_file(restored) == read_file(directory)
+
+
+def test_lost_keys_are_given_up_on_purpose(tmp_path: Path) -> None:
+    """New ones are made only when somebody says so."""
+    directory = used(tmp_path / "data")
+    before = open_directory(directory)
+    shutil.rmtree(directory / "keys")
+    migrate_directory(directory, accepts_keys=True)
+    assert open_directory(directory) != before
+
+
+def test_a_directory_of_an_earlier_version_is_migrated_first(tmp_path: Path) -> None:
+    """It has no identity yet: `tidegate migrate` gives it one, and nothing else does."""
+    directory = tmp_path / "data"
+    url = f"sqlite:///{directory / 'tidegate.db'}"
+    migrate(url)
+    keys = load_keys(directory / "keys")
+    with dbapi2.connect(directory / "tidegate.db") as connection:
+        connection.execute("UPDATE schema_version SET version_num = '0003'")
+    connection.close()
+    with pytest.raises(SchemaError, match="tidegate migrate"):
+        open_directory(directory)
+    with dbapi2.connect(directory / "tidegate.db") as connection:
+        connection.execute("UPDATE schema_version SET version_num = '0004'")
+    connection.close()
+    migrate_directory(directory)
+    assert open_directory(directory) == keys
+    assert read_file(directory) is not None
+
+
+def test_nothing_is_written_beside_an_owner(tmp_path: Path) -> None:
+    """A command that finds nothing to do works beside a server, another is refused."""
+    directory = used(tmp_path / "data")
+    lock = own_directory(directory)
+    open_directory(directory)
+    migrate_directory(directory)
+    (directory / "identity").unlink()
+    with pytest.raises(HeldError):
+        open_directory(directory)
+    lock.release()
+    open_directory(directory)
+
+
+def test_a_file_that_is_no_database_is_refused_with_its_name(tmp_path: Path) -> None:
+    """A sentence, and no traceback."""
+    directory = used(tmp_path / "data")
+    (directory / "tidegate.db").write_bytes(os.urandom(100_000))
+    with pytest.raises(TidegateError, match=r"tidegate.db.*backup"):
+        open_directory(directory)
