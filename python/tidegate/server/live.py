@@ -136,7 +136,8 @@ class LiveRuntime:
         health = Gauges([*self._present(), *self._gathered[Shown.HEALTH]])
         if shown is Shown.HEALTH:
             return page([health])
-        return page([self._metrics, health, Gauges(self._gathered[Shown.ALL])])
+        lanes = self.lanes.gauges(time.monotonic_ns())
+        return page([self._metrics, health, Gauges([*lanes, *self._gathered[Shown.ALL]])])
 
     def find(self, tenant_id: UUID) -> Tenant | None:
         """See :class:`Runtime`."""
@@ -240,5 +241,4 @@ class LiveRuntime:
                 "Decisions answered since the start that are not in the log (relaxed durability).",
                 unrecorded,
             ),
-            *self.lanes.gauges(time.monotonic_ns()),
         ]
