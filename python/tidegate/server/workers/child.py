@@ -11,6 +11,7 @@ import gc
 import pickle
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -34,9 +35,12 @@ if TYPE_CHECKING:
     from tidegate.config import LogSettings
     from tidegate.operators.keys import Keys
     from tidegate.server.replay import Draft
+    from tidegate.server.workers.base import Job
 
 T = TypeVar("T")
 
+LONG_SECONDS = 0.1
+"""Of processor time: work that took as long may have left much."""
 NICENESS = 5
 """A third of the weight of the threads that decide."""
 _ = layer  # It brings every handler: workers are forked with the whole program in memory.
@@ -63,11 +67,13 @@ def main(pipe: Pipe, setup: Setup) -> None:
     gc.freeze()
     with suppress(EOFError, OSError):
         while True:
-            _work(pipe, application)
+            started = time.process_time()
+            _work(pipe, application, pickle.loads(pipe.recv_bytes()))  # noqa: S301 - the service's
+            if time.process_time() - started > LONG_SECONDS:
+                _tidy()
 
 
-def _work(pipe: Pipe, application: Application) -> None:
-    job = pickle.loads(pipe.recv_bytes())  # noqa: S301 - the service wrote it
+def _work(pipe: Pipe, application: Application, job: Job[Any]) -> None:
     try:
         result = job(application)
     except Exception as error:
@@ -76,14 +82,11 @@ def _work(pipe: Pipe, application: Application) -> None:
         send_error(pipe, error)
     else:
         send(pipe, Kind.RETURNED, result)
-    del job
-    _tidy()
 
 
 def _tidy() -> None:
     """Give back what a piece of work leaves: definitions and trees refer to each other."""
-    if gc.get_count()[0] or any(gc.get_count()):
-        gc.collect()
+    gc.collect()
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 

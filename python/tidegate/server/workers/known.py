@@ -58,11 +58,13 @@ class KnownSets:
         return found
 
     def compiled(self, tenant_id: UUID, known: AtWork) -> None:
-        """Keep what was compiled."""
+        """Keep what was compiled of definitions as they are stored."""
         self._newest.put(tenant_id, known)
+        definitions = known.compilation.compiled.source
+        self._past.put((tenant_id, definitions.revision), definitions)
 
     def checked(self, tenant_id: UUID, compilation: Compilation) -> None:
-        """Keep what a check of a change has made: it is compiled next."""
+        """Keep what a check of a change has made, to be compiled next: its expressions count."""
         known = self.newest(tenant_id)
         if known is not None:
             self._newest.put(tenant_id, attrs.evolve(known, compilation=compilation))

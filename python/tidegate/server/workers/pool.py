@@ -142,20 +142,21 @@ class Pool:
     # What follows runs on the threads of the pool.
 
     def _run(self, at: int, job: Job[Any], desk: Desk, seconds: float) -> Any:
-        worker = self._workers[at] or self._replace(at)
+        worker = self._usable(at)
         try:
             return worker.run(job, desk, seconds)
         except WorkerError as error:
             log.error("a worker process ended", pool=self._name, reason=str(error))
             raise
-        finally:
-            if worker.is_spent:
-                worker.kill()
-                self._workers[at] = None
 
-    def _replace(self, at: int) -> Worker:
-        made = self._workers[at] = self._make()
-        return made
+    def _usable(self, at: int) -> Worker:
+        """The worker of a place, replaced when it ended or has grown."""
+        worker = self._workers[at]
+        if worker is None or worker.is_spent:
+            if worker is not None:
+                worker.kill()
+            worker = self._workers[at] = self._make()
+        return worker
 
     def _make(self) -> Worker:
         return Worker(self._setup, f"tidegate-{self._name}", self._memory_bytes)

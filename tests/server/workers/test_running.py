@@ -1,0 +1,99 @@
+"""The worker processes of a running service."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.server.deciding import Deciding, Service, deciding, start
+
+WAIT_SECONDS = 60.0
+CHECK = {"expression": "request.path == '/'", "purpose": "condition"}
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc"
+)
+
+
+def descendants(pid: int) -> set[int]:
+    """All processes that a process started, and that these started."""
+    parents = {}
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = place.read_text().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue  # it has ended meanwhile
+        if state != "Z":
+            parents[int(place.parent.name)] = int(parent)
+    family = {pid}
+    while more := {child for child, parent in parents.items() if parent in family} - family:
+        family |= more
+    return family - {pid}
+
+
+def workers(pid: int) -> set[int]:
+    """Those that were forked, which do the work."""
+    direct = {each for each in descendants(pid) if parent_of(each) == pid}
+    return descendants(pid) - direct
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Wait for something that must come."""
+    limit = time.monotonic() + WAIT_SECONDS
+    while not is_so():
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+
+
+def check(shop: Deciding) -> Any:
+    return shop.by("Viewer").post(f"{shop.path}/expressions/check", CHECK)
+
+
+def test_workers_that_were_killed_are_replaced(tmp_path: Path) -> None:
+    """Checks and changes go on, and decisions never noticed."""
+    with deciding(tmp_path) as service:
+        shop = service.tenant()
+        killed = workers(service.process.pid)
+        assert len(killed) >= 3
+        for each in killed:
+            os.kill(each, signal.SIGKILL)
+        assert shop.decide()["action"]["type"] == "allow"
+        until(lambda: not killed & workers(service.process.pid))
+        assert check(shop).json()["ok"]
+        changed = {"name": "New", "expression": "request.path == '/new'"}
+        assert shop.by("Owner").post(f"{shop.path}/actions", changed).status_code == 201
+
+
+def test_no_worker_outlives_the_service(tmp_path: Path) -> None:
+    """However it ends."""
+    with deciding(tmp_path):
+        pass
+    process = start(tmp_path, {})
+    assert process.stdout is not None
+    process.stdout.readline()
+    family = descendants(process.pid)
+    assert len(family) >= 4
+    process.kill()
+    process.wait()
+    until(lambda: not [each for each in family if Path(f"/proc/{each}").exists()])
+
+
+def test_a_change_by_a_worker_decides_when_it_is_answered(service: Service) -> None:
+    """The worker asks for the write, and the service takes over what a worker compiled."""
+    shop = service.tenant()
+    path = f"{shop.path}/policies/{shop.ids('policies')['watch']}"
+    changed = shop.by("Admin").patch(path, {"expression": 'request.path == "/other"'})
+    assert changed.status_code == 200
+    decision = shop.get(f"decisions/{shop.decide('/other')['decision_id']}")
+    assert [each["policy"] for each in decision["fired_clauses"]] == ["watch"]
+    entry = shop.get("audit")[0]
+    assert (entry["action"], entry["actor"]) == ("update", str(shop.by("Admin").operator_id))
