@@ -30,6 +30,8 @@ from tidegate.stores.bulk import STEP_BYTES, STEP_ROWS, Rows, json_text, ready
 from tidegate.stores.pending import PendingChange
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from sqlalchemy import Connection
 
     from tidegate.server.application import Records
@@ -254,20 +256,6 @@ class _Writing:
             with suppress(StoreUnavailableError):  # the next start does it
                 remove_pending(store, hidden)
             raise
-
-
-def _at_once(last: _LastStep, beside: Sequence[Rows], connection: Connection) -> None:
-    last.change(connection)
-    for rows in beside:
-        rows.insert(connection)
-
-
-def _finish(last: _LastStep, change: PendingChange, connection: Connection) -> PendingChange | None:
-    last.change(connection)
-    if last.swap is None:
-        return pending.put_in_force(connection, change, new_id())
-    pending.finish(connection, change)
-    return None
 
 
 def _encoded(change: ObjectChange) -> ObjectChange:

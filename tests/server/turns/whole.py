@@ -15,6 +15,7 @@ import httpx2
 import orjson
 
 from tidegate.config import Settings, StoreSettings
+from tidegate.definitions import load_compiled
 from tidegate.engine import Engine
 from tidegate.operators.keys import load_keys
 from tidegate.server.answer import Answer, Outcome
@@ -26,6 +27,7 @@ from tidegate.server.hot_call import CallBack
 from tidegate.server.layer import control_plane
 from tidegate.server.runtime import rebuilt
 from tidegate.server.service import Service
+from tidegate.server.workers.compiling import CompiledSet
 from tidegate.stores import SqliteStore, migrate
 from tidegate.stores.log import LogLine, scan
 
@@ -160,7 +162,8 @@ class Tenant:
         anew = Engine(document)
         anew.apply_effects(line.effects() for line in self.log())
         with self.world.store.read() as connection:
-            started = rebuilt(connection, UUID(self.tenant_id), document)
+            compiled = CompiledSet.of(load_compiled(document).compiled, ())
+            started = rebuilt(connection, UUID(self.tenant_id), compiled)
         assert state(self.engine) == state(anew) == state(started)
 
 
