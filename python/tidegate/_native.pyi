@@ -106,6 +106,7 @@ class Engine:
         bundle: the JSON of ``tidegate.policy.bundle``.
         databases: contents of address databases.
         sample: events that the index learns the frequency of conditions from.
+        redactor: keeps secrets out of keys, state, effects and records.
 
     Raises:
         CanonicalFormError: the bundle is malformed.
@@ -113,7 +114,11 @@ class Engine:
     """
 
     def __new__(
-        cls, bundle: bytes, databases: list[bytes] = ..., sample: Sequence[bytes] = ...
+        cls,
+        bundle: bytes,
+        databases: list[bytes] = ...,
+        sample: Sequence[bytes] = ...,
+        redactor: Redactor | None = ...,
     ) -> Engine: ...
     def decide_record(self, event: Mapping[str, Any] | bytes, received_at: int) -> bytes:
         """Decide, remember, and give the full record.
@@ -180,7 +185,9 @@ class Engine:
     def freeze(self) -> Frozen:
         """A copy of the state, made at once."""
 
-    def with_definitions(self, bundle: bytes, sample: Sequence[bytes] = ...) -> Engine:
+    def with_definitions(
+        self, bundle: bytes, sample: Sequence[bytes] = ..., redactor: Redactor | None = ...
+    ) -> Engine:
         """An engine that takes over this state, and what this engine does from now on.
 
         Its index learns from the sample, as a new engine's does.
@@ -362,7 +369,8 @@ class Redactor:
     """Replaces the secrets of events by keyed hashes: docs/fields.md, "What is kept of an event".
 
     Args:
-        patterns: names of members that hold secrets; ``*`` stands for any run.
+        patterns: names of members that hold secrets; ``*`` stands for any run;
+            one that begins with ``!`` names members that hold none.
         key: what the hashes are made with.
 
     Raises:

@@ -10,25 +10,29 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+import attrs
 import orjson
 
 from tidegate.definitions import load_compiled
 from tidegate.errors import TidegateError
 from tidegate.evaluation.geography import AddressDatabases
+from tidegate.evaluation.redact import Names
+from tidegate.evaluation.redact import Redactor as ReferenceRedactor
 from tidegate.policy.bundle import bundle
 from tidegate.policy.decide import LATEST
 from tidegate.policy.decision import Decision
 from tidegate.policy.document import compile_definitions
 from tidegate.policy.explain import Explanation, explain
 from tidegate.policy.model import Definitions
+from tidegate.policy.places import has_place, kept_key
 from tidegate.policy.reference_engine import ReferenceEngine
 from tidegate.policy.snapshot import restore
-from tidegate.policy.standing import read_active, read_state
+from tidegate.policy.standing import identity, read_active, read_state
 
 if TYPE_CHECKING:
     from tidegate.definitions import Source
     from tidegate.errors import EventError
-    from tidegate.evaluation.native import Calls
+    from tidegate.evaluation.native import Calls, Redactor
     from tidegate.evaluation.rules import Evaluator
     from tidegate.policy.compile import Compilation
     from tidegate.policy.compiled import CompiledDefinitions
@@ -56,6 +60,9 @@ class Engine:
         sample: JSON bytes of events like those to come, from which the native evaluator learns
             what to look for first; a few hundred are enough.  Without, decisions are the same,
             and slower.
+        redaction_key: what the hashes of secrets are made with, by the names in
+            ``settings.redact``: keys of entities, state, effects, records and explanations
+            then hold no secret in clear.  Without, they hold what the events do.
 
     Raises:
         DefinitionsError: the definitions are refused, with every finding.
@@ -71,13 +78,15 @@ class Engine:
         clock: Clock = time.time_ns,
         address_databases: Iterable[str | os.PathLike[str]] | None = None,
         sample: Sequence[bytes] = (),
+        redaction_key: bytes | None = None,
     ) -> None:
         self.evaluator = evaluator
         self._compiled = _compiled(definitions)
         self._clock = clock
         contents = [Path(os.fspath(path)).read_bytes() for path in address_databases or ()]
         self._addresses = AddressDatabases.from_bytes(contents) if contents else None
-        self._backend = _backend(self._compiled, evaluator, contents, self._addresses, sample)
+        self._use(redaction_key)
+        self._backend = self._make_backend(contents, sample)
 
     @classmethod
     def restore(
@@ -89,6 +98,7 @@ class Engine:
         clock: Clock = time.time_ns,
         address_databases: Iterable[str | os.PathLike[str]] | None = None,
         sample: Sequence[bytes] = (),
+        redaction_key: bytes | None = None,
     ) -> Engine:
         """An engine with the state of a snapshot, as far as the definitions have a place for it.
 
@@ -102,6 +112,7 @@ class Engine:
             clock=clock,
             address_databases=address_databases,
             sample=sample,
+            redaction_key=redaction_key,
         )
         engine._backend.restore(snapshot)
         return engine
@@ -200,9 +211,12 @@ class Engine:
         """
         successor = copy.copy(self)
         successor._compiled = _compiled(definitions, self.definitions.compilation)
+        successor._use(self._redaction_key)
+        is_native = self.evaluator == "native"
         successor._backend = self._backend.with_definitions(
-            bundle(successor._compiled) if self.evaluator == "native" else successor._compiled,
+            bundle(successor._compiled) if is_native else successor._compiled,
             sample,
+            successor.redactor if is_native else successor._reference_redactor,
         )
         return successor
 
@@ -258,6 +272,65 @@ class Engine:
         definition, key = orjson.loads(found)
         return definition, tuple(key)
 
+    def load_state(self, snapshot: bytes) -> None:
+        """Put the state of a snapshot in place of this engine's.
+
+        Raises:
+            SnapshotError: it is of another version or tenant, or malformed; the state stays.
+        """
+        self._backend.restore(snapshot)
+
+    def has_secret_key(self, definition: str) -> bool:
+        """Whether a key part of an entity definition is kept as a hash."""
+        return self._reference_redactor is not None and any(
+            read.is_secret
+            for each in self._compiled.entities
+            if each.slug == definition
+            for read in each.key_readings
+        )
+
+    def kept_key(self, definition: str, key: Sequence[Part]) -> tuple[Part, ...]:
+        """The parts of a key as they are kept: secrets as their hashes."""
+        return kept_key(self._compiled, definition, tuple(key), self._reference_redactor).parts
+
+    def entity_named(
+        self, definition: str, key: Sequence[Part]
+    ) -> tuple[str, tuple[Part, ...]] | None:
+        """Id and key, as it is kept, of an entity; None when it is none of these definitions.
+
+        Args:
+            definition: slug of the entity's definition.
+            key: the parts of its key, secrets in clear or as their hashes.
+        """
+        kept = kept_key(self._compiled, definition, tuple(key), self._reference_redactor)
+        if not has_place(self._compiled, definition, kept):
+            return None
+        return identity(self._compiled, kept), kept.parts
+
+    def kept(self, decision: Decision) -> Decision:
+        """A decision of these definitions as it is kept: one of an earlier version of Tidegate
+        may have secrets in clear in its keys and its return URL."""
+        redactor = self._reference_redactor
+        if redactor is None:
+            return decision
+        ids: dict[str, str] = {}
+        entities = []
+        for entity in decision.entities:
+            named = self.entity_named(entity.definition, entity.key)
+            if named is not None and named[1] != entity.key:
+                ids[entity.entity_id] = named[0]
+                entity = attrs.evolve(entity, entity_id=named[0], key=named[1])
+            entities.append(entity)
+        fired = tuple(
+            attrs.evolve(each, entity_id=ids.get(each.entity_id or "", each.entity_id))
+            for each in decision.fired
+        )
+        action, challenge = decision.action, decision.action.challenge
+        if challenge is not None and challenge.return_url is not None:
+            kept_url = redactor.link(challenge.return_url)
+            action = attrs.evolve(action, challenge=attrs.evolve(challenge, return_url=kept_url))
+        return attrs.evolve(decision, action=action, entities=tuple(entities), fired=fired)
+
     def explain(self, event: Event, received_at: int | None = None) -> Explanation:
         """Why an event would now be decided as it would; nothing is remembered.
 
@@ -271,8 +344,17 @@ class Engine:
         """
         at = self._at(received_at)
         for _ in range(_EXPLAIN_ATTEMPTS):
-            state = restore(self._compiled, self._backend.entity_states(event, at))
-            explanation = explain(self._compiled, state, event, at, addresses=self._addresses)
+            redactor = self._reference_redactor
+            state = restore(self._compiled, self._backend.entity_states(event, at), redactor)
+            explanation = explain(
+                self._compiled,
+                state,
+                event,
+                at,
+                addresses=self._addresses,
+                redactor=redactor,
+                names=None if redactor is None else self._names,
+            )
             if explanation.decision == Decision.from_record(self._backend.peek(event, at)):
                 return explanation
         raise TidegateError("the explanation and the engine came to different decisions")
@@ -299,6 +381,31 @@ class Engine:
     def stats(self) -> dict[str, int]:
         """Numbers about the state: keys held, their bound, evictions."""
         return dict(self._backend.stats())
+
+    def _use(self, redaction_key: bytes | None) -> None:
+        """Take the names of the definitions and a key for the hashes of secrets."""
+        patterns = list(self._compiled.source.settings.redact)
+        self._redaction_key = redaction_key
+        self._names = Names(patterns)
+        self._reference_redactor: ReferenceRedactor | None = None
+        self.redactor: Redactor | None = None
+        """What makes of events what may be kept of them; None without a key."""
+        if redaction_key is not None:
+            from tidegate.evaluation.native import Redactor
+
+            self._reference_redactor = ReferenceRedactor(patterns, redaction_key)
+            self.redactor = Redactor(patterns, redaction_key)
+
+    def _make_backend(self, databases: list[bytes], sample: Sequence[bytes]) -> _Backend:
+        if self.evaluator == "reference":
+            return ReferenceEngine(
+                self._compiled, self._addresses, threading.Lock, self._reference_redactor
+            )
+        if self.evaluator == "native":
+            from tidegate.evaluation.native import NativeEngine
+
+            return NativeEngine(bundle(self._compiled), databases, sample, self.redactor)
+        raise ValueError(f'there is no evaluator `{self.evaluator}`; it is "native" or "reference"')
 
     def _at(self, received_at: int | None) -> int:
         at = self._clock() if received_at is None else received_at
@@ -332,7 +439,9 @@ class _Backend(Protocol):
     def snapshot(self) -> bytes: ...
     def restore(self, snapshot: bytes, /) -> None: ...
     def freeze(self) -> Frozen: ...
-    def with_definitions(self, definitions: Any, sample: Sequence[bytes], /) -> _Backend: ...
+    def with_definitions(
+        self, definitions: Any, sample: Sequence[bytes], redactor: Any, /
+    ) -> _Backend: ...
     def active_mitigations(self, at: int, limit: int, after: MitigationName | None, /) -> bytes: ...
     def lift(
         self, definition: str, key: bytes, policy: str, clause: str | None, at: int, /
@@ -348,19 +457,3 @@ def _compiled(
     if isinstance(definitions, Definitions):
         return compile_definitions(definitions)
     return load_compiled(definitions, before).compiled
-
-
-def _backend(
-    compiled: CompiledDefinitions,
-    evaluator: Evaluator,
-    databases: list[bytes],
-    addresses: AddressDatabases | None,
-    sample: Sequence[bytes],
-) -> _Backend:
-    if evaluator == "reference":
-        return ReferenceEngine(compiled, addresses, threading.Lock)
-    if evaluator == "native":
-        from tidegate.evaluation.native import NativeEngine
-
-        return NativeEngine(bundle(compiled), databases, sample)
-    raise ValueError(f'there is no evaluator `{evaluator}`; it is "native" or "reference"')

@@ -10,6 +10,7 @@ import attrs
 
 from tidegate.errors import ExpressionError
 from tidegate.evaluation.addresses import parse_range
+from tidegate.evaluation.redact import Names
 from tidegate.language.checker import CheckedExpression, check
 from tidegate.language.diagnostics import Source
 from tidegate.language.lint import key_warnings
@@ -28,6 +29,7 @@ from tidegate.policy.compiled import (
 from tidegate.policy.expressions import Expressions, Use
 from tidegate.policy.findings import MAX_FINDINGS, Finding
 from tidegate.policy.model import Block, Challenge
+from tidegate.policy.secrets import reading
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -84,6 +86,7 @@ class _Compiler:
     ) -> None:
         self._source = definitions
         self._limits = limits
+        self._names = Names(definitions.settings.redact)
         self._findings: list[Finding] = []
         self._errors = 0
         self._actions = {each.slug for each in definitions.actions if each.enabled}
@@ -148,6 +151,7 @@ class _Compiler:
                 entity.match_expression, f"{pointer}/match_expression", Use.CONDITION
             ),
             key_fields=key_fields,
+            key_readings=tuple(reading(each.root, self._names) for each in key_fields),
         )
 
     def _key_fields(self, texts: tuple[str, ...], pointer: str) -> tuple[CheckedExpression, ...]:
@@ -199,6 +203,7 @@ class _Compiler:
             threshold=window.threshold,
             measure=window.measure,
             field=field,
+            field_reading=None if field is None else reading(field.root, self._names),
         )
 
     def _optional(self, text: str | None, pointer: str, use: Use) -> CheckedExpression | None:

@@ -13,6 +13,7 @@ from tidegate.language.schema import NamedList
 from tidegate.language.types import Type
 from tidegate.limits import Limits
 from tidegate.policy.model import Block, Challenge, Definitions, Measure, MissingKey, Mode
+from tidegate.policy.secrets import Reading
 
 
 @attrs.frozen
@@ -29,6 +30,8 @@ class CompiledEntity:
     on_missing_key: MissingKey
     match: CheckedExpression | None
     key_fields: tuple[CheckedExpression, ...]
+    key_readings: tuple[Reading, ...]
+    """Of each key field."""
 
 
 @attrs.frozen
@@ -50,6 +53,8 @@ class CompiledWindow:
     threshold: int
     measure: Measure
     field: CheckedExpression | None
+    field_reading: Reading | None
+    """Of the field, where there is one."""
 
 
 @attrs.frozen

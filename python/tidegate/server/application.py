@@ -68,7 +68,7 @@ class Application:
 
     @replays.default
     def _make_replays(self) -> Replays:
-        return Replays(self.store)
+        return Replays(self.store, redaction_key=self.keys.redaction)
 
     @tokens.default
     def _make_tokens(self) -> Tokens:

@@ -36,7 +36,7 @@ def explain(call: Call) -> Answer:
         found, logged = find(connection, call.tenant_id, call.ids["decision_id"])
         tenant = tenants.find(connection, call.tenant_id)
         try:
-            past = before(connection, found, logged)
+            past = before(connection, found, logged, call.app.keys.redaction)
         except NotFoundError:
             gone = f"the definitions of revision {logged.revision} are no longer kept"
             return _answer(found, logged, because=[gone])
@@ -45,7 +45,7 @@ def explain(call: Call) -> Answer:
     except EventError as error:
         refused = f"the event as it is kept is refused: {error.message}"
         return _answer(found, logged, past, because=[refused])
-    if explanation.decision == Decision.from_record(logged.record):
+    if explanation.decision == past.engine.kept(Decision.from_record(logged.record)):
         return _answer(found, logged, past, explanation)
     retention_days = int(tenant.settings.get("retention_days", Settings().retention_days))
     because = list(_reasons(call, logged, past, retention_days))

@@ -70,6 +70,7 @@ class Replays:
         store: where events and jobs are.
         clock: nanoseconds since 1970.
         monotonic: seconds of a clock that never jumps.
+        redaction_key: what the hashes of secrets are made with.
     """
 
     def __init__(
@@ -77,10 +78,12 @@ class Replays:
         store: Store,
         clock: Callable[[], int] = time.time_ns,
         monotonic: Callable[[], float] = time.monotonic,
+        redaction_key: bytes | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._monotonic = monotonic
+        self._redaction_key = redaction_key
         self._changed = threading.Condition()
         self._waiting: deque[tuple[UUID, Draft]] = deque()
         self._thread: threading.Thread | None = None
@@ -146,7 +149,7 @@ class Replays:
 
     def _replay(self, job_id: UUID, draft: Draft) -> Mapping[str, Any] | None:
         """The result; None when the service stops."""
-        engine = Engine(bounded(draft.document))
+        engine = Engine(bounded(draft.document), redaction_key=self._redaction_key)
         outcomes = Outcomes(draft.from_ns, MAX_DIFFERENCES)
         begin_ns = max(0, draft.from_ns - warm_up_ns(engine.definitions))
         for batch in self._batches(draft, begin_ns):

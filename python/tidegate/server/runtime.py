@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
 
@@ -17,7 +17,6 @@ import orjson
 
 from tidegate.engine import Engine
 from tidegate.errors import DefinitionsError, SnapshotError
-from tidegate.evaluation.native import Redactor
 from tidegate.server.definition_set import load_set
 from tidegate.server.logging import log
 from tidegate.stores import definition_sets, snapshots, tenants
@@ -27,6 +26,8 @@ from tidegate.stores.base import DamagedLogError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from tidegate.evaluation.native import Redactor
+    from tidegate.policy.model import Definitions
     from tidegate.server.definition_set import AtWork, DefinitionSet
     from tidegate.stores.base import Store
 
@@ -125,8 +126,11 @@ class Runtimes:
         with self._store.read() as connection:
             newest = load_set(connection, tenant_id, None if present is None else present.at_work)
             sample = recent_events(connection, tenant_id)
-        make = Engine if present is None else present.engine.with_definitions
+        make = self._engine if present is None else present.engine.with_definitions
         return self._tenant(newest, revision, lambda: make(newest.to_read(), sample=sample))
+
+    def _engine(self, definitions: Definitions | Mapping[str, Any], *, sample: Sequence[bytes]) -> Engine:
+        return Engine(definitions, sample=sample, redaction_key=self._redaction_key)
 
     def _revisions(self) -> dict[UUID, Revision]:
         with self._store.read() as connection:
@@ -135,7 +139,9 @@ class Runtimes:
     def _load(self, connection: Connection, tenant_id: UUID, revision: Revision) -> Tenant | None:
         newest = load_set(connection, tenant_id)
         document = newest.document()
-        return self._tenant(newest, revision, lambda: rebuilt(connection, tenant_id, document))
+        return self._tenant(
+            newest, revision, lambda: rebuilt(connection, tenant_id, document, self._redaction_key)
+        )
 
     def _tenant(
         self, newest: DefinitionSet, revision: Revision, make: Callable[[], Engine]
@@ -159,7 +165,7 @@ class Runtimes:
             made.revision,
             revision,
             engine,
-            Redactor(list(made.settings.redact), self._redaction_key),
+            redactor_of(engine),
             {policy.slug: str(policy.policy_id) for policy in made.policies},
             None if made.compilation is None else newest.put_to_work(made.compilation),
         )
@@ -178,18 +184,31 @@ def keep_definitions(store: Store, tenant_id: UUID, document: Mapping[str, Any])
         store.write(lambda connection: definition_sets.add(connection, made)).result()
 
 
-def rebuilt(connection: Connection, tenant_id: UUID, document: Mapping[str, Any]) -> Engine:
+def redactor_of(engine: Engine) -> Redactor:
+    """What makes what is kept of the events of an engine of the service."""
+    assert engine.redactor is not None
+    return engine.redactor
+
+
+def rebuilt(
+    connection: Connection,
+    tenant_id: UUID,
+    document: Mapping[str, Any],
+    redaction_key: bytes | None = None,
+) -> Engine:
     """An engine in the state after the last decision in the log."""
     sample = recent_events(connection, tenant_id)
     for snapshot in snapshots.newest(connection, tenant_id):
         try:
-            engine = Engine.restore(document, snapshot.body, sample=sample)
+            engine = Engine.restore(
+                document, snapshot.body, sample=sample, redaction_key=redaction_key
+            )
         except SnapshotError as error:
             log.warning("a snapshot is of no use", tenant=str(tenant_id), error=str(error))
             continue
         engine.apply_effects(_effects(connection, tenant_id, snapshot.seq))
         return engine
-    engine = Engine(document, sample=sample)
+    engine = Engine(document, sample=sample, redaction_key=redaction_key)
     engine.apply_effects(_effects(connection, tenant_id, 0))
     return engine
 

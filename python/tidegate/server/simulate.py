@@ -50,9 +50,10 @@ def simulate(call: Call) -> Answer:
 
 def _explained(call: Call, definitions: Definitions, event: bytes) -> Explanation:
     live = call.app.runtime.engine(call.tenant_id)
+    engine = Engine(definitions, redaction_key=call.app.keys.redaction)
     try:
-        if live is None:
-            return Engine(definitions).explain(event, call.now)
-        return Engine.restore(definitions, live.state_of(event, call.now)).explain(event, call.now)
+        if live is not None:
+            engine.load_state(live.state_of(event, call.now))
+        return engine.explain(event, call.now)
     except EventError as error:
         raise problem_of(error) from None

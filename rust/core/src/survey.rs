@@ -27,6 +27,7 @@ pub struct EventEntity {
 /// One event, as far as the state does not matter.
 #[derive(Debug)]
 pub struct Survey<'a> {
+    definitions: &'a Definitions,
     /// Positions of the actions that matched.
     pub matched_actions: ArenaVec<'a, u32>,
     pub entities: ArenaVec<'a, EventEntity>,
@@ -55,6 +56,7 @@ impl<'a> Survey<'a> {
             definitions,
             conditions,
             survey: Self {
+                definitions,
                 matched_actions: ArenaVec::new_in(arena),
                 entities: ArenaVec::with_capacity_in(definitions.entities.len(), arena),
                 errors: Vec::new(),
@@ -80,7 +82,7 @@ impl<'a> Survey<'a> {
     ) -> Result<Text<'a>, ErrorCode> {
         match self.counted.iter().find(|(id, _)| *id == field) {
             Some((_, known)) => known.clone(),
-            None => count_text(field, conditions),
+            None => count_text(self.definitions, field, conditions),
         }
     }
 
@@ -96,10 +98,12 @@ impl<'a> Survey<'a> {
 }
 
 fn count_text<'a>(
+    definitions: &Definitions,
     field: ExpressionId,
     conditions: &Conditions<'a, '_>,
 ) -> Result<Text<'a>, ErrorCode> {
-    conditions.value(field).and_then(Part::from_value).map(Part::into_text)
+    let part = conditions.value(field).and_then(Part::from_value)?;
+    Ok(definitions.kept_part(field, part).into_text())
 }
 
 struct Surveyor<'a, 'c, 'k> {
@@ -151,7 +155,7 @@ impl<'a> Surveyor<'a, '_, '_> {
         let mut key = KeyWriter::new(position);
         for (index, &field) in definition.key_fields.iter().enumerate() {
             match self.key_part(field) {
-                Ok(Some(part)) => key.push(&part),
+                Ok(Some(part)) => key.push(&self.definitions.kept_part(field, part)),
                 Ok(None) if definition.on_missing_key == MissingKey::Blank => {
                     key.push(&Part::Text("".into()));
                 }
@@ -217,7 +221,8 @@ impl<'a> Surveyor<'a, '_, '_> {
         let families = self.definitions.triggers.families_of(trigger);
         for field in families.iter().filter_map(|family| family.distinct) {
             if !self.survey.counted.iter().any(|(known, _)| *known == field) {
-                self.survey.counted.push((field, count_text(field, self.conditions)));
+                let text = count_text(self.definitions, field, self.conditions);
+                self.survey.counted.push((field, text));
             }
         }
     }
