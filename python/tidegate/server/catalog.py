@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from tidegate.language.schema import FIELD_MODEL
+from tidegate.operators.permissions import Permission, may
 from tidegate.server import wire
 from tidegate.server.call import Answer, Call
 from tidegate.server.definition_kinds import ACTION
@@ -47,18 +48,23 @@ DESCRIPTIONS: Mapping[str, str] = {
     "derived.as_org": "owner of the network of the client address",
 }
 
+_HARMLESS = frozenset({"int", "double", "bool"})
+"""Types of which everybody sees an example."""
+
 
 def list_(call: Call) -> Answer:
     """Every field in order of its name, those that traffic never had too."""
     after = page_after(call)
     last = str(after[0]) if after else ""
+    shows_text = call.role is not None and may(call.role, Permission.READ_RECORDS)
     with indexed(call.app.store) as connection:
-        known = {each.name: each for each in _fields(connection, call)}
+        known = {each.name: each for each in _fields(connection, call, shows_text)}
     page = [known[name] for name in sorted(known) if name > last][: call.query.limit + 1]
     return page_of(call, page, lambda each: each, lambda each: [each.name])
 
 
-def _fields(connection: Connection, call: Call) -> Iterator[wire.CatalogField]:
+def _fields(connection: Connection, call: Call, shows_text: bool) -> Iterator[wire.CatalogField]:
+    """Fields with examples; text only for those who may read the events it is from."""
     for name, kind in FIELD_MODEL.items():
         group: Literal["captured", "derived"] = (
             "derived" if name.startswith("derived.") else "captured"
@@ -74,7 +80,7 @@ def _fields(connection: Connection, call: Call) -> Iterator[wire.CatalogField]:
             type=seen.type,
             group="captured",
             description="captured from traffic",
-            example=seen.example,
+            example=seen.example if shows_text or seen.type in _HARMLESS else None,
             fill_rate=seen.fill_rate,
             distinct_estimate=seen.distinct_estimate,
             last_seen_at=wire.time_text(seen.last_seen_at_ns),

@@ -11,6 +11,7 @@ from tidegate.server import wire
 from tidegate.server.call import Answer, Call
 from tidegate.server.pages import page_after
 from tidegate.server.past import Names, names_of
+from tidegate.server.records.kept import Kept
 from tidegate.stores import decisions, log
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def read(call: Call) -> Answer:
     with call.app.store.read() as connection:
         found, logged = find(connection, call.tenant_id, call.ids["decision_id"])
         names = names_of(connection, call.tenant_id, logged.revision)
-    return Answer(body=_answer(found, logged, names))
+    kept = Kept(call.app.runtime.engine(call.tenant_id))
+    return Answer(body=_answer(found, logged, names, kept))
 
 
 def find(
@@ -84,8 +86,10 @@ def summary(found: FoundDecision) -> wire.DecisionSummary:
     )
 
 
-def _answer(found: FoundDecision, logged: LoggedDecision, names: Names) -> wire.Decision:
-    record: dict[str, Any] = orjson.loads(logged.record)
+def _answer(
+    found: FoundDecision, logged: LoggedDecision, names: Names, kept: Kept
+) -> wire.Decision:
+    record = kept.record(logged.record)
     return wire.Decision(
         decision_id=found.decision_id,
         tenant_id=found.tenant_id,
@@ -118,7 +122,7 @@ def _answer(found: FoundDecision, logged: LoggedDecision, names: Names) -> wire.
         ),
         duration_us=logged.duration_us,
         answer=orjson.loads(logged.answer),
-        event=orjson.loads(logged.event),
+        event=kept.event(logged.event),
     )
 
 

@@ -8,6 +8,7 @@ from uuid import UUID
 from tidegate.server import wire
 from tidegate.server.active_mitigations import LiveNames, shown
 from tidegate.server.call import Answer, Call
+from tidegate.server.problems import ErrorDetail, Problem
 from tidegate.stores.base import NotFoundError
 
 if TYPE_CHECKING:
@@ -24,6 +25,36 @@ def read_state(call: Call) -> Answer:
     if state is None:
         raise NotFoundError("entity")
     return Answer(body=_answer(state, LiveNames.of(engine)))
+
+
+def find(call: Call) -> Answer:
+    """The id of the entity that some values make, by which its decisions and state are found.
+
+    The values may be secrets: they are hashed as those of events are, and nothing else is done
+    with them.
+    """
+    body: wire.EntityLookup = call.body
+    engine = call.app.runtime.engine(call.tenant_id)
+    definitions = () if engine is None else engine.definitions.entities
+    wanted = str(body.entity_definition_id)
+    slug = next((each.slug for each in definitions if each.entity_definition_id == wanted), None)
+    if engine is None or slug is None:
+        raise NotFoundError("entity definition")
+    found = engine.entity_named(slug, body.key)
+    if found is None:
+        detail = "the entity definition is disabled, or has another number of key parts"
+        raise Problem(
+            "invalid-request", detail, errors=[ErrorDetail(detail=detail, pointer="/key")]
+        )
+    entity_id, key = found
+    return Answer(
+        body=wire.EntityName(
+            entity_id=UUID(entity_id),
+            entity_definition_id=body.entity_definition_id,
+            definition=slug,
+            key=key,
+        )
+    )
 
 
 def _answer(state: EntityState, names: LiveNames) -> wire.EntityState:

@@ -129,7 +129,9 @@ class Runtimes:
         make = self._engine if present is None else present.engine.with_definitions
         return self._tenant(newest, revision, lambda: make(newest.to_read(), sample=sample))
 
-    def _engine(self, definitions: Definitions | Mapping[str, Any], *, sample: Sequence[bytes]) -> Engine:
+    def _engine(
+        self, definitions: Definitions | Mapping[str, Any], *, sample: Sequence[bytes]
+    ) -> Engine:
         return Engine(definitions, sample=sample, redaction_key=self._redaction_key)
 
     def _revisions(self) -> dict[UUID, Revision]:
