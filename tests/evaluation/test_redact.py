@@ -184,8 +184,8 @@ def test_names_are_decoded_and_compared_without_what_separates_words(make: Any, 
 
 def test_ordinary_names_are_no_secrets(make: Any) -> None:
     """What traffic has most of stays to the byte."""
-    names = ["path", "page", "passenger", "author", "tokens_used", "keyboard", "inside", "key", "id",
-             "user", "accept", "host", "compass", "assessment", "monkey"]  # fmt: skip
+    names = ["path", "page", "passenger", "author", "tokens_used", "keyboard", "inside", "key",
+             "id", "user", "accept", "host", "compass", "assessment", "monkey"]  # fmt: skip
     event = {
         "request": {
             "query_params": dict.fromkeys(names, "x"),
@@ -294,8 +294,8 @@ names = st.sampled_from(
 pieces = st.sampled_from(
     ["password", "pass", "a", "=", "=", "&", ";", "?", "#", ":", "//", "\\", "@", "%", "%3D", "%26",
      "%2526", "p%61ss", "%70ass", "{", "}", "[", "]", '"', ",", " ", "\n", "\ufeff", "<", "--",
-     "content-Disposition:", '{"pass":"x"}', '["pass=1"]', "hmac:", "0" * 32, "é", "%C3%A9", "%ff", "+",
-     "%7B%22pass%22%3A1%7D", "http://u:p@h/"]
+     "content-Disposition:", '{"pass":"x"}', '["pass=1"]', "hmac:", "0" * 32, "é", "%C3%A9", "%ff",
+     "+", "%7B%22pass%22%3A1%7D", "http://u:p@h/"]
 )  # fmt: skip
 texts = st.sampled_from(
     ["", "x", "?password=1&a=b", "a=1;pass=2", '{"password":"\\u0000"}', "[1]"]

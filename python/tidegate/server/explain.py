@@ -61,7 +61,7 @@ def explain(call: Call) -> Answer:
 def _answer(
     found: FoundDecision,
     logged: LoggedDecision,
-    recorded: Mapping[str, Any],
+    recorded: dict[str, Any],
     past: Past | None = None,
     explanation: Explanation | None = None,
     because: Sequence[str] = (),
