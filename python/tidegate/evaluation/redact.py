@@ -37,7 +37,13 @@ _COOKIE_HEADERS = {"cookie", "set-cookie"}
 _DELIMITER = re.compile("([?#&;])")
 _SPACE = " \t\n\r"
 _BYTE_ORDER_MARK = "\ufeff"
-_USERINFO = re.compile(r"""([/\\]{2})([^/\\?#"<> \t\n\r\x0b\x0c]+)@""")
+_END = r"""/\\?#"<> \t\n\r\x0b\x0c"""
+_USERINFO = re.compile(
+    rf"(?P<slashes>[/\\]{{2}})(?P<any>[^{_END}]+)@"
+    rf"|(?P<slash>[/\\])(?P<pair>[^{_END}:@]*:[^{_END}]*)@"
+)
+"""What is before the ``@`` of an authority.  A canonical path has one slash of two left: there it
+must be a user and a password."""
 _UNCOUNTED = str.maketrans("", "", "-_.+ ")
 """Characters that do not count in a name: ``X-Api-Key`` is ``api_key`` with an ``x``."""
 _NAME_PARTS = re.compile(r"[.\[\]]")
@@ -200,7 +206,8 @@ class Redactor:
         return "".join(pieces)
 
     def _userinfo(self, found: re.Match[str]) -> str:
-        return f"{found[1]}{self.secret('userinfo', found[2])}@"
+        slashes = found["slashes"] or found["slash"]
+        return f"{slashes}{self.secret('userinfo', found['any'] or found['pair'])}@"
 
     def _piece(self, name: str, piece: str, place: str, is_pair: bool, rounds: int) -> str:
         """What stands between two delimiters, without its secret."""

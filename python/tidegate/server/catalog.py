@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
+import attrs
+
+from tidegate.evaluation.redact import Names
 from tidegate.language.schema import FIELD_MODEL
 from tidegate.operators.permissions import Permission, may
+from tidegate.policy.model import Settings
 from tidegate.server import wire
 from tidegate.server.call import Answer, Call
 from tidegate.server.definition_kinds import ACTION
@@ -52,19 +56,41 @@ _HARMLESS = frozenset({"int", "double", "bool"})
 """Types of which everybody sees an example."""
 
 
+@attrs.frozen
+class _Examples:
+    """The examples that a caller may see: text only who may read the events it is from."""
+
+    shows_text: bool
+    names: Names
+
+    @classmethod
+    def for_(cls, call: Call) -> _Examples:
+        engine = call.app.runtime.engine(call.tenant_id)
+        settings = Settings() if engine is None else engine.definitions.settings
+        shows_text = call.role is not None and may(call.role, Permission.READ_RECORDS)
+        return cls(shows_text, Names(settings.redact))
+
+    def of(self, seen: catalog.CatalogField) -> str | None:
+        """An example, unless it could be a secret: what it was taken from may be older than the
+        name that makes it one."""
+        if not self.shows_text and seen.type not in _HARMLESS:
+            return None
+        name = seen.name.removeprefix("request.").partition(".")[2]
+        return None if not seen.example or self.names.is_secret(name) else seen.example
+
+
 def list_(call: Call) -> Answer:
     """Every field in order of its name, those that traffic never had too."""
     after = page_after(call)
     last = str(after[0]) if after else ""
-    shows_text = call.role is not None and may(call.role, Permission.READ_RECORDS)
     with indexed(call.app.store) as connection:
-        known = {each.name: each for each in _fields(connection, call, shows_text)}
+        known = {each.name: each for each in _fields(connection, call)}
     page = [known[name] for name in sorted(known) if name > last][: call.query.limit + 1]
     return page_of(call, page, lambda each: each, lambda each: [each.name])
 
 
-def _fields(connection: Connection, call: Call, shows_text: bool) -> Iterator[wire.CatalogField]:
-    """Fields with examples; text only for those who may read the events it is from."""
+def _fields(connection: Connection, call: Call) -> Iterator[wire.CatalogField]:
+    examples = _Examples.for_(call)
     for name, kind in FIELD_MODEL.items():
         group: Literal["captured", "derived"] = (
             "derived" if name.startswith("derived.") else "captured"
@@ -80,7 +106,7 @@ def _fields(connection: Connection, call: Call, shows_text: bool) -> Iterator[wi
             type=seen.type,
             group="captured",
             description="captured from traffic",
-            example=seen.example if shows_text or seen.type in _HARMLESS else None,
+            example=examples.of(seen),
             fill_rate=seen.fill_rate,
             distinct_estimate=seen.distinct_estimate,
             last_seen_at=wire.time_text(seen.last_seen_at_ns),

@@ -16,8 +16,6 @@ import orjson
 import xxhash
 from sqlalchemy import func, select, text
 
-from tidegate.evaluation.redact import Names
-from tidegate.policy.model import REDACTED_BY_DEFAULT
 from tidegate.stores import sketch
 from tidegate.stores.tables import field_catalog as table
 
@@ -35,7 +33,6 @@ MAX_VALUES = 1_000
 _SECTIONS = ("headers", "query_params", "cookies", "route_params")
 _WITHOUT_EXAMPLE = ("request.cookies.", "request.headers.cookie", "request.headers.set-cookie")
 _BODY = "fields.body"
-_SECRET = Names(REDACTED_BY_DEFAULT)
 _HASH = "hmac:"
 """What a redacted value begins with."""
 _EVENTS = ""
@@ -65,7 +62,7 @@ class CatalogField:
     """``string``, ``int``, ``double``, ``bool``, ``list`` or ``map``; ``dyn`` when it varies."""
     example: str
     """The last value seen, redacted as the log is, its first 200 characters; empty where it could
-    be a secret: of cookies and bodies, of names that are secrets by default, of what was hashed."""
+    be a secret: of cookies and bodies, and of what was hashed."""
     fill_rate: float
     """Share of events, 0 to 1, in which it is there and not empty."""
     distinct_estimate: int
@@ -132,8 +129,6 @@ def captured(event: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def example(name: str, content: bytes) -> str:
     """The beginning of a value, or nothing where a value of this name could be a secret."""
     if name == _BODY or name.startswith(_WITHOUT_EXAMPLE) or _HASH.encode() in content:
-        return ""
-    if _SECRET.is_secret(name.removeprefix("request.").partition(".")[2]):
         return ""
     return content[: 4 * MAX_EXAMPLE_CHARACTERS].decode(errors="ignore")[:MAX_EXAMPLE_CHARACTERS]
 

@@ -12,6 +12,7 @@ const MAX_HASHES: usize = 64;
 const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 const SPACE_OR_MARK: [char; 5] = [' ', '\t', '\n', '\r', '\u{feff}'];
 const SPACE_OR_QUOTE: [char; 7] = [' ', '\t', '\n', '\r', '"', '\'', '`'];
+const SLASHES: [char; 2] = ['/', '\\'];
 const DELIMITERS: [char; 4] = ['?', '#', '&', ';'];
 /// Characters that no name has inside it.
 const NAME_STOPS: [char; 19] = [
@@ -142,14 +143,10 @@ impl<'r, 'a> Texts<'r, 'a> {
         }
         let (mut out, mut count, mut copied) = (String::new(), 0_usize, 0);
         let mut at = 0;
-        while let Some(rest) = text.get(at..) {
-            let Some(place) = slashes(rest) else { break };
-            let start = at.saturating_add(place).saturating_add(2);
-            let userinfo = text.get(start..).and_then(userinfo);
-            let Some(userinfo) = userinfo else {
-                at = start.saturating_sub(1);
-                continue;
-            };
+        while let Some(place) = text.get(at..).and_then(|rest| rest.find(SLASHES)) {
+            let slash = at.saturating_add(place);
+            at = slash.saturating_add(1);
+            let Some((start, userinfo)) = userinfo(text, at) else { continue };
             out.push_str(text.get(copied..start).unwrap_or_default());
             self.redactor.write_hash(&mut out, "userinfo", userinfo);
             count = count.saturating_add(1);
@@ -260,18 +257,21 @@ fn last_word(text: &str) -> &str {
     text.rsplit(NAME_STOPS).next().unwrap_or_default()
 }
 
-/// Where two slashes are, of either kind.
-fn slashes(text: &str) -> Option<usize> {
-    let is_slash = |byte: &u8| matches!(byte, b'/' | b'\\');
-    text.as_bytes().windows(2).position(|pair| pair.iter().all(is_slash))
-}
-
-/// What is before the last `@` of an authority at the start of a text.
-fn userinfo(text: &str) -> Option<&str> {
+/// What is before the last `@` of an authority behind a slash, and where it begins. A canonical
+/// path has one slash of two left: there it must be a user and a password.
+fn userinfo(text: &str, after_slash: usize) -> Option<(usize, &str)> {
+    let rest = text.get(after_slash..)?;
+    let (start, rest, is_authority) = match rest.strip_prefix(SLASHES) {
+        Some(rest) => (after_slash.saturating_add(1), rest, true),
+        None => (after_slash, rest, false),
+    };
     let is_end = |byte: &u8| {
         matches!(byte, b'/' | b'\\' | b'?' | b'#' | b'"' | b'<' | b'>' | b' ' | b'\t'..=b'\r')
     };
-    let end = text.as_bytes().iter().position(is_end).unwrap_or(text.len());
-    let (userinfo, _) = text.get(..end)?.rsplit_once('@')?;
-    (!userinfo.is_empty()).then_some(userinfo)
+    let end = rest.as_bytes().iter().position(is_end).unwrap_or(rest.len());
+    let (userinfo, _) = rest.get(..end)?.rsplit_once('@')?;
+    let has_password =
+        || userinfo.find([':', '@']).is_some_and(|at| userinfo.as_bytes().get(at) == Some(&b':'));
+    let is_one = !userinfo.is_empty() && (is_authority || has_password());
+    is_one.then_some((start, userinfo))
 }
