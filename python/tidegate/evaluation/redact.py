@@ -194,7 +194,7 @@ class Redactor:
 
         What is before the first delimiter of a link is no pair.
         """
-        text, count = _USERINFO.subn(lambda found: self._userinfo(found), text)
+        text, count = _USERINFO.subn(self._userinfo, text, MAX_HASHES + 1)
         pieces = _DELIMITER.split(text)
         for number in range(0, len(pieces), 2):
             is_pair = number > 0 or place != "link"

@@ -152,6 +152,9 @@ impl<'r, 'a> Texts<'r, 'a> {
             count = count.saturating_add(1);
             copied = start.saturating_add(userinfo.len());
             at = copied;
+            if count > MAX_HASHES {
+                break;
+            }
         }
         if count == 0 {
             return (None, 0);
