@@ -385,6 +385,15 @@ class Redactor:
             EventError: the body is no strict JSON object within the limits of an event.
         """
 
+    def link(self, text: str) -> str:
+        """A path or URL without its secrets."""
+
+    def text(self, name: str, text: str) -> str:
+        """A text that stood under a name which is no secret, without its secrets."""
+
+    def secret(self, name: str, text: str) -> str:
+        """What stands for a secret; one that is redacted already stays as it is."""
+
 def tally(index: bytes, first: int) -> tuple[list[tuple[int, bytes, str]], str]:
     """What a store derives from the index of decisions of its log.
 

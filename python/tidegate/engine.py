@@ -216,7 +216,7 @@ class Engine:
         successor._backend = self._backend.with_definitions(
             bundle(successor._compiled) if is_native else successor._compiled,
             sample,
-            successor.redactor if is_native else successor._reference_redactor,
+            successor.redactor,
         )
         return successor
 
@@ -282,7 +282,7 @@ class Engine:
 
     def has_secret_key(self, definition: str) -> bool:
         """Whether a key part of an entity definition is kept as a hash."""
-        return self._reference_redactor is not None and any(
+        return self.redactor is not None and any(
             read.is_secret
             for each in self._compiled.entities
             if each.slug == definition
@@ -291,7 +291,7 @@ class Engine:
 
     def kept_key(self, definition: str, key: Sequence[Part]) -> tuple[Part, ...]:
         """The parts of a key as they are kept: secrets as their hashes."""
-        return kept_key(self._compiled, definition, tuple(key), self._reference_redactor).parts
+        return kept_key(self._compiled, definition, tuple(key), self.redactor).parts
 
     def entity_named(
         self, definition: str, key: Sequence[Part]
@@ -302,7 +302,7 @@ class Engine:
             definition: slug of the entity's definition.
             key: the parts of its key, secrets in clear or as their hashes.
         """
-        kept = kept_key(self._compiled, definition, tuple(key), self._reference_redactor)
+        kept = kept_key(self._compiled, definition, tuple(key), self.redactor)
         if not has_place(self._compiled, definition, kept):
             return None
         return identity(self._compiled, kept), kept.parts
@@ -310,7 +310,7 @@ class Engine:
     def kept(self, decision: Decision) -> Decision:
         """A decision of these definitions as it is kept: one of an earlier version of Tidegate
         may have secrets in clear in its keys and its return URL."""
-        redactor = self._reference_redactor
+        redactor = self.redactor
         if redactor is None:
             return decision
         ids: dict[str, str] = {}
@@ -344,7 +344,7 @@ class Engine:
         """
         at = self._at(received_at)
         for _ in range(_EXPLAIN_ATTEMPTS):
-            redactor = self._reference_redactor
+            redactor = self.redactor
             state = restore(self._compiled, self._backend.entity_states(event, at), redactor)
             explanation = explain(
                 self._compiled,
@@ -387,23 +387,24 @@ class Engine:
         patterns = list(self._compiled.source.settings.redact)
         self._redaction_key = redaction_key
         self._names = Names(patterns)
-        self._reference_redactor: ReferenceRedactor | None = None
-        self.redactor: Redactor | None = None
+        self.redactor: Redactor | ReferenceRedactor | None = None
         """What makes of events what may be kept of them; None without a key."""
-        if redaction_key is not None:
+        if redaction_key is None:
+            return
+        if self.evaluator == "reference":
+            self.redactor = ReferenceRedactor(patterns, redaction_key)
+        else:
             from tidegate.evaluation.native import Redactor
 
-            self._reference_redactor = ReferenceRedactor(patterns, redaction_key)
             self.redactor = Redactor(patterns, redaction_key)
 
     def _make_backend(self, databases: list[bytes], sample: Sequence[bytes]) -> _Backend:
         if self.evaluator == "reference":
-            return ReferenceEngine(
-                self._compiled, self._addresses, threading.Lock, self._reference_redactor
-            )
+            return ReferenceEngine(self._compiled, self._addresses, threading.Lock, self.redactor)
         if self.evaluator == "native":
             from tidegate.evaluation.native import NativeEngine
 
+            assert not isinstance(self.redactor, ReferenceRedactor)
             return NativeEngine(bundle(self._compiled), databases, sample, self.redactor)
         raise ValueError(f'there is no evaluator `{self.evaluator}`; it is "native" or "reference"')
 

@@ -55,8 +55,8 @@ class Names:
 
     def __init__(self, patterns: Iterable[str]) -> None:
         texts = list(patterns)
-        self._secret = [_pattern(each) for each in texts if not each.startswith("!")]
-        self._clear = [_pattern(each[1:]) for each in texts if each.startswith("!")]
+        self._secret = _parts(each for each in texts if not each.startswith("!"))
+        self._clear = _parts(each[1:] for each in texts if each.startswith("!"))
 
     def is_secret(self, name: str) -> bool:
         """Whether a value of this name is a secret; the name may be percent-encoded."""
@@ -258,14 +258,31 @@ def decoded_name(name: str) -> str | None:
     return name if percent_decoded(name) == name else None
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    parts = _plain(text).split("*")
-    return re.compile(".*".join(map(re.escape, parts)), re.DOTALL)
+def _parts(patterns: Iterable[str]) -> list[list[str]]:
+    """Of each pattern what is between its stars."""
+    return [_plain(each).split("*") for each in patterns]
 
 
-def _matches(patterns: list[re.Pattern[str]], name: str) -> bool:
+def _matches(patterns: list[list[str]], name: str) -> bool:
     plain = _plain(name)
-    return any(pattern.fullmatch(plain) for pattern in patterns)
+    return any(_fits(parts, plain) for parts in patterns)
+
+
+def _fits(parts: list[str], name: str) -> bool:
+    """Whether a name is these parts with any runs between them."""
+    if len(parts) == 1:
+        return name == parts[0]
+    first, *middle, last = parts
+    end = len(name) - len(last)
+    if end < len(first) or not (name.startswith(first) and name.endswith(last)):
+        return False
+    at = len(first)
+    for part in middle:
+        found = name.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
 
 
 def _plain(name: str) -> str:

@@ -338,8 +338,7 @@ def _expression(place: str, text: str, traced: Trace, shown: Shown) -> Expressio
         text=text,
         value=None if failure else shown.value(outcome.value, secrets[0] if secrets else None),
         error=failure.code if failure else None,
-        # A message may quote a value.
-        message=clipped(failure.message) if failure and not any(secrets) else None,
+        message=shown.message(failure.message, secrets) if failure else None,
         excerpt=Source(text).excerpt(blamed) if blamed else None,
         cost=outcome.cost,
         steps=tuple(

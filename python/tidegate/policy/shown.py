@@ -73,6 +73,12 @@ class Shown:
             self._known[id(node)] = secret_read(node, self._names)
         return self._known[id(node)]
 
+    def message(self, text: str, secrets: Sequence[str | None]) -> str | None:
+        """The message of an error, which may quote a value: none where there is a secret."""
+        if any(secret is not None for secret in secrets):
+            return None
+        return clipped(text if self._redactor is None else self._redactor.text("", text))
+
     def value(self, value: Any, secret: str | None) -> str:
         """A value as short text; of a secret no more than its hash, or whether it holds."""
         redactor = self._redactor

@@ -17,6 +17,7 @@ import orjson
 
 from tidegate.engine import Engine
 from tidegate.errors import DefinitionsError, SnapshotError
+from tidegate.evaluation.native import Redactor
 from tidegate.server.definition_set import load_set
 from tidegate.server.logging import log
 from tidegate.stores import definition_sets, snapshots, tenants
@@ -26,7 +27,6 @@ from tidegate.stores.base import DamagedLogError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from tidegate.evaluation.native import Redactor
     from tidegate.policy.model import Definitions
     from tidegate.server.definition_set import AtWork, DefinitionSet
     from tidegate.stores.base import Store
@@ -188,7 +188,7 @@ def keep_definitions(store: Store, tenant_id: UUID, document: Mapping[str, Any])
 
 def redactor_of(engine: Engine) -> Redactor:
     """What makes what is kept of the events of an engine of the service."""
-    assert engine.redactor is not None
+    assert isinstance(engine.redactor, Redactor)
     return engine.redactor
 
 

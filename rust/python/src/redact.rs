@@ -27,6 +27,18 @@ impl PyRedactor {
         redactor.map(Arc::new).map(Self).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
+    fn link(&self, text: &str) -> String {
+        self.0.link(text).into_owned()
+    }
+
+    fn text(&self, name: &str, text: &str) -> String {
+        self.0.text(name, text).into_owned()
+    }
+
+    fn secret(&self, name: &str, text: &str) -> String {
+        self.0.secret(name, text)
+    }
+
     fn redact<'py>(&self, py: Python<'py>, body: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let redacted = self.0.redact(body).map_err(|error| event_error(py, error))?;
         Ok(PyBytes::new(py, redacted.as_bytes()))
