@@ -50,6 +50,11 @@ impl Names {
         is_named && !self.is_clear(&name)
     }
 
+    /// Whether a text that is not percent-encoded may have the name of a secret in it.
+    pub(super) fn may_be_in(&self, text: &str) -> bool {
+        self.secret.parts.as_ref().is_none_or(|parts| parts.is_match(&*plain(text)))
+    }
+
     /// Whether the tenant asked for values of this name in clear text.
     pub(super) fn is_clear(&self, name: &str) -> bool {
         self.clear.as_ref().is_some_and(|clear| clear.matches(name))

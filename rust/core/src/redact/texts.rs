@@ -108,6 +108,11 @@ impl<'r, 'a> Texts<'r, 'a> {
 
     /// Names and values as of a query. What is before the first delimiter of a link is no pair.
     fn pairs(self, name: &str, text: &str, kind: Kind, rounds: u8) -> Found {
+        let bytes = text.as_bytes();
+        let may_hide = memchr3(b'%', b'{', b'[', bytes).is_some() || text.contains('@');
+        if !may_hide && !self.redactor.names.may_be_in(text) {
+            return Found::Nothing;
+        }
         let (without, mut count) = self.without_userinfo(text);
         let text_now = without.as_deref().unwrap_or(text);
         let mut out = String::new();
@@ -200,7 +205,7 @@ impl<'r, 'a> Texts<'r, 'a> {
     }
 
     /// A secret name that separators follow inside a piece, and the value after it.
-    fn named_inside<'t>(self, piece: &'t str, kind: Kind) -> Option<(&'t str, &'t str)> {
+    fn named_inside(self, piece: &str, kind: Kind) -> Option<(&str, &str)> {
         let separates = |character| character == '=' || (character == ':' && kind == Kind::Body);
         let mut rest = piece;
         while let Some((before, after)) = rest.split_once(separates) {
