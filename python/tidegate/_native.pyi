@@ -106,6 +106,7 @@ class Engine:
         bundle: the JSON of ``tidegate.policy.bundle``.
         databases: contents of address databases.
         sample: events that the index learns the frequency of conditions from.
+        redactor: keeps secrets out of keys, state, effects and records.
 
     Raises:
         CanonicalFormError: the bundle is malformed.
@@ -113,7 +114,11 @@ class Engine:
     """
 
     def __new__(
-        cls, bundle: bytes, databases: list[bytes] = ..., sample: Sequence[bytes] = ...
+        cls,
+        bundle: bytes,
+        databases: list[bytes] = ...,
+        sample: Sequence[bytes] = ...,
+        redactor: Redactor | None = ...,
     ) -> Engine: ...
     def decide_record(
         self,
@@ -212,7 +217,9 @@ class Engine:
     def freeze(self) -> Frozen:
         """A copy of the state, made at once."""
 
-    def with_definitions(self, bundle: bytes, sample: Sequence[bytes] = ...) -> Engine:
+    def with_definitions(
+        self, bundle: bytes, sample: Sequence[bytes] = ..., redactor: Redactor | None = ...
+    ) -> Engine:
         """An engine that takes over this state, and what this engine does from now on.
 
         Its index learns from the sample, as a new engine's does.
@@ -398,7 +405,8 @@ class Redactor:
     """Replaces the secrets of events by keyed hashes: docs/fields.md, "What is kept of an event".
 
     Args:
-        patterns: names of members that hold secrets; ``*`` stands for any run.
+        patterns: names of members that hold secrets; ``*`` stands for any run;
+            one that begins with ``!`` names members that hold none.
         key: what the hashes are made with.
 
     Raises:
@@ -412,6 +420,15 @@ class Redactor:
         Raises:
             EventError: the body is no strict JSON object within the limits of an event.
         """
+
+    def link(self, text: str) -> str:
+        """A path or URL without its secrets."""
+
+    def text(self, name: str, text: str) -> str:
+        """A text that stood under a name which is no secret, without its secrets."""
+
+    def secret(self, name: str, text: str) -> str:
+        """What stands for a secret; one that is redacted already stays as it is."""
 
 def tally(index: bytes, first: int) -> tuple[list[tuple[int, bytes, str]], str]:
     """What a store derives from the index of decisions of its log.

@@ -15,11 +15,14 @@ import orjson
 from tidegate.definitions import load_compiled
 from tidegate.errors import TidegateError
 from tidegate.evaluation.geography import AddressDatabases
+from tidegate.evaluation.redact import Names
+from tidegate.evaluation.redact import Redactor as ReferenceRedactor
 from tidegate.policy.bundle import bundle
 from tidegate.policy.decide import LATEST
 from tidegate.policy.decision import Decision
 from tidegate.policy.document import compile_definitions
 from tidegate.policy.explain import Explanation, explain
+from tidegate.policy.key_forms import KeyForms
 from tidegate.policy.model import Definitions
 from tidegate.policy.reference_engine import ReferenceEngine
 from tidegate.policy.snapshot import restore
@@ -28,7 +31,7 @@ from tidegate.policy.standing import read_active, read_state
 if TYPE_CHECKING:
     from tidegate.definitions import Source
     from tidegate.errors import EventError
-    from tidegate.evaluation.native import Calls
+    from tidegate.evaluation.native import Calls, Redactor
     from tidegate.evaluation.rules import Evaluator
     from tidegate.policy.compile import Compilation
     from tidegate.policy.compiled import CompiledDefinitions
@@ -187,6 +190,14 @@ class _Deciding:
         definition, key = orjson.loads(found)
         return definition, tuple(key)
 
+    def load_state(self, snapshot: bytes) -> None:
+        """Put the state of a snapshot in place of this engine's.
+
+        Raises:
+            SnapshotError: it is of another version or tenant, or malformed; the state stays.
+        """
+        self._backend.restore(snapshot)
+
     def snapshot(self) -> bytes:
         """The whole state as JSON (docs/decision.md); both evaluators read both's."""
         return self._backend.snapshot()
@@ -228,6 +239,9 @@ class Engine(_Deciding):
         sample: JSON bytes of events like those to come, from which the native evaluator learns
             what to look for first; a few hundred are enough.  Without, decisions are the same,
             and slower.
+        redaction_key: what the hashes of secrets are made with, by the names in
+            ``settings.redact``: keys of entities, state, effects, records and explanations
+            then hold no secret in clear.  Without, they hold what the events do.
 
     Raises:
         DefinitionsError: the definitions are refused, with every finding.
@@ -243,13 +257,14 @@ class Engine(_Deciding):
         clock: Clock = time.time_ns,
         address_databases: Iterable[str | os.PathLike[str]] | None = None,
         sample: Sequence[bytes] = (),
+        redaction_key: bytes | None = None,
     ) -> None:
         self.evaluator = evaluator
         self._compiled = _compiled(definitions)
         contents = [Path(os.fspath(path)).read_bytes() for path in address_databases or ()]
         self._addresses = AddressDatabases.from_bytes(contents) if contents else None
-        backend = _backend(self._compiled, evaluator, contents, self._addresses, sample)
-        super().__init__(backend, clock)
+        self._use(redaction_key)
+        super().__init__(self._make_backend(contents, sample), clock)
 
     @classmethod
     def restore(
@@ -261,6 +276,7 @@ class Engine(_Deciding):
         clock: Clock = time.time_ns,
         address_databases: Iterable[str | os.PathLike[str]] | None = None,
         sample: Sequence[bytes] = (),
+        redaction_key: bytes | None = None,
     ) -> Engine:
         """An engine with the state of a snapshot, as far as the definitions have a place for it.
 
@@ -274,6 +290,7 @@ class Engine(_Deciding):
             clock=clock,
             address_databases=address_databases,
             sample=sample,
+            redaction_key=redaction_key,
         )
         engine._backend.restore(snapshot)
         return engine
@@ -303,9 +320,12 @@ class Engine(_Deciding):
         """
         successor = copy.copy(self)
         successor._compiled = _compiled(definitions, self.definitions.compilation)
+        successor._use(self._redaction_key)
+        is_native = self.evaluator == "native"
         successor._backend = self._backend.with_definitions(
-            bundle(successor._compiled) if self.evaluator == "native" else successor._compiled,
+            bundle(successor._compiled) if is_native else successor._compiled,
             sample,
+            successor.redactor,
         )
         return successor
 
@@ -336,17 +356,70 @@ class Engine(_Deciding):
         for _ in range(_EXPLAIN_ATTEMPTS):
             decided = Decision.from_record(self._backend.peek(event, at, ended_at))
             ends = decided.budget_ended_at if ended_at is None else ended_at
+            known = self._backend.entity_states(event, at, ends)
             explanation = explain(
                 self._compiled,
-                restore(self._compiled, self._backend.entity_states(event, at, ends)),
+                restore(self._compiled, known, self.redactor),
                 event,
                 at,
                 addresses=self._addresses,
                 ended_at=ends,
+                redactor=self.redactor,
+                names=None if self.redactor is None else Names(self._key_forms.patterns),
             )
             if explanation.decision == decided:
                 return explanation
         raise TidegateError("the explanation and the engine came to different decisions")
+
+    def has_secret_key(self, definition: str) -> bool:
+        """Whether a key part of an entity definition is kept as a hash."""
+        return self.redactor is not None and self._key_forms.has_secret(definition)
+
+    def kept_key(self, definition: str, key: Sequence[Part]) -> tuple[Part, ...]:
+        """The parts of a key as they are kept: secrets as their hashes."""
+        return self._key_forms.kept(definition, key, self.redactor)
+
+    def entity_named(
+        self, definition: str, key: Sequence[Part]
+    ) -> tuple[str, tuple[Part, ...]] | None:
+        """Id and key, as it is kept, of an entity; None when it is none of these definitions.
+
+        Args:
+            definition: slug of the entity's definition.
+            key: the parts of its key, secrets in clear or as their hashes.
+        """
+        return self._key_forms.named(definition, key, self.redactor)
+
+    def kept(self, decision: Decision) -> Decision:
+        """A decision of these definitions as it is kept: one of an earlier version of Tidegate
+        may have secrets in clear in its keys and its return URL."""
+        return self._key_forms.decision(decision, self.redactor)
+
+    def _use(self, redaction_key: bytes | None) -> None:
+        """Take the names of the definitions and a key for the hashes of secrets."""
+        self._key_forms = KeyForms.of(self._compiled)
+        self._redaction_key = redaction_key
+        patterns = list(self._key_forms.patterns)
+        self.redactor: Redactor | ReferenceRedactor | None = None
+        """What makes of events what may be kept of them; None without a key."""
+        if redaction_key is None:
+            return
+        if self.evaluator == "reference":
+            self.redactor = ReferenceRedactor(patterns, redaction_key)
+        else:
+            from tidegate.evaluation.native import Redactor
+
+            self.redactor = Redactor(patterns, redaction_key)
+
+    def _make_backend(self, databases: list[bytes], sample: Sequence[bytes]) -> _Backend:
+        if self.evaluator == "reference":
+            return ReferenceEngine(self._compiled, self._addresses, threading.Lock, self.redactor)
+        if self.evaluator == "native":
+            from tidegate.evaluation.native import NativeEngine
+
+            assert not isinstance(self.redactor, ReferenceRedactor)
+            return NativeEngine(bundle(self._compiled), databases, sample, self.redactor)
+        raise ValueError(f'there is no evaluator `{self.evaluator}`; it is "native" or "reference"')
 
 
 class BundledEngine(_Deciding):
@@ -354,28 +427,28 @@ class BundledEngine(_Deciding):
 
     Args:
         content: what :func:`tidegate.policy.bundle.bundle` made of the definitions.
+        redactor: makes hashes of the secrets in keys; None keeps them in clear.
         clock: as of :class:`Engine`; so is ``sample``.
     """
 
     def __init__(
-        self, content: bytes, *, clock: Clock = time.time_ns, sample: Sequence[bytes] = ()
+        self,
+        content: bytes,
+        redactor: Redactor | None = None,
+        *,
+        clock: Clock = time.time_ns,
+        sample: Sequence[bytes] = (),
     ) -> None:
         from tidegate.evaluation.native import NativeEngine
 
-        super().__init__(NativeEngine(content, [], sample), clock)
+        super().__init__(NativeEngine(content, [], sample, redactor), clock)
 
-    def restore(self, snapshot: bytes) -> None:
-        """Take the state of a snapshot in place of the one that there is.
-
-        Raises:
-            SnapshotError: the snapshot is of another version or tenant, or malformed.
-        """
-        self._backend.restore(snapshot)
-
-    def with_bundle(self, content: bytes, *, sample: Sequence[bytes] = ()) -> BundledEngine:
+    def with_bundle(
+        self, content: bytes, redactor: Redactor | None = None, *, sample: Sequence[bytes] = ()
+    ) -> BundledEngine:
         """As :meth:`Engine.with_definitions`, by definitions that were compiled elsewhere."""
         successor = copy.copy(self)
-        successor._backend = self._backend.with_definitions(content, sample)
+        successor._backend = self._backend.with_definitions(content, sample, redactor)
         return successor
 
 
@@ -408,7 +481,9 @@ class _Backend(Protocol):
     def snapshot(self) -> bytes: ...
     def restore(self, snapshot: bytes, /) -> None: ...
     def freeze(self) -> Frozen: ...
-    def with_definitions(self, definitions: Any, sample: Sequence[bytes], /) -> _Backend: ...
+    def with_definitions(
+        self, definitions: Any, sample: Sequence[bytes], redactor: Any, /
+    ) -> _Backend: ...
     def active_mitigations(self, at: int, limit: int, after: MitigationName | None, /) -> bytes: ...
     def lift(
         self, definition: str, key: bytes, policy: str, clause: str | None, at: int, /
@@ -424,19 +499,3 @@ def _compiled(
     if isinstance(definitions, Definitions):
         return compile_definitions(definitions)
     return load_compiled(definitions, before).compiled
-
-
-def _backend(
-    compiled: CompiledDefinitions,
-    evaluator: Evaluator,
-    databases: list[bytes],
-    addresses: AddressDatabases | None,
-    sample: Sequence[bytes],
-) -> _Backend:
-    if evaluator == "reference":
-        return ReferenceEngine(compiled, addresses, threading.Lock)
-    if evaluator == "native":
-        from tidegate.evaluation.native import NativeEngine
-
-        return NativeEngine(bundle(compiled), databases, sample)
-    raise ValueError(f'there is no evaluator `{evaluator}`; it is "native" or "reference"')

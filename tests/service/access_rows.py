@@ -83,6 +83,10 @@ BODIES: dict[str, Any] = {
     "read-policy-results": None,
     "read-timeline": None,
     "list-fields": None,
+    "find-entity": {
+        "entity_definition_id": "{entity_definition_id}",
+        "key": ["192.0.2.7"],
+    },
     "read-entity-state": None,
     "list-active-mitigations": None,
     "lift-mitigation": None,

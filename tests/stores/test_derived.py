@@ -121,6 +121,27 @@ def test_a_file_that_is_not_right_is_made_again(path: Path, change: Callable[[Pa
     check(path, 25)
 
 
+def test_examples_of_the_version_before_are_dropped(path: Path) -> None:
+    """They may be secrets; everything else in the file stays, and no byte of them does."""
+    fill(path, range(25))
+    with dbapi2.connect(derived_path(path)) as connection:
+        connection.execute("UPDATE field_catalog SET example = 'an example of before'")
+        connection.execute("PRAGMA user_version = 1")
+    assert b"an example of before" in _bytes(path)
+    store = SqliteStore(url(path))
+    with store.read() as connection:
+        fields = catalog.fields(connection, TENANT)
+    store.close()
+    assert fields
+    assert {each.example for each in fields} == {""}
+    assert b"an example of before" not in _bytes(path)
+    check(path, 25)
+
+
+def _bytes(path: Path) -> bytes:
+    return b"".join(each.read_bytes() for each in path.parent.glob("*derived*"))
+
+
 def test_a_file_that_knows_more_than_the_log_is_made_again(path: Path) -> None:
     """As when the database was restored from a backup, and the derived file was not."""
     fill(path, range(10))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         CompiledPolicy,
         CompiledWindow,
     )
+    from tidegate.policy.secrets import Reading
 
 VERSION = 1
 
@@ -55,7 +56,12 @@ def _entity(entity: CompiledEntity) -> dict[str, Any]:
         "on_missing_key": entity.on_missing_key,
         "match_expression": _optional(entity.match),
         "key_fields": [orjson.Fragment(each.canonical) for each in entity.key_fields],
+        "key_readings": [_reading(each) for each in entity.key_readings],
     }
+
+
+def _reading(read: Reading) -> dict[str, Any]:
+    return {"name": read.name, "secret": read.is_secret}
 
 
 def _mitigation(mitigation: CompiledMitigation) -> dict[str, Any]:
@@ -111,6 +117,7 @@ def _window(window: CompiledWindow) -> dict[str, Any]:
         "threshold": window.threshold,
         "measure": window.measure,
         "field": _optional(window.field),
+        "field_reading": _reading(window.field_reading) if window.field_reading else None,
     }
 
 

@@ -10,6 +10,7 @@ import attrs
 
 from tidegate.errors import ExpressionError
 from tidegate.evaluation.addresses import parse_range
+from tidegate.evaluation.redact import Names
 from tidegate.language.checker import CheckedExpression, check
 from tidegate.language.diagnostics import Source
 from tidegate.language.lint import key_warnings
@@ -29,6 +30,7 @@ from tidegate.policy.compiled import (
 from tidegate.policy.expressions import Expressions, Use
 from tidegate.policy.findings import MAX_FINDINGS, Finding
 from tidegate.policy.model import Block, Challenge
+from tidegate.policy.secrets import Reading, reading
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -85,6 +87,8 @@ class _Compiler:
     ) -> None:
         self._source = definitions
         self._limits = limits
+        self._names = Names(definitions.settings.redact)
+        self._readings: dict[str, Reading] = {}
         self._findings: list[Finding] = []
         self._errors = 0
         self._actions = {each.slug for each in definitions.actions if each.enabled}
@@ -152,6 +156,7 @@ class _Compiler:
                 entity.match_expression, f"{pointer}/match_expression", Use.CONDITION
             ),
             key_fields=key_fields,
+            key_readings=tuple(map(self._reading, key_fields)),
         )
 
     def _key_fields(self, texts: tuple[str, ...], pointer: str) -> tuple[CheckedExpression, ...]:
@@ -203,7 +208,14 @@ class _Compiler:
             threshold=window.threshold,
             measure=window.measure,
             field=field,
+            field_reading=None if field is None else self._reading(field),
         )
+
+    def _reading(self, field: CheckedExpression) -> Reading:
+        known = self._readings.get(field.text)
+        if known is None:
+            known = self._readings[field.text] = reading(field.root, self._names)
+        return known
 
     def _optional(self, text: str | None, pointer: str, use: Use) -> CheckedExpression | None:
         return None if text is None else self._check(text, pointer, use)

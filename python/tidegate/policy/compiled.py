@@ -21,6 +21,7 @@ from tidegate.policy.model import (
     Mode,
     OnBudgetExceeded,
 )
+from tidegate.policy.secrets import Reading
 
 
 @attrs.frozen
@@ -37,6 +38,8 @@ class CompiledEntity:
     on_missing_key: MissingKey
     match: CheckedExpression | None
     key_fields: tuple[CheckedExpression, ...]
+    key_readings: tuple[Reading, ...]
+    """Of each key field."""
 
 
 @attrs.frozen
@@ -58,6 +61,8 @@ class CompiledWindow:
     threshold: int
     measure: Measure
     field: CheckedExpression | None
+    field_reading: Reading | None
+    """Of the field, where there is one."""
 
 
 @attrs.frozen

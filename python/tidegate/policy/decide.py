@@ -27,6 +27,7 @@ from tidegate.policy.decision import (
     WindowValue,
 )
 from tidegate.policy.keys import EntityKey, Part, counted_text, entity_id, part_of
+from tidegate.policy.secrets import PLAIN, Reading, kept_part
 from tidegate.policy.state import Block, Change, Count, Mitigate, State
 from tidegate.policy.windows import added
 from tidegate.values import Timestamp
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         CompiledEntity,
         CompiledPolicy,
     )
+    from tidegate.policy.secrets import Redacts
 
 TOLERANCE = 300 * 1_000_000_000
 """How far an event may be ahead of the time it was received: clocks differ."""
@@ -93,7 +95,18 @@ class Decided:
     entities: tuple[AppliedEntity, ...]
     tried: tuple[TriedClause, ...]
     path: str | None
-    """``request.path`` as received."""
+    """``request.path`` as received, but for secrets."""
+    return_url: str | None
+    """That of the event, as received: the decision has it without secrets."""
+
+    def to_wire(self) -> dict[str, Any]:
+        """What the caller is sent."""
+        decision, challenge = self.decision, self.decision.action.challenge
+        if challenge is not None and self.return_url is not None:
+            exact = attrs.evolve(challenge, return_url=self.return_url)
+            action = attrs.evolve(decision.action, challenge=exact)
+            decision = attrs.evolve(decision, action=action)
+        return decision.to_wire()
 
 
 def decide(
@@ -105,6 +118,7 @@ def decide(
     addresses: Any = None,
     evaluate_at: Evaluate | None = None,
     ended_at: Sequence[str] = (),
+    redactor: Redacts | None = None,
 ) -> Decided:
     """Decide on one event; the state is looked at, not changed.
 
@@ -117,6 +131,7 @@ def decide(
         addresses: the address databases, for ``derived.country`` and its like.
         evaluate_at: in place of the reference evaluator, to observe it.
         ended_at: where the budget of the decision ended; nothing is counted here.
+        redactor: keeps secrets out of keys and records; without one they are in clear.
 
     Raises:
         EventError: the event is refused.
@@ -132,7 +147,8 @@ def decide(
         addresses=addresses,
     )
     time = event_time(record.get("observed_at"), received_at)
-    walk = _Walk(compiled, state, record, time, evaluate_at or _evaluator(compiled), ends)
+    evaluate_with = evaluate_at or _evaluator(compiled)
+    walk = _Walk(compiled, state, record, time, evaluate_with, ends, redactor)
     return walk.run()
 
 
@@ -162,6 +178,7 @@ class _Walk:
         time: int,
         evaluate_at: Evaluate,
         ends: Ends,
+        redactor: Redacts | None,
     ) -> None:
         self._compiled = compiled
         self._state = state
@@ -171,6 +188,7 @@ class _Walk:
         self._ends = ends
         self._final: str | None = None
         """The place of the clause that ended the walk."""
+        self._redactor = redactor
         self._matched: list[str] = []
         self._entities: dict[str, AppliedEntity] = {}
         self._tried: list[TriedClause] = []
@@ -191,7 +209,8 @@ class _Walk:
             self._time,
             tuple(self._entities.values()),
             tuple(self._tried),
-            self._record.get(PATH) or None,
+            self._kept_link(PATH),
+            self._record.get(RETURN_URL) or None,
         )
 
     # --- actions and entities -------------------------------------------------------------
@@ -212,7 +231,7 @@ class _Walk:
             place = f"entities.{definition.slug}.key_fields[{number}]"
             if self._ends.are_before(place):
                 return
-            part = self._part(place, field)
+            part = self._part(place, field, definition.key_readings[number])
             if part is None or (part == "" and definition.on_missing_key == "skip"):
                 return
             parts.append(part)
@@ -222,21 +241,22 @@ class _Walk:
             definition, key, identity, self._state.get(key)
         )
 
-    def _part(self, place: str, field: CheckedExpression) -> Part | None:
+    def _part(self, place: str, field: CheckedExpression, read: Reading) -> Part | None:
         """A part of a key: "" when it is missing, None for an error, which is recorded."""
         outcome = self._evaluate(place, field, self._record)
         if outcome.failure is not None and outcome.failure.code in MISSING:
             return ""
-        return self._key_part(place, outcome)
+        return self._key_part(place, outcome, read)
 
-    def _key_part(self, place: str, outcome: Outcome) -> Part | None:
+    def _key_part(self, place: str, outcome: Outcome, read: Reading) -> Part | None:
         if outcome.failure is not None:
             self._errors[place] = outcome.failure.code
             return None
         part = part_of(outcome.value)
         if part is None:
             self._errors[place] = "no_such_overload"
-        return part
+            return None
+        return kept_part(self._redactor, read, part)
 
     # --- policies -------------------------------------------------------------------------
 
@@ -309,9 +329,8 @@ class _Walk:
             field_place = f"{place}.window.field"
             if self._ends.are_before(field_place):
                 return None
-            part = self._key_part(
-                field_place, self._evaluate(field_place, rule.field, self._record)
-            )
+            outcome = self._evaluate(field_place, rule.field, self._record)
+            part = self._key_part(field_place, outcome, rule.field_reading or PLAIN)
             if part is None:
                 return None
             value = counted_text(part)
@@ -389,14 +408,20 @@ class _Walk:
             budget_ended_at=ended_at,
         )
 
+    def _kept_link(self, name: str) -> str | None:
+        """A path or URL of the event as it is kept; None when it is absent or empty."""
+        text: str = self._record.get(name) or ""
+        kept = text if self._redactor is None else self._redactor.link(text)
+        return kept or None
+
     def _action(self, answer: TriedClause | None, ended_at: tuple[str, ...]) -> DecidedAction:
         if answer is None and ended_at:
             setting = self._compiled.on_budget_exceeded
-            return past_budget(setting, self._record.get(RETURN_URL))
+            return past_budget(setting, self._kept_link(RETURN_URL))
         mitigation = answer.clause.mitigation if answer else None
         if mitigation is not None and mitigation.challenge is not None:
             challenge = mitigation.challenge
-            return_url = self._record.get(RETURN_URL) or challenge.default_return_url_template
+            return_url = self._kept_link(RETURN_URL) or challenge.default_return_url_template
             return DecidedAction(
                 "challenge",
                 challenge=ChallengeAnswer(challenge.provider, challenge.difficulty, return_url),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tidegate.errors import EffectsError
-from tidegate.policy.keys import EntityKey
-from tidegate.policy.places import bound_clause, has_place, read_text, read_time
+from tidegate.policy.places import bound_clause, has_place, kept_key, read_text, read_time
+from tidegate.policy.secrets import PLAIN, kept_text
 from tidegate.policy.state import Change, Count, Lift, Mitigate
 from tidegate.values import INT_MIN, UINT_MAX
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tidegate.policy.compiled import CompiledDefinitions
     from tidegate.policy.keys import Part
+    from tidegate.policy.secrets import Redacts
     from tidegate.policy.state import ClauseKey
 
 
@@ -40,7 +41,10 @@ def _entry(change: Change | Lift) -> list[Any]:
 
 
 def read(
-    compiled: CompiledDefinitions, effects: bytes, position: int = 0
+    compiled: CompiledDefinitions,
+    effects: bytes,
+    position: int = 0,
+    redactor: Redacts | None = None,
 ) -> tuple[Change | Lift, ...]:
     """The changes again, as far as these definitions still have a place for them.
 
@@ -48,12 +52,13 @@ def read(
         compiled: the definitions.
         effects: what :func:`save` gave.
         position: which it is of several, for the error.
+        redactor: makes hashes of secrets that were written in clear.
 
     Raises:
         EffectsError: they are malformed.
     """
     try:
-        changes = [_change(compiled, *entry) for entry in _list(orjson.loads(effects))]
+        changes = [_change(compiled, redactor, *entry) for entry in _list(orjson.loads(effects))]
     except (ValueError, TypeError) as error:
         raise EffectsError(f"the effects are malformed: {error}", position) from None
     return tuple(
@@ -63,6 +68,7 @@ def read(
 
 def _change(
     compiled: CompiledDefinitions,
+    redactor: Redacts | None,
     kind: object,
     definition: object,
     parts: object,
@@ -70,10 +76,11 @@ def _change(
     *does: object,
 ) -> Change | Lift:
     slug = read_text(definition)
-    key, moment = EntityKey.of(slug, tuple(map(_part, _list(parts)))), read_time(time)
+    key = kept_key(compiled, slug, tuple(map(_part, _list(parts))), redactor)
+    moment = read_time(time)
     match kind, does:
         case "event", (counts, mitigations):
-            counted = [_count(compiled, slug, *entry) for entry in _list(counts)]
+            counted = [_count(compiled, redactor, slug, *entry) for entry in _list(counts)]
             mitigated = [_mitigate(compiled, slug, *entry) for entry in _list(mitigations)]
             return Change(
                 key,
@@ -91,7 +98,12 @@ def _clause(policy: object, name: object) -> ClauseKey:
 
 
 def _count(
-    compiled: CompiledDefinitions, slug: str, policy: object, name: object, value: object
+    compiled: CompiledDefinitions,
+    redactor: Redacts | None,
+    slug: str,
+    policy: object,
+    name: object,
+    value: object,
 ) -> Count | None:
     place = read_text(policy), read_text(name)
     counted = None if value is None else read_text(value)
@@ -99,6 +111,8 @@ def _count(
     rule = clause.window if clause else None
     if rule is None or rule.measure != ("count" if counted is None else "distinct"):
         return None
+    if counted is not None:
+        counted = kept_text(redactor, rule.field_reading or PLAIN, counted)
     return Count(place, rule, counted)
 
 

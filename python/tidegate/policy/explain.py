@@ -15,18 +15,20 @@ from tidegate.language import checked
 from tidegate.language.diagnostics import Source
 from tidegate.policy.decide import decide
 from tidegate.policy.explain_text import render
-from tidegate.policy.shown import clipped, show, show_time
+from tidegate.policy.shown import Shown, clipped, show, show_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tidegate.evaluation.encoder import AddressLookup
     from tidegate.evaluation.outcome import Outcome
+    from tidegate.evaluation.redact import Names
     from tidegate.language.ast import Span
     from tidegate.language.checker import CheckedExpression
     from tidegate.policy.compiled import CompiledClause, CompiledDefinitions, CompiledPolicy
     from tidegate.policy.decide import Decided, TriedClause
     from tidegate.policy.decision import Decision
+    from tidegate.policy.secrets import Redacts
     from tidegate.policy.state import State
 
 PAST_BUDGET = "not tried: the budget of the decision ended before it"
@@ -150,6 +152,8 @@ def explain(
     *,
     addresses: AddressLookup | None = None,
     ended_at: Sequence[str] = (),
+    redactor: Redacts | None = None,
+    names: Names | None = None,
 ) -> Explanation:
     """Decide on an event under observation; the state is looked at, not changed.
 
@@ -160,16 +164,19 @@ def explain(
         received_at: when the event arrived, in nanoseconds since 1970.
         addresses: the address databases.
         ended_at: where the budget of the decision ended.
+        redactor: keeps secrets out of keys, and of the values that are shown; with ``names``.
+        names: which names are those of secrets.
 
     Raises:
         EventError: the event is refused.
         ValueError: the budget ended at no place of the definitions.
     """
     observed: dict[str, ExpressionExplanation] = {}
+    shown = Shown(redactor, names)
 
     def observe(place: str, expression: CheckedExpression, record: Mapping[str, Any]) -> Outcome:
         traced = trace(expression.root, record, lists=compiled.lists, limits=compiled.limits)
-        observed[place] = _expression(place, expression.text, traced)
+        observed[place] = _expression(place, expression.text, traced, shown)
         return traced.outcome
 
     decided = decide(
@@ -180,6 +187,7 @@ def explain(
         addresses=addresses,
         evaluate_at=observe,
         ended_at=ended_at,
+        redactor=redactor,
     )
     return _Explainer(compiled, decided, observed).explanation()
 
@@ -347,27 +355,32 @@ def _why_no_entity(seen: tuple[ExpressionExplanation, ...]) -> str:
     return f"`{clipped(last.text)}` is empty" if last.value == show("") else PAST_BUDGET
 
 
-def _expression(place: str, text: str, traced: Trace) -> ExpressionExplanation:
+def _expression(place: str, text: str, traced: Trace, shown: Shown) -> ExpressionExplanation:
     outcome, failure = traced.outcome, traced.outcome.failure
     blamed = _blamed(traced)
+    steps = traced.steps[:MAX_STEPS]
+    secrets = shown.secrets(steps)
     return ExpressionExplanation(
         place=place,
         text=text,
-        value=None if failure else show(outcome.value),
+        value=None if failure else shown.value(outcome.value, secrets[0] if secrets else None),
         error=failure.code if failure else None,
-        message=clipped(failure.message) if failure else None,
+        message=shown.message(failure.message, secrets) if failure else None,
         excerpt=Source(text).excerpt(blamed) if blamed else None,
         cost=outcome.cost,
-        steps=tuple(_step(text, each) for each in traced.steps[:MAX_STEPS]),
+        steps=tuple(
+            _step(text, each, None if each.failure else shown.value(each.value, secret))
+            for each, secret in zip(steps, secrets, strict=True)
+        ),
         steps_left_out=max(0, len(traced.steps) - MAX_STEPS),
     )
 
 
-def _step(text: str, step: Step) -> StepExplanation:
+def _step(text: str, step: Step, value: str | None) -> StepExplanation:
     return StepExplanation(
         text=clipped(text[step.node.span.start : step.node.span.end]),
         depth=step.depth,
-        value=None if step.failure else show(step.value),
+        value=value,
         error=step.failure.code if step.failure else None,
     )
 

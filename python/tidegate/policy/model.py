@@ -75,7 +75,24 @@ REDACTED_BY_DEFAULT = (
     "*password*",
     "*passwd*",
     "*secret*",
+    "*passphrase*",
+    "*passcode*",
+    "*credential*",
+    "pass",
+    "*pwd",
+    "*api_key*",
+    "*access_key*",
+    "*private_key*",
+    "*auth_key*",
+    "*token",
+    "jwt",
+    "otp",
+    "session",
+    "sid",
+    "*session_id",
+    "*sess_id",
 )
+"""``-``, ``_``, ``.``, ``+`` and spaces do not count: ``x-api-key`` is a ``*api_key*``."""
 
 
 @attrs.frozen(kw_only=True)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tidegate.policy.keys import EntityKey
+from tidegate.policy.secrets import kept_parts
+
 if TYPE_CHECKING:
-    from tidegate.policy.compiled import CompiledClause, CompiledDefinitions
-    from tidegate.policy.keys import EntityKey
+    from tidegate.policy.compiled import CompiledClause, CompiledDefinitions, CompiledEntity
+    from tidegate.policy.keys import Part
+    from tidegate.policy.secrets import Redacts
 
 LATEST = 2**63 - 1
 _MAX_DIGITS = 19
@@ -14,8 +18,22 @@ _MAX_DIGITS = 19
 
 def has_place(compiled: CompiledDefinitions, slug: str, key: EntityKey) -> bool:
     """Whether there is an entity definition of this slug with as many key parts."""
-    definition = next((each for each in compiled.entities if each.slug == slug), None)
+    definition = _definition(compiled, slug)
     return definition is not None and len(definition.key_fields) == len(key.parts)
+
+
+def kept_key(
+    compiled: CompiledDefinitions, slug: str, parts: tuple[Part, ...], redactor: Redacts | None
+) -> EntityKey:
+    """A key as it is kept: parts that are in clear and are secrets become their hashes."""
+    definition = _definition(compiled, slug)
+    if definition is not None and len(definition.key_fields) == len(parts):
+        parts = kept_parts(redactor, definition.key_readings, parts)
+    return EntityKey.of(slug, parts)
+
+
+def _definition(compiled: CompiledDefinitions, slug: str) -> CompiledEntity | None:
+    return next((each for each in compiled.entities if each.slug == slug), None)
 
 
 def bound_clause(

@@ -12,7 +12,7 @@ import orjson
 from tidegate.errors import EventError, SnapshotError
 from tidegate.policy import effects, standing
 from tidegate.policy.decide import decide
-from tidegate.policy.keys import EntityKey
+from tidegate.policy.places import kept_key
 from tidegate.policy.served import ServedDecision
 from tidegate.policy.snapshot import restore, save, save_keys
 from tidegate.policy.state import Lift, State
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tidegate.evaluation.encoder import AddressLookup
     from tidegate.policy.compiled import CompiledDefinitions
     from tidegate.policy.decide import Decided
+    from tidegate.policy.keys import EntityKey
+    from tidegate.policy.secrets import Redacts
     from tidegate.policy.state import Block, Evictions
 
 
@@ -34,6 +36,7 @@ class ReferenceEngine:
         compiled: the definitions.
         addresses: the address databases, if there are any.
         make_turn: makes a lock, when threads share the engine.
+        redactor: keeps secrets out of keys and records, if there is one.
     """
 
     def __init__(
@@ -41,9 +44,11 @@ class ReferenceEngine:
         compiled: CompiledDefinitions,
         addresses: AddressLookup | None = None,
         make_turn: Callable[[], AbstractContextManager[object]] = nullcontext,
+        redactor: Redacts | None = None,
     ) -> None:
         self._compiled = compiled
         self._addresses = addresses
+        self._redactor = redactor
         self._state = State(compiled.max_keys)
         self._make_turn = make_turn
         self._turn = make_turn()
@@ -60,7 +65,7 @@ class ReferenceEngine:
 
     def decide_json(self, body: bytes, received_at: int) -> bytes:
         """Decide, remember, and give what the caller is sent."""
-        return orjson.dumps(self._decide(body, received_at).decision.to_wire())
+        return orjson.dumps(self._decide(body, received_at).to_wire())
 
     def serve(self, body: bytes, received_at: int, decision_id: str) -> ServedDecision:
         """Decide, remember, and give all that a service needs."""
@@ -70,7 +75,7 @@ class ReferenceEngine:
         """Repeat decisions by what they did."""
         with self._turn:
             for position, entry in enumerate(entries):
-                self._state.apply(effects.read(self._compiled, entry, position))
+                self._state.apply(effects.read(self._compiled, entry, position, self._redactor))
                 self._hand_on(entry)
 
     def decide_batch(self, bodies: list[bytes], received_at: int) -> list[bytes | EventError]:
@@ -113,7 +118,7 @@ class ReferenceEngine:
 
     def restore(self, snapshot: bytes) -> None:
         """Take over a state; a refused one changes nothing."""
-        self._state = restore(self._compiled, snapshot)
+        self._state = restore(self._compiled, snapshot, self._redactor)
 
     def freeze(self) -> FrozenState:
         """A copy of the state as it is now."""
@@ -121,13 +126,16 @@ class ReferenceEngine:
             return FrozenState(self._compiled, self._state.evictions, tuple(self._state.items()))
 
     def with_definitions(
-        self, compiled: CompiledDefinitions, _sample: Sequence[bytes] = ()
+        self,
+        compiled: CompiledDefinitions,
+        _sample: Sequence[bytes] = (),
+        redactor: Redacts | None = None,
     ) -> ReferenceEngine:
         """An engine that takes over this state, and what this engine decides from now on."""
         with self._turn:
             if compiled.tenant != self._compiled.tenant:
                 raise SnapshotError("the definitions are of another tenant")
-            heir = ReferenceEngine(compiled, self._addresses, self._make_turn)
+            heir = ReferenceEngine(compiled, self._addresses, self._make_turn, redactor)
             heir.restore(save(self._compiled, self._state))
             self._heirs.add(heir)
         return heir
@@ -143,7 +151,7 @@ class ReferenceEngine:
     ) -> bytes | None:
         """End what a policy, or one of its clauses, has set; the effects, or None."""
         with self._turn:
-            entity = _entity_key(definition, key)
+            entity = self._key(definition, key)
             block = self._state.get(entity)
             lifted = tuple(
                 (of, name)
@@ -163,7 +171,7 @@ class ReferenceEngine:
 
     def entity_state(self, definition: str, key: bytes, at: int) -> bytes | None:
         """How an entity stands, or None when nothing is known of it."""
-        entity = _entity_key(definition, key)
+        entity = self._key(definition, key)
         block = self._state.get(entity)
         return None if block is None else standing.state(self._compiled, entity, block, at)
 
@@ -197,7 +205,11 @@ class ReferenceEngine:
             received_at,
             addresses=self._addresses,
             ended_at=ended_at or (),
+            redactor=self._redactor,
         )
+
+    def _key(self, definition: str, key: bytes) -> EntityKey:
+        return kept_key(self._compiled, definition, tuple(orjson.loads(key)), self._redactor)
 
     def _decide(
         self,
@@ -215,10 +227,6 @@ class ReferenceEngine:
     def _hand_on(self, entry: bytes) -> None:
         for heir in self._heirs:
             heir.apply_effects([entry])
-
-
-def _entity_key(definition: str, key: bytes) -> EntityKey:
-    return EntityKey.of(definition, tuple(orjson.loads(key)))
 
 
 @attrs.frozen

@@ -90,7 +90,7 @@ class ServedDecision:
         decision = decided.decision
         entity_ids = [entity.entity_id for entity in decision.entities]
         return cls(
-            answer=orjson.dumps({**decision.to_wire(), "decision_id": decision_id}),
+            answer=orjson.dumps({**decided.to_wire(), "decision_id": decision_id}),
             record=orjson.dumps(decision.to_record()),
             effects=effects.save(decided.changes),
             action=decision.action.type,

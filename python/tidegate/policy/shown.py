@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from tidegate.language import checked
+from tidegate.policy.secrets import secret_read
 from tidegate.values import (
     Duration,
     Map,
@@ -18,10 +20,77 @@ from tidegate.values import (
     to_wire,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tidegate.evaluation.redact import Names
+    from tidegate.evaluation.trace import Step
+    from tidegate.policy.secrets import Redacts
+
 _LONGEST = 120
 _MOST = 6
 _DEEPEST = 3
 _SECOND = 1_000_000_000
+
+
+class Shown:
+    """Shows the values of an explanation, secrets as their hashes.
+
+    Args:
+        redactor: makes the hashes; without one everything is shown as it is.
+        names: which names are those of secrets.
+    """
+
+    def __init__(self, redactor: Redacts | None, names: Names | None) -> None:
+        self._redactor = redactor
+        self._names = names
+        self._known: dict[int, str | None] = {}
+
+    def secrets(self, steps: Sequence[Step]) -> list[str | None]:
+        """Of each step of one expression, the name of the secret that is in its value, or None.
+
+        Everything inside a macro over a secret counts as one: its variables hold parts of it.
+        """
+        return list(self._secrets(steps))
+
+    def _secrets(self, steps: Sequence[Step]) -> Iterator[str | None]:
+        macro: tuple[int, str] | None = None
+        for step in steps:
+            if macro is not None and step.depth > macro[0]:
+                yield macro[1]
+                continue
+            secret = self._read(step.node)
+            binds = isinstance(
+                step.node, checked.Comprehension | checked.Bind | checked.OptionalMap
+            )
+            macro = (step.depth, secret) if binds and secret is not None else None
+            yield secret
+
+    def _read(self, node: checked.Checked) -> str | None:
+        if self._names is None:
+            return None
+        if id(node) not in self._known:
+            self._known[id(node)] = secret_read(node, self._names)
+        return self._known[id(node)]
+
+    def message(self, text: str, secrets: Sequence[str | None]) -> str | None:
+        """The message of an error, which may quote a value: none where there is a secret."""
+        if any(secret is not None for secret in secrets):
+            return None
+        return clipped(text if self._redactor is None else self._redactor.text("", text))
+
+    def value(self, value: Any, secret: str | None) -> str:
+        """A value as short text; of a secret no more than its hash, or whether it holds."""
+        redactor = self._redactor
+        if redactor is None or value is None or isinstance(value, bool):
+            return show(value)
+        if secret is not None:
+            return show(redactor.secret(secret, value if isinstance(value, str) else show(value)))
+        if isinstance(value, list):
+            return show(
+                [redactor.text("", each) if isinstance(each, str) else each for each in value]
+            )
+        return show(redactor.text("", value) if isinstance(value, str) else value)
 
 
 def show(value: Any, depth: int = 0) -> str:

@@ -9,7 +9,8 @@ import orjson
 
 from tidegate.errors import SnapshotError
 from tidegate.policy.keys import EntityKey, part_of
-from tidegate.policy.places import bound_clause, has_place, read_text, read_time
+from tidegate.policy.places import bound_clause, has_place, kept_key, read_text, read_time
+from tidegate.policy.secrets import PLAIN, kept_text
 from tidegate.policy.state import Block, ClauseKey, Evictions, State
 from tidegate.policy.windows import CountWindow, DistinctWindow, Window
 from tidegate.values import INT_MAX, UInt, from_wire, to_wire
@@ -17,7 +18,8 @@ from tidegate.values import INT_MAX, UInt, from_wire, to_wire
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tidegate.policy.compiled import CompiledDefinitions
+    from tidegate.policy.compiled import CompiledDefinitions, CompiledWindow
+    from tidegate.policy.secrets import Redacts
 
 VERSION = 1
 MAX_COUNT = 2**64 - 1
@@ -75,8 +77,15 @@ def _window(window: Window) -> tuple[str, list[Any]]:
     return "distinct", [[value, str(time)] for value, time in window.values]
 
 
-def restore(compiled: CompiledDefinitions, snapshot: bytes) -> State:
+def restore(
+    compiled: CompiledDefinitions, snapshot: bytes, redactor: Redacts | None = None
+) -> State:
     """The state of a snapshot, as far as these definitions still have a place for it.
+
+    Args:
+        compiled: the definitions.
+        snapshot: what :func:`save` gave.
+        redactor: makes hashes of secrets that were written in clear.
 
     Raises:
         SnapshotError: it is of another version or tenant, or malformed.
@@ -86,12 +95,14 @@ def restore(compiled: CompiledDefinitions, snapshot: bytes) -> State:
     except orjson.JSONDecodeError as error:
         raise SnapshotError(f"the snapshot is no JSON: {error}") from None
     try:
-        return _restore(compiled, document)
+        return _restore(compiled, document, redactor)
     except (ValueError, TypeError, KeyError) as error:
         raise SnapshotError(f"the snapshot is malformed: {error}") from None
 
 
-def _restore(compiled: CompiledDefinitions, document: Mapping[str, Any]) -> State:
+def _restore(
+    compiled: CompiledDefinitions, document: Mapping[str, Any], redactor: Redacts | None
+) -> State:
     _require(isinstance(document, dict), "it is no object")
     version = document["version"]
     if version != VERSION or isinstance(version, bool):
@@ -107,14 +118,14 @@ def _restore(compiled: CompiledDefinitions, document: Mapping[str, Any]) -> Stat
     seen: set[EntityKey] = set()
     for entry in document["keys"]:
         slug, parts, event_count, first_seen, last_seen, windows, mitigations = entry
-        key = EntityKey.of(read_text(slug), tuple(_part(part) for part in parts))
+        key = kept_key(compiled, read_text(slug), tuple(_part(part) for part in parts), redactor)
         _require(key not in seen, "a key is there twice")
         seen.add(key)
         block = Block(
             _count(event_count, 1),
             read_time(first_seen),
             read_time(last_seen),
-            _windows(compiled, slug, windows),
+            _windows(compiled, slug, windows, redactor),
             _mitigations(compiled, slug, mitigations),
         )
         _require(block.first_seen <= block.last_seen, "times are out of order")
@@ -126,7 +137,7 @@ def _restore(compiled: CompiledDefinitions, document: Mapping[str, Any]) -> Stat
 
 
 def _windows(
-    compiled: CompiledDefinitions, slug: str, entries: list[Any]
+    compiled: CompiledDefinitions, slug: str, entries: list[Any], redactor: Redacts | None
 ) -> dict[ClauseKey, Window]:
     windows: dict[ClauseKey, Window] = {}
     for policy, name, measure, kept in entries:
@@ -135,8 +146,21 @@ def _windows(
         rule = clause.window if clause else None
         if rule is None or rule.measure != measure:
             continue
-        windows[policy, name] = window.within(rule)
+        windows[policy, name] = _kept(window, rule, redactor).within(rule)
     return windows
+
+
+def _kept(window: Window, rule: CompiledWindow, redactor: Redacts | None) -> Window:
+    if isinstance(window, CountWindow) or redactor is None:
+        return window
+    read = rule.field_reading or PLAIN
+    # The newest time counts where two values are kept as one.
+    kept: dict[str, int] = {}
+    for value, time in window.values:
+        text = kept_text(redactor, read, value)
+        kept.pop(text, None)
+        kept[text] = time
+    return DistinctWindow(tuple(kept.items()))
 
 
 def _read_window(measure: object, kept: list[Any]) -> Window:

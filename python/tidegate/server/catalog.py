@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
+import attrs
+
+from tidegate.evaluation.redact import Names
 from tidegate.language.schema import FIELD_MODEL
+from tidegate.operators.permissions import Permission, may
+from tidegate.policy.model import Settings
 from tidegate.server import wire
 from tidegate.server.call import Answer, Call
 from tidegate.server.definition_kinds import ACTION
@@ -47,6 +52,32 @@ DESCRIPTIONS: Mapping[str, str] = {
     "derived.as_org": "owner of the network of the client address",
 }
 
+_HARMLESS = frozenset({"int", "double", "bool"})
+"""Types of which everybody sees an example."""
+
+
+@attrs.frozen
+class _Examples:
+    """The examples that a caller may see: text only who may read the events it is from."""
+
+    shows_text: bool
+    names: Names
+
+    @classmethod
+    def for_(cls, call: Call) -> _Examples:
+        forms = call.app.runtime.key_forms(call.tenant_id)
+        patterns = Settings().redact if forms is None else forms.patterns
+        shows_text = call.role is not None and may(call.role, Permission.READ_RECORDS)
+        return cls(shows_text, Names(patterns))
+
+    def of(self, seen: catalog.CatalogField) -> str | None:
+        """An example, unless it could be a secret: what it was taken from may be older than the
+        name that makes it one."""
+        if not self.shows_text and seen.type not in _HARMLESS:
+            return None
+        name = seen.name.removeprefix("request.").partition(".")[2]
+        return None if not seen.example or self.names.is_secret(name) else seen.example
+
 
 def list_(call: Call) -> Answer:
     """Every field in order of its name, those that traffic never had too."""
@@ -59,6 +90,7 @@ def list_(call: Call) -> Answer:
 
 
 def _fields(connection: Connection, call: Call) -> Iterator[wire.CatalogField]:
+    examples = _Examples.for_(call)
     for name, kind in FIELD_MODEL.items():
         group: Literal["captured", "derived"] = (
             "derived" if name.startswith("derived.") else "captured"
@@ -74,7 +106,7 @@ def _fields(connection: Connection, call: Call) -> Iterator[wire.CatalogField]:
             type=seen.type,
             group="captured",
             description="captured from traffic",
-            example=seen.example,
+            example=examples.of(seen),
             fill_rate=seen.fill_rate,
             distinct_estimate=seen.distinct_estimate,
             last_seen_at=wire.time_text(seen.last_seen_at_ns),

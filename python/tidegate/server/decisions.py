@@ -13,6 +13,7 @@ from tidegate.server.call import Answer, Call
 from tidegate.server.logging import log as logger
 from tidegate.server.pages import page_after
 from tidegate.server.past import Names, names_of
+from tidegate.server.records.kept import Kept
 from tidegate.stores import decisions, log
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def read(call: Call) -> Answer:
     with call.app.store.read() as connection:
         found, logged = find(connection, call.tenant_id, call.ids["decision_id"])
         names = names_of(connection, call.tenant_id, logged.revision)
-    return Answer(body=_answer(found, logged, names))
+    return Answer(body=_answer(found, logged, names, Kept.of(call)))
 
 
 def find(
@@ -105,8 +106,10 @@ def summary(found: FoundDecision) -> wire.DecisionSummary:
     )
 
 
-def _answer(found: FoundDecision, logged: LoggedDecision, names: Names) -> wire.Decision:
-    record: dict[str, Any] = orjson.loads(logged.record)
+def _answer(
+    found: FoundDecision, logged: LoggedDecision, names: Names, kept: Kept
+) -> wire.Decision:
+    record = kept.record(logged.record)
     return wire.Decision(
         decision_id=found.decision_id,
         tenant_id=found.tenant_id,
@@ -140,7 +143,7 @@ def _answer(found: FoundDecision, logged: LoggedDecision, names: Names) -> wire.
         budget_ended_at=tuple(record.get("budget_ended_at", ())),
         duration_us=logged.duration_us,
         answer=orjson.loads(logged.answer),
-        event=orjson.loads(logged.event),
+        event=kept.event(logged.event),
     )
 
 

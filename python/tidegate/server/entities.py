@@ -8,6 +8,8 @@ from uuid import UUID
 from tidegate.server import wire
 from tidegate.server.active_mitigations import entity_of, shown
 from tidegate.server.call import Answer, Call
+from tidegate.server.problems import ErrorDetail, Problem
+from tidegate.stores.base import NotFoundError
 
 if TYPE_CHECKING:
     from tidegate.policy.standing import EntityState
@@ -18,6 +20,36 @@ def read_state(call: Call) -> Answer:
     """Counts, windows and active mitigations of an entity that the engine knows."""
     live, state = entity_of(call)
     return Answer(body=_answer(state, live.names))
+
+
+def find(call: Call) -> Answer:
+    """The id of the entity that some values make, by which its decisions and state are found.
+
+    The values may be secrets: they are hashed as those of events are, and nothing else is done
+    with them.
+    """
+    body: wire.EntityLookup = call.body
+    live = call.app.runtime.find(call.tenant_id)
+    known = {} if live is None else live.names.entities
+    wanted = str(body.entity_definition_id)
+    slug = next((slug for slug, each in known.items() if each == wanted), None)
+    if live is None or slug is None:
+        raise NotFoundError("entity definition")
+    found = live.keys.named(slug, body.key, live.redactor)
+    if found is None:
+        detail = "the entity definition is disabled, or has another number of key parts"
+        raise Problem(
+            "invalid-request", detail, errors=[ErrorDetail(detail=detail, pointer="/key")]
+        )
+    entity_id, key = found
+    return Answer(
+        body=wire.EntityName(
+            entity_id=UUID(entity_id),
+            entity_definition_id=body.entity_definition_id,
+            definition=slug,
+            key=key,
+        )
+    )
 
 
 def _answer(state: EntityState, names: Names) -> wire.EntityState:

@@ -15,6 +15,7 @@ from tidegate.server.call import Answer, Call
 from tidegate.server.decisions import find
 from tidegate.server.logging import log
 from tidegate.server.past import MAX_FOLDED, Past, before
+from tidegate.server.records.kept import Kept
 from tidegate.stores import tenants
 from tidegate.stores.base import NotFoundError
 
@@ -32,33 +33,37 @@ _HASH = "hmac:"
 
 def explain(call: Call) -> Answer:
     """A decision made again under observation, or why it cannot be."""
+    kept = Kept.of(call)
     with call.app.store.read() as connection:
         found, logged = find(connection, call.tenant_id, call.ids["decision_id"])
+        recorded = kept.record(logged.record)
         tenant = tenants.find(connection, call.tenant_id)
         try:
-            past = before(connection, call.app.known, found, logged)
+            redaction_key = call.app.keys.redaction
+            past = before(connection, call.app.known, found, logged, redaction_key)
         except NotFoundError:
             gone = f"the definitions of revision {logged.revision} are no longer kept"
-            return _answer(found, logged, because=[gone])
+            return _answer(found, logged, recorded, because=[gone])
     try:
         ended_at = Decision.from_record(logged.record).budget_ended_at
         explanation = past.engine.explain(logged.event, logged.received_at_ns, ended_at=ended_at)
     except EventError as error:
         refused = f"the event as it is kept is refused: {error.message}"
-        return _answer(found, logged, past, because=[refused])
-    if explanation.decision == Decision.from_record(logged.record):
-        return _answer(found, logged, past, explanation)
+        return _answer(found, logged, recorded, past, because=[refused])
+    if explanation.decision == past.engine.kept(Decision.from_record(logged.record)):
+        return _answer(found, logged, recorded, past, explanation)
     retention_days = int(tenant.settings.get("retention_days", Settings().retention_days))
     because = list(_reasons(call, logged, past, retention_days))
     if not because:
         log.error("a decision cannot be repeated", decision=str(found.decision_id))
         because = ["no reason is known: please report it as a fault of Tidegate"]
-    return _answer(found, logged, past, explanation, because)
+    return _answer(found, logged, recorded, past, explanation, because)
 
 
 def _answer(
     found: FoundDecision,
     logged: LoggedDecision,
+    recorded: dict[str, Any],
     past: Past | None = None,
     explanation: Explanation | None = None,
     because: Sequence[str] = (),
@@ -70,7 +75,7 @@ def _answer(
             reproduced=not because,
             because=tuple(because),
             earlier_decisions=past.folded if past else 0,
-            recorded=orjson.loads(logged.record),
+            recorded=recorded,
             decision=explanation.decision.to_record() if explanation else None,
             trace=trace_of(explanation) if explanation else None,
             text=str(explanation) if explanation else None,

@@ -21,6 +21,7 @@ from tidegate.server.turns.lanes import Lanes
 from tidegate.stores import lifts, snapshots
 
 if TYPE_CHECKING:
+    from tidegate.policy.key_forms import KeyForms
     from tidegate.policy.standing import ActiveMitigation
     from tidegate.server.metrics import HotMetrics
     from tidegate.server.recorder import Recorder
@@ -42,6 +43,9 @@ class Runtime(Protocol):
 
     def find(self, tenant_id: UUID) -> Tenant | None:
         """A tenant, to be looked at; None when it is not active."""
+
+    def key_forms(self, tenant_id: UUID) -> KeyForms | None:
+        """How keys of a tenant's entities are kept; None when it is not active."""
 
     def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
         """What the engine of a tenant knows of the entities of an event, as a snapshot.
@@ -82,6 +86,9 @@ class NoRuntime:
         return page([])
 
     def find(self, tenant_id: UUID) -> Tenant | None:  # noqa: ARG002
+        return None
+
+    def key_forms(self, tenant_id: UUID) -> KeyForms | None:  # noqa: ARG002
         return None
 
     def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:  # noqa: ARG002
@@ -144,6 +151,11 @@ class LiveRuntime:
     def find(self, tenant_id: UUID) -> Tenant | None:
         """See :class:`Runtime`."""
         return self._runtimes.find(tenant_id)
+
+    def key_forms(self, tenant_id: UUID) -> KeyForms | None:
+        """See :class:`Runtime`."""
+        tenant = self._runtimes.find(tenant_id)
+        return None if tenant is None else tenant.keys
 
     def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
         """See :class:`Runtime`."""

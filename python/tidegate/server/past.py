@@ -6,7 +6,7 @@ the log goes back, or from a snapshot between.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -17,9 +17,10 @@ import orjson
 from tidegate.engine import Engine
 from tidegate.errors import SnapshotError
 from tidegate.policy.document import read_document
+from tidegate.policy.keys import part_of
 from tidegate.stores import decisions, definition_sets, log, snapshots
 from tidegate.stores.base import NotFoundError
-from tidegate.values import INT_MAX, UInt, to_wire
+from tidegate.values import from_wire
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -110,9 +111,19 @@ class Past:
 
 
 def before(
-    connection: Connection, known: KnownSets, found: FoundDecision, logged: LoggedDecision
+    connection: Connection,
+    known: KnownSets,
+    found: FoundDecision,
+    logged: LoggedDecision,
+    redaction_key: bytes,
 ) -> Past:
     """The engine that made a decision, as it was.
+
+    Args:
+        connection: a connection of the store.
+        found: the decision in the index.
+        logged: the same in the log.
+        redaction_key: what the hashes of secrets are made with.
 
     Raises:
         NotFoundError: its definitions are no longer kept.
@@ -122,7 +133,7 @@ def before(
         logged.revision,
         lambda: _definitions(connection, found.tenant_id, logged.revision),
     )
-    engine, after_seq = _base(connection, found, logged, definitions)
+    engine, after_seq = _base(connection, found, logged, definitions, redaction_key)
     history = decisions.history(
         connection, found, after_seq=after_seq, limit=MAX_FOLDED, max_examined=MAX_EXAMINED
     )
@@ -144,22 +155,58 @@ def _definitions(connection: Connection, tenant_id: UUID, revision: int) -> Defi
 
 
 def _base(
-    connection: Connection, found: FoundDecision, logged: LoggedDecision, definitions: Definitions
+    connection: Connection,
+    found: FoundDecision,
+    logged: LoggedDecision,
+    definitions: Definitions,
+    redaction_key: bytes,
 ) -> tuple[Engine, int]:
     """An engine to fold into, and the number of the last decision it knows of."""
-    entities = orjson.loads(logged.record)["entities"]
-    keys = [(each["definition"], [_wire(part) for part in each["key"]]) for each in entities]
+    engine = Engine(definitions, redaction_key=redaction_key)
+    wanted = _Wanted(engine, orjson.loads(logged.record)["entities"])
     for snapshot in snapshots.newest(connection, found.tenant_id, before_seq=found.seq):
         try:
-            return Engine.restore(definitions, _of_entities(snapshot.body, keys)), snapshot.seq
+            engine.load_state(_of_entities(snapshot.body, wanted))
         except (SnapshotError, msgspec.DecodeError):
             continue
-    return Engine(definitions), 0
+        return engine, snapshot.seq
+    return engine, 0
 
 
-def _wire(part: Part) -> Any:
-    is_large = not isinstance(part, str) and part > INT_MAX
-    return to_wire(UInt(part) if is_large else part)
+class _Wanted:
+    """The entities of a record, by which rows of a snapshot are theirs.
+
+    Either may be of an earlier version of Tidegate, which kept secrets in clear.
+    """
+
+    def __init__(self, engine: Engine, entities: Sequence[Mapping[str, Any]]) -> None:
+        self._engine = engine
+        self._keys = [
+            (each["definition"], engine.kept_key(each["definition"], each["key"]))
+            for each in entities
+        ]
+        self._secret = {slug for slug, _ in self._keys if engine.has_secret_key(slug)}
+
+    def has(self, definition: str, parts: msgspec.Raw) -> bool:
+        """Whether a row is of one of them."""
+        if all(definition != slug for slug, _ in self._keys):
+            return False
+        key = tuple(_part(from_wire(part)) for part in orjson.loads(parts))
+        if definition in self._secret:
+            key = self._engine.kept_key(definition, key)
+        return any(definition == slug and _is_same(key, kept) for slug, kept in self._keys)
+
+
+def _part(value: Any) -> Part:
+    part = part_of(value)
+    if part is None:
+        raise SnapshotError("a key part has an unknown kind")
+    return part
+
+
+def _is_same(one: tuple[Part, ...], other: tuple[Part, ...]) -> bool:
+    # In Python `True` equals 1.
+    return orjson.dumps(one) == orjson.dumps(other)
 
 
 class _Snapshot(msgspec.Struct):
@@ -170,13 +217,13 @@ class _Snapshot(msgspec.Struct):
     keys: list[msgspec.Raw]
 
 
-def _of_entities(snapshot: bytes, keys: list[tuple[str, list[Any]]]) -> bytes:
+def _of_entities(snapshot: bytes, entities: _Wanted) -> bytes:
     """The snapshot with the state of some entities only: of a million, all would take seconds."""
     whole = msgspec.json.decode(snapshot, type=_Snapshot)
     wanted = []
     for row in whole.keys:
         definition, parts, *_ = _ROWS.decode(row)
-        if (definition, orjson.loads(parts)) in keys:
+        if entities.has(definition, parts):
             wanted.append(row)
     return msgspec.json.encode(
         _Snapshot(whole.version, whole.tenant, whole.revision, whole.evictions, wanted)

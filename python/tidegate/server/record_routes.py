@@ -119,6 +119,20 @@ RECORD_ROUTES: tuple[Route, ...] = (
         **_RESULTS,
     ),
     Route(
+        method="POST",
+        path=f"{_TENANT}/entities/find",
+        name="find-entity",
+        summary="The id of the entity that some values make",
+        description=(
+            "Values that are secrets are hashed as those of events are: an entity is found by its"
+            " value, which is kept nowhere."
+        ),
+        handler=entities.find,
+        body=wire.EntityLookup,
+        answer=wire.EntityName,
+        **_RECORDS,
+    ),
+    Route(
         method="GET",
         path=f"{_TENANT}/entities/{{entity_id}}/state",
         name="read-entity-state",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from tidegate.policy.key_forms import KeyForms
     from tidegate.server.workers.compiling import CompiledSet
     from tidegate.stores.base import Store
 
@@ -37,7 +38,7 @@ Revision: TypeAlias = tuple[int, int]
 """How often a tenant's definitions changed, and its own revision: its settings count too."""
 
 Compile: TypeAlias = Callable[[UUID], Awaitable["CompiledSet"]]
-Make: TypeAlias = "Callable[[CompiledSet], BundledEngine]"
+Make: TypeAlias = "Callable[[CompiledSet, Redactor], BundledEngine]"
 Still: TypeAlias = Callable[[UUID], AbstractAsyncContextManager[None]]
 
 
@@ -58,9 +59,11 @@ class Tenant:
     redactor: Redactor
     policy_ids: Mapping[str, str]
     """From slug to id, of every policy."""
-    names: Names = attrs.field(factory=Names)
+    names: Names
     """The ids of every policy, entity definition and mitigation."""
-    settings: Settings = attrs.field(factory=Settings)
+    settings: Settings
+    keys: KeyForms
+    """How keys of entities are kept."""
     id_text: str = attrs.field(init=False)
 
     @id_text.default
@@ -170,38 +173,42 @@ class Runtimes:
             log.error("definitions do not compile", tenant=str(tenant_id), error=str(error))
             self.refused[tenant_id] = (revision, str(error))
             return None
-        engine = await asyncio.to_thread(make, made)
+        redactor = Redactor(list(made.settings.redact), self._redaction_key)
+        engine = await asyncio.to_thread(make, made, redactor)
         self.refused.pop(tenant_id, None)
         return Tenant(
             tenant_id,
             made.revision,
             revision,
             engine,
-            Redactor(list(made.settings.redact), self._redaction_key),
+            redactor,
             made.names.policies,
             made.names,
             made.settings,
+            made.keys,
         )
 
-    def _rebuilt(self, tenant_id: UUID, made: CompiledSet) -> BundledEngine:
+    def _rebuilt(self, tenant_id: UUID, made: CompiledSet, redactor: Redactor) -> BundledEngine:
         with self._store.read() as connection:
-            return rebuilt(connection, tenant_id, made)
+            return rebuilt(connection, tenant_id, made, redactor)
 
 
-def _new(made: CompiledSet) -> BundledEngine:
-    return BundledEngine(made.content, sample=made.sample)
+def _new(made: CompiledSet, redactor: Redactor) -> BundledEngine:
+    return BundledEngine(made.content, redactor, sample=made.sample)
 
 
-def _succeeded(present: BundledEngine, made: CompiledSet) -> BundledEngine:
-    return present.with_bundle(made.content, sample=made.sample)
+def _succeeded(present: BundledEngine, made: CompiledSet, redactor: Redactor) -> BundledEngine:
+    return present.with_bundle(made.content, redactor, sample=made.sample)
 
 
-def rebuilt(connection: Connection, tenant_id: UUID, made: CompiledSet) -> BundledEngine:
+def rebuilt(
+    connection: Connection, tenant_id: UUID, made: CompiledSet, redactor: Redactor
+) -> BundledEngine:
     """An engine in the state after the last decision in the log."""
-    engine, after = _new(made), 0
+    engine, after = _new(made, redactor), 0
     for snapshot in snapshots.newest(connection, tenant_id):
         try:
-            engine.restore(snapshot.body)
+            engine.load_state(snapshot.body)
         except SnapshotError as error:
             log.warning("a snapshot is of no use", tenant=str(tenant_id), error=str(error))
             continue

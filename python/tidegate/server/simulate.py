@@ -49,9 +49,11 @@ def simulate(call: Call) -> Answer:
 
 
 def _explained(call: Call, definitions: Definitions, event: bytes) -> Explanation:
+    engine = Engine(definitions, redaction_key=call.app.keys.redaction)
     try:
         state = call.app.runtime.state_of(call.tenant_id, event, call.now)
-        engine = Engine(definitions) if state is None else Engine.restore(definitions, state)
+        if state is not None:
+            engine.load_state(state)
         return engine.explain(event, call.now)
     except EventError as error:
         raise problem_of(error) from None

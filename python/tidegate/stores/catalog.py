@@ -31,6 +31,10 @@ MAX_EXAMPLE_CHARACTERS = 200
 MAX_VALUES = 1_000
 """Values looked at in one sample, some 2 ms: an event may hold over a thousand."""
 _SECTIONS = ("headers", "query_params", "cookies", "route_params")
+_WITHOUT_EXAMPLE = ("request.cookies.", "request.headers.cookie", "request.headers.set-cookie")
+_BODY = "fields.body"
+_HASH = "hmac:"
+"""What a redacted value begins with."""
 _EVENTS = ""
 """The name under which the sampled events themselves are counted."""
 
@@ -57,7 +61,8 @@ class CatalogField:
     type: str
     """``string``, ``int``, ``double``, ``bool``, ``list`` or ``map``; ``dyn`` when it varies."""
     example: str
-    """The last value seen, redacted as the log is, its first 200 characters."""
+    """The last value seen, redacted as the log is, its first 200 characters; empty where it could
+    be a secret: of cookies and bodies, and of what was hashed."""
     fill_rate: float
     """Share of events, 0 to 1, in which it is there and not empty."""
     distinct_estimate: int
@@ -101,9 +106,7 @@ def learn(connection: Connection, sample: Iterable[LogLine]) -> None:
             known = seen.get(name)
             if known is None:
                 known = seen[name] = _Seen(_type(value), "")
-            known.example = content[: 4 * MAX_EXAMPLE_CHARACTERS].decode(errors="ignore")[
-                :MAX_EXAMPLE_CHARACTERS
-            ]
+            known.example = example(name, content)
             known.add(content, logged.received_at)
     for tenant_id, names in tenants.items():
         _merge(connection, tenant_id, names)
@@ -121,6 +124,13 @@ def captured(event: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                 if value not in (None, "") and len(name) <= MAX_NAME_CHARACTERS:
                     plain = name.lower() if prefix == "request.headers" else name
                     yield f"{prefix}.{plain}", value
+
+
+def example(name: str, content: bytes) -> str:
+    """The beginning of a value, or nothing where a value of this name could be a secret."""
+    if name == _BODY or name.startswith(_WITHOUT_EXAMPLE) or _HASH.encode() in content:
+        return ""
+    return content[: 4 * MAX_EXAMPLE_CHARACTERS].decode(errors="ignore")[:MAX_EXAMPLE_CHARACTERS]
 
 
 class _Logged(msgspec.Struct):

@@ -34,8 +34,10 @@ from tidegate.stores.tables import derived_meta, derived_metadata
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Update
 
-VERSION = 1
+VERSION = 2
 """Of the tables; a file of another version is made again."""
+_WITH_EXAMPLES = 1
+"""The version before: its catalog may have secrets in examples, which are dropped."""
 INDEXED_SEQ = "indexed_seq"
 """The last decision that the derived tables know."""
 _LOG_ID = "log_id"
@@ -66,7 +68,10 @@ def inspect(path: Path) -> Found | None:
     check_private(file)
     connection = dbapi2.connect(file, isolation_level=None, timeout=BUSY_SECONDS)
     try:
-        if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):
+        version = connection.execute("PRAGMA user_version").fetchone()
+        if version == (_WITH_EXAMPLES,):
+            _drop_examples(connection)
+        elif version != (VERSION,):
             return None
         found = dict(connection.execute("SELECT name, value FROM derived_meta"))
         return Found(found[_LOG_ID], found[INDEXED_SEQ])
@@ -76,6 +81,16 @@ def inspect(path: Path) -> Found | None:
         raise StoreUnavailableError(f"`{file}` cannot be read: {error}") from error
     finally:
         connection.close()
+
+
+def _drop_examples(connection: dbapi2.Connection) -> None:
+    """Bring a file of the version before to this one; what is dropped is overwritten on disk."""
+    connection.execute("PRAGMA secure_delete=ON")
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("UPDATE field_catalog SET example = ''")
+    connection.execute(f"PRAGMA user_version={VERSION}")
+    connection.execute("COMMIT")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def make(path: Path, log_id: int) -> None:

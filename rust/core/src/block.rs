@@ -1,6 +1,7 @@
 //! Decisions on hot calls, written as they are answered, and as the log takes them: a line and an
 //! index entry each.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use bumpalo::Bump;
@@ -120,7 +121,8 @@ impl Block {
         engine.decided(&call.event, circumstances.received_at, |decided| {
             let path = decided.path;
             let (decision, return_url) = engine.apply(decided);
-            let made = Made::new(text.definitions, &decision, path, return_url);
+            let redactor = circumstances.redactor;
+            let made = Made::new(text.definitions, &decision, path, return_url, redactor);
             let answer = text.write_line(&mut self.lines, &made, event, duration_us());
             text.write_index(&mut self.index, &made);
             Answered {
@@ -145,8 +147,10 @@ struct Made<'d, 'a> {
     decision: &'d Decision<'a>,
     action: Action,
     mode: Option<Mode>,
-    path: Option<&'a str>,
-    return_url: Option<&'a str>,
+    /// Redacted, as everything that is kept.
+    path: Option<Cow<'a, str>>,
+    /// The same.
+    return_url: Option<Cow<'a, str>>,
     entity_ids: SmallVec<[Uuid; 4]>,
 }
 
@@ -156,14 +160,15 @@ impl<'d, 'a> Made<'d, 'a> {
         decision: &'d Decision<'a>,
         path: Option<&'a str>,
         return_url: Option<&'a str>,
+        redactor: &Redactor,
     ) -> Self {
         let mode = decision.mode();
         Self {
             decision,
             action: Action::of(mode),
             mode,
-            path: path.filter(|path| !path.is_empty()).map(without_query),
-            return_url,
+            path: path.filter(|path| !path.is_empty()).map(|path| redactor.link(path)),
+            return_url: return_url.map(|url| redactor.link(url)),
             entity_ids: entity_ids(definitions, decision),
         }
     }
@@ -194,7 +199,9 @@ impl Text<'_> {
         out.push_str(",\"received_at\":");
         push_int(out, self.circumstances.received_at);
         member(out, "api_key_id", Some(self.sender.api_key_id));
-        member(out, "source", self.call.event.member(Member::Source));
+        let source = self.call.event.member(Member::Source);
+        let source = source.map(|source| self.circumstances.redactor.text("source", source));
+        member(out, "source", source.as_deref());
         member(out, "endpoint", Some(self.call.endpoint.as_str()));
         out.push_str(",\"idempotency\":");
         match &self.call.idempotency {
@@ -218,7 +225,7 @@ impl Text<'_> {
         out.push_str(",\"record\":");
         match known {
             Some(known) => out.extend_from_within(known),
-            None => write_answer(out, made.decision, made.return_url),
+            None => write_answer(out, made.decision, made.return_url.as_deref()),
         }
         write_record(out, self.definitions, made.decision, &made.entity_ids);
         out.push_str(",\"effects\":");
@@ -240,7 +247,8 @@ impl Text<'_> {
             self.write_challenge(out, made);
             return None;
         }
-        write_answer(out, made.decision, made.return_url);
+        // No challenge: there is no URL in it that the caller is to have as it came.
+        write_answer(out, made.decision, None);
         let known = start..out.len();
         self.write_decision_id(out);
         Some(known)
@@ -313,7 +321,7 @@ impl Text<'_> {
         out.push(',');
         optional(out, made.decision.answer().map(|fired| &*fired.policy.id));
         out.push(',');
-        optional(out, made.path);
+        optional(out, made.path.as_deref().map(without_query));
         out.push_str(",\"");
         made.entity_ids.iter().for_each(|id| push_id(out, *id));
         out.push_str("\",");

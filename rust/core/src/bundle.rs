@@ -74,6 +74,18 @@ pub(crate) struct EntityForm<'t> {
     pub(crate) match_expression: Option<&'t RawValue>,
     #[serde(borrow)]
     pub(crate) key_fields: Vec<&'t RawValue>,
+    /// Of each key field.
+    #[serde(default)]
+    pub(crate) key_readings: Vec<Reading>,
+}
+
+/// Under which name a redactor knows the value of an expression, and whether it is a secret.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    pub(crate) name: String,
+    #[serde(rename = "secret")]
+    pub(crate) is_secret: bool,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -172,6 +184,8 @@ pub(crate) struct WindowForm<'t> {
     pub(crate) measure: Measure,
     #[serde(borrow)]
     pub(crate) field: Option<&'t RawValue>,
+    #[serde(default)]
+    pub(crate) field_reading: Option<Reading>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! A tenant's definitions, ready to decide by: validated, expressions compiled
 //! and shared, references resolved to numbers.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bumpalo::Bump;
 use foldhash::fast::RandomState;
@@ -13,21 +14,24 @@ use uuid::Uuid;
 use crate::address::{Network, NetworkSet};
 use crate::bundle::{
     ActionForm, BlockForm, Bundle, ChallengeForm, ClauseForm, EntityForm, Measure, MissingKey,
-    MitigationForm, Mode, OnBudgetExceeded, PolicyForm, WindowForm,
+    MitigationForm, Mode, OnBudgetExceeded, PolicyForm, Reading, WindowForm,
 };
 use crate::decode::Compiler;
 use crate::error::ProgramError;
+use crate::key::Part;
 use crate::layout::{Layout, Slot};
 use crate::limits::Limits;
 use crate::lists::Lists;
 use crate::names::Names;
 use crate::plan::{Plan, Planned, Step};
 use crate::program::Program;
+use crate::redact::Redactor;
 use crate::ruleset::{read_json, read_tree};
 use crate::sample::Sample;
 use crate::tree::Tree;
 use crate::trigger::Triggers;
 use crate::user_agent::UserAgents;
+use crate::value::Text;
 use crate::window::Rule;
 use crate::wire;
 
@@ -55,6 +59,8 @@ pub struct Expressions {
     programs: Vec<Program>,
     /// Whether the value depends on the entity it is asked for.
     read_entity: Vec<bool>,
+    /// Of key parts and counted values: under which name a redactor knows them.
+    readings: HashMap<ExpressionId, Reading, RandomState>,
 }
 
 impl Expressions {
@@ -64,6 +70,12 @@ impl Expressions {
 
     pub fn program(&self, id: ExpressionId) -> Option<&Program> {
         self.programs.get(id.index())
+    }
+
+    /// What the redactor of a tenant is told of the value of a key part.
+    fn reading(&self, id: ExpressionId) -> &Reading {
+        const OTHER: &Reading = &Reading { name: String::new(), is_secret: false };
+        self.readings.get(&id).unwrap_or(OTHER)
     }
 
     pub fn reads_entity(&self, id: ExpressionId) -> bool {
@@ -181,6 +193,8 @@ pub struct Definitions {
     pub names: Names,
     /// What makes clauses fire.
     pub triggers: Triggers,
+    /// Without one, keys and records have all texts in clear.
+    redactor: Option<Arc<Redactor>>,
     /// Made when first asked for, or of a sample.
     plan: OnceLock<Plan>,
 }
@@ -208,6 +222,77 @@ impl Definitions {
         let samples = sample.records(&self.layout, &self.trusted_proxies, &self.limits, &arena);
         let plan = Plan::new(&self.planned(), &samples);
         Self { plan: plan.into(), ..self }
+    }
+
+    /// The same, with what keeps secrets out of keys and records.
+    #[must_use]
+    pub fn redacted_by(self, redactor: Option<Arc<Redactor>>) -> Self {
+        Self { redactor, ..self }
+    }
+
+    /// A part of a key as it is kept: a secret is its hash, whatever its kind.
+    pub fn kept_part<'a>(&self, field: ExpressionId, part: Part<'a>) -> Part<'a> {
+        let Some(redactor) = &self.redactor else { return part };
+        match part {
+            Part::Text(text) => Part::Text(self.kept_text(field, text)),
+            Part::Plain(_) | Part::Int(_) | Part::Uint(_) | Part::Bool(_) => {
+                let Reading { name, is_secret } = self.expressions.reading(field);
+                if !is_secret {
+                    return part;
+                }
+                Part::Text(redactor.secret(name, &part.into_text()).into())
+            }
+        }
+    }
+
+    /// The text of a key part, or a counted value, as it is kept.
+    pub fn kept_text<'a>(&self, field: ExpressionId, text: Text<'a>) -> Text<'a> {
+        let Some(redactor) = &self.redactor else { return text };
+        let Reading { name, is_secret } = self.expressions.reading(field);
+        if text.is_empty() {
+            return text;
+        }
+        if *is_secret {
+            return redactor.secret(name, &text).into();
+        }
+        match redactor.text(name, &text) {
+            Cow::Owned(kept) => kept.into(),
+            Cow::Borrowed(_) => text,
+        }
+    }
+
+    /// A path or URL as it is kept.
+    pub fn kept_link<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.redactor.as_ref().map_or(Cow::Borrowed(text), |redactor| redactor.link(text))
+    }
+
+    /// Whether what other definitions of the tenant keep is fit to be kept by these: nothing is
+    /// a secret here that is none there.
+    pub(crate) fn keeps_as(&self, other: &Self) -> bool {
+        let patterns =
+            |of: &Self| of.redactor.as_ref().map(|redactor| redactor.patterns().to_vec());
+        self.redactor.is_none()
+            || (patterns(self) == patterns(other)
+                && self.secret_places().is_subset(&other.secret_places()))
+    }
+
+    /// The key parts and counted values that are secrets.
+    fn secret_places(&self) -> HashSet<(&str, &str, usize, &str), RandomState> {
+        let parts = self.entities.iter().flat_map(|entity| {
+            let fields = entity.key_fields.iter().enumerate();
+            fields.map(|(at, field)| (&*entity.slug, "", at, *field))
+        });
+        let counted = self.policies.iter().flat_map(|policy| {
+            policy.clauses.iter().filter_map(|clause| {
+                let field = clause.window.as_ref()?.distinct?;
+                Some((&*policy.slug, &*clause.name, usize::MAX, field))
+            })
+        });
+        let named = parts.chain(counted).filter_map(|(slug, clause, at, field)| {
+            let Reading { name, is_secret } = self.expressions.reading(field);
+            is_secret.then_some((slug, clause, at, &**name))
+        });
+        named.collect()
     }
 
     /// What an event can concern.
@@ -261,6 +346,7 @@ impl Definitions {
         let triggers = Triggers::new(&mut policies);
         Ok(Self {
             plan: OnceLock::new(),
+            redactor: None,
             triggers,
             tenant,
             revision: bundle.revision,
@@ -387,6 +473,9 @@ impl<'c> DefinitionsCompiler<'c> {
             self.each(&format!("{at}/key_fields"), form.key_fields, |compiler, field, at| {
                 compiler.expression(field, at)
             })?;
+        for (field, reading) in key_fields.iter().zip(form.key_readings) {
+            self.expressions.readings.insert(*field, reading);
+        }
         Ok(EntityDefinition {
             slug: form.slug.into(),
             id: form.id.into(),
@@ -426,7 +515,7 @@ impl<'c> DefinitionsCompiler<'c> {
             return Err(refused("a window needs an entity".into(), at));
         }
         let condition = self.optional(form.expression, &format!("{at}/expression"))?;
-        let window = form.window.map(|window| self.window(&window, at)).transpose()?;
+        let window = form.window.map(|window| self.window(window, at)).transpose()?;
         Ok(Clause {
             number: number(self.clause_places.len(), at)?,
             name: form.name.into(),
@@ -440,7 +529,7 @@ impl<'c> DefinitionsCompiler<'c> {
         })
     }
 
-    fn window(&mut self, form: &WindowForm<'c>, at: &str) -> Result<ClauseWindow, ProgramError> {
+    fn window(&mut self, form: WindowForm<'c>, at: &str) -> Result<ClauseWindow, ProgramError> {
         let duration = nanoseconds(form.duration_seconds)
             .filter(|duration| (1..=Rule::LONGEST).contains(duration))
             .ok_or_else(|| refused("a window is at most one day".into(), at))?;
@@ -451,7 +540,11 @@ impl<'c> DefinitionsCompiler<'c> {
         let distinct = match (form.measure, form.field) {
             (Measure::Count, _) => None,
             (Measure::Distinct, Some(field)) => {
-                Some(self.expression(field, &format!("{at}/window/field"))?)
+                let field = self.expression(field, &format!("{at}/window/field"))?;
+                if let Some(reading) = form.field_reading {
+                    self.expressions.readings.insert(field, reading);
+                }
+                Some(field)
             }
             (Measure::Distinct, None) => {
                 return Err(refused("a distinct window needs a field".into(), at));

@@ -165,7 +165,7 @@ impl Effect<'_> {
 pub(crate) fn read_key(definitions: &Definitions, slug: &str, parts: &[u8]) -> Option<String> {
     let arena = Bump::new();
     let mut reader = Reader::new(parts, &arena, &limits()).ok()?;
-    let key = key(&mut reader, definitions.entity_of(slug)).ok()?;
+    let key = key(&mut reader, definitions, definitions.entity_of(slug)).ok()?;
     reader.finish().ok()?;
     key
 }
@@ -242,7 +242,7 @@ impl<'a> Row<'a> {
         match index {
             0 => self.kind(reader)?,
             1 => self.definition = self.definitions.entity_of(reader.string()?),
-            2 => self.key = key(reader, self.definition)?,
+            2 => self.key = key(reader, self.definitions, self.definition)?,
             3 => self.time = time(reader)?,
             _ if index >= self.len => return Err(wrong_length(reader, self.len)),
             4 => return reader.array(|reader, _| self.count_or_lift(reader)),
@@ -279,8 +279,14 @@ impl<'a> Row<'a> {
             Does::Lift(clauses) => clauses.push(number),
             Does::Count(_) => {
                 let Some(window) = &clause.window else { return Ok(()) };
-                if value.is_some() == window.distinct.is_some() {
-                    self.counts.push((window.number, value));
+                match (value, window.distinct) {
+                    (None, None) => self.counts.push((window.number, None)),
+                    (Some(value), Some(field)) => {
+                        let kept = self.definitions.kept_text(field, value.into());
+                        let kept = reader.arena().alloc_str(&kept);
+                        self.counts.push((window.number, Some(kept)));
+                    }
+                    _ => {}
                 }
             }
         }
@@ -355,13 +361,24 @@ fn wrong_length(place: &Reader<'_>, len: usize) -> Box<Fault> {
     place.shape_fault(format!("must be an array of {len} parts"))
 }
 
-/// The key of an entity of a definition, if there is one with so many parts.
-fn key(reader: &mut Reader<'_>, definition: Option<(u32, usize)>) -> Result<Option<String>> {
+/// The key of an entity of a definition, if there is one with so many parts. Parts that were
+/// written in clear and are secrets by now become their hashes.
+fn key(
+    reader: &mut Reader<'_>,
+    definitions: &Definitions,
+    definition: Option<(u32, usize)>,
+) -> Result<Option<String>> {
     let (number, len) = definition.unwrap_or_default();
+    let fields = definition.and_then(|(number, _)| definitions.entity(number));
+    let fields = fields.map_or(&[][..], |definition| &definition.key_fields);
     let mut key = KeyWriter::new(number);
     let mut count = 0;
     reader.array(|reader, index| {
-        key.push(&part(reader)?);
+        let part = part(reader)?;
+        match fields.get(index) {
+            Some(field) => key.push(&definitions.kept_part(*field, part)),
+            None => key.push(&part),
+        }
         count = index.saturating_add(1);
         Ok(())
     })?;

@@ -1,6 +1,7 @@
 //! What may be kept of an event: secrets replaced by keyed hashes (docs/fields.md,
 //! "What is kept of an event").
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use bumpalo::Bump;
@@ -15,13 +16,23 @@ use crate::limits::Limits;
 use crate::wire::push_hash;
 
 mod names;
+mod texts;
 
-use names::NamePatterns;
+use names::Names;
 pub use names::PatternsError;
+use texts::{Kind as TextKind, Texts};
+
+/// How often a text is decoded, or read as JSON inside JSON, before it counts as a secret.
+const ROUNDS: u8 = 4;
+/// Hexadecimal digits of a hash.
+const DIGITS: usize = 32;
+const HASH: &str = "hmac:";
 
 /// Replaces secrets by hashes that only the holder of the key can make.
+#[derive(Debug)]
 pub struct Redactor {
-    names: NamePatterns,
+    patterns: Box<[String]>,
+    names: Names,
     mac: Hmac<Sha256>,
     limits: Limits,
 }
@@ -32,9 +43,14 @@ impl Redactor {
     /// # Errors
     /// The patterns are too large together.
     pub fn new(patterns: &[String], key: &[u8]) -> std::result::Result<Self, PatternsError> {
-        let names = NamePatterns::new(patterns)?;
+        let names = Names::new(patterns)?;
         let mac = Hmac::new_from_slice(key).map_err(|error| PatternsError(error.to_string()))?;
-        Ok(Self { names, mac, limits: Limits::default() })
+        Ok(Self { patterns: patterns.into(), names, mac, limits: Limits::default() })
+    }
+
+    /// The patterns of names that it was made with.
+    pub fn patterns(&self) -> &[String] {
+        &self.patterns
     }
 
     /// The event without its secrets, as compact JSON.
@@ -61,28 +77,62 @@ impl Redactor {
         }
         let mut again = reader.clone();
         let mut writer = Writer::copying(self, arena, out, reader.text());
-        writer.value(&mut reader, Place::Event)?;
+        writer.value(&mut reader, "", Place::Event)?;
         reader.finish()?;
         if !writer.is_copy_of(&reader) {
             out.clear();
-            Writer::writing(self, arena, out).value(&mut again, Place::Event)?;
+            Writer::writing(self, arena, out).value(&mut again, "", Place::Event)?;
         }
         Ok(())
     }
 
-    /// Appends what stands for a value: the hash of the name, without its case, and
+    /// A path or URL without its secrets.
+    pub fn link<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.searched("", text, TextKind::Link)
+    }
+
+    /// A text that stood under a name which is no secret, without its secrets.
+    pub fn text<'t>(&self, name: &str, text: &'t str) -> Cow<'t, str> {
+        self.searched(name, text, TextKind::Text)
+    }
+
+    /// What stands for a secret; one that is redacted already stays as it is.
+    pub fn secret(&self, name: &str, text: &str) -> String {
+        let mut out = String::with_capacity(HASH.len().saturating_add(DIGITS));
+        self.write_hash(&mut out, name, text);
+        out
+    }
+
+    fn searched<'t>(&self, name: &str, text: &'t str, kind: TextKind) -> Cow<'t, str> {
+        let found = Texts::new(self, &Bump::new()).redacted(name, text, kind, ROUNDS);
+        found.map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    /// Appends what stands for a value: the hash of the name, decoded and without its case, and
     /// of the text.
     fn write_hash(&self, out: &mut String, name: &str, text: &str) {
+        if is_redacted(text) {
+            out.push_str(text);
+            return;
+        }
+        let name = names::decoded(name).unwrap_or(Cow::Borrowed(name));
         let mut mac = self.mac.clone();
         mac.update(itoa::Buffer::new().format(name.len()).as_bytes());
         mac.update(b":");
         mac.update(name.to_ascii_lowercase().as_bytes());
         mac.update(text.as_bytes());
-        out.push_str("hmac:");
+        out.push_str(HASH);
         if let Some(shown) = mac.finalize().into_bytes().first_chunk() {
             push_hash(out, shown);
         }
     }
+}
+
+/// Whether a text is what stands for a secret.
+fn is_redacted(text: &str) -> bool {
+    text.strip_prefix(HASH).is_some_and(|hash| {
+        hash.len() == DIGITS && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
 }
 
 /// Where a value stands, which says what its members are.
@@ -91,6 +141,7 @@ enum Place {
     Event,
     Request,
     Headers,
+    Cookies,
     Fields,
     /// `fields.body`.
     Body,
@@ -111,14 +162,34 @@ impl Place {
             (Self::Event, "fields") => Some(Self::Fields),
             (Self::Event, "return_url") | (Self::Request, "path" | "referer") => Some(Self::Link),
             (Self::Request, "headers") => Some(Self::Headers),
+            (Self::Request, "cookies") => Some(Self::Cookies),
             (Self::Event, "source" | "observed_at" | "idempotency_key" | "tenant_id")
             | (
                 Self::Request,
                 "method" | "scheme" | "host" | "client_ip" | "user_agent" | "content_type"
-                | "query_params" | "cookies" | "route_params",
+                | "query_params" | "route_params",
             ) => Some(Self::Inner),
             (Self::Hashed, _) => Some(Self::Hashed),
             _ => None,
+        }
+    }
+
+    /// The place of a member whose name is its own and no secret.
+    fn of_other(self, name: &str) -> Self {
+        match self {
+            Self::Headers if name.eq_ignore_ascii_case("referer") => Self::Link,
+            Self::Fields if name == "body" => Self::Body,
+            _ => Self::Inner,
+        }
+    }
+
+    /// As what a text here is searched; `None` where it is not.
+    fn kind(self) -> Option<TextKind> {
+        match self {
+            Self::Hashed => None,
+            Self::Link => Some(TextKind::Link),
+            Self::Body => Some(TextKind::Body),
+            _ => Some(TextKind::Text),
         }
     }
 }
@@ -141,12 +212,22 @@ struct Writer<'r, 'a, 'o> {
     /// Strings with an escape that are written anew.
     unescaped: usize,
     has_redacted: bool,
+    /// How often a text may still be read as JSON, or decoded.
+    rounds: u8,
 }
 
 impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
     fn writing(redactor: &'r Redactor, arena: &'a Bump, out: &'o mut String) -> Self {
-        let source = None;
-        Self { redactor, arena, out, source, copied: 0, unescaped: 0, has_redacted: false }
+        Self {
+            redactor,
+            arena,
+            out,
+            source: None,
+            copied: 0,
+            unescaped: 0,
+            has_redacted: false,
+            rounds: ROUNDS,
+        }
     }
 
     fn copying(
@@ -169,9 +250,10 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
         is_copy
     }
 
-    fn value(&mut self, reader: &mut Reader<'a>, place: Place) -> Result<()> {
+    /// Writes the value of a member, or of an element of its array.
+    fn value(&mut self, reader: &mut Reader<'a>, name: &str, place: Place) -> Result<()> {
         match reader.kind()? {
-            Kind::String => self.string(reader, place)?,
+            Kind::String => self.string(reader, name, place)?,
             Kind::Number => {
                 let number = reader.number()?;
                 self.put(number);
@@ -188,7 +270,7 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
                 self.put("[");
                 reader.array(|reader, index| {
                     self.separate(index);
-                    self.value(reader, place)
+                    self.value(reader, name, place)
                 })?;
                 self.put("]");
             }
@@ -234,31 +316,40 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
             self.out.push(':');
         }
         if let Some(place) = place.of_known(name) {
-            return self.value(reader, place);
+            return self.value(reader, name, place);
         }
-        if (place == Place::Headers && holds_cookies(name)) || self.redactor.names.matches(name) {
+        if self.is_secret(name, place) {
             return self.secret(reader, name);
         }
-        self.value(
-            reader,
-            match place {
-                Place::Headers if name.eq_ignore_ascii_case("referer") => Place::Link,
-                Place::Fields if name == "body" => Place::Body,
-                _ => Place::Inner,
-            },
-        )
+        self.value(reader, name, place.of_other(name))
+    }
+
+    /// Whether a member is a secret as a whole. Cookies are, whatever they are called, but for
+    /// those that the tenant wants in clear.
+    fn is_secret(&self, name: &str, place: Place) -> bool {
+        let names = &self.redactor.names;
+        match place {
+            Place::Cookies => !names.is_clear(name),
+            Place::Headers if holds_cookies(name) => true,
+            _ => names.is_secret(name),
+        }
     }
 
     /// Writes the hash of a value that is not null.
     fn secret(&mut self, reader: &mut Reader<'a>, name: &str) -> Result<()> {
         let (start, escaped) = (reader.offset(), reader.escaped());
         let text = match reader.kind()? {
-            Kind::Null => return self.value(reader, Place::Hashed),
-            Kind::String => reader.string()?,
+            Kind::Null => return self.value(reader, name, Place::Hashed),
+            Kind::String => {
+                let text = reader.string()?;
+                self.has_redacted |= !is_redacted(text);
+                text
+            }
             _ => {
                 let mut text = String::new();
                 let mut whole = Writer::writing(self.redactor, self.arena, &mut text);
-                whole.value(reader, Place::Hashed)?;
+                whole.value(reader, name, Place::Hashed)?;
+                self.has_redacted = true;
                 self.arena.alloc_str(&text)
             }
         };
@@ -268,18 +359,15 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
             redactor.write_hash(out, name, text);
             out.push('"');
         });
-        self.has_redacted = true;
         Ok(())
     }
 
-    fn string(&mut self, reader: &mut Reader<'a>, place: Place) -> Result<()> {
+    fn string(&mut self, reader: &mut Reader<'a>, name: &str, place: Place) -> Result<()> {
         let (start, escaped) = (reader.offset(), reader.escaped());
         let text = reader.string()?;
-        let redacted = match place {
-            Place::Link => text.find(['?', '#']).and_then(|end| self.pairs(text, end)),
-            Place::Body => self.body(text),
-            _ => None,
-        };
+        let texts = Texts::new(self.redactor, self.arena);
+        let redacted = place.kind().and_then(|kind| texts.redacted(name, text, kind, self.rounds));
+        self.has_redacted |= redacted.is_some();
         let is_copied = self.source.is_some() && reader.escaped() == escaped;
         if !is_copied || redacted.is_some() {
             self.note_escapes(escaped, reader);
@@ -292,52 +380,6 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
     /// The strings with an escape since there were so many are written anew.
     fn note_escapes(&mut self, before: usize, reader: &Reader<'a>) {
         self.unescaped = self.unescaped.wrapping_add(reader.escaped().wrapping_sub(before));
-    }
-
-    /// A text that is JSON, or else pairs of names and values; `None` when it has no
-    /// secret.
-    fn body(&mut self, text: &'a str) -> Option<String> {
-        self.structured(text).unwrap_or_else(|| self.pairs(text, 0))
-    }
-
-    /// A text that is a JSON object or array; the outer `None` when it is none.
-    fn structured(&mut self, text: &'a str) -> Option<Option<String>> {
-        let mut reader = Reader::over(text, self.arena, &self.redactor.limits);
-        if !matches!(reader.kind().ok()?, Kind::Object | Kind::Array) {
-            return None;
-        }
-        let mut out = String::with_capacity(text.len());
-        let mut inner = Writer::writing(self.redactor, self.arena, &mut out);
-        inner.value(&mut reader, Place::Inner).ok()?;
-        reader.finish().ok()?;
-        let has_redacted = inner.has_redacted;
-        self.has_redacted |= has_redacted;
-        Some(has_redacted.then_some(out))
-    }
-
-    /// A text whose part from `start` is names and values as of a query; `None` when it
-    /// has no secret.
-    fn pairs(&mut self, text: &str, start: usize) -> Option<String> {
-        let (before, query) = text.split_at_checked(start)?;
-        let mut out = String::new();
-        for pair in query.split_inclusive(['?', '#', '&', ';']) {
-            let (pair, end) = match pair.char_indices().next_back() {
-                Some((place, '?' | '#' | '&' | ';')) => pair.split_at_checked(place)?,
-                _ => (pair, ""),
-            };
-            let secret = pair.split_once('=').filter(|(name, _)| self.redactor.names.matches(name));
-            match secret {
-                Some((name, value)) => {
-                    out.push_str(name);
-                    out.push('=');
-                    self.redactor.write_hash(&mut out, name, value);
-                    self.has_redacted = true;
-                }
-                None => out.push_str(pair),
-            }
-            out.push_str(end);
-        }
-        (out != query).then(|| format!("{before}{out}"))
     }
 }
 

@@ -61,9 +61,10 @@ impl Engine {
         decision_id: &str,
     ) -> Result<Served, EventError> {
         self.decided(body, received_at, |decided| {
-            let path = decided.path.filter(|path| !path.is_empty()).map(without_query);
-            let (decision, return_url) = self.apply(decided);
             let definitions = self.definitions();
+            let path = decided.path.filter(|path| !path.is_empty());
+            let path = path.map(|path| definitions.kept_link(path));
+            let (decision, return_url) = self.apply(decided);
             let Written { answer, record, entity_ids } =
                 wire::served(definitions, &decision, return_url, decision_id);
             Served {
@@ -72,7 +73,7 @@ impl Engine {
                 effects: effects::written(definitions, &decision),
                 reason: decision.reason(),
                 time: decision.time,
-                path: path.map(Into::into),
+                path: path.map(|path| without_query(&path).into()),
                 entity_ids,
                 clause: decision.answer().map(|fired| fired.clause.number),
                 fired: strongest(&decision),

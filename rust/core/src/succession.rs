@@ -15,7 +15,7 @@ use crate::definitions::Definitions;
 use crate::effects;
 use crate::engine::Engine;
 use crate::locked::Locked;
-use crate::snapshot::SnapshotError;
+use crate::snapshot::{self, SnapshotError};
 use crate::user_agent::UserAgents;
 
 /// A journal this short is left to the next decision.
@@ -115,7 +115,12 @@ impl Engine {
             let mut state = self.state();
             (state.freeze(), state.hasher().clone(), self.heirs().add())
         };
-        let state = carried(self.definitions(), &definitions, &frozen, hasher);
+        let state = if definitions.keeps_as(self.definitions()) {
+            carried(self.definitions(), &definitions, &frozen, hasher)
+        } else {
+            // What is a secret from now on leaves the state too.
+            snapshot::restore(&definitions, self.save(&frozen).as_bytes(), hasher)?
+        };
         drop(frozen);
         let reference_data = self.reference_data().with_user_agents(user_agents);
         let engine = Self::inheriting(definitions, reference_data, state, Arc::clone(&journal));

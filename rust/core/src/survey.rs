@@ -29,6 +29,7 @@ pub struct EventEntity {
 /// One event, as far as the state does not matter.
 #[derive(Debug)]
 pub struct Survey<'a> {
+    definitions: &'a Definitions,
     /// Positions of the actions that matched.
     pub matched_actions: ArenaVec<'a, u32>,
     pub entities: ArenaVec<'a, EventEntity>,
@@ -63,6 +64,7 @@ impl<'a> Survey<'a> {
             definitions,
             conditions,
             survey: Self {
+                definitions,
                 matched_actions: ArenaVec::new_in(arena),
                 entities: ArenaVec::with_capacity_in(definitions.entities.len(), arena),
                 errors: Vec::new(),
@@ -93,7 +95,7 @@ impl<'a> Survey<'a> {
     ) -> Result<Text<'a>, Undecided> {
         match self.counted.iter().find(|(id, _)| *id == field) {
             Some((_, known)) => known.clone().map_err(Undecided::Error),
-            None => count_text(field, conditions),
+            None => count_text(self.definitions, field, conditions),
         }
     }
 
@@ -109,6 +111,7 @@ impl<'a> Survey<'a> {
 }
 
 fn count_text<'a>(
+    definitions: &Definitions,
     field: ExpressionId,
     conditions: &Conditions<'a, '_>,
 ) -> Result<Text<'a>, Undecided> {
@@ -116,7 +119,8 @@ fn count_text<'a>(
     if conditions.is_over() {
         return Err(Undecided::BudgetEnded);
     }
-    value.and_then(Part::from_value).map(Part::into_text).map_err(Undecided::Error)
+    let part = value.and_then(Part::from_value).map_err(Undecided::Error)?;
+    Ok(definitions.kept_part(field, part).into_text())
 }
 
 /// Where a budget ends beforehand, and what it leaves for actions and policies, and for entities.
@@ -200,7 +204,7 @@ impl<'a> Surveyor<'a, '_, '_> {
                 return None;
             }
             match part {
-                Ok(Some(part)) => key.push(&part),
+                Ok(Some(part)) => key.push(&self.definitions.kept_part(field, part)),
                 Ok(None) if definition.on_missing_key == MissingKey::Blank => {
                     key.push(&Part::Text("".into()));
                 }
@@ -306,7 +310,7 @@ impl<'a> Surveyor<'a, '_, '_> {
             if is_known || self.survey.ends.are_before(family.first()) {
                 continue;
             }
-            match count_text(field, self.conditions) {
+            match count_text(self.definitions, field, self.conditions) {
                 Ok(text) => self.survey.counted.push((field, Ok(text))),
                 Err(Undecided::Error(code)) => self.survey.counted.push((field, Err(code))),
                 Err(Undecided::BudgetEnded) => self.survey.ends.stop(family.first()),

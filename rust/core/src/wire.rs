@@ -23,7 +23,8 @@ pub fn record(
     return_url: Option<&str>,
 ) -> String {
     let mut out = String::with_capacity(512);
-    write_answer(&mut out, decision, return_url);
+    let return_url = return_url.map(|url| definitions.kept_link(url));
+    write_answer(&mut out, decision, return_url.as_deref());
     write_record(&mut out, definitions, decision, &entity_ids(definitions, decision));
     out
 }
@@ -44,9 +45,10 @@ pub(crate) fn served(
 ) -> Written {
     let entity_ids = entity_ids(definitions, decision);
     let mut record = String::with_capacity(512);
-    write_answer(&mut record, decision, return_url);
+    let kept_url = return_url.map(|url| definitions.kept_link(url));
+    write_answer(&mut record, decision, kept_url.as_deref());
     let mut answer = String::with_capacity(record.len().saturating_add(64));
-    answer.push_str(&record);
+    write_answer(&mut answer, decision, return_url);
     member(&mut answer, "decision_id", Some(decision_id));
     answer.push('}');
     write_record(&mut record, definitions, decision, &entity_ids);

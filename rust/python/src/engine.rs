@@ -22,6 +22,7 @@ use crate::aside::drop_aside;
 use crate::calls::PyCalls;
 use crate::error::{effects_error, event_error, program_error, snapshot_error};
 use crate::event::{read_event, read_return_url, user_agents};
+use crate::redact::PyRedactor;
 use crate::serve::PyServed;
 
 /// Of the search of the index, of entities, of actions and policies.
@@ -39,14 +40,15 @@ pub(crate) struct PyEngine {
 #[pymethods]
 impl PyEngine {
     #[new]
-    #[pyo3(signature = (bundle, databases = Vec::new(), sample = Vec::new()))]
+    #[pyo3(signature = (bundle, databases = Vec::new(), sample = Vec::new(), redactor = None))]
     fn new(
         py: Python<'_>,
         bundle: &[u8],
         databases: Vec<Vec<u8>>,
         sample: Vec<PyBackedBytes>,
+        redactor: Option<&Bound<'_, PyRedactor>>,
     ) -> PyResult<Self> {
-        let (definitions, user_agents) = read_definitions(py, bundle, &sample)?;
+        let (definitions, user_agents) = read_definitions(py, bundle, &sample, redactor)?;
         let databases = (!databases.is_empty()).then(|| AddressDatabases::new(databases));
         let databases =
             databases.transpose().map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -167,14 +169,15 @@ impl PyEngine {
         py.detach(|| self.engine.restore(snapshot)).map_err(|error| snapshot_error(py, &error))
     }
 
-    #[pyo3(signature = (bundle, sample = Vec::new()))]
+    #[pyo3(signature = (bundle, sample = Vec::new(), redactor = None))]
     fn with_definitions(
         &self,
         py: Python<'_>,
         bundle: &[u8],
         sample: Vec<PyBackedBytes>,
+        redactor: Option<&Bound<'_, PyRedactor>>,
     ) -> PyResult<Self> {
-        let (definitions, user_agents) = read_definitions(py, bundle, &sample)?;
+        let (definitions, user_agents) = read_definitions(py, bundle, &sample, redactor)?;
         let engine = py.detach(|| self.engine.succeeded_by(definitions, user_agents));
         engine.map(|engine| Self { engine }).map_err(|error| snapshot_error(py, &error))
     }
@@ -252,9 +255,12 @@ fn read_definitions(
     py: Python<'_>,
     bundle: &[u8],
     sample: &[PyBackedBytes],
+    redactor: Option<&Bound<'_, PyRedactor>>,
 ) -> PyResult<(Definitions, Option<&'static UserAgents>)> {
     let definitions = py.detach(|| Definitions::from_json(bundle));
-    let mut definitions = definitions.map_err(|error| program_error(py, error))?;
+    let redactor = redactor.map(|redactor| Arc::clone(redactor.get().redactor()));
+    let definitions = definitions.map_err(|error| program_error(py, error))?;
+    let mut definitions = definitions.redacted_by(redactor);
     let user_agents = user_agents(py, &definitions.layout)?;
     if !sample.is_empty() {
         let events: Vec<&[u8]> = sample.iter().map(|event| &**event).collect();

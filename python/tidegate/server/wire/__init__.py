@@ -82,7 +82,9 @@ from tidegate.server.wire.documents import (
     DocumentQuery,
 )
 from tidegate.server.wire.entities import (
+    EntityLookup,
     EntityMitigation,
+    EntityName,
     EntityState,
     EntityWindow,
     LiftQuery,
@@ -190,7 +192,9 @@ __all__ = [
     "EntityDefinition",
     "EntityDefinitionChange",
     "EntityDefinitionCreate",
+    "EntityLookup",
     "EntityMitigation",
+    "EntityName",
     "EntityState",
     "EntityWindow",
     "Entries",

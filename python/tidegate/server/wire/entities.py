@@ -50,6 +50,31 @@ class EntityWindow:
 
 
 @attrs.frozen(kw_only=True)
+class EntityLookup:
+    """An entity by the values it is made of."""
+
+    entity_definition_id: UUID
+    key: Annotated[
+        tuple[KeyPart, ...],
+        Meta(
+            min_length=1,
+            max_length=8,
+            description="the parts of its key; secrets in clear, or as the hashes that are kept",
+        ),
+    ]
+
+
+@attrs.frozen(kw_only=True)
+class EntityName:
+    """What an entity is called, whether or not anything is known of it."""
+
+    entity_id: UUID
+    entity_definition_id: UUID
+    definition: str
+    key: tuple[KeyPart, ...]
+
+
+@attrs.frozen(kw_only=True)
 class EntityState:
     """What the engine knows of an entity now."""
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from tidegate.config import LogSettings
     from tidegate.operators.keys import Keys
+    from tidegate.policy.key_forms import KeyForms
     from tidegate.server.replay import Draft
     from tidegate.server.workers.base import Job
 
@@ -148,6 +149,10 @@ class _Store:
 @attrs.frozen
 class _Runtime(NoRuntime):
     _asking: _Asking
+
+    def key_forms(self, tenant_id: UUID) -> KeyForms | None:
+        found: KeyForms | None = self._asking("key_forms", tenant_id)
+        return found
 
     def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
         state: bytes | None = self._asking("state_of", tenant_id, event, at)

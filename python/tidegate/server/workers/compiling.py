@@ -17,6 +17,7 @@ import orjson
 
 from tidegate.policy.bundle import bundle
 from tidegate.policy.document import read_document
+from tidegate.policy.key_forms import KeyForms
 from tidegate.server.definition_set import load_set
 from tidegate.stores import definition_sets
 from tidegate.stores import log as decision_log
@@ -60,6 +61,7 @@ class CompiledSet:
     """What the native engine is built from."""
     settings: Settings
     names: Names = attrs.field(repr=False)
+    keys: KeyForms = attrs.field(repr=False)
     sample: Sequence[bytes] = attrs.field(repr=False)
     """Recent events, from which the engine learns what to look for first."""
 
@@ -71,6 +73,7 @@ class CompiledSet:
             content=bundle(compiled),
             settings=compiled.source.settings,
             names=Names.of(compiled.source),
+            keys=KeyForms.of(compiled),
             sample=sample,
         )
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from tidegate.policy.key_forms import KeyForms
     from tidegate.server.application import Application
     from tidegate.server.replay import Draft
 
@@ -42,6 +43,10 @@ class Desk:
     def definitions_changed(self, tenant_id: UUID) -> None:
         """Note a change: who made it holds the worker that is needed to take it over."""
         self.changed.append(tenant_id)
+
+    def key_forms(self, tenant_id: UUID) -> KeyForms | None:
+        """How keys of a tenant's entities are kept; None when it is not active."""
+        return self.application.runtime.key_forms(tenant_id)
 
     def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
         """What the engine knows of the entities of an event; None without an engine."""

@@ -1,7 +1,14 @@
-//! Patterns of names: `*` stands for any run, ASCII letters match in either case.
+//! Patterns of names: `*` stands for any run, ASCII letters match in either case, and what
+//! only separates words does not count.
+
+use std::borrow::Cow;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Regex, RegexBuilder};
+use smallvec::SmallVec;
+
+use super::ROUNDS;
+use crate::path::percent_decode;
 
 /// More than enough for two hundred patterns of two hundred characters.
 const MAX_PROGRAM_BYTES: usize = 32 * 1024 * 1024;
@@ -18,9 +25,73 @@ impl std::fmt::Display for PatternsError {
 
 impl std::error::Error for PatternsError {}
 
+/// Which names are those of secrets; a pattern that begins with `!` says which are not.
+#[derive(Debug)]
+pub(super) struct Names {
+    secret: NamePatterns,
+    clear: Option<NamePatterns>,
+}
+
+impl Names {
+    pub(super) fn new(patterns: &[String]) -> Result<Self, PatternsError> {
+        let secret: Vec<&str> =
+            patterns.iter().map(|each| &**each).filter(|each| !each.starts_with('!')).collect();
+        let clear: Vec<&str> = patterns.iter().filter_map(|each| each.strip_prefix('!')).collect();
+        let clear = (!clear.is_empty()).then(|| NamePatterns::new(&clear)).transpose()?;
+        Ok(Self { secret: NamePatterns::new(&secret)?, clear })
+    }
+
+    /// Whether a value of this name is a secret; the name may be percent-encoded.
+    pub(super) fn is_secret(&self, name: &str) -> bool {
+        let Some(name) = decoded(name) else { return true };
+        let is_named = self.secret.matches(&name)
+            || (name.contains(PARTS)
+                && name.split(PARTS).any(|part| !part.is_empty() && self.secret.matches(part)));
+        is_named && !self.is_clear(&name)
+    }
+
+    /// Whether a text that is not percent-encoded may have the name of a secret in it.
+    pub(super) fn may_be_in(&self, text: &str) -> bool {
+        self.secret.parts.as_ref().is_none_or(|parts| parts.is_match(&*plain(text)))
+    }
+
+    /// Whether the tenant asked for values of this name in clear text.
+    pub(super) fn is_clear(&self, name: &str) -> bool {
+        self.clear.as_ref().is_some_and(|clear| clear.matches(name))
+    }
+}
+
+/// Between the parts of a name such as `user[password]`.
+const PARTS: [char; 3] = ['.', '[', ']'];
+
+/// A name without percent-encoding; `None` when it is encoded more often than is decoded.
+pub(super) fn decoded(name: &str) -> Option<Cow<'_, str>> {
+    let mut name = Cow::Borrowed(name);
+    for _ in 0..=ROUNDS {
+        match again(&name) {
+            Some(decoded) => name = Cow::Owned(decoded),
+            None => return Some(name),
+        }
+    }
+    None
+}
+
+/// A text decoded once more, if that changes it.
+pub(super) fn again(text: &str) -> Option<String> {
+    match percent_decode(text) {
+        Cow::Owned(decoded) if decoded != text => Some(decoded),
+        _ => None,
+    }
+}
+
+/// A name as it is compared, but for its case.
+fn plain(name: &str) -> SmallVec<[u8; 64]> {
+    name.bytes().filter(|byte| !matches!(byte, b'-' | b'_' | b'.' | b'+' | b' ')).collect()
+}
+
 /// The names that any of some patterns match. Time is linear in the name.
 #[derive(Debug)]
-pub(super) struct NamePatterns {
+struct NamePatterns {
     /// One part of each pattern: a name without any of them matches none. `None`
     /// when a pattern is nothing but `*`.
     parts: Option<AhoCorasick>,
@@ -28,7 +99,11 @@ pub(super) struct NamePatterns {
 }
 
 impl NamePatterns {
-    pub(super) fn new(patterns: &[String]) -> Result<Self, PatternsError> {
+    fn new(patterns: &[&str]) -> Result<Self, PatternsError> {
+        let patterns: Vec<String> = patterns
+            .iter()
+            .map(|pattern| String::from_utf8_lossy(&plain(pattern)).into_owned())
+            .collect();
         let refused = |error: &dyn std::error::Error| PatternsError(error.to_string());
         let longest = |pattern: &String| {
             pattern.split('*').max_by_key(|part| part.len()).unwrap_or_default().to_owned()
@@ -55,9 +130,10 @@ impl NamePatterns {
         Ok(Self { parts, whole })
     }
 
-    pub(super) fn matches(&self, name: &str) -> bool {
-        let is_possible = self.parts.as_ref().is_none_or(|parts| parts.is_match(name));
-        is_possible && self.whole.is_match(name.as_bytes())
+    fn matches(&self, name: &str) -> bool {
+        let name = plain(name);
+        let is_possible = self.parts.as_ref().is_none_or(|parts| parts.is_match(&*name));
+        is_possible && self.whole.is_match(&name)
     }
 }
 
@@ -73,7 +149,7 @@ mod tests {
 
     fn matches(patterns: &[&str], name: &str) -> bool {
         let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
-        NamePatterns::new(&patterns).unwrap().matches(name)
+        Names::new(&patterns).unwrap().is_secret(name)
     }
 
     #[test]
@@ -84,7 +160,16 @@ mod tests {
             ("*password*", "new_PASSWORD_2", true),
             ("*password*", "password", true),
             ("x-*-key", "X-Api\n-Key", true),
-            ("x-*-key", "x-key", false),
+            ("x-*-key", "x-key", true),
+            ("x-*-key", "key", false),
+            ("api_key", "API-Key", true),
+            ("api_key", "apiKey", true),
+            ("pwd", "p%77d", true),
+            ("pwd", "p%2577d", true),
+            ("pwd", "user[pwd]", true),
+            ("pwd", "user.pwd.x", true),
+            ("pwd", "userpwd", false),
+            ("pwd", "%252525252541", true),
             ("*", "", true),
             ("a**b", "ab", true),
             ("a.b", "axb", false),
@@ -103,5 +188,12 @@ mod tests {
         assert!(matches(&["a", "*b"], "cb"));
         assert!(!matches(&[], ""));
         assert!(!matches(&[], "a"));
+    }
+
+    #[test]
+    fn what_is_wanted_in_clear_is_no_secret() {
+        assert!(matches(&["*token", "!csrf_token"], "x-token"));
+        assert!(!matches(&["*token", "!csrf_token"], "CSRF-Token"));
+        assert!(!matches(&["!a"], "b"));
     }
 }

@@ -63,8 +63,11 @@ impl<'d> Restorer<'d> {
         if len != parts.len() {
             return Ok(());
         }
+        let fields = self.definitions.entity(definition).map_or(&[][..], |it| &it.key_fields);
         let mut key = KeyWriter::new(definition);
-        parts.iter().for_each(|part| key.push(part));
+        for (part, field) in parts.into_iter().zip(fields) {
+            key.push(&self.definitions.kept_part(*field, part));
+        }
         let windows = windows.into_iter().filter_map(|row| self.window(definition, row)).collect();
         let windows = folded(self.definitions, in_order(windows, Window::number)?);
         let mitigations = mitigations
@@ -93,14 +96,16 @@ impl<'d> Restorer<'d> {
                 times.into_iter().for_each(|Time(time)| window.add(rule, time));
                 Some(window)
             }
-            Held::Values(values) if is_distinct => {
+            Held::Values(values) => {
+                let field = distinct?;
                 let mut window = Window::distinct(number);
                 for (value, Time(time)) in values {
+                    let value = self.definitions.kept_text(field, (&*value).into());
                     window.add_value(rule, time, &value, self.state.hasher());
                 }
                 Some(window)
             }
-            _ => None,
+            Held::Times(_) => None,
         }
     }
 

@@ -1,0 +1,58 @@
+"""Recorded decisions as they would be recorded now.
+
+What the log holds was redacted when it was written: by an earlier version of Tidegate, or by
+names that the tenant has added to since.  It is redacted once more before it is shown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import orjson
+
+from tidegate.errors import EventError
+from tidegate.evaluation.native import Redactor
+from tidegate.policy.decision import Decision
+
+if TYPE_CHECKING:
+    from tidegate.policy.key_forms import KeyForms
+    from tidegate.server.call import Call
+
+
+@attrs.frozen
+class Kept:
+    """Shows what the log has, by the definitions that decide now.
+
+    Attributes:
+        forms: of those definitions; None where nothing decides.
+        redactor: by their names; None likewise.
+    """
+
+    forms: KeyForms | None
+    redactor: Redactor | None
+
+    @classmethod
+    def of(cls, call: Call) -> Kept:
+        """For the tenant of a call."""
+        forms = call.app.runtime.key_forms(call.tenant_id)
+        if forms is None:
+            return cls(None, None)
+        return cls(forms, Redactor(list(forms.patterns), call.app.keys.redaction))
+
+    def record(self, record: bytes) -> dict[str, Any]:
+        """A record, with keys and return URL as they are kept now."""
+        if self.forms is None:
+            read: dict[str, Any] = orjson.loads(record)
+            return read
+        return self.forms.decision(Decision.from_record(record), self.redactor).to_record()
+
+    def event(self, event: bytes) -> Any:
+        """An event without what are secrets now."""
+        if self.redactor is None:
+            return orjson.loads(event)
+        try:
+            return orjson.loads(self.redactor.redact(bytes(event)))
+        except EventError:
+            # Its hashes made it longer than an event may be.
+            return {}
