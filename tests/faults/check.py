@@ -17,6 +17,7 @@ from tests.faults.load import Acknowledged
 
 from tidegate.definitions import load_compiled
 from tidegate.engine import BundledEngine, Engine
+from tidegate.evaluation.native import Redactor
 from tidegate.server.runtime import rebuilt
 from tidegate.server.workers.compiling import CompiledSet
 from tidegate.stores import decisions, derived, log, results
@@ -83,7 +84,7 @@ class Checker:
     def _compare_state(self, connection: Connection) -> None:
         """What a start makes of snapshot and log is the state of the engine that never stopped."""
         compiled = CompiledSet.of(load_compiled(self.document).compiled)
-        made = rebuilt(connection, self.tenant_id, compiled)
+        made = rebuilt(connection, self.tenant_id, compiled, Redactor([], b"k"))
         assert _state(made) == _state(self.reference)
 
     def _compare_index(self, connection: Connection) -> None:

@@ -13,7 +13,6 @@ import pytest
 from tidegate.definitions import load_compiled
 from tidegate.engine import BundledEngine
 from tidegate.evaluation.native import Redactor
-from tidegate.policy.bundle import bundle
 from tidegate.server.admission import Admission
 from tidegate.server.answer import Answer
 from tidegate.server.api_keys import ApiKey, KeyRing, make_key
@@ -28,6 +27,7 @@ from tidegate.server.rate_limit import RateLimits
 from tidegate.server.recorder import unavailable
 from tidegate.server.runtime import Tenant
 from tidegate.server.turns.lanes import Lanes
+from tidegate.server.workers.compiling import CompiledSet
 
 if TYPE_CHECKING:
     from tidegate.server.answer import Outcome
@@ -131,8 +131,9 @@ def tenant(tenant_id: UUID) -> Tenant:
         "mitigations": [{"name": "Refuse", "mode": "Block"}],
         "policies": [{"name": "All", "clauses": [{"actions": ["bad"], "mitigation": "refuse"}]}],
     }
-    engine = BundledEngine(bundle(load_compiled(document).compiled))
-    return Tenant(tenant_id, 1, (1, 1), engine, Redactor([], b"k"), {})
+    made = CompiledSet.of(load_compiled(document).compiled)
+    engine, redactor = BundledEngine(made.content), Redactor([], b"k")
+    return Tenant(tenant_id, 1, (1, 1), engine, redactor, {}, made.names, made.settings, made.keys)
 
 
 def run(scene: Callable[[World], Awaitable[None]]) -> None:

@@ -17,6 +17,7 @@ import orjson
 from tidegate.config import Settings, StoreSettings
 from tidegate.definitions import load_compiled
 from tidegate.engine import Engine
+from tidegate.evaluation.native import Redactor
 from tidegate.operators.keys import load_keys
 from tidegate.server.answer import Answer, Outcome
 from tidegate.server.api_keys import ApiKey
@@ -163,7 +164,7 @@ class Tenant:
         anew.apply_effects(line.effects() for line in self.log())
         with self.world.store.read() as connection:
             compiled = CompiledSet.of(load_compiled(document).compiled, ())
-            started = rebuilt(connection, UUID(self.tenant_id), compiled)
+            started = rebuilt(connection, UUID(self.tenant_id), compiled, Redactor([], b"k"))
         assert state(self.engine) == state(anew) == state(started)
 
 
