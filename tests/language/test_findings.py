@@ -9,7 +9,7 @@ import tidegate.language
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "findings.md"
 SOURCES = Path(tidegate.language.__file__).parent
-_MADE = re.compile(r'(?:Diagnostic|report|_report|_report_type|_warn)\(\s*"([a-z]+(?:-[a-z]+)+)"')
+_MADE = re.compile(r'(?:Diagnostic|Finding|report|_report|_report_type|_warn)\(\s*"([a-z]+(?:-[a-z]+)+)"')
 _BUILT = {"always-true", "always-false", "overflow", "division-by-zero"}
 """Codes that are put together or translated rather than written at the place."""
 
@@ -22,5 +22,6 @@ def test_every_code_is_documented_and_every_documented_code_exists() -> None:
         if line.startswith("| `")
         for code in re.findall(r"`([a-z-]+)`", line.split("|")[1])
     }
-    made = {code for path in SOURCES.glob("*.py") for code in _MADE.findall(path.read_text())}
+    sources = [*SOURCES.glob("*.py"), *(SOURCES.parent / "policy").glob("*.py")]
+    made = {code for path in sources for code in _MADE.findall(path.read_text())}
     assert listed == made | _BUILT

@@ -81,6 +81,6 @@ def stop(process: subprocess.Popen[bytes]) -> int:
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The demonstration, shared by all tests that only add to it."""
     log = tmp_path_factory.mktemp("service") / "log"
-    process, said = start("--demo", log=log)
+    process, said = start("--demo", "--metrics-public", "all", log=log)
     yield Service(process=process, log=log, **said)
     stop(process)
