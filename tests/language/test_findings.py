@@ -9,7 +9,9 @@ import tidegate.language
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "findings.md"
 SOURCES = Path(tidegate.language.__file__).parent
-_MADE = re.compile(r'(?:Diagnostic|Finding|report|_report|_report_type|_warn)\(\s*"([a-z]+(?:-[a-z]+)+)"')
+_MADE = re.compile(
+    r'(?:Diagnostic|Finding|report|_report|_report_type|_warn)\(\s*"([a-z]+(?:-[a-z]+)+)"'
+)
 _BUILT = {"always-true", "always-false", "overflow", "division-by-zero"}
 """Codes that are put together or translated rather than written at the place."""
 
