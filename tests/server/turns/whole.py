@@ -14,7 +14,7 @@ import attrs
 import httpx2
 import orjson
 
-from tidegate.config import Settings, StoreSettings
+from tidegate.config import Settings, StoreSettings, WorkersSettings
 from tidegate.definitions import load_compiled
 from tidegate.engine import Engine
 from tidegate.evaluation.native import Redactor
@@ -213,7 +213,12 @@ async def running(directory: Path, settings: Settings | None = None) -> AsyncIte
     keys = load_keys(directory / "keys")
     migrate(url)
     store = SqliteStore(url)
-    kept = attrs.evolve(settings or Settings(), store=StoreSettings(directory=str(directory)))
+    # One operator makes all changes here, and none is to be refused for that.
+    kept = attrs.evolve(
+        settings or Settings(),
+        store=StoreSettings(directory=str(directory)),
+        workers=WorkersSettings(operator_places=64, tenant_places=64),
+    )
     service = Service(kept, store, keys, "http://service.test")
     token = make_owner(store, keys)
     hot = await service.start()
