@@ -307,7 +307,7 @@ class Engine(_Deciding):
 
         The state is taken over as far as the definitions have a place for it, as from a
         snapshot.  This engine may go on deciding meanwhile, on other threads too: until it is
-        let go, the new one takes over what it decides (and applies, and lifts).  So the call
+        dropped, the new one takes over what it decides (and applies, and lifts).  So the call
         can be made beside the traffic, and the engines be swapped when it has returned.
 
         Args:

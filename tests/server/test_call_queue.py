@@ -133,7 +133,7 @@ def tenant(tenant_id: UUID) -> Tenant:
     }
     made = CompiledSet.of(load_compiled(document).compiled)
     engine, redactor = BundledEngine(made.content), Redactor([], b"k")
-    return Tenant(tenant_id, 1, (1, 1), engine, redactor, {}, made.names, made.settings, made.keys)
+    return Tenant(tenant_id, 1, (1, 1), engine, redactor, made.names, made.settings, made.keys)
 
 
 def run(scene: Callable[[World], Awaitable[None]]) -> None:

@@ -22,7 +22,7 @@ _PROVIDER, _DIFFICULTY = "pow", 4
 
 
 RESERVE = 4
-"""Entities have a budget of their own: one part of so many of what a decision may take."""
+"""Entities have a budget of their own: what a decision may take, divided by this."""
 NAMED = 3
 """The dearest expressions that a warning names."""
 

@@ -56,7 +56,7 @@ PLAIN = Reading("", is_secret=False)
 
 
 def reading(root: checked.Checked, names: Names) -> Reading:
-    """What a redactor is told of the value of an expression."""
+    """The name under which a redactor sees the value of an expression."""
     secret = secret_read(root, names)
     if secret is not None:
         return Reading(secret, is_secret=True)

@@ -26,8 +26,6 @@ from tidegate.stores import snapshots, tenants
 from tidegate.stores.base import DamagedLogError, NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sqlalchemy import Connection
 
     from tidegate.policy.key_forms import KeyForms
@@ -57,8 +55,6 @@ class Tenant:
     read_at: Revision
     engine: BundledEngine
     redactor: Redactor
-    policy_ids: Mapping[str, str]
-    """From slug to id, of every policy."""
     names: Names
     """The ids of every policy, entity definition and mitigation."""
     settings: Settings
@@ -182,7 +178,6 @@ class Runtimes:
             revision,
             engine,
             redactor,
-            made.names.policies,
             made.names,
             made.settings,
             made.keys,

@@ -7,8 +7,8 @@ use crate::definitions::Definitions;
 use crate::meter::units;
 use crate::plan::Step;
 
-/// The search of the index and the entities have a budget of their own each: one part of so many
-/// of what a decision may take.
+/// The search of the index and the entities have a budget of their own each: what a decision may
+/// take, divided by this.
 const RESERVE: u64 = 4;
 /// Bytes of a text that is kept which are one unit of work.
 const BYTES_KEPT_A_UNIT: usize = 4;

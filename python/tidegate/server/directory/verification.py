@@ -127,7 +127,7 @@ class Verification:
 
     def _end(self, engine: Engine) -> Iterator[VerifyFinding]:
         """Whether the log ends where other files know it to."""
-        # First what may only grow: a server may be at work.
+        # First what may only grow: a server may be running.
         noted = read_mark(self.directory / DATABASE)
         found = derived.inspect(self.directory / DATABASE)
         with _reading(engine) as connection:
