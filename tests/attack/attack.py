@@ -177,7 +177,10 @@ def run_apart(attacks: Sequence[Attack], seconds: float) -> list[Outcome]:
 
     async def together() -> list[Outcome]:
         until = time.monotonic() + seconds
-        return list(await asyncio.gather(*(each.run(until) for each in attacks)))
+        outcomes = await asyncio.gather(*(each.run(until) for each in attacks))
+        # What is soon over is judged by what it leaves behind as well.
+        await asyncio.sleep(until - time.monotonic())
+        return list(outcomes)
 
     before = _processor()
     outcomes = uvloop.run(together())

@@ -139,9 +139,44 @@ def test_of_those_that_looked_for_a_key_in_vain_one_takes_it() -> None:
     async def scene() -> None:
         known = keys()
         others = [b"first", b"second", b"first"]
-        assert known.take_again(others, 0) == {2}
+        for key in others:
+            assert await known.find(key) is None
         known.begin([b"second"], [b"2"])
         assert known.take_again(others, 0) == {1, 2}
+
+    asyncio.run(scene())
+
+
+def test_a_key_taken_after_a_look_up_is_known_to_a_younger_filter() -> None:
+    """The filter was put in place between the look-up and the decision."""
+
+    async def scene() -> None:
+        known = keys(filled=False)
+        assert known.take([KEY], now=0) == {0}
+        assert await known.find(KEY) is None
+        known.use(KeyFilter(KEPT), now=0)
+        assert known.take_again([KEY], now=0) == set()
+        known.finish(known.begin([KEY], [b"body"]), [b"answer"], seq=1)
+        known.forget(indexed_seq=1)
+        assert known.take([KEY], now=0) == {0}
+
+    asyncio.run(scene())
+
+
+def test_a_look_up_from_before_keys_were_forgotten_counts_no_more() -> None:
+    """Its key may have been decided on, indexed and forgotten since."""
+
+    async def scene() -> None:
+        known = keys()
+        late, early = asyncio.create_task(known.find(KEY)), known.find(b"other")
+        await asyncio.sleep(0)
+        known.finish(known.begin([KEY], [b"body"]), [b"answer"], seq=1)
+        known.forget(indexed_seq=1)
+        assert await late is None
+        assert known.take_again([KEY], now=0) == {0}
+        await early
+        known.forget(indexed_seq=1)
+        assert known.take_again([b"other"], now=0) == {0}
 
     asyncio.run(scene())
 

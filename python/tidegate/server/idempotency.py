@@ -86,6 +86,10 @@ class IdempotencyKeys:
         self._look_up = look_up
         self._generations = deque([_Generation()])
         self._filter: KeyFilter | None = None
+        self._absent: set[bytes] = set()
+        """Keys that were looked up and not found since keys were last forgotten."""
+        self._forgotten = 0
+        """How often keys were forgotten: a look-up from before knows nothing of them."""
 
     def use(self, known: KeyFilter, now: int) -> None:
         """Ask this filter first, from now on; until then every key is looked up."""
@@ -105,18 +109,22 @@ class IdempotencyKeys:
             return set(range(len(keys)))
         return self._filter.add_new(keys, now)
 
-    def take_again(self, keys: Sequence[bytes], _now: int) -> set[int]:
-        """As :meth:`take`, of keys that were looked up and not found.
+    def take_again(self, keys: Sequence[bytes], now: int) -> set[int]:
+        """Take keys that were looked up and not found; as :meth:`take`, without waiting.
 
         Returns:
-            The places of those that others have meanwhile taken, or that are there a second time.
+            The places of those that others took since, or that have to be looked up once more.
         """
-        seen: set[bytes] = set()
-        others = set()
+        others, taken = set(), []
         for place, key in enumerate(keys):
-            if key in seen or self.is_running(key):
+            if key not in self._absent or self.is_running(key):
                 others.add(place)
-            seen.add(key)
+            else:
+                taken.append(key)
+            self._absent.discard(key)
+        if self._filter is not None:
+            # It may be younger than the look-up, and would answer that the key was never seen.
+            self._filter.add(taken, now)
         return others
 
     def is_running(self, key: bytes) -> bool:
@@ -125,14 +133,18 @@ class IdempotencyKeys:
 
     async def find(self, key: bytes) -> Recorded | None:
         """The answer of a key, waited for when its decision is under way."""
-        running = self._find(key)
+        running, forgotten = self._find(key), self._forgotten
         if running is None:
-            return await asyncio.to_thread(self._look_up, key)
-        if running.answers is None:
-            if running.ended is None:
-                running.ended = asyncio.get_running_loop().create_future()
-            await asyncio.shield(running.ended)
-        return running.find(key)
+            found = await asyncio.to_thread(self._look_up, key)
+        else:
+            if running.answers is None:
+                if running.ended is None:
+                    running.ended = asyncio.get_running_loop().create_future()
+                await asyncio.shield(running.ended)
+            found = running.find(key)
+        if found is None and forgotten == self._forgotten:
+            self._absent.add(key)
+        return found
 
     def begin(self, keys: Sequence[bytes], fingerprints: Sequence[bytes]) -> Running:
         """Decisions under these keys, which were taken, or looked up and not found, are under way.
@@ -175,6 +187,8 @@ class IdempotencyKeys:
         """
         if self._filter is None:
             return
+        self._forgotten += 1
+        self._absent.clear()
         generations = self._generations
         while not generations[0].under_way and generations[0].last_seq <= indexed_seq:
             # Emptied, since what is in it refers to it.
