@@ -2,61 +2,18 @@
 
 from __future__ import annotations
 
-from heapq import nlargest
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from tidegate.policy.decision import BlockAnswer, ChallengeAnswer, DecidedAction
-from tidegate.policy.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tidegate.language.checker import CheckedExpression
     from tidegate.policy.compiled import CompiledDefinitions
     from tidegate.policy.model import OnBudgetExceeded
 
-    _Placed: TypeAlias = tuple[str, CheckedExpression]
-
 _PROVIDER, _DIFFICULTY = "pow", 4
 """Of the challenge past the budget: what a mitigation has that does not say."""
-
-
-RESERVE = 4
-"""Entities have a budget of their own: what a decision may take, divided by this."""
-NAMED = 3
-"""The dearest expressions that a warning names."""
-
-
-def budget_warnings(compiled: CompiledDefinitions) -> Iterator[Finding]:
-    """Warnings that one event may take more work than a decision may.
-
-    The estimate is of an event for which every expression is evaluated, equal ones once, over
-    texts of the declared sizes (``language/sizes``).
-    """
-    limit = compiled.limits.decision_work
-    of_entities: list[_Placed] = []
-    of_walk: list[_Placed] = []
-    for placed in _placed(compiled):
-        (of_entities if _is_of_entity(placed[0]) else of_walk).append(placed)
-    yield from _over("the actions and policies", of_walk, limit)
-    yield from _over("the entities", of_entities, limit // RESERVE)
-
-
-def _over(whose: str, placed: Iterable[_Placed], limit: int) -> Iterator[Finding]:
-    """A warning, if what some expressions may take is over a limit."""
-    work = {id(expression): (expression.cost_estimate.work, place) for place, expression in placed}
-    total = sum(units for units, _ in work.values())
-    if total > limit:
-        dearest = nlargest(NAMED, work.values(), key=lambda each: each[0])
-        named = ", ".join(f"`{place}` ({100 * units // total} %)" for units, place in dearest)
-        yield Finding(
-            "budget-may-end",
-            f"{whose} may take {total} units of work for one event, more than the {limit} of a "
-            f"decision; the dearest: {named}",
-            "",
-            severity="warning",
-            hint="past its budget a decision fires nothing more by itself (docs/decision.md)",
-        )
 
 
 class Ends:
@@ -113,26 +70,6 @@ def past_budget(setting: OnBudgetExceeded, return_url: str | None) -> DecidedAct
 
 def _is_of_entity(place: str) -> bool:
     return place.startswith("entities.")
-
-
-def _placed(compiled: CompiledDefinitions) -> Iterator[_Placed]:
-    """Every live expression with its place, in decision order."""
-    for action in compiled.actions:
-        yield f"actions.{action.slug}.expression", action.expression
-    for entity in compiled.entities:
-        if entity.match is not None:
-            yield f"entities.{entity.slug}.match_expression", entity.match
-        for number, field in enumerate(entity.key_fields):
-            yield f"entities.{entity.slug}.key_fields[{number}]", field
-    for policy in compiled.policies:
-        if policy.expression is not None:
-            yield f"policies.{policy.slug}.expression", policy.expression
-        for number, clause in enumerate(policy.clauses):
-            place = f"policies.{policy.slug}.clauses[{number}]"
-            if clause.enabled and clause.expression is not None:
-                yield f"{place}.expression", clause.expression
-            if clause.enabled and clause.window is not None and clause.window.field is not None:
-                yield f"{place}.window.field", clause.window.field
 
 
 def _places(compiled: CompiledDefinitions) -> Iterator[str]:

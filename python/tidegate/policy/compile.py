@@ -17,7 +17,7 @@ from tidegate.language.lint import key_warnings
 from tidegate.language.schema import NamedList, Schema
 from tidegate.language.types import BOOL
 from tidegate.limits import DEFAULT, Limits
-from tidegate.policy.budget import budget_warnings
+from tidegate.policy.budget_warnings import budget_warnings
 from tidegate.policy.compiled import (
     CompiledAction,
     CompiledClause,
