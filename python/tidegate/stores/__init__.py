@@ -15,8 +15,7 @@ from tidegate.stores.base import (
     UnsafeDatabaseError,
 )
 from tidegate.stores.log import LogBlock
-from tidegate.stores.migrations import migrate
-from tidegate.stores.sqlite import SqliteStore
+from tidegate.stores.sqlite import SqliteStore, migrate
 
 __all__ = [
     "ConflictError",

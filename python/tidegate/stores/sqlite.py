@@ -467,8 +467,18 @@ def throw(error: BaseException) -> None:
     raise error
 
 
-def migrate_sqlite(url: str) -> None:
-    """Make a database, or bring its tables to this version; see :func:`tidegate.stores.migrate`."""
+def migrate(url: str) -> None:
+    """Make a database and its tables, or bring them to the newest revision.
+
+    Args:
+        url: as for the store, such as ``sqlite:////var/lib/tidegate/tidegate.db``.
+
+    Raises:
+        SchemaError: the database is newer than this code.
+        StoreUnavailableError: it cannot be opened or written.
+        UnsafeDatabaseError: the library is one that could lose data.
+        ValueError: the URL names no database this code knows.
+    """
     path = database_path(url)
     check_version()
     make_file(path)

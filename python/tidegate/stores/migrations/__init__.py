@@ -74,20 +74,3 @@ def upgrade(connection: Connection) -> None:
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
-
-
-def migrate(url: str) -> None:
-    """Make a database and its tables, or bring them to the newest revision.
-
-    Args:
-        url: as for the store, such as ``sqlite:////var/lib/tidegate/tidegate.db``.
-
-    Raises:
-        SchemaError: the database is newer than this code.
-        StoreUnavailableError: it cannot be opened or written.
-        UnsafeDatabaseError: the library is one that could lose data.
-        ValueError: the URL names no database this code knows.
-    """
-    from tidegate.stores.sqlite import migrate_sqlite
-
-    migrate_sqlite(url)
