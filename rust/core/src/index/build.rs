@@ -1,12 +1,12 @@
 //! How an index is made: conditions, their frequencies, the access of each rule.
 
 use std::borrow::Borrow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use foldhash::fast::RandomState;
 
-use crate::index::access::{Access, Odds, Skipped, Term, cost_unless_found};
+use crate::index::access::{Access, Odds, Skipped, Term};
 use crate::index::atom::Atoms;
 use crate::index::certainty::{Requirement, requirements};
 use crate::index::condition::{Condition, TextSource};
@@ -15,21 +15,17 @@ use crate::index::gram::count_grams;
 use crate::index::guards::Guards;
 use crate::index::postings::{Known, Meaning, Posting, Postings, Shared};
 use crate::index::searches::{Samples, Searches, each_text};
-use crate::index::unless::{Grounds, Unless};
 use crate::index::worst_cost::{Cost, Size, cost};
 use crate::index::{Index, NUMBERS, Rules, Scratch};
 use crate::layout::Layout;
 use crate::limits::Limits;
-use crate::program::Expr;
+use crate::program::{Expr, Program};
 use crate::record::Record;
 
 /// Shared conjuncts that a posting has bits for.
 const SHARED: usize = 64;
 /// Events up to this size are common.
 const COMMON_SIZE: Size = Size { bytes: 4096, entries: 64 };
-/// What leads to a rule on more events than this part is no help where the rule can be
-/// settled otherwise.
-const COMMON: f64 = 0.5;
 /// How much what is believed of a condition counts, in sample events.
 const BELIEF: f64 = 4.0;
 
@@ -63,13 +59,6 @@ pub(crate) struct ExactRule {
     pub(crate) cost: Cost,
     /// What must be met beside what the access asks for.
     pub(crate) requirements: Vec<Requirement>,
-}
-
-/// What is known of a rule that costs little.
-struct Cheap {
-    cost: Cost,
-    /// Those under which it is no error, where it is best settled by what is not found.
-    facts: Option<Vec<Requirement>>,
 }
 
 /// The conditions that are searched for, by their place here, and what they lead to.
@@ -123,18 +112,10 @@ impl Index {
         let common = Chosen::new(&analysed, &ways, &weights);
         let is_shared = |truth: &Truth| common.bit(truth).is_some();
         let accesses = accesses(&analysed, Odds { weights: &weights, is_shared: &is_shared });
-        let each = rules.programs.iter().zip(analysed.iter().zip(&accesses));
-        let cheap = each.map(|(program, (analysed, access))| {
-            let cost = cost(&program.root, &atoms.costs);
-            let cost = cost.filter(|cost| is_small(*cost, rules.limits))?;
-            let is_helped = access.as_ref().is_ok_and(|access| {
-                access.weight() <= COMMON
-                    || access.cost() < cost_unless_found(&analysed.truth, &weights)
-            });
-            let stands = !is_helped && analysed.stands_unless_found();
-            Some(Cheap { cost, facts: if stands { facts(&program.root) } else { None } })
-        });
-        let cheap: Vec<Option<Cheap>> = cheap.collect();
+        let small_cost = |program: &Program| {
+            cost(&program.root, &atoms.costs).filter(|cost| is_small(*cost, rules.limits))
+        };
+        let costs: Vec<Option<Cost>> = rules.programs.iter().map(small_cost).collect();
         let facts_of = |truth: &Truth, Shared { program, path, .. }: &Shared| {
             if truth.has_negative() {
                 facts(at_path(&rules.programs.get(*program as usize)?.root, path)?)
@@ -143,7 +124,7 @@ impl Index {
             }
         };
         let believed = (&*weights, &grams);
-        Self::build(&atoms, &analysed, &accesses, (cheap, None), &frequencies, believed, facts_of)
+        Self::build(&atoms, &analysed, &accesses, (&costs, None), &frequencies, believed, facts_of)
     }
 
     /// An index that passes over a rule only when it is certainly false and no error.
@@ -168,7 +149,7 @@ impl Index {
             guards.add(number, rule, access.as_ref().ok());
         }
         // Rules that may cost too much are seen by the guards.
-        let cheap = rules.iter().map(|rule| Some(Cheap { cost: rule.cost, facts: None })).collect();
+        let costs: Vec<Option<Cost>> = rules.iter().map(|rule| Some(rule.cost)).collect();
         // What is not true may be an error.
         let facts_of = |_: &Truth, Shared { program, path, .. }: &Shared| {
             facts(at_path(&programs.programs.get(*program as usize)?.root, path)?)
@@ -178,7 +159,7 @@ impl Index {
             atoms,
             &analysed,
             &accesses,
-            (cheap, Some(guards)),
+            (&costs, Some(guards)),
             &frequencies,
             believed,
             facts_of,
@@ -189,31 +170,21 @@ impl Index {
         atoms: &Atoms<'_>,
         analysed: &[A],
         accesses: &[Result<Access<'_>, Reason>],
-        (cheap, guards): (Vec<Option<Cheap>>, Option<Guards>),
+        (costs, guards): (&[Option<Cost>], Option<Guards>),
         frequencies: &[Frequency],
         (weights, grams): (&[f64], &Samples),
         facts_of: impl Fn(&Truth, &Shared) -> Option<Vec<Requirement>>,
     ) -> Self {
         let layout = atoms.layout();
-        let stands =
-            |rule: usize| matches!(cheap.get(rule), Some(Some(Cheap { facts: Some(_), .. })));
-        let ways = accesses.iter().enumerate().map(|(rule, access)| match access {
-            _ if stands(rule) => vec![Way::Unless],
-            access => self::ways(access),
-        });
+        let ways: Vec<_> = accesses.iter().map(self::ways).collect();
         let mut searched = Searched::default();
-        let mut shared = Chosen::new(analysed, &ways.collect::<Vec<_>>(), weights);
+        let mut shared = Chosen::new(analysed, &ways, weights);
         shared.search(&mut searched, facts_of);
 
         let (mut always, mut unindexed) = (Vec::new(), Vec::new());
-        let mut unless: BTreeMap<Grounds, Vec<u32>> = BTreeMap::new();
         let mut certain_cost = Cost::default();
-        let mut cheap = cheap.into_iter();
-        for (rule, (analysed, access)) in (0_u32..).zip(analysed.iter().zip(accesses)) {
-            let (cost, facts) = match cheap.next().flatten() {
-                Some(Cheap { cost, facts }) => (Some(cost), facts),
-                None => (None, None),
-            };
+        let each = analysed.iter().zip(accesses).zip(costs);
+        for (rule, ((analysed, access), cost)) in (0_u32..).zip(each) {
             let mut posting = |way: Way<'_>| {
                 let need = shared.need(analysed.borrow(), way);
                 let is_known = |truth: &Truth| shared.is_in(truth, need) || way.settles(truth);
@@ -224,25 +195,8 @@ impl Index {
                 let meaning = if is_sufficient { Meaning::True } else { Meaning::MaybeTrue };
                 Posting { rule, need, meaning }
             };
-            let truth = &analysed.borrow().truth;
-            let grounds = facts.and_then(|facts| {
-                let need = shared.need(analysed.borrow(), Way::Unless);
-                let is_known =
-                    |truth: &Truth| shared.is_in(truth, need) || Way::Unless.settles(truth);
-                truth.follows(&is_known).then_some((facts, need))
-            });
-            match (grounds, access) {
-                (Some(grounds), _) => {
-                    truth.each_negative(&mut |condition| {
-                        let is_refuting = truth.is_refuted_by(condition);
-                        let meaning =
-                            if is_refuting { Meaning::NotTrue } else { Meaning::MaybeNotTrue };
-                        searched.lead(condition, Posting { rule, need: grounds.1, meaning });
-                    });
-                    unless.entry(grounds).or_default().push(rule);
-                    certain_cost = cost.map_or(certain_cost, |cost| certain_cost.max(cost));
-                }
-                (None, Ok(Access { terms, reason, .. })) => {
+            match access {
+                Ok(Access { terms, reason, .. }) => {
                     for term in terms {
                         let posting = posting(Way::By(term));
                         match term.condition {
@@ -252,13 +206,12 @@ impl Index {
                     }
                     unindexed.extend(reason.map(|reason| Unindexed { rule, reason }));
                 }
-                (None, Err(reason)) => {
+                Err(reason) => {
                     always.push(posting(Way::Always));
                     unindexed.push(Unindexed { rule, reason: *reason });
                 }
             }
         }
-        let unless = Unless::new(unless);
         let searched_for = searched.conditions.iter();
         let searched_for: Vec<&Condition> = searched_for
             .filter_map(|condition| atoms.conditions.get(*condition as usize))
@@ -280,7 +233,6 @@ impl Index {
                 .memory_bytes()
                 .saturating_add(postings.memory_bytes())
                 .saturating_add(std::mem::size_of_val(&*always))
-                .saturating_add(unless.memory_bytes())
                 .saturating_add(size_of::<Self>()),
         };
         Self {
@@ -290,7 +242,6 @@ impl Index {
             searched: shared.searched(),
             shared: shared.shared.into(),
             always: always.into(),
-            unless,
             conditions,
             rules: analysed.len(),
             guards,
@@ -404,8 +355,6 @@ enum Way<'t> {
     By(&'t Term<'t>),
     /// On every event.
     Always,
-    /// Unless something is found that it excludes.
-    Unless,
 }
 
 impl Way<'_> {
@@ -415,7 +364,6 @@ impl Way<'_> {
             (Self::By(term), Truth::One { condition, is_positive: true }) => {
                 Some(*condition) == term.condition
             }
-            (Self::Unless, truth) => truth.follows(&Truth::is_negative),
             _ => false,
         }
     }
@@ -439,7 +387,7 @@ fn ways<'t>(access: &'t Result<Access<'t>, Reason>) -> Vec<Way<'t>> {
 fn needs<'n>(analysed: &'n Analysed, way: Way<'n>) -> impl Iterator<Item = &'n Truth> {
     let of_term = match way {
         Way::By(term) => &*term.needs,
-        Way::Always | Way::Unless => &[],
+        Way::Always => &[],
     };
     let of_rule = analysed.conjuncts.iter().map(|conjunct| &conjunct.truth);
     of_term.iter().copied().chain(of_rule).filter(move |truth| !way.settles(truth))
@@ -481,7 +429,7 @@ impl Chosen {
             for way in ways {
                 let weight = match way {
                     Way::By(term) => term.weight,
-                    Way::Always | Way::Unless => 1.0,
+                    Way::Always => 1.0,
                 };
                 for truth in needs(analysed.borrow(), *way) {
                     let Some(used) = uses.get_mut(truth) else { continue };

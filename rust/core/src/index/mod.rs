@@ -16,8 +16,8 @@
 //! cost can be met, the rule is true and is not evaluated. Rules that lack something are
 //! dropped together ([`led`]).
 //!
-//! A rule that says what must not be, and else only what is common, is not led to. It is
-//! true where what is common is and nothing that it excludes was found ([`unless`]).
+//! A rule that only says what must not be has no such condition. It is evaluated on every
+//! event, and the report of the index names it.
 //!
 //! Where errors are told, as in a decision, the index passes over a rule only if it is
 //! certainly no error either ([`certainty`], [`worst_cost`], [`guards`]).
@@ -48,7 +48,6 @@ mod scratch;
 mod searches;
 mod substring;
 mod text_search;
-mod unless;
 pub(crate) mod worst_cost;
 
 use std::hint::black_box;
@@ -75,7 +74,6 @@ use guards::Guards;
 use led::Led;
 use postings::{Meaning, Needs, Posting, Postings, Shared};
 use searches::Searches;
-use unless::Unless;
 
 /// The programs that an index is of, and what they are evaluated with.
 #[derive(Clone, Copy, Debug)]
@@ -114,8 +112,6 @@ pub(crate) struct Index {
     /// Rules that no condition leads to, or that one of their alternatives has nothing to be
     /// led to by: looked at on every event, if they lack nothing.
     always: Box<[Posting]>,
-    /// Rules that are true where the search found nothing of theirs.
-    unless: Unless,
     /// How many conditions are searched for.
     conditions: usize,
     rules: usize,
@@ -226,18 +222,15 @@ impl Index {
                 }
             });
         }
-        let Scratch { found, rules: seen, found_too_much, settled, exceptions, led, .. } = scratch;
+        let Scratch { found, rules: seen, found_too_much, settled, led, .. } = scratch;
         let mut consider = |led: &mut Led, needs: &mut Needs<'_, '_>, settled: &mut Vec<u32>| {
             for Posting { rule, need, meaning } in led.take() {
                 if needs.lacks(*need) || !seen.mark(*rule) {
                     continue;
                 }
-                if meaning.is_exception() {
-                    exceptions.push(*rule);
-                }
                 if *meaning == Meaning::True && !needs.are_open() {
                     settled.push(*rule);
-                } else if *meaning != Meaning::NotTrue || *found_too_much {
+                } else {
                     take(&[*rule], false);
                 }
             }
@@ -261,8 +254,6 @@ impl Index {
         if !settled.is_empty() {
             take(settled, !*found_too_much);
         }
-        exceptions.sort_unstable();
-        self.unless.each(record, &mut needs, exceptions, take);
         needs.work()
     }
 
