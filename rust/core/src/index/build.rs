@@ -9,12 +9,11 @@ use foldhash::fast::RandomState;
 use crate::index::access::{Access, Odds, Skipped, Term};
 use crate::index::atom::Atoms;
 use crate::index::certainty::{Requirement, requirements};
-use crate::index::condition::{Condition, TextSource};
+use crate::index::condition::Condition;
 use crate::index::formula::{Analysed, Reason, Truth, analyse, at_path};
-use crate::index::gram::count_grams;
 use crate::index::guards::Guards;
 use crate::index::postings::{Known, Meaning, Posting, Postings, Shared};
-use crate::index::searches::{Samples, Searches, each_text};
+use crate::index::searches::Searches;
 use crate::index::worst_cost::{Cost, Size, cost};
 use crate::index::{Index, NUMBERS, Rules, Scratch};
 use crate::layout::Layout;
@@ -102,8 +101,7 @@ impl Index {
         let programs = (0_u32..).zip(rules.programs);
         let analysed: Vec<Analysed> =
             programs.map(|(number, program)| analyse(number, &program.root, &mut atoms)).collect();
-        let grams = grams(&atoms, samples);
-        let frequencies = frequencies(&analysed, &atoms, rules, samples, &grams);
+        let frequencies = frequencies(&analysed, &atoms, rules, samples);
         let weights = weights(&atoms.conditions, &frequencies, analysed.len(), samples.len());
         // What rules have in common depends on how they are come to, and that on what is
         // found out for all of them.
@@ -123,8 +121,7 @@ impl Index {
                 Some(Vec::new())
             }
         };
-        let believed = (&*weights, &grams);
-        Self::build(&atoms, &analysed, &accesses, (&costs, None), &frequencies, believed, facts_of)
+        Self::build(&atoms, &analysed, &accesses, (&costs, None), &frequencies, &weights, facts_of)
     }
 
     /// An index that passes over a rule only when it is certainly false and no error.
@@ -135,8 +132,7 @@ impl Index {
         samples: &[Record<'_>],
     ) -> Self {
         let analysed: Vec<&Analysed> = rules.iter().map(|rule| &rule.analysed).collect();
-        let grams = grams(atoms, samples);
-        let frequencies = frequencies(&analysed, atoms, programs, samples, &grams);
+        let frequencies = frequencies(&analysed, atoms, programs, samples);
         let weights = weights(&atoms.conditions, &frequencies, rules.len(), samples.len());
         // What one alternative needs drops no rule whose other alternative may be an error.
         let odds = Odds { weights: &weights, is_shared: &|_| false };
@@ -154,14 +150,13 @@ impl Index {
         let facts_of = |_: &Truth, Shared { program, path, .. }: &Shared| {
             facts(at_path(&programs.programs.get(*program as usize)?.root, path)?)
         };
-        let believed = (&*weights, &grams);
         Self::build(
             atoms,
             &analysed,
             &accesses,
             (&costs, Some(guards)),
             &frequencies,
-            believed,
+            &weights,
             facts_of,
         )
     }
@@ -172,7 +167,7 @@ impl Index {
         accesses: &[Result<Access<'_>, Reason>],
         (costs, guards): (&[Option<Cost>], Option<Guards>),
         frequencies: &[Frequency],
-        (weights, grams): (&[f64], &Samples),
+        weights: &[f64],
         facts_of: impl Fn(&Truth, &Shared) -> Option<Vec<Requirement>>,
     ) -> Self {
         let layout = atoms.layout();
@@ -217,7 +212,7 @@ impl Index {
             .filter_map(|condition| atoms.conditions.get(*condition as usize))
             .collect();
         let conditions = searched_for.len();
-        let searches = Searches::new(&searched_for, &atoms.patterns, layout, grams);
+        let searches = Searches::new(&searched_for, &atoms.patterns, layout);
         let guarded =
             0..guards.as_ref().map_or(0, |_| u32::try_from(analysed.len()).unwrap_or(u32::MAX));
         let otherwise = always.iter().map(|posting| posting.rule).chain(guarded);
@@ -271,7 +266,6 @@ fn frequencies<A: Borrow<Analysed>>(
     atoms: &Atoms<'_>,
     rules: Rules<'_>,
     samples: &[Record<'_>],
-    grams: &Samples,
 ) -> Vec<Frequency> {
     let mut frequencies = vec![Frequency::default(); atoms.conditions.len()];
     let mut stated = Vec::new();
@@ -292,7 +286,7 @@ fn frequencies<A: Borrow<Analysed>>(
         return frequencies;
     }
     let all: Vec<&Condition> = atoms.conditions.iter().collect();
-    let searches = Searches::new(&all, &atoms.patterns, atoms.layout(), grams);
+    let searches = Searches::new(&all, &atoms.patterns, atoms.layout());
     let mut scratch = Scratch::default();
     for record in samples {
         scratch.begin(&searches, all.len(), 0, crate::work::Work::unlimited());
@@ -324,28 +318,6 @@ fn weights(
         }
     };
     conditions.iter().zip(frequencies).map(weight).collect()
-}
-
-/// The grams of the samples, for each text that is searched for parts.
-fn grams(atoms: &Atoms<'_>, samples: &[Record<'_>]) -> Samples {
-    let mut grams = Samples::default();
-    let mut sources: Vec<TextSource> = Vec::new();
-    for condition in &atoms.conditions {
-        if let Condition::Text { source, .. } = condition
-            && !grams.contains_key(source)
-        {
-            grams.insert(*source, HashMap::default());
-            sources.push(*source);
-        }
-    }
-    for record in samples {
-        for source in &sources {
-            if let Some(counts) = grams.get_mut(source) {
-                each_text(*source, record, |text| count_grams(&text.to_ascii_lowercase(), counts));
-            }
-        }
-    }
-    grams
 }
 
 /// How a rule is come to.

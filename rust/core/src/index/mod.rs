@@ -27,14 +27,10 @@
 
 mod access;
 mod atom;
-mod automaton;
 mod build;
 pub(crate) mod certainty;
 mod condition;
-mod crowd;
 mod formula;
-mod gram;
-mod gram_table;
 mod guards;
 mod implied;
 mod led;

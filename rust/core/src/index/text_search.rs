@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::functions::regex::clip;
 use crate::index::condition::{Pattern, TextTest};
-use crate::index::gram::GramCounts;
 use crate::index::memory::Recall;
 use crate::index::required_bytes::ByteSets;
 use crate::index::scratch::Scratch;
@@ -364,8 +363,7 @@ impl TextSearchBuilder {
         self.required.push(required.clone());
     }
 
-    /// The search; `counts` has the grams of texts of its kind.
-    pub(crate) fn build(mut self, counts: &GramCounts) -> TextSearch {
+    pub(crate) fn build(mut self) -> TextSearch {
         let (literals, texts) = Literals::new(&self.required);
         self.parts.extend((FIRST_LITERAL..).zip(texts).map(|(number, text)| Part {
             text,
@@ -375,7 +373,7 @@ impl TextSearchBuilder {
         }));
         let substrings = match self.parts.as_slice() {
             [] => None,
-            parts => Some(Substrings::new(parts, counts)),
+            parts => Some(Substrings::new(parts)),
         };
         let (bytes, needs) =
             ByteSets::new(self.others.iter().chain(&self.led_to).map(|(_, sets)| &**sets));
@@ -423,7 +421,7 @@ mod tests {
             let test = TextTest::Matches(patterns.collect());
             builder.add(&test, false, number, &compiled);
         }
-        builder.build(&GramCounts::default())
+        builder.build()
     }
 
     fn required(patterns: &[String]) -> Vec<Vec<Vec<Box<str>>>> {
@@ -470,7 +468,7 @@ mod tests {
                 let mut builder = TextSearchBuilder::default();
                 let test = TextTest::Equals(vec!["y".into(), text.into()]);
                 builder.add(&test, is_folded, 0, &CompiledPatterns::default());
-                assert_eq!(found(&builder.build(&GramCounts::default())), expected, "{text}");
+                assert_eq!(found(&builder.build()), expected, "{text}");
             }
         }
     }
