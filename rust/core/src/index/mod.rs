@@ -39,7 +39,6 @@ mod memory;
 mod networks;
 mod numbers;
 mod postings;
-mod required_bytes;
 mod scratch;
 mod searches;
 mod substring;
