@@ -45,7 +45,6 @@ mod substring;
 mod text_search;
 pub(crate) mod worst_cost;
 
-use std::hint::black_box;
 use std::slice::from_ref;
 use std::sync::atomic::AtomicU64;
 
@@ -76,20 +75,6 @@ pub(crate) struct Rules<'a> {
     pub(crate) programs: &'a [Program],
     pub(crate) lists: &'a Lists,
     pub(crate) limits: &'a Limits,
-}
-
-/// The programs of so many rules lie past the nearer caches.
-const FAR: usize = if cfg!(test) { 16 } else { 32 * 1024 };
-/// Rules that are read before the first of them is evaluated: more misses than a core has at
-/// once, and few enough that what is read stays in its nearest cache.
-const TOGETHER: usize = 16;
-
-impl Rules<'_> {
-    /// Has the memory of some programs come in, that of all at the same time.
-    fn read_ahead(&self, rules: &[u32]) {
-        let programs = rules.iter().filter_map(|rule| self.programs.get(*rule as usize));
-        black_box(programs.fold(0, |read, program| read ^ program.read()));
-    }
 }
 
 /// Tells indexes of one process apart.
@@ -144,24 +129,13 @@ impl Index {
             *is_cheap
                 .get_or_insert_with(|| self.certain_cost.is_within(rules.limits, Size::of(record)))
         };
-        let mut open = std::mem::take(&mut scratch.open);
         self.candidates(rules, record, scratch, Work::unlimited(), |candidates, are_certain| {
             if are_certain && is_within() {
                 return take(candidates);
             }
             let passing = candidates.iter().filter(|rule| passes(**rule));
-            if self.rules >= FAR {
-                open.extend(passing);
-            } else {
-                passing.filter(|rule| holds(**rule)).for_each(|rule| take(from_ref(rule)));
-            }
+            passing.filter(|rule| holds(**rule)).for_each(|rule| take(from_ref(rule)));
         });
-        for together in open.chunks(TOGETHER) {
-            rules.read_ahead(together);
-            together.iter().filter(|rule| holds(**rule)).for_each(|rule| take(from_ref(rule)));
-        }
-        open.clear();
-        scratch.open = open;
     }
 
     /// How many rules may be true of a record.

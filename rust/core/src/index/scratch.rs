@@ -129,8 +129,6 @@ pub struct Scratch {
     pub(crate) rules: Marks,
     /// Rules that are true.
     pub(crate) settled: Vec<u32>,
-    /// Rules that are to be evaluated.
-    pub(crate) open: Vec<u32>,
     /// Rules that may be true.
     pub(crate) led: Led,
     /// By the number of the text search.
