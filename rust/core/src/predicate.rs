@@ -294,13 +294,6 @@ impl Predicate {
         self.packed().unpack(start, self.kind.pattern())
     }
 
-    /// Something of its beginning and of its end.
-    #[inline]
-    pub(crate) fn read(&self) -> u64 {
-        let last = self.packed().0.last().copied();
-        self.units ^ last.map_or(0, u64::from)
-    }
-
     /// Where the predicate lies, which is the same for those that are shared.
     pub(crate) fn address(&self) -> usize {
         self.0.as_ptr().addr()

@@ -34,12 +34,6 @@ impl Program {
         fields(&self.root, take);
     }
 
-    /// Something of all that most evaluations look at, for no use but to have it come in.
-    #[inline]
-    pub(crate) fn read(&self) -> u64 {
-        self.root.read()
-    }
-
     /// The value of the expression for one event.
     ///
     /// # Errors
@@ -93,17 +87,6 @@ fn fields(expression: &Expr, take: &mut dyn FnMut(Slot)) {
 }
 
 impl Expr {
-    fn read(&self) -> u64 {
-        match &self.node {
-            Node::And(operands) | Node::Or(operands) => {
-                operands.iter().fold(0, |read, operand| read ^ operand.read())
-            }
-            Node::Not(operand) => operand.read(),
-            Node::Predicate(predicate) => predicate.read(),
-            _ => 0,
-        }
-    }
-
     /// Hands over the expressions that this one is made of; a predicate is not taken apart.
     pub(crate) fn each_child<'e>(&'e self, take: &mut dyn FnMut(&'e Expr)) {
         match &self.node {

@@ -5,7 +5,6 @@ mod change;
 mod layer;
 mod lead;
 mod merge;
-mod order;
 mod places;
 mod segment;
 
@@ -178,7 +177,7 @@ impl RuleSet {
                 }
             }
         });
-        order::sort(&mut matched, self.len());
+        matched.sort_unstable();
         matched
     }
 

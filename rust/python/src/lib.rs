@@ -9,7 +9,6 @@ mod encode;
 mod engine;
 mod error;
 mod event;
-mod ids;
 mod matches;
 mod plain;
 mod program;

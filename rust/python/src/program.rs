@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use tidegate_core::constant::write_value;
 use tidegate_core::prepared::PreparedRecord;
 use tidegate_core::record::Record;
@@ -21,7 +21,6 @@ use crate::error::{
     too_many_parts,
 };
 use crate::event::user_agents;
-use crate::ids::Ids;
 use crate::matches::matches;
 
 /// Fewer rules than this are done sooner than the interpreter is let go.
@@ -48,7 +47,7 @@ pub(crate) struct PyRuleSet {
     pub(crate) rules: Arc<RuleSet>,
     pub(crate) user_agents: Option<&'static UserAgents>,
     /// All ids, kept since the first answer, or the first long one where rules are many.
-    ids: PyOnceLock<Ids>,
+    ids: PyOnceLock<Box<[Py<PyString>]>>,
 }
 
 /// An event encoded for one rule set.
@@ -208,7 +207,14 @@ impl PyRuleSet {
             let names = rules.iter().filter_map(|index| self.id(*index));
             return PyList::new(py, names.collect::<Vec<_>>());
         }
-        self.ids.get_or_try_init(py, || Ids::new(py, &self.rules))?.of(py, rules)
+        let ids = self.ids.get_or_init(py, || self.all_names(py));
+        PyList::new(py, rules.iter().map(|rule| Some(ids.get(*rule as usize)?.bind(py))))
+    }
+
+    /// The ids of all rules, by the number of the rule.
+    fn all_names(&self, py: Python<'_>) -> Box<[Py<PyString>]> {
+        let ids = (0..self.rules.len()).filter_map(|index| self.rules.id(index));
+        ids.map(|id| PyString::new(py, id).unbind()).collect()
     }
 
     /// Hands over the record of a context.

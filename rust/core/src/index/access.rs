@@ -71,13 +71,8 @@ impl<'t> Access<'t> {
         Self { terms: vec![term], requirements: Vec::new(), reason: None }
     }
 
-    /// How often one of the conditions is true, about.
-    pub(crate) fn weight(&self) -> f64 {
-        self.terms.iter().map(|term| term.weight).sum()
-    }
-
     /// What it takes on an event, about.
-    pub(crate) fn cost(&self) -> f64 {
+    fn cost(&self) -> f64 {
         self.terms.iter().map(Term::cost).sum()
     }
 
@@ -143,18 +138,6 @@ impl<'t> Parts<'t> {
         let own = self.0.get(position).map(|part| part.truth);
         self.0.iter().filter(move |part| !part.is_repeated && Some(part.truth) != own)
     }
-}
-
-/// What it takes on an event, about, to look at a rule where something is found that it
-/// excludes, and to take it for true where nothing is.
-pub(crate) fn cost_unless_found(truth: &Truth, weights: &[f64]) -> f64 {
-    let mut cost = 0.0;
-    truth.each_negative(&mut |condition| {
-        let weight = weights.get(condition as usize).copied().unwrap_or(1.0);
-        let evaluation = if truth.is_refuted_by(condition) { 0.0 } else { EVALUATION };
-        cost += weight * (1.0 + evaluation);
-    });
-    cost
 }
 
 impl Formula {

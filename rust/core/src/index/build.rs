@@ -1,35 +1,29 @@
 //! How an index is made: conditions, their frequencies, the access of each rule.
 
-use std::borrow::Borrow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use foldhash::fast::RandomState;
 
-use crate::index::access::{Access, Odds, Skipped, Term, cost_unless_found};
+use crate::index::access::{Access, Odds, Skipped, Term};
 use crate::index::atom::Atoms;
 use crate::index::certainty::{Requirement, requirements};
-use crate::index::condition::{Condition, TextSource};
+use crate::index::condition::Condition;
 use crate::index::formula::{Analysed, Reason, Truth, analyse, at_path};
-use crate::index::gram::count_grams;
 use crate::index::guards::Guards;
 use crate::index::postings::{Known, Meaning, Posting, Postings, Shared};
-use crate::index::searches::{Samples, Searches, each_text};
-use crate::index::unless::{Grounds, Unless};
+use crate::index::searches::Searches;
 use crate::index::worst_cost::{Cost, Size, cost};
 use crate::index::{Index, NUMBERS, Rules, Scratch};
 use crate::layout::Layout;
 use crate::limits::Limits;
-use crate::program::Expr;
+use crate::program::{Expr, Program};
 use crate::record::Record;
 
 /// Shared conjuncts that a posting has bits for.
 const SHARED: usize = 64;
 /// Events up to this size are common.
 const COMMON_SIZE: Size = Size { bytes: 4096, entries: 64 };
-/// What leads to a rule on more events than this part is no help where the rule can be
-/// settled otherwise.
-const COMMON: f64 = 0.5;
 /// How much what is believed of a condition counts, in sample events.
 const BELIEF: f64 = 4.0;
 
@@ -65,13 +59,6 @@ pub(crate) struct ExactRule {
     pub(crate) requirements: Vec<Requirement>,
 }
 
-/// What is known of a rule that costs little.
-struct Cheap {
-    cost: Cost,
-    /// Those under which it is no error, where it is best settled by what is not found.
-    facts: Option<Vec<Requirement>>,
-}
-
 /// The conditions that are searched for, by their place here, and what they lead to.
 #[derive(Default)]
 struct Searched {
@@ -98,6 +85,27 @@ impl Searched {
     }
 }
 
+/// Where rules are looked at, gathered rule by rule.
+#[derive(Default)]
+struct Gathered {
+    searched: Searched,
+    /// On every event.
+    always: Vec<Posting>,
+    unindexed: Vec<Unindexed>,
+    /// What those rules cost at most that need not be evaluated.
+    certain_cost: Cost,
+}
+
+impl Gathered {
+    fn add(&mut self, condition: Option<u32>, (posting, cost): (Posting, Option<Cost>)) {
+        self.certain_cost = cost.map_or(self.certain_cost, |cost| self.certain_cost.max(cost));
+        match condition {
+            Some(condition) => self.searched.lead(condition, posting),
+            None => self.always.push(posting),
+        }
+    }
+}
+
 /// How often a condition is stated, and by the samples is true.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frequency {
@@ -113,37 +121,21 @@ impl Index {
         let programs = (0_u32..).zip(rules.programs);
         let analysed: Vec<Analysed> =
             programs.map(|(number, program)| analyse(number, &program.root, &mut atoms)).collect();
-        let grams = grams(&atoms, samples);
-        let frequencies = frequencies(&analysed, &atoms, rules, samples, &grams);
-        let weights = weights(&atoms.conditions, &frequencies, analysed.len(), samples.len());
-        // What rules have in common depends on how they are come to, and that on what is
-        // found out for all of them.
-        let first = accesses(&analysed, Odds { weights: &weights, is_shared: &|_| false });
-        let ways: Vec<_> = first.iter().map(ways).collect();
-        let common = Chosen::new(&analysed, &ways, &weights);
-        let is_shared = |truth: &Truth| common.bit(truth).is_some();
-        let accesses = accesses(&analysed, Odds { weights: &weights, is_shared: &is_shared });
-        let each = rules.programs.iter().zip(analysed.iter().zip(&accesses));
-        let cheap = each.map(|(program, (analysed, access))| {
-            let cost = cost(&program.root, &atoms.costs);
-            let cost = cost.filter(|cost| is_small(*cost, rules.limits))?;
-            let is_helped = access.as_ref().is_ok_and(|access| {
-                access.weight() <= COMMON
-                    || access.cost() < cost_unless_found(&analysed.truth, &weights)
-            });
-            let stands = !is_helped && analysed.stands_unless_found();
-            Some(Cheap { cost, facts: if stands { facts(&program.root) } else { None } })
-        });
-        let cheap: Vec<Option<Cheap>> = cheap.collect();
-        let facts_of = |truth: &Truth, Shared { program, path, .. }: &Shared| {
-            if truth.has_negative() {
-                facts(at_path(&rules.programs.get(*program as usize)?.root, path)?)
-            } else {
-                Some(Vec::new())
-            }
+        let small_cost = |program: &Program| {
+            cost(&program.root, &atoms.costs).filter(|cost| is_small(*cost, rules.limits))
         };
-        let believed = (&*weights, &grams);
-        Self::build(&atoms, &analysed, &accesses, (cheap, None), &frequencies, believed, facts_of)
+        let costs = rules.programs.iter().map(small_cost).collect();
+        let analysed = analysed.iter().collect();
+        let context = BuildContext::new(&atoms, analysed, costs, rules, samples);
+        // What rules have in common depends on how they are reached, and the best way to reach
+        // them on what is found out once for all of them: so the ways are chosen twice.
+        let first = context.accesses(&|_| false, Skipped::NotTrue);
+        let common = Chosen::new(&context, &first);
+        let accesses = context.accesses(&|truth| common.bit(truth).is_some(), Skipped::NotTrue);
+        let facts_of = |truth: &Truth, shared: &Shared| {
+            if truth.has_negative() { context.facts(shared) } else { Some(Vec::new()) }
+        };
+        context.index(&accesses, None, facts_of)
     }
 
     /// An index that passes over a rule only when it is certainly false and no error.
@@ -153,149 +145,158 @@ impl Index {
         programs: Rules<'_>,
         samples: &[Record<'_>],
     ) -> Self {
-        let analysed: Vec<&Analysed> = rules.iter().map(|rule| &rule.analysed).collect();
-        let grams = grams(atoms, samples);
-        let frequencies = frequencies(&analysed, atoms, programs, samples, &grams);
-        let weights = weights(&atoms.conditions, &frequencies, rules.len(), samples.len());
+        let analysed = rules.iter().map(|rule| &rule.analysed).collect();
+        // Rules that may cost too much are seen by the guards.
+        let costs = rules.iter().map(|rule| Some(rule.cost)).collect();
+        let context = BuildContext::new(atoms, analysed, costs, programs, samples);
         // What one alternative needs drops no rule whose other alternative may be an error.
-        let odds = Odds { weights: &weights, is_shared: &|_| false };
-        let accesses: Vec<Result<Access<'_>, Reason>> = analysed
-            .iter()
-            .map(|rule| rule.formula.access(&Truth::Open, odds, Skipped::False))
-            .collect();
+        let accesses = context.accesses(&|_| false, Skipped::False);
         let mut guards = Guards::default();
         for (number, (rule, access)) in (0_u32..).zip(rules.iter().zip(&accesses)) {
             guards.add(number, rule, access.as_ref().ok());
         }
-        // Rules that may cost too much are seen by the guards.
-        let cheap = rules.iter().map(|rule| Some(Cheap { cost: rule.cost, facts: None })).collect();
         // What is not true may be an error.
-        let facts_of = |_: &Truth, Shared { program, path, .. }: &Shared| {
-            facts(at_path(&programs.programs.get(*program as usize)?.root, path)?)
-        };
-        let believed = (&*weights, &grams);
-        Self::build(
-            atoms,
-            &analysed,
-            &accesses,
-            (cheap, Some(guards)),
-            &frequencies,
-            believed,
-            facts_of,
-        )
+        context.index(&accesses, Some(guards), |_, shared| context.facts(shared))
+    }
+}
+
+/// What is known of the rules of an index before it is made.
+struct BuildContext<'b> {
+    atoms: &'b Atoms<'b>,
+    programs: &'b [Program],
+    /// By the number of the rule, as the costs.
+    analysed: Vec<&'b Analysed>,
+    /// What a rule costs at most, if it need not be evaluated where it is known to be true.
+    costs: Vec<Option<Cost>>,
+    /// By the number of the condition, as the weights.
+    frequencies: Vec<Frequency>,
+    weights: Vec<f64>,
+}
+
+impl<'b> BuildContext<'b> {
+    fn new(
+        atoms: &'b Atoms<'b>,
+        analysed: Vec<&'b Analysed>,
+        costs: Vec<Option<Cost>>,
+        rules: Rules<'b>,
+        samples: &[Record<'_>],
+    ) -> Self {
+        let frequencies = frequencies(&analysed, atoms, rules, samples);
+        let weights = weights(&atoms.conditions, &frequencies, analysed.len(), samples.len());
+        Self { atoms, programs: rules.programs, analysed, costs, frequencies, weights }
     }
 
-    fn build<A: Borrow<Analysed>>(
-        atoms: &Atoms<'_>,
-        analysed: &[A],
-        accesses: &[Result<Access<'_>, Reason>],
-        (cheap, guards): (Vec<Option<Cheap>>, Option<Guards>),
-        frequencies: &[Frequency],
-        (weights, grams): (&[f64], &Samples),
-        facts_of: impl Fn(&Truth, &Shared) -> Option<Vec<Requirement>>,
-    ) -> Self {
-        let layout = atoms.layout();
-        let stands =
-            |rule: usize| matches!(cheap.get(rule), Some(Some(Cheap { facts: Some(_), .. })));
-        let ways = accesses.iter().enumerate().map(|(rule, access)| match access {
-            _ if stands(rule) => vec![Way::Unless],
-            access => self::ways(access),
-        });
-        let mut searched = Searched::default();
-        let mut shared = Chosen::new(analysed, &ways.collect::<Vec<_>>(), weights);
-        shared.search(&mut searched, facts_of);
+    /// How each rule is reached, where some parts of rules are found out once for all.
+    fn accesses(
+        &self,
+        is_shared: &dyn Fn(&Truth) -> bool,
+        skipped: Skipped,
+    ) -> Vec<Result<Access<'b>, Reason>> {
+        let odds = Odds { weights: &self.weights, is_shared };
+        let access = |rule: &&'b Analysed| {
+            // What the rule needs plays no part where it must be false when skipped.
+            let truth = if skipped == Skipped::False { &Truth::Open } else { &rule.truth };
+            rule.formula.access(truth, odds, skipped)
+        };
+        self.analysed.iter().map(access).collect()
+    }
 
-        let (mut always, mut unindexed) = (Vec::new(), Vec::new());
-        let mut unless: BTreeMap<Grounds, Vec<u32>> = BTreeMap::new();
-        let mut certain_cost = Cost::default();
-        let mut cheap = cheap.into_iter();
-        for (rule, (analysed, access)) in (0_u32..).zip(analysed.iter().zip(accesses)) {
-            let (cost, facts) = match cheap.next().flatten() {
-                Some(Cheap { cost, facts }) => (Some(cost), facts),
-                None => (None, None),
-            };
-            let mut posting = |way: Way<'_>| {
-                let need = shared.need(analysed.borrow(), way);
-                let is_known = |truth: &Truth| shared.is_in(truth, need) || way.settles(truth);
-                let is_sufficient = cost.is_some() && analysed.borrow().truth.follows(&is_known);
-                if let Some(cost) = cost.filter(|_| is_sufficient) {
-                    certain_cost = certain_cost.max(cost);
-                }
-                let meaning = if is_sufficient { Meaning::True } else { Meaning::MaybeTrue };
-                Posting { rule, need, meaning }
-            };
-            let truth = &analysed.borrow().truth;
-            let grounds = facts.and_then(|facts| {
-                let need = shared.need(analysed.borrow(), Way::Unless);
-                let is_known =
-                    |truth: &Truth| shared.is_in(truth, need) || Way::Unless.settles(truth);
-                truth.follows(&is_known).then_some((facts, need))
-            });
-            match (grounds, access) {
-                (Some(grounds), _) => {
-                    truth.each_negative(&mut |condition| {
-                        let is_refuting = truth.is_refuted_by(condition);
-                        let meaning =
-                            if is_refuting { Meaning::NotTrue } else { Meaning::MaybeNotTrue };
-                        searched.lead(condition, Posting { rule, need: grounds.1, meaning });
-                    });
-                    unless.entry(grounds).or_default().push(rule);
-                    certain_cost = cost.map_or(certain_cost, |cost| certain_cost.max(cost));
-                }
-                (None, Ok(Access { terms, reason, .. })) => {
-                    for term in terms {
-                        let posting = posting(Way::By(term));
-                        match term.condition {
-                            Some(condition) => searched.lead(condition, posting),
-                            None => always.push(posting),
-                        }
-                    }
-                    unindexed.extend(reason.map(|reason| Unindexed { rule, reason }));
-                }
-                (None, Err(reason)) => {
-                    always.push(posting(Way::Always));
-                    unindexed.push(Unindexed { rule, reason: *reason });
-                }
-            }
+    /// The facts under which a shared conjunct is no error.
+    fn facts(&self, Shared { program, path, .. }: &Shared) -> Option<Vec<Requirement>> {
+        facts(at_path(&self.programs.get(*program as usize)?.root, path)?)
+    }
+
+    /// The index. `facts_of` gives those under which the search alone says whether a shared
+    /// conjunct is true.
+    fn index(
+        &self,
+        accesses: &[Result<Access<'_>, Reason>],
+        guards: Option<Guards>,
+        facts_of: impl Fn(&Truth, &Shared) -> Option<Vec<Requirement>>,
+    ) -> Index {
+        let mut gathered = Gathered::default();
+        let mut shared = Chosen::new(self, accesses);
+        shared.search(&mut gathered.searched, facts_of);
+        for (rule, access) in (0_u32..).zip(accesses) {
+            self.gather(rule, access, &shared, &mut gathered);
         }
-        let unless = Unless::new(unless);
-        let searched_for = searched.conditions.iter();
-        let searched_for: Vec<&Condition> = searched_for
-            .filter_map(|condition| atoms.conditions.get(*condition as usize))
-            .collect();
-        let conditions = searched_for.len();
-        let searches = Searches::new(&searched_for, &atoms.patterns, layout, grams);
-        let guarded =
-            0..guards.as_ref().map_or(0, |_| u32::try_from(analysed.len()).unwrap_or(u32::MAX));
+        let Gathered { searched, always, unindexed, certain_cost } = gathered;
+        let searches = self.searches(&searched);
+        let rules = u32::try_from(self.analysed.len()).unwrap_or(u32::MAX);
+        let guarded = 0..if guards.is_some() { rules } else { 0 };
         let otherwise = always.iter().map(|posting| posting.rule).chain(guarded);
         let postings = Postings::new(&searched.postings, otherwise);
-        let shared_conditions = frequencies.iter().filter(|frequency| frequency.rules > 1).count();
-        let report = Report {
-            rules: analysed.len(),
-            conditions: atoms.conditions.len(),
-            shared: shared_conditions,
-            searched: conditions,
-            unindexed,
-            bytes: searches
-                .memory_bytes()
-                .saturating_add(postings.memory_bytes())
-                .saturating_add(std::mem::size_of_val(&*always))
-                .saturating_add(unless.memory_bytes())
-                .saturating_add(size_of::<Self>()),
-        };
-        Self {
+        let bytes = searches
+            .memory_bytes()
+            .saturating_add(postings.memory_bytes())
+            .saturating_add(std::mem::size_of_val(&*always))
+            .saturating_add(size_of::<Index>());
+        Index {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             searches,
             postings,
             searched: shared.searched(),
             shared: shared.shared.into(),
             always: always.into(),
-            unless,
-            conditions,
-            rules: analysed.len(),
+            conditions: searched.conditions.len(),
+            rules: self.analysed.len(),
             guards,
             certain_cost,
-            report,
+            report: self.report(&searched, unindexed, bytes),
+        }
+    }
+
+    /// Adds where a rule is looked at.
+    fn gather(
+        &self,
+        rule: u32,
+        access: &Result<Access<'_>, Reason>,
+        shared: &Chosen,
+        gathered: &mut Gathered,
+    ) {
+        let access = match access {
+            Ok(access) => access,
+            Err(reason) => {
+                gathered.unindexed.push(Unindexed { rule, reason: *reason });
+                return gathered.add(None, self.posting(rule, Way::Always, shared));
+            }
+        };
+        for term in &access.terms {
+            gathered.add(term.condition, self.posting(rule, Way::By(term), shared));
+        }
+        gathered.unindexed.extend(access.reason.map(|reason| Unindexed { rule, reason }));
+    }
+
+    /// The posting of a rule that is reached in some way, and what the rule costs at most if
+    /// that alone says that it is true.
+    fn posting(&self, rule: u32, way: Way<'_>, shared: &Chosen) -> (Posting, Option<Cost>) {
+        let cost = self.costs.get(rule as usize).copied().flatten();
+        let (mut need, mut is_true) = (0, false);
+        if let Some(analysed) = self.analysed.get(rule as usize) {
+            need = shared.need(analysed, way);
+            let is_known = |truth: &Truth| shared.is_in(truth, need) || way.settles(truth);
+            is_true = cost.is_some() && analysed.truth.follows(&is_known);
+        }
+        let meaning = if is_true { Meaning::True } else { Meaning::MaybeTrue };
+        (Posting { rule, need, meaning }, cost.filter(|_| is_true))
+    }
+
+    fn searches(&self, searched: &Searched) -> Searches {
+        let conditions = searched.conditions.iter();
+        let conditions: Vec<&Condition> = conditions
+            .filter_map(|condition| self.atoms.conditions.get(*condition as usize))
+            .collect();
+        Searches::new(&conditions, &self.atoms.patterns, self.atoms.layout())
+    }
+
+    fn report(&self, searched: &Searched, unindexed: Vec<Unindexed>, bytes: usize) -> Report {
+        Report {
+            rules: self.analysed.len(),
+            conditions: self.atoms.conditions.len(),
+            shared: self.frequencies.iter().filter(|frequency| frequency.rules > 1).count(),
+            searched: searched.conditions.len(),
+            unindexed,
+            bytes,
         }
     }
 }
@@ -315,16 +316,15 @@ fn facts(expression: &Expr) -> Option<Vec<Requirement>> {
     Some(facts)
 }
 
-fn frequencies<A: Borrow<Analysed>>(
-    analysed: &[A],
+fn frequencies(
+    analysed: &[&Analysed],
     atoms: &Atoms<'_>,
     rules: Rules<'_>,
     samples: &[Record<'_>],
-    grams: &Samples,
 ) -> Vec<Frequency> {
     let mut frequencies = vec![Frequency::default(); atoms.conditions.len()];
     let mut stated = Vec::new();
-    for rule in analysed.iter().map(Borrow::borrow) {
+    for rule in analysed {
         rule.formula.conditions(&mut |condition| stated.push(condition));
         for conjunct in &rule.conjuncts {
             conjunct.truth.conditions(&mut |condition| stated.push(condition));
@@ -341,7 +341,7 @@ fn frequencies<A: Borrow<Analysed>>(
         return frequencies;
     }
     let all: Vec<&Condition> = atoms.conditions.iter().collect();
-    let searches = Searches::new(&all, &atoms.patterns, atoms.layout(), grams);
+    let searches = Searches::new(&all, &atoms.patterns, atoms.layout());
     let mut scratch = Scratch::default();
     for record in samples {
         scratch.begin(&searches, all.len(), 0, crate::work::Work::unlimited());
@@ -375,28 +375,6 @@ fn weights(
     conditions.iter().zip(frequencies).map(weight).collect()
 }
 
-/// The grams of the samples, for each text that is searched for parts.
-fn grams(atoms: &Atoms<'_>, samples: &[Record<'_>]) -> Samples {
-    let mut grams = Samples::default();
-    let mut sources: Vec<TextSource> = Vec::new();
-    for condition in &atoms.conditions {
-        if let Condition::Text { source, .. } = condition
-            && !grams.contains_key(source)
-        {
-            grams.insert(*source, HashMap::default());
-            sources.push(*source);
-        }
-    }
-    for record in samples {
-        for source in &sources {
-            if let Some(counts) = grams.get_mut(source) {
-                each_text(*source, record, |text| count_grams(&text.to_ascii_lowercase(), counts));
-            }
-        }
-    }
-    grams
-}
-
 /// How a rule is come to.
 #[derive(Clone, Copy)]
 enum Way<'t> {
@@ -404,8 +382,6 @@ enum Way<'t> {
     By(&'t Term<'t>),
     /// On every event.
     Always,
-    /// Unless something is found that it excludes.
-    Unless,
 }
 
 impl Way<'_> {
@@ -415,16 +391,9 @@ impl Way<'_> {
             (Self::By(term), Truth::One { condition, is_positive: true }) => {
                 Some(*condition) == term.condition
             }
-            (Self::Unless, truth) => truth.follows(&Truth::is_negative),
             _ => false,
         }
     }
-}
-
-/// How rules that are not true when skipped are come to.
-fn accesses<'t>(analysed: &'t [Analysed], odds: Odds<'_>) -> Vec<Result<Access<'t>, Reason>> {
-    let access = |rule: &'t Analysed| rule.formula.access(&rule.truth, odds, Skipped::NotTrue);
-    analysed.iter().map(access).collect()
 }
 
 /// The ways to a rule of some access.
@@ -439,7 +408,7 @@ fn ways<'t>(access: &'t Result<Access<'t>, Reason>) -> Vec<Way<'t>> {
 fn needs<'n>(analysed: &'n Analysed, way: Way<'n>) -> impl Iterator<Item = &'n Truth> {
     let of_term = match way {
         Way::By(term) => &*term.needs,
-        Way::Always | Way::Unless => &[],
+        Way::Always => &[],
     };
     let of_rule = analysed.conjuncts.iter().map(|conjunct| &conjunct.truth);
     of_term.iter().copied().chain(of_rule).filter(move |truth| !way.settles(truth))
@@ -462,10 +431,13 @@ struct Use {
 }
 
 impl Chosen {
-    /// Chooses those that drop the most rules, each of which is come to in some ways.
-    fn new<A: Borrow<Analysed>>(analysed: &[A], ways: &[Vec<Way<'_>>], weights: &[f64]) -> Self {
+    /// Chooses those that drop the most rules, which are reached as the accesses say.
+    fn new(
+        BuildContext { analysed, weights, .. }: &BuildContext<'_>,
+        accesses: &[Result<Access<'_>, Reason>],
+    ) -> Self {
         let mut uses: HashMap<&Truth, Use, RandomState> = HashMap::default();
-        for conjunct in analysed.iter().flat_map(|analysed| &analysed.borrow().conjuncts) {
+        for conjunct in analysed.iter().flat_map(|analysed| &analysed.conjuncts) {
             uses.entry(&conjunct.truth).or_insert_with(|| Use {
                 rules: 0,
                 last: u32::MAX,
@@ -477,13 +449,13 @@ impl Chosen {
                 },
             });
         }
-        for (rule, (analysed, ways)) in (0_u32..).zip(analysed.iter().zip(ways)) {
-            for way in ways {
+        for (rule, (analysed, access)) in (0_u32..).zip(analysed.iter().zip(accesses)) {
+            for way in ways(access) {
                 let weight = match way {
                     Way::By(term) => term.weight,
-                    Way::Always | Way::Unless => 1.0,
+                    Way::Always => 1.0,
                 };
-                for truth in needs(analysed.borrow(), *way) {
+                for truth in needs(analysed, way) {
                     let Some(used) = uses.get_mut(truth) else { continue };
                     if used.last != rule {
                         used.rules = used.rules.saturating_add(1);

@@ -125,21 +125,6 @@ impl Truth {
         }
     }
 
-    /// Whether it says no more than that a condition is not true.
-    pub(crate) const fn is_negative(&self) -> bool {
-        matches!(self, Self::One { is_positive: false, .. })
-    }
-
-    /// Whether the expression is not true where a condition is.
-    pub(crate) fn is_refuted_by(&self, refuting: u32) -> bool {
-        match self {
-            Self::Open => false,
-            Self::One { condition, is_positive } => !is_positive && *condition == refuting,
-            Self::All(parts) => parts.iter().any(|part| part.is_refuted_by(refuting)),
-            Self::Any(parts) => parts.iter().all(|part| part.is_refuted_by(refuting)),
-        }
-    }
-
     fn opposite(self) -> Self {
         let each = |parts: Box<[Self]>| parts.into_iter().map(Self::opposite).collect();
         match self {
@@ -192,19 +177,10 @@ impl Truth {
 
     /// Whether it says of some condition that it must not be true.
     pub(crate) fn has_negative(&self) -> bool {
-        let mut is_some = false;
-        self.each_negative(&mut |_| is_some = true);
-        is_some
-    }
-
-    /// Every condition that it says must not be true.
-    pub(crate) fn each_negative(&self, take: &mut impl FnMut(u32)) {
         match self {
-            Self::Open | Self::One { is_positive: true, .. } => {}
-            Self::One { condition, is_positive: false } => take(*condition),
-            Self::All(parts) | Self::Any(parts) => {
-                parts.iter().for_each(|part| part.each_negative(take));
-            }
+            Self::Open => false,
+            Self::One { is_positive, .. } => !is_positive,
+            Self::All(parts) | Self::Any(parts) => parts.iter().any(Self::has_negative),
         }
     }
 
@@ -235,14 +211,6 @@ impl Analysed {
     /// What is known of a rule that asks for nothing.
     pub(crate) const fn of_nothing() -> Self {
         Self { formula: Formula::All(Vec::new()), truth: Truth::Open, conjuncts: Vec::new() }
-    }
-
-    /// Whether the rule is true where some of its conjuncts are and nothing is found that it
-    /// excludes.
-    pub(crate) fn stands_unless_found(&self) -> bool {
-        let is_conjunct =
-            |truth: &Truth| self.conjuncts.iter().any(|conjunct| conjunct.truth == *truth);
-        self.truth.follows(&|truth| truth.is_negative() || is_conjunct(truth))
     }
 }
 

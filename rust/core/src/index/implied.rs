@@ -180,7 +180,6 @@ mod tests {
     use crate::address::Network;
     use crate::index::Scratch;
     use crate::index::condition::{NumberSource, Pattern};
-    use crate::index::searches::Samples;
     use crate::index::text_search::{CompiledPattern, CompiledPatterns};
     use crate::lists::Lists;
     use crate::record::Record;
@@ -240,9 +239,7 @@ mod tests {
         let source = TextSource::Field(layout.slot("request.path").unwrap());
         let patterns = CompiledPatterns::default();
         let all = every(source);
-        let search = |conditions: &[&Condition]| {
-            Searches::new(conditions, &patterns, &layout, &Samples::default())
-        };
+        let search = |conditions: &[&Condition]| Searches::new(conditions, &patterns, &layout);
         let mut count = 0;
         for (number, own) in all.iter().enumerate() {
             let apart = search(&[own]);
@@ -296,7 +293,7 @@ mod tests {
             Condition::True(flag),
         ];
         let conditions: Vec<&Condition> = conditions.iter().collect();
-        let searches = Searches::new(&conditions, &patterns, &layout, &Samples::default());
+        let searches = Searches::new(&conditions, &patterns, &layout);
         for (condition, expected) in [
             (contains("curl/8"), Some(vec![0])),
             (contains("cur"), None),

@@ -16,8 +16,8 @@
 //! cost can be met, the rule is true and is not evaluated. Rules that lack something are
 //! dropped together ([`led`]).
 //!
-//! A rule that says what must not be, and else only what is common, is not led to. It is
-//! true where what is common is and nothing that it excludes was found ([`unless`]).
+//! A rule that only says what must not be has no such condition. It is evaluated on every
+//! event, and the report of the index names it.
 //!
 //! Where errors are told, as in a decision, the index passes over a rule only if it is
 //! certainly no error either ([`certainty`], [`worst_cost`], [`guards`]).
@@ -27,14 +27,10 @@
 
 mod access;
 mod atom;
-mod automaton;
 mod build;
 pub(crate) mod certainty;
 mod condition;
-mod crowd;
 mod formula;
-mod gram;
-mod gram_table;
 mod guards;
 mod implied;
 mod led;
@@ -43,15 +39,12 @@ mod memory;
 mod networks;
 mod numbers;
 mod postings;
-mod required_bytes;
 mod scratch;
 mod searches;
 mod substring;
 mod text_search;
-mod unless;
 pub(crate) mod worst_cost;
 
-use std::hint::black_box;
 use std::slice::from_ref;
 use std::sync::atomic::AtomicU64;
 
@@ -75,7 +68,6 @@ use guards::Guards;
 use led::Led;
 use postings::{Meaning, Needs, Posting, Postings, Shared};
 use searches::Searches;
-use unless::Unless;
 
 /// The programs that an index is of, and what they are evaluated with.
 #[derive(Clone, Copy, Debug)]
@@ -83,20 +75,6 @@ pub(crate) struct Rules<'a> {
     pub(crate) programs: &'a [Program],
     pub(crate) lists: &'a Lists,
     pub(crate) limits: &'a Limits,
-}
-
-/// The programs of so many rules lie past the nearer caches.
-const FAR: usize = if cfg!(test) { 16 } else { 32 * 1024 };
-/// Rules that are read before the first of them is evaluated: more misses than a core has at
-/// once, and few enough that what is read stays in its nearest cache.
-const TOGETHER: usize = 16;
-
-impl Rules<'_> {
-    /// Has the memory of some programs come in, that of all at the same time.
-    fn read_ahead(&self, rules: &[u32]) {
-        let programs = rules.iter().filter_map(|rule| self.programs.get(*rule as usize));
-        black_box(programs.fold(0, |read, program| read ^ program.read()));
-    }
 }
 
 /// Tells indexes of one process apart.
@@ -114,8 +92,6 @@ pub(crate) struct Index {
     /// Rules that no condition leads to, or that one of their alternatives has nothing to be
     /// led to by: looked at on every event, if they lack nothing.
     always: Box<[Posting]>,
-    /// Rules that are true where the search found nothing of theirs.
-    unless: Unless,
     /// How many conditions are searched for.
     conditions: usize,
     rules: usize,
@@ -153,24 +129,13 @@ impl Index {
             *is_cheap
                 .get_or_insert_with(|| self.certain_cost.is_within(rules.limits, Size::of(record)))
         };
-        let mut open = std::mem::take(&mut scratch.open);
         self.candidates(rules, record, scratch, Work::unlimited(), |candidates, are_certain| {
             if are_certain && is_within() {
                 return take(candidates);
             }
             let passing = candidates.iter().filter(|rule| passes(**rule));
-            if self.rules >= FAR {
-                open.extend(passing);
-            } else {
-                passing.filter(|rule| holds(**rule)).for_each(|rule| take(from_ref(rule)));
-            }
+            passing.filter(|rule| holds(**rule)).for_each(|rule| take(from_ref(rule)));
         });
-        for together in open.chunks(TOGETHER) {
-            rules.read_ahead(together);
-            together.iter().filter(|rule| holds(**rule)).for_each(|rule| take(from_ref(rule)));
-        }
-        open.clear();
-        scratch.open = open;
     }
 
     /// How many rules may be true of a record.
@@ -226,18 +191,15 @@ impl Index {
                 }
             });
         }
-        let Scratch { found, rules: seen, found_too_much, settled, exceptions, led, .. } = scratch;
+        let Scratch { found, rules: seen, found_too_much, settled, led, .. } = scratch;
         let mut consider = |led: &mut Led, needs: &mut Needs<'_, '_>, settled: &mut Vec<u32>| {
             for Posting { rule, need, meaning } in led.take() {
                 if needs.lacks(*need) || !seen.mark(*rule) {
                     continue;
                 }
-                if meaning.is_exception() {
-                    exceptions.push(*rule);
-                }
                 if *meaning == Meaning::True && !needs.are_open() {
                     settled.push(*rule);
-                } else if *meaning != Meaning::NotTrue || *found_too_much {
+                } else {
                     take(&[*rule], false);
                 }
             }
@@ -261,8 +223,6 @@ impl Index {
         if !settled.is_empty() {
             take(settled, !*found_too_much);
         }
-        exceptions.sort_unstable();
-        self.unless.each(record, &mut needs, exceptions, take);
         needs.work()
     }
 

@@ -68,35 +68,24 @@ pub(crate) struct Posting {
 pub(crate) enum Meaning {
     MaybeTrue,
     True,
-    /// That the rule, of those that are true unless something is found, may not be.
-    MaybeNotTrue,
-    /// That it is not.
-    NotTrue,
 }
 
 impl Meaning {
-    /// Whether it is about a rule that is true unless something is found.
-    pub(crate) const fn is_exception(self) -> bool {
-        matches!(self, Self::MaybeNotTrue | Self::NotTrue)
-    }
-
     /// The bits that say it above the number of a rule.
     const fn bits(self) -> u32 {
-        (self as u32) << MEANING_SHIFT
+        match self {
+            Self::MaybeTrue => 0,
+            Self::True => TRUE,
+        }
     }
 
     const fn of(bits: u32) -> Self {
-        match bits >> MEANING_SHIFT {
-            0 => Self::MaybeTrue,
-            1 => Self::True,
-            2 => Self::MaybeNotTrue,
-            _ => Self::NotTrue,
-        }
+        if bits & TRUE == 0 { Self::MaybeTrue } else { Self::True }
     }
 }
 
-/// Where in the number of a rule its meaning begins: no set has so many rules.
-const MEANING_SHIFT: u32 = 30;
+/// Stands beside a rule that is true: no set has so many rules.
+const TRUE: u32 = 1 << 30;
 /// Stands beside the last rule of a condition.
 const LAST: u32 = 1 << 29;
 const RULE: u32 = LAST - 1;
@@ -377,7 +366,6 @@ mod tests {
             vec![is_true(3)],
             vec![posting(4, Meaning::MaybeTrue)],
             vec![],
-            vec![posting(5, Meaning::NotTrue)],
         ];
         let postings = Postings::new(&by_condition, once(3));
         for (condition, by_condition) in (0..).zip(&by_condition) {

@@ -129,12 +129,8 @@ pub struct Scratch {
     pub(crate) rules: Marks,
     /// Rules that are true.
     pub(crate) settled: Vec<u32>,
-    /// Rules that are to be evaluated.
-    pub(crate) open: Vec<u32>,
     /// Rules that may be true.
     pub(crate) led: Led,
-    /// Rules that would be true but for something that was found.
-    pub(crate) exceptions: Vec<u32>,
     /// By the number of the text search.
     pub(crate) memories: Vec<Memory>,
     /// What the search does: where it is over, patterns that were not run are found.
@@ -153,7 +149,6 @@ impl Scratch {
         self.found.clear();
         self.are_unlisted = false;
         self.settled.clear();
-        self.exceptions.clear();
         self.found_too_much = false;
         self.conditions.begin(conditions);
         self.rules.begin(rules);

@@ -9,7 +9,6 @@ use crate::address::{Address, Network};
 use crate::field::Field;
 use crate::functions::conversions::{int_from_text, read_double};
 use crate::index::condition::{Bound, Condition, NumberSource, TextSource, TextTest, order_of};
-use crate::index::gram::GramCounts;
 use crate::index::networks::Networks;
 use crate::index::scratch::Scratch;
 use crate::index::text_search::{CompiledPatterns, TextSearch, TextSearchBuilder};
@@ -17,9 +16,6 @@ use crate::layout::{KeySlot, Layout, Slot, Source};
 use crate::lists::Lists;
 use crate::record::Record;
 use crate::value::Value;
-
-/// Grams of sample texts, by where they come from.
-pub(crate) type Samples = HashMap<TextSource, GramCounts, RandomState>;
 
 /// The searches that one event takes.
 #[derive(Debug, Default)]
@@ -67,13 +63,12 @@ impl Searches {
         conditions: &[&Condition],
         patterns: &CompiledPatterns,
         layout: &Layout,
-        samples: &Samples,
     ) -> Self {
         let mut builder = Builder::new(patterns);
         for (number, condition) in (0_u32..).zip(conditions) {
             builder.add(condition, number);
         }
-        builder.build(layout, samples)
+        builder.build(layout)
     }
 
     /// Finds the conditions that are true of a record; the scratch has them then.
@@ -332,11 +327,10 @@ impl<'p> Builder<'p> {
         }
     }
 
-    fn build(self, layout: &Layout, samples: &Samples) -> Searches {
-        let none = GramCounts::default();
+    fn build(self, layout: &Layout) -> Searches {
         let (mut keys, mut sources, mut texts) = (Vec::new(), Vec::new(), Vec::new());
         for (number, (source, builder)) in (0_u32..).zip(self.texts) {
-            let search = builder.build(samples.get(&source).unwrap_or(&none));
+            let search = builder.build();
             let is_sought_in_nothing = search.finds_in_nothing();
             match source {
                 TextSource::Key(source) => {
@@ -390,7 +384,7 @@ mod tests {
         let all: Vec<&Condition> = above.iter().chain(&other).collect();
         let found = |conditions: &[&Condition], text: &'static str| {
             let patterns = CompiledPatterns::default();
-            let searches = Searches::new(conditions, &patterns, &layout, &Samples::default());
+            let searches = Searches::new(conditions, &patterns, &layout);
             let mut record = Record::empty(&layout);
             record.set(slot, Some(Value::text(text)));
             let mut scratch = Scratch::default();

@@ -1,30 +1,19 @@
-//! A search for many texts at once in one text.
+//! A search for many texts at once in one text, by the automaton of Aho and Corasick
+//! (Efficient String Matching, 1975).
 //!
-//! Each part sought is found by its rarest run of four bytes (its gram), or by all
-//! of it when it is shorter: a filter of bits says where such a gram may stand, a
-//! table which parts have it and what four bytes they have beside it, and only where those
-//! stand there as well is a part compared. Everything is compared in ASCII lower case first,
-//! so one pass serves both cases.
-//!
-//! Shorter parts are few, and for most there is no pass over the text: at its ends they are
-//! looked up, elsewhere they are found by one of three bytes or, a byte shorter than a gram,
-//! by the grams that begin with them.
-//!
-//! Where parts are made of few grams ([`crowd`]), longer runs tell them apart, for which
-//! the text is passed over once more: by an [`Automaton`] if they are of few letters as well.
+//! The automaton has the parts in ASCII lower case, so that one pass over the text serves parts
+//! of both cases. Where one may stand it is compared with the text as it is.
 
 use std::collections::BTreeMap;
 
-use crate::index::automaton::{Automaton, Run};
-use crate::index::crowd::{by_widths, crowd};
-use crate::index::gram::{Choice, GramCounts, Numbered, SHORTER, WIDTH, choose_grams};
-use crate::index::gram_table::{Entry, Looks, Table};
+use aho_corasick::automaton::Automaton;
+use aho_corasick::nfa::contiguous::NFA;
+use aho_corasick::{Input, Match};
 
-/// More parts shorter than a gram are looked for by grams.
-const MAX_SHORT: usize = 8;
-/// More parts a byte shorter than a gram are looked for in a pass of their own.
-const MAX_BEGINNINGS: usize = 64;
-/// Entries that may be looked at for a text beside [`LOOKS_A_BYTE`].
+/// How many bytes of a part the automaton has: its last. Each of its states lists all parts that
+/// end there, which for long parts within each other would be memory without bound.
+const MAX_NEEDLE: usize = 32;
+/// Parts that are compared with a text beside [`LOOKS_A_BYTE`].
 const LOOKS: usize = 4096;
 const LOOKS_A_BYTE: usize = 16;
 
@@ -50,14 +39,23 @@ pub(crate) struct Part {
 /// The texts that a search was made for, in any order.
 #[derive(Debug)]
 pub(crate) struct Substrings {
+    /// None where the parts are more than one can have.
+    automaton: Option<NFA>,
+    /// Of each needle of the automaton where its parts begin; one more than there are needles.
+    starts: Box<[u32]>,
+    entries: Box<[Entry]>,
     texts: Box<str>,
-    /// By the width of their grams.
-    tables: Box<[Table]>,
-    /// Of parts that are as long as their grams and at an end of the text.
-    ends: Box<[Table]>,
-    short: Option<Short>,
-    /// Of a crowd of few letters.
-    automaton: Option<Automaton>,
+}
+
+/// A part to compare where its needle is found.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    condition: u32,
+    /// Where it is in the texts.
+    start: u32,
+    length: u32,
+    place: Place,
+    is_folded: bool,
 }
 
 /// What a scan came to.
@@ -70,199 +68,247 @@ pub(crate) enum Scanned {
 
 impl Substrings {
     /// A search for parts, none of which is empty.
-    pub(crate) fn new(parts: &[Part], counts: &GramCounts) -> Self {
-        let mut builder = Builder { parts, texts: String::new() };
-        let mut by_width: BTreeMap<usize, Vec<Numbered>> = BTreeMap::new();
-        let mut at_ends = by_width.clone();
-        for (number, part) in (0_u32..).zip(parts) {
-            let folded = part.text.to_ascii_lowercase().into_boxed_str().into_boxed_bytes();
-            let is_at_end = folded.len() <= WIDTH && part.place != Place::Anywhere;
-            let place = if is_at_end { &mut at_ends } else { &mut by_width };
-            place.entry(folded.len().min(WIDTH)).or_default().push((number, folded));
+    pub(crate) fn new(parts: &[Part]) -> Self {
+        let mut by_needle: BTreeMap<Vec<u8>, Vec<&Part>> = BTreeMap::new();
+        for part in parts {
+            by_needle.entry(needle(&part.text)).or_default().push(part);
         }
-        let short: Vec<&Numbered> = by_width.range(..WIDTH).flat_map(|(_, parts)| parts).collect();
-        let short = builder.short(&short, counts);
-        if short.is_some() {
-            by_width.retain(|width, _| *width >= WIDTH);
+        let (mut starts, mut entries, mut texts) = (vec![0], Vec::new(), String::new());
+        for of_needle in by_needle.values() {
+            for Part { text, place, is_folded, condition } in of_needle.iter().copied() {
+                entries.push(Entry {
+                    condition: *condition,
+                    start: u32::try_from(texts.len()).unwrap_or(u32::MAX),
+                    length: u32::try_from(text.len()).unwrap_or(u32::MAX),
+                    place: *place,
+                    is_folded: *is_folded,
+                });
+                texts.push_str(text);
+            }
+            starts.push(u32::try_from(entries.len()).unwrap_or(u32::MAX));
         }
-        let (first, crowd) = builder.first(&mut by_width, counts);
-        let automaton = builder.automaton(&crowd);
-        if automaton.is_none() {
-            by_width.extend(crowd);
+        Self {
+            automaton: NFA::new(by_needle.keys()).ok(),
+            starts: starts.into(),
+            entries: entries.into(),
+            texts: texts.into(),
         }
-        let mut tables = Vec::from_iter(first);
-        tables.extend(by_width.into_iter().map(|(width, parts)| builder.whole(width, &parts)));
-        let ends = at_ends.into_iter().map(|(width, parts)| builder.whole(width, &parts)).collect();
-        Self { texts: builder.texts.into(), tables: tables.into(), ends, short, automaton }
     }
 
     /// Reports the conditions whose parts are in a text. `folded` is the text in
     /// ASCII lower case.
-    pub(crate) fn scan(&self, text: &[u8], folded: &[u8], report: impl FnMut(u32)) -> Scanned {
-        let mut looks = Looks {
-            text,
-            folded,
-            parts: self.texts.as_bytes(),
-            left: LOOKS.saturating_add(LOOKS_A_BYTE.saturating_mul(text.len())),
-            report,
+    pub(crate) fn scan(&self, text: &[u8], folded: &[u8], mut report: impl FnMut(u32)) -> Scanned {
+        let found = self.automaton.as_ref();
+        let Some(Ok(found)) = found.map(|nfa| nfa.try_find_overlapping_iter(Input::new(folded)))
+        else {
+            return Scanned::GivenUp;
         };
-        if let Some(short) = &self.short {
-            short.scan(&mut looks);
+        let mut left = LOOKS.saturating_add(LOOKS_A_BYTE.saturating_mul(text.len()));
+        for needle in found {
+            for entry in self.entries_of(&needle) {
+                if left == 0 {
+                    return Scanned::GivenUp;
+                }
+                left = left.wrapping_sub(1);
+                if self.stands(entry, needle.end(), text, folded) {
+                    report(entry.condition);
+                }
+            }
         }
-        let are_within = self.ends.iter().all(|table| table.look_at_ends(&mut looks))
-            && self.tables.iter().all(|table| table.scan(&mut looks))
-            && self.automaton.as_ref().is_none_or(|automaton| automaton.scan(&mut looks));
-        if are_within { Scanned::Whole } else { Scanned::GivenUp }
+        Scanned::Whole
+    }
+
+    /// The parts that a needle may be of.
+    #[inline]
+    fn entries_of(&self, needle: &Match) -> &[Entry] {
+        let number = needle.pattern().as_usize();
+        let bound = |number: usize| self.starts.get(number).map_or(0, |start| *start as usize);
+        self.entries.get(bound(number)..bound(number.wrapping_add(1))).unwrap_or_default()
+    }
+
+    /// Whether a part ends at a place of the text, which may be any in the text.
+    #[inline]
+    fn stands(&self, entry: &Entry, end: usize, text: &[u8], folded: &[u8]) -> bool {
+        let (start, length) = (entry.start as usize, entry.length as usize);
+        let is_placed = match entry.place {
+            Place::Anywhere => true,
+            Place::Start => end == length,
+            Place::End => end == text.len(),
+        };
+        let part = || self.texts.as_bytes().get(start..start.saturating_add(length));
+        let subject = if entry.is_folded { folded } else { text };
+        is_placed && end.checked_sub(length).and_then(|begin| subject.get(begin..end)) == part()
     }
 
     /// All conditions that the search can report.
     pub(crate) fn conditions(&self) -> impl Iterator<Item = u32> {
-        let of_tables = self.tables.iter().chain(&self.ends).flat_map(Table::conditions);
-        let of_short = self.short.iter().flat_map(|short| &short.entries);
-        let of_automaton = self.automaton.iter().flat_map(Automaton::conditions);
-        of_tables.chain(of_short.map(|(_, entry)| entry.condition)).chain(of_automaton)
+        self.entries.iter().map(|entry| entry.condition)
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        let tables = self.tables.iter().chain(&self.ends).map(Table::memory_bytes).sum::<usize>();
-        let short = self.short.as_ref().map_or(0, |short| size_of_val(&*short.entries));
-        let automaton = self.automaton.as_ref().map_or(0, Automaton::memory_bytes);
-        let texts = self.texts.len();
-        texts.saturating_add(tables).saturating_add(short).saturating_add(automaton)
+        self.automaton
+            .as_ref()
+            .map_or(0, Automaton::memory_usage)
+            .saturating_add(size_of_val(&*self.starts))
+            .saturating_add(size_of_val(&*self.entries))
+            .saturating_add(self.texts.len())
     }
 }
 
-/// Parts shorter than a gram that may be anywhere, found by one of three bytes.
-#[derive(Debug)]
-struct Short {
-    bytes: [u8; 3],
-    entries: Box<[(u8, Entry)]>,
-}
-
-impl Short {
-    fn scan(&self, looks: &mut Looks<'_, impl FnMut(u32)>) {
-        let [first, second, third] = self.bytes;
-        for position in memchr::memchr3_iter(first, second, third, looks.folded) {
-            let byte = looks.folded.get(position);
-            for (_, entry) in self.entries.iter().filter(|(own, _)| Some(own) == byte) {
-                looks.compare(entry, position);
-            }
-        }
-    }
-}
-
-/// Makes the tables of parts.
-struct Builder<'p> {
-    parts: &'p [Part],
-    /// Those of the tables made so far.
-    texts: String,
-}
-
-impl Builder<'_> {
-    fn entry(&mut self, choice: &Choice) -> Option<Entry> {
-        let Part { text, place, is_folded, condition } = self.parts.get(choice.part as usize)?;
-        let start = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
-        let length = u16::try_from(text.len()).unwrap_or(u16::MAX);
-        self.texts.push_str(text);
-        let (place, is_folded, condition) = (*place, *is_folded, *condition);
-        Some(Entry { condition, start, length, offset: choice.offset, place, is_folded })
-    }
-
-    /// The table of parts of some width that are not told by their grams in any text.
-    fn whole(&mut self, width: usize, parts: &[Numbered]) -> Table {
-        let chosen = choose_grams(width, parts, &GramCounts::default());
-        Table::new(width, chosen, None, |choice| self.entry(choice))
-    }
-
-    /// The table of the parts that have a gram, and of few that are a byte shorter; and those
-    /// that are a crowd, by the widths that tell them apart.
-    fn first(
-        &mut self,
-        by_width: &mut BTreeMap<usize, Vec<Numbered>>,
-        counts: &GramCounts,
-    ) -> (Option<Table>, BTreeMap<usize, Vec<Numbered>>) {
-        let Some(mut parts) = by_width.remove(&WIDTH) else { return Default::default() };
-        let mut chosen = choose_grams(WIDTH, &parts, counts);
-        let grams: Vec<u32> = chosen.iter().map(|choice| choice.gram).collect();
-        let crowd = crowd(&parts, &grams);
-        chosen.retain(|choice| crowd.binary_search(&choice.part).is_err());
-        parts.retain(|(number, _)| crowd.binary_search(number).is_ok());
-        let crowd = by_widths(parts);
-        if chosen.is_empty() {
-            return (None, crowd);
-        }
-        let is_few = by_width.get(&SHORTER).is_some_and(|parts| parts.len() <= MAX_BEGINNINGS);
-        let shorter = if is_few { by_width.remove(&SHORTER) } else { None };
-        let shorter = shorter.map(|parts| self.whole(SHORTER, &parts));
-        (Some(Table::new(WIDTH, chosen, shorter, |choice| self.entry(choice))), crowd)
-    }
-
-    /// An automaton of a crowd, if it is one of few letters.
-    fn automaton(&mut self, crowd: &BTreeMap<usize, Vec<Numbered>>) -> Option<Automaton> {
-        let before = self.texts.len();
-        let runs = crowd.iter().flat_map(|(width, parts)| {
-            let chosen = choose_grams(*width, parts, &GramCounts::default());
-            chosen.into_iter().zip(parts).map(|(choice, (_, part))| (*width, choice, &**part))
-        });
-        let runs: Option<Vec<Run<'_>>> =
-            runs.map(|(width, choice, part)| self.run(width, choice, part)).collect();
-        let automaton = runs.and_then(Automaton::new);
-        if automaton.is_none() {
-            self.texts.truncate(before);
-        }
-        automaton
-    }
-
-    /// The gram of a part as what an automaton looks for.
-    fn run<'b>(&mut self, width: usize, choice: Choice, folded: &'b [u8]) -> Option<Run<'b>> {
-        let Part { text, place, is_folded, condition } = self.parts.get(choice.part as usize)?;
-        let last = choice.offset.checked_add(u16::try_from(width).ok()?.checked_sub(1)?)?;
-        let bytes = folded.get(usize::from(choice.offset)..=usize::from(last))?;
-        let is_as_folded = match is_folded {
-            true => text.as_bytes() == folded,
-            false => !folded.iter().any(u8::is_ascii_alphabetic),
-        };
-        let is_all = bytes.len() == folded.len() && *place == Place::Anywhere && is_as_folded;
-        let condition = *condition;
-        let entry =
-            if is_all { None } else { Some(self.entry(&Choice { offset: last, ..choice })?) };
-        Some(Run { bytes, condition, entry })
-    }
-
-    /// A search for few short parts.
-    fn short(&mut self, parts: &[&Numbered], counts: &GramCounts) -> Option<Short> {
-        if parts.is_empty() || parts.len() > MAX_SHORT {
-            return None;
-        }
-        let mut frequency = [0_u32; 256];
-        for (gram, count) in counts {
-            let byte = usize::from(gram.to_le_bytes()[0]);
-            if let Some(frequency) = frequency.get_mut(byte) {
-                *frequency = frequency.saturating_add(*count);
-            }
-        }
-        let frequency = |byte: u8| frequency.get(usize::from(byte)).copied().unwrap_or(0);
-        let rarest = parts.iter().filter_map(|(part, text)| {
-            let (offset, byte) = (0..).zip(text).min_by_key(|(_, byte)| frequency(**byte))?;
-            Some((*byte, Choice { gram: 0, part: *part, beside: 0, offset, distance: 0 }))
-        });
-        let rarest: Vec<(u8, Choice)> = rarest.collect();
-        let mut bytes: Vec<u8> = rarest.iter().map(|(byte, _)| *byte).collect();
-        bytes.sort_unstable();
-        bytes.dedup();
-        let bytes = match *bytes {
-            [one] => [one; 3],
-            [one, other] => [one, other, other],
-            [one, other, third] => [one, other, third],
-            _ => return None,
-        };
-        let entries =
-            rarest.into_iter().filter_map(|(byte, choice)| Some((byte, self.entry(&choice)?)));
-        Some(Short { bytes, entries: entries.collect() })
-    }
+/// What the automaton has of a part.
+fn needle(part: &str) -> Vec<u8> {
+    let mut folded = part.to_ascii_lowercase().into_bytes();
+    folded.drain(..folded.len().saturating_sub(MAX_NEEDLE));
+    folded
 }
 
 #[cfg(test)]
-#[path = "substring_tests.rs"]
-#[allow(clippy::arithmetic_side_effects, reason = "a test may overflow")]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn part(text: &str, place: Place, is_folded: bool, condition: u32) -> Part {
+        Part { text: text.into(), place, is_folded, condition }
+    }
+
+    fn found(parts: &[Part], text: &str) -> Vec<u32> {
+        found_by(&Substrings::new(parts), text)
+    }
+
+    fn found_by(search: &Substrings, text: &str) -> Vec<u32> {
+        let mut found = Vec::new();
+        let folded = text.to_ascii_lowercase();
+        let scanned =
+            search.scan(text.as_bytes(), folded.as_bytes(), |condition| found.push(condition));
+        assert_eq!(scanned, Scanned::Whole);
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    #[test]
+    fn parts_are_found_where_they_must_stand() {
+        let parts = [
+            part("Bot", Place::Anywhere, false, 0),
+            part("bot", Place::Anywhere, true, 1),
+            part("/api/", Place::Start, false, 2),
+            part(".php", Place::End, false, 3),
+            part("a", Place::Start, false, 4),
+            part("é", Place::Anywhere, false, 5),
+            part("whole text", Place::Anywhere, false, 6),
+            part("xy", Place::End, true, 7),
+        ];
+        for (text, expected) in [
+            ("GoogleBot", vec![0, 1]),
+            ("googlebot", vec![1]),
+            ("/api/x.php", vec![2, 3]),
+            ("x/api/.php5", vec![]),
+            ("abc", vec![4]),
+            ("ba", vec![]),
+            ("caf\u{e9}", vec![5]),
+            ("the whole text", vec![6]),
+            ("XY", vec![7]),
+            ("xyz", vec![]),
+            ("", vec![]),
+        ] {
+            assert_eq!(found(&parts, text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn parts_longer_than_their_needles_are_compared_as_a_whole() {
+        let tail = "t".repeat(MAX_NEEDLE);
+        let texts = ["a", "b", "ab", "é"].map(|head| format!("{head}{tail}"));
+        let places = [Place::Anywhere, Place::Start, Place::End, Place::Anywhere];
+        let parts: Vec<Part> = (0..)
+            .zip(texts.iter().zip(places))
+            .map(|(n, (t, place))| part(t, place, false, n))
+            .collect();
+        for (text, expected) in [
+            (tail.clone(), vec![]),
+            (format!("a{tail}"), vec![0]),
+            (format!("ab{tail}"), vec![2]),
+            (format!("b{tail}ab{tail}"), vec![1, 2]),
+            (format!("A{tail}é{tail}"), vec![3]),
+        ] {
+            assert_eq!(found(&parts, &text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_part_among_thousands_is_found() {
+        let texts: Vec<String> = (0..3000).map(|number| format!("/shared/{number:04}x")).collect();
+        let parts: Vec<Part> = (0..)
+            .zip(&texts)
+            .map(|(number, text)| part(text, Place::Anywhere, false, number))
+            .collect();
+        for (number, text) in (0..).zip(&texts).step_by(97) {
+            assert_eq!(found(&parts, &format!("..{text}..")), [number]);
+        }
+    }
+
+    #[test]
+    fn every_part_in_text_that_is_full_of_them_is_found() {
+        let texts: Vec<String> =
+            (0..1000).map(|number| format!("{number:03}-{number:03}")).collect();
+        let parts: Vec<Part> = (0..)
+            .zip(&texts)
+            .map(|(number, text)| part(text, Place::Anywhere, false, number))
+            .collect();
+        assert_eq!(found(&parts, &texts.concat()), (0..1000).collect::<Vec<u32>>());
+        assert_eq!(found(&parts, &texts.concat().replace('-', "+")), Vec::<u32>::new());
+    }
+
+    #[test]
+    fn a_search_that_costs_too_much_is_given_up() {
+        let parts: Vec<Part> = (4..100)
+            .map(|length| part(&("b".to_owned() + &"a".repeat(length)), Place::Anywhere, false, 0))
+            .chain((4..100).map(|length| part(&"a".repeat(length), Place::Anywhere, false, 1)))
+            .collect();
+        let search = Substrings::new(&parts);
+        let text = "a".repeat(8000);
+        assert_eq!(search.scan(text.as_bytes(), text.as_bytes(), |_| {}), Scanned::GivenUp);
+        assert_eq!(search.conditions().count(), parts.len());
+        let same = vec![part("/api", Place::Start, false, 0); 5000];
+        let search = Substrings::new(&same);
+        assert_eq!(search.scan(b"/api/", b"/api/", |_| {}), Scanned::GivenUp);
+    }
+
+    #[test]
+    fn parts_within_each_other_are_found_as_a_plain_search_finds_them() {
+        let mut state = 7_u32;
+        let mut below = |bound: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 16) % bound
+        };
+        let mut word = |least: u32, more: u32, letters: &str| -> String {
+            let length = least + below(more);
+            let letters: Vec<char> = letters.chars().collect();
+            (0..length).map(|_| letters[below(letters.len() as u32) as usize]).collect()
+        };
+        for letters in ["01", "aB", "abA", "aé"] {
+            let places = [Place::Anywhere, Place::Anywhere, Place::Start, Place::End];
+            let parts: Vec<Part> = (0..300)
+                .map(|number| {
+                    let (place, is_folded) = (places[number % 4], number % 3 == 0);
+                    part(&word(4, 9, letters), place, is_folded, number as u32)
+                })
+                .collect();
+            let search = Substrings::new(&parts);
+            for _ in 0..40 {
+                let text = word(0, 200, letters);
+                let folded = text.to_ascii_lowercase();
+                let is_in = |part: &Part| {
+                    let text = if part.is_folded { &folded } else { &text };
+                    match part.place {
+                        Place::Anywhere => text.contains(&*part.text),
+                        Place::Start => text.starts_with(&*part.text),
+                        Place::End => text.ends_with(&*part.text),
+                    }
+                };
+                let expected: Vec<u32> =
+                    parts.iter().filter(|part| is_in(part)).map(|part| part.condition).collect();
+                assert_eq!(found_by(&search, &text), expected, "{text}");
+            }
+        }
+    }
+}

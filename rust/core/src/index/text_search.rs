@@ -4,13 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::functions::regex::clip;
 use crate::index::condition::{Pattern, TextTest};
-use crate::index::gram::GramCounts;
 use crate::index::memory::Recall;
-use crate::index::required_bytes::ByteSets;
 use crate::index::scratch::Scratch;
 use crate::index::substring::{Part, Place, Scanned, Substrings};
 use crate::lists::{ListIndex, Lists};
-use crate::regex::{ByteSet, Regex, Required};
+use crate::regex::Regex;
 use crate::text_table::TextTable;
 use crate::work::Work;
 use foldhash::fast::RandomState;
@@ -25,14 +23,11 @@ pub(crate) struct CompiledPattern {
     pub(crate) regex: Regex,
     /// Texts of which every match has one, the best to look for first.
     pub(crate) required: Vec<Vec<Box<str>>>,
-    /// Bytes of which every match has one of each set.
-    bytes: Vec<ByteSet>,
 }
 
 impl CompiledPattern {
     pub(crate) fn new(regex: &Regex) -> Self {
-        let Required { texts: required, bytes } = regex.required();
-        Self { regex: regex.clone(), required, bytes }
+        Self { regex: regex.clone(), required: regex.required().texts }
     }
 }
 
@@ -87,16 +82,21 @@ pub(super) struct SoughtPattern {
     pub(super) regex: Regex,
     pub(super) is_folded: bool,
     pub(super) condition: u32,
-    /// The sets of bytes that it requires.
-    needs: u64,
 }
 
 /// A text that patterns are run on.
+#[derive(Clone, Copy)]
 struct Subject<'t> {
     text: &'t str,
     folded: &'t str,
-    /// The sets of which it has a byte, when that was asked for.
-    bytes: Option<u64>,
+}
+
+impl SoughtPattern {
+    /// Whether it matches, or is not run any more.
+    fn matches(&self, subject: Subject<'_>, work: &mut Work) -> bool {
+        let text = if self.is_folded { subject.folded } else { subject.text };
+        self.regex.is_match(clip(text), work)
+    }
 }
 
 #[derive(Debug)]
@@ -110,8 +110,6 @@ pub(crate) struct TextSearch {
     literals: Literals,
     /// Run on every text.
     pub(super) others: Box<[SoughtPattern]>,
-    /// What patterns of both kinds require beside.
-    bytes: Option<ByteSets>,
     pub(super) lists: Box<[(ListIndex, u32)]>,
     /// Whether some test is of the text in lower case.
     folds: bool,
@@ -169,7 +167,7 @@ impl TextSearch {
             folded.make_ascii_lowercase();
             local.extend(self.whole_folded.find(folded));
         }
-        let mut subject = Subject { text, folded, bytes: None };
+        let subject = Subject { text, folded };
         if let Some(substrings) = &self.substrings {
             let start = local.len();
             let scanned = substrings.scan(text.as_bytes(), folded.as_bytes(), |found| {
@@ -178,14 +176,13 @@ impl TextSearch {
             if scanned == Scanned::GivenUp {
                 local.extend(substrings.conditions());
             }
-            self.run_patterns(scanned, &mut subject, start, local, work);
+            self.run_patterns(scanned, subject, start, local, work);
             if scanned == Scanned::GivenUp {
                 local.push(GIVEN_UP);
                 *found_too_much = true;
             }
         }
-        let matching =
-            self.others.iter().filter(|pattern| self.matches(pattern, &mut subject, work));
+        let matching = self.others.iter().filter(|pattern| pattern.matches(subject, work));
         local.extend(matching.map(|pattern| pattern.condition));
         *found_too_much |= work.is_over();
         for (list, condition) in &self.lists {
@@ -195,24 +192,12 @@ impl TextSearch {
         }
     }
 
-    /// Whether a pattern matches, or is not run any more.
-    fn matches(&self, pattern: &SoughtPattern, subject: &mut Subject<'_>, work: &mut Work) -> bool {
-        let Subject { text, folded, bytes } = subject;
-        if pattern.needs != 0 {
-            let in_text = || self.bytes.as_ref().map_or(u64::MAX, |bytes| bytes.in_text(text));
-            if pattern.needs & !*bytes.get_or_insert_with(in_text) != 0 {
-                return false;
-            }
-        }
-        pattern.regex.is_match(clip(if pattern.is_folded { folded } else { text }), work)
-    }
-
     /// Puts the conditions of the patterns that match in the place of those found to
     /// be worth running, from `start` on. After a search that was given up none is run.
     fn run_patterns(
         &self,
         scanned: Scanned,
-        subject: &mut Subject<'_>,
+        subject: Subject<'_>,
         start: usize,
         local: &mut Vec<u32>,
         work: &mut Work,
@@ -236,7 +221,7 @@ impl TextSearch {
         for number in patterns {
             let Some(pattern) = self.led_to.get(number as usize) else { continue };
             let is_known = local.last() == Some(&pattern.condition);
-            if !is_known && (scanned == Scanned::GivenUp || self.matches(pattern, subject, work)) {
+            if !is_known && (scanned == Scanned::GivenUp || pattern.matches(subject, work)) {
                 local.push(pattern.condition);
             }
         }
@@ -251,7 +236,6 @@ impl TextSearch {
             .saturating_add(std::mem::size_of_val(&*self.led_to))
             .saturating_add(self.literals.memory_bytes())
             .saturating_add(std::mem::size_of_val(&*self.others))
-            .saturating_add(self.bytes.as_ref().map_or(0, ByteSets::memory_bytes))
     }
 }
 
@@ -308,10 +292,10 @@ pub(crate) struct TextSearchBuilder {
     whole: HashMap<Box<str>, Vec<u32>, RandomState>,
     whole_folded: HashMap<Box<str>, Vec<u32>, RandomState>,
     parts: Vec<Part>,
-    led_to: Vec<(SoughtPattern, Vec<ByteSet>)>,
+    led_to: Vec<SoughtPattern>,
     /// What leads to each of those, as its [`CompiledPattern::required`].
     required: Vec<Vec<Vec<Box<str>>>>,
-    others: Vec<(SoughtPattern, Vec<ByteSet>)>,
+    others: Vec<SoughtPattern>,
     lists: Vec<(ListIndex, u32)>,
 }
 
@@ -355,17 +339,16 @@ impl TextSearchBuilder {
         compiled: &CompiledPatterns,
     ) {
         let Some(compiled) = compiled.get(&pattern.text) else { return };
-        let CompiledPattern { regex, required, bytes } = compiled;
-        let sought = SoughtPattern { regex: regex.clone(), is_folded, condition, needs: 0 };
+        let CompiledPattern { regex, required } = compiled;
+        let sought = SoughtPattern { regex: regex.clone(), is_folded, condition };
         if required.is_empty() {
-            return self.others.push((sought, bytes.clone()));
+            return self.others.push(sought);
         }
-        self.led_to.push((sought, bytes.clone()));
+        self.led_to.push(sought);
         self.required.push(required.clone());
     }
 
-    /// The search; `counts` has the grams of texts of its kind.
-    pub(crate) fn build(mut self, counts: &GramCounts) -> TextSearch {
+    pub(crate) fn build(mut self) -> TextSearch {
         let (literals, texts) = Literals::new(&self.required);
         self.parts.extend((FIRST_LITERAL..).zip(texts).map(|(number, text)| Part {
             text,
@@ -375,31 +358,21 @@ impl TextSearchBuilder {
         }));
         let substrings = match self.parts.as_slice() {
             [] => None,
-            parts => Some(Substrings::new(parts, counts)),
+            parts => Some(Substrings::new(parts)),
         };
-        let (bytes, needs) =
-            ByteSets::new(self.others.iter().chain(&self.led_to).map(|(_, sets)| &**sets));
-        let mut needs = needs.into_iter();
-        let mut with_needs = |patterns: Vec<(SoughtPattern, _)>| {
-            let patterns = patterns.into_iter().zip(&mut needs);
-            patterns.map(|((pattern, _), needs)| SoughtPattern { needs, ..pattern }).collect()
-        };
-        let others: Box<[SoughtPattern]> = with_needs(self.others);
-        let led_to = with_needs(self.led_to);
+        let others: Box<[SoughtPattern]> = self.others.into();
         let has_folded_patterns = others.iter().any(|pattern| pattern.is_folded);
-        let is_found_in_nothing = others.iter().any(|pattern| pattern.needs == 0);
         let is_named = self.whole.contains_key("") || self.whole_folded.contains_key("");
         TextSearch {
-            finds_in_nothing: is_named || is_found_in_nothing || !self.lists.is_empty(),
+            finds_in_nothing: is_named || !others.is_empty() || !self.lists.is_empty(),
             folds: substrings.is_some() || has_folded_patterns || !self.whole_folded.is_empty(),
             remembers: substrings.is_some() || !others.is_empty(),
             whole: Whole::new(&self.whole),
             whole_folded: Whole::new(&self.whole_folded),
             substrings,
-            led_to,
+            led_to: self.led_to.into(),
             literals,
             others,
-            bytes,
             lists: self.lists.into(),
         }
     }
@@ -423,7 +396,7 @@ mod tests {
             let test = TextTest::Matches(patterns.collect());
             builder.add(&test, false, number, &compiled);
         }
-        builder.build(&GramCounts::default())
+        builder.build()
     }
 
     fn required(patterns: &[String]) -> Vec<Vec<Vec<Box<str>>>> {
@@ -470,7 +443,7 @@ mod tests {
                 let mut builder = TextSearchBuilder::default();
                 let test = TextTest::Equals(vec!["y".into(), text.into()]);
                 builder.add(&test, is_folded, 0, &CompiledPatterns::default());
-                assert_eq!(found(&builder.build(&GramCounts::default())), expected, "{text}");
+                assert_eq!(found(&builder.build()), expected, "{text}");
             }
         }
     }
@@ -488,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_ask_for_bytes_match_text_that_has_them() {
+    fn patterns_that_no_text_leads_to_are_run_on_every_text() {
         let search = search(&[
             &["[\"'][0-9]"],
             &["(?i)k<|>"],

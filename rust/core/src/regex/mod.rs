@@ -17,7 +17,6 @@ mod machine;
 mod positions;
 mod program;
 mod reader;
-mod required_bytes;
 mod required_texts;
 mod text;
 
@@ -35,8 +34,6 @@ use lazy::{Automaton, units};
 use machine::Machine;
 use positions::Positions;
 use program::Program;
-pub(crate) use required_bytes::ByteSet;
-use required_bytes::required_bytes;
 use required_texts::required_texts;
 use text::shortened;
 
@@ -78,16 +75,13 @@ impl fmt::Display for Refused {
 pub(crate) struct Required {
     /// Texts of which every match has one, the best to look for first.
     pub(crate) texts: Vec<Vec<Box<str>>>,
-    /// Bytes of which every match has one of each set.
-    pub(crate) bytes: Vec<ByteSet>,
 }
 
 impl Required {
     fn new(hir: &Hir) -> Self {
-        let (mut texts, mut bytes) = (required_texts(hir), required_bytes(hir));
+        let mut texts = required_texts(hir);
         texts.shrink_to_fit();
-        bytes.shrink_to_fit();
-        Self { texts, bytes }
+        Self { texts }
     }
 
     /// What it occupies where it is on the heap itself.
@@ -99,7 +93,6 @@ impl Required {
         size_of::<Self>()
             .saturating_add(size_of_val(&*self.texts))
             .saturating_add(self.texts.iter().map(texts).sum())
-            .saturating_add(size_of_val(&*self.bytes))
     }
 }
 

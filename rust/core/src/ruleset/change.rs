@@ -22,7 +22,7 @@ use crate::layout::Layout;
 use crate::program::Program;
 
 /// Changed rules that make a new base worth while, and the part of all rules.
-const MERGED_AT: usize = if cfg!(test) { 48 } else { 256 };
+const MERGED_AT: usize = 256;
 const MERGED_PART: usize = 100;
 /// So many layers without an index may wait for the background; more become one with an
 /// index at once.

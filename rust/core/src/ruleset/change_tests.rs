@@ -5,6 +5,7 @@ use std::thread;
 use bumpalo::Bump;
 use serde_json::{Value as Json, json};
 
+use super::super::layer::LED;
 use super::*;
 
 /// `request.path.contains(part)`
@@ -179,7 +180,7 @@ fn a_change_makes_only_few_rules_again() {
 #[test]
 fn rules_that_the_base_leads_to_and_others_are_changed_at_once() {
     let kept = Kept::new(40);
-    for (known, unknown) in [(10, 0), (0, 20), (10, 20), (20, 3), (30, 30)] {
+    for (known, unknown) in [(10, 0), (0, 20), (10, 20), (20, 3), (LED - 10, 11)] {
         let part = |number: usize| match number {
             number if number < known => format!("<{}>", number % 7),
             number => format!("+{}", number % 7),
@@ -188,7 +189,7 @@ fn rules_that_the_base_leads_to_and_others_are_changed_at_once() {
             (0..known + unknown).map(|number| rule(&format!("r{number}"), &part(number))).collect();
         let set = kept.set.with_changes(&bundle(&changed), &["r39"]).unwrap();
         let layer = &set.changes.as_ref().unwrap().layers[0];
-        let searched = if known + unknown > 32 { known + unknown } else { unknown };
+        let searched = if known + unknown > LED { known + unknown } else { unknown };
         assert_eq!(layer.segment.searched, searched);
         let mut rules = kept.rules.clone();
         rules.remove(39);
@@ -237,14 +238,14 @@ fn many_changes_end_in_a_new_base_with_the_same_answers() {
 
 #[test]
 fn sets_made_of_the_same_one_go_their_own_ways() {
-    let mut all = vec![Kept::new(100)];
-    for change in 0..600 {
+    let mut all = vec![Kept::new(300)];
+    for change in 0..1500 {
         let number = change * 31 % all.len();
-        all[number].change(change * 17 % 130, (change % 3 != 0).then_some(change % 41));
-        if change % 100 == 50 {
+        all[number].change(change * 17 % 390, (change % 3 != 0).then_some(change % 41));
+        if change % 300 == 150 {
             all.push(all[number].clone());
         }
-        if change % 100 == 99 {
+        if change % 300 == 299 {
             all.iter().for_each(Kept::check);
         }
     }

@@ -16,7 +16,7 @@ use crate::record::Record;
 use crate::sample::Sample;
 
 /// More rules than this are searched for, those that the search of the base leads to as well.
-const LED: usize = if cfg!(test) { 32 } else { 256 };
+pub(super) const LED: usize = 256;
 /// So many rules are evaluated one after another sooner than a search of the event is done,
 /// and sooner than an index is made.
 pub(super) const FEW: usize = 16;
