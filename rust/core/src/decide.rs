@@ -230,7 +230,6 @@ pub fn decide<'a>(
     time: i64,
     arena: &'a Bump,
 ) -> Decision<'a> {
-    state.prefetch(&known);
     let mut entities = ArenaVec::with_capacity_in(known.len(), arena);
     let seen = survey.entities.drain(..).zip(known);
     entities.extend(seen.map(|(entity, known)| applied(entity, known, state, time)));

@@ -398,8 +398,7 @@ impl Engine {
             .map_err(|error| source.refused(error))?;
         let time = event_time(event.observed_at, received_at);
         let mut conditions = Conditions::new(definitions, record, outcomes);
-        let hash = |key: &str| self.state.expect(key);
-        let survey = Survey::new(definitions, &mut conditions, concerns, budget, hash, arena);
+        let survey = Survey::new(definitions, &mut conditions, concerns, budget, arena);
         let (state, known) = self.look_up(&survey, touches);
         let decision = decide(definitions, &mut conditions, survey, (&state, known), time, arena);
         let path = event.member(Member::Path);
@@ -416,7 +415,7 @@ impl Engine {
 
     /// The state of the entities of an event.
     fn look_up(&self, survey: &Survey<'_>, touches: &mut Touches) -> (Locked<'_>, AllKnown) {
-        let keys = survey.entities.iter().map(|entity| (entity.hash, &*entity.key));
+        let keys = survey.entities.iter().map(|entity| &*entity.key);
         loop {
             let found = self.state.look_up(keys.clone(), touches);
             if !self.inherited.as_ref().is_some_and(|journal| journal.has_entries()) {

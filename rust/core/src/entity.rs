@@ -3,7 +3,6 @@
 use foldhash::fast::RandomState;
 
 use crate::clock::Clock;
-use crate::prefetch::prefetch_all;
 use crate::state::Change;
 use crate::stored_key::StoredKey;
 use crate::window::Window;
@@ -223,14 +222,6 @@ impl Entity {
             clock.chain(self.windows().iter().map(Window::number)).collect();
         numbers.sort_unstable();
         numbers
-    }
-
-    /// Has the memory of its windows come in.
-    pub(crate) fn prefetch_windows(&self) {
-        if let Clauses::Many(Block { clock, windows, .. }) = &self.clauses {
-            clock.prefetch();
-            prefetch_all(windows);
-        }
     }
 
     /// Those that are not on the clock.

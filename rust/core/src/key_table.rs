@@ -6,8 +6,6 @@
 
 use wide::u8x16;
 
-use crate::prefetch::prefetch;
-
 /// Keys of one part when the state is full, on average. A part grows past that rarely.
 const KEYS_OF_A_PART: usize = 165;
 /// More parts than this would take more memory than the keys.
@@ -27,14 +25,6 @@ impl KeyTable {
     pub(crate) fn new(max_keys: usize) -> Self {
         let parts = max_keys.div_ceil(KEYS_OF_A_PART).clamp(1, MAX_PARTS);
         Self { parts: std::iter::repeat_with(Part::default).take(parts).collect() }
-    }
-
-    /// Has the memory come in where a key of a hash is nearly always found.
-    pub(crate) fn prefetch(&self, hash: u64) {
-        let part = self.parts.get(self.part(hash));
-        if let Some(line) = part.and_then(|part| part.lines.get(part.home(hash))) {
-            prefetch(line);
-        }
     }
 
     #[inline]

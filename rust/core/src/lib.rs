@@ -73,7 +73,6 @@ mod packed;
 pub mod path;
 pub mod plan;
 mod predicate;
-mod prefetch;
 mod prepare;
 pub mod prepared;
 pub mod program;

@@ -55,36 +55,9 @@ impl Shard {
         self.entities.get(index)
     }
 
-    /// Has that of the table come in which finds a hash.
-    pub(crate) fn prefetch_key(&self, hash: u64) {
-        self.by_key.prefetch(hash);
-    }
-
-    /// Has a block come in.
-    pub(crate) fn prefetch_block(&self, index: u32) {
-        self.entities.prefetch(index);
-    }
-
-    /// Has that come in which changes with a block: its windows, and the order of touches about
-    /// it.
-    pub(crate) fn prefetch_changed(&self, index: u32) {
-        let Some(entity) = self.get(index) else { return };
-        entity.prefetch_windows();
-        let queue = if entity.is_mitigated() { &self.mitigated } else { &self.plain };
-        self.entities.prefetch_neighbours(index, queue);
-    }
-
-    pub(crate) fn has_key(&self, index: u32, key: &str) -> bool {
-        self.get(index).is_some_and(|entity| entity.key_bytes() == key.as_bytes())
-    }
-
     pub(crate) fn find(&self, hash: u64, key: &str) -> Option<u32> {
-        self.by_key.find(hash, |index| self.has_key(index, key))
-    }
-
-    /// A block of the same hash, as far as the table knows it: nearly always the right one.
-    pub(crate) fn find_likely(&self, hash: u64) -> Option<u32> {
-        self.by_key.find(hash, |_| true)
+        let has_key = |entity: &Entity| entity.key_bytes() == key.as_bytes();
+        self.by_key.find(hash, |index| self.get(index).is_some_and(has_key))
     }
 
     /// Counts an event at `time`, which is the newest touch.
