@@ -16,7 +16,6 @@ mod looks;
 mod machine;
 mod positions;
 mod program;
-mod reader;
 mod required_bytes;
 mod required_texts;
 mod text;
@@ -258,11 +257,6 @@ impl fmt::Debug for Regex {
 }
 
 fn parse(text: &str) -> Result<Hir, Refused> {
-    reader::read(text).map_or_else(|| parse_any(text), Ok)
-}
-
-/// Reads a pattern in any form, by the library's parser.
-fn parse_any(text: &str) -> Result<Hir, Refused> {
     let mut parser = ParserBuilder::new().nest_limit(NESTING).build();
     parser.parse(text).map_err(|error| Refused::Syntax(Box::new(error)))
 }
