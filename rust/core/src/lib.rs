@@ -57,7 +57,6 @@ mod held;
 pub mod index;
 pub mod json;
 pub mod key;
-mod key_table;
 pub mod layout;
 mod letters;
 pub mod limits;
