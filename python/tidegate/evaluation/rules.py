@@ -208,6 +208,4 @@ class ReferenceRules:
             "searched": 0,
             "indexed": 0,
             "always": dict.fromkeys(self._ids, "the reference evaluates every rule"),
-            "index_bytes": 0,
-            "rule_bytes": 0,
         }

@@ -39,10 +39,6 @@ impl Clock {
         windows.iter().copied().map(number_of)
     }
 
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.0.capacity().saturating_mul(size_of::<u64>())
-    }
-
     /// Where a window is, or would be. Who asks for several asks in the order of numbers, so mostly
     /// it is at `next`, after the one before.
     #[inline]

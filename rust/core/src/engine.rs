@@ -325,11 +325,6 @@ impl Engine {
         Stats { keys: state.len(), max_keys: state.max_keys(), evictions: state.evictions() }
     }
 
-    /// Bytes the state takes; walks through all of it.
-    pub fn state_bytes(&self) -> usize {
-        self.state().memory_bytes()
-    }
-
     pub(crate) fn decided<S, T>(
         &self,
         source: &S,

@@ -315,24 +315,6 @@ impl Entity {
         }
     }
 
-    /// Bytes on the heap, the key included.
-    pub fn heap_bytes(&self) -> usize {
-        let windows: usize = self.windows().iter().map(Window::heap_bytes).sum();
-        let block = match &self.clauses {
-            Clauses::Many(Block { clock, windows, .. }) => {
-                clock.heap_bytes().saturating_add(size_of_val(&**windows))
-            }
-            _ => 0,
-        };
-        let rare = self.rare().map_or(0, |rare| {
-            let mitigations = rare.mitigations.capacity();
-            size_of::<Rare>()
-                .saturating_add(mitigations.saturating_mul(size_of::<ActiveMitigation>()))
-        });
-        let parts = [windows, block, rare];
-        parts.into_iter().fold(self.key.heap_bytes(), usize::saturating_add)
-    }
-
     /// Makes one change, and gives the place on the clock after the window it was made to.
     fn change(
         &mut self,

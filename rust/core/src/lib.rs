@@ -48,7 +48,6 @@ pub mod event;
 pub mod fault;
 pub mod field;
 mod first_network;
-mod footprint;
 pub mod frozen;
 pub mod functions;
 pub mod geo;

@@ -147,11 +147,6 @@ impl<'s> Locked<'s> {
         FrozenState::new(parts, self.evictions())
     }
 
-    /// Bytes of the blocks of locked shards, their keys and their tables.
-    pub fn memory_bytes(&self) -> usize {
-        self.shards.iter().map(|shard| shard.memory_bytes()).sum()
-    }
-
     /// Puts all of another state, of the same hasher, in place of this, of which all
     /// shards are locked. Gives back what was there.
     pub fn exchange(&mut self, mut other: State) -> State {

@@ -306,11 +306,6 @@ impl Predicate {
         self.0.as_ptr().addr()
     }
 
-    /// Bytes of the allocation.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        size_of::<usize>().saturating_add(size_of_val(&*self.0))
-    }
-
     /// Whether the predicate holds, from its own test or from the nodes it stands for;
     /// `start` is where it stands in its text.
     #[inline]

@@ -147,15 +147,6 @@ impl LikePattern {
         (&self.first, &self.middle, self.last.as_deref())
     }
 
-    pub(crate) fn memory_bytes(&self) -> usize {
-        let middle = self.middle.iter().map(|part| part.len()).sum::<usize>();
-        self.first
-            .len()
-            .saturating_add(self.last.as_deref().map_or(0, str::len))
-            .saturating_add(std::mem::size_of_val(&*self.middle))
-            .saturating_add(middle)
-    }
-
     /// Whether the whole text is of the pattern.
     pub(crate) fn matches(&self, text: &str) -> bool {
         let Some(last) = &self.last else { return text == &*self.first };

@@ -202,12 +202,7 @@ impl<T> Deref for Parts<T> {
     }
 }
 
-impl<T> Parts<T> {
-    /// Bytes of the allocation.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        size_of::<usize>().saturating_add(size_of_val(&*self.0))
-    }
-}
+impl<T> Parts<T> {}
 
 #[derive(Debug)]
 pub(crate) struct Member {

@@ -22,7 +22,6 @@ use crate::error::{EventError, Failure, ProgramError};
 use crate::evaluate::{Evaluation, Meter};
 use crate::event::{self, RawEvent};
 use crate::fault::{Fault, FaultKind};
-use crate::footprint::Footprint;
 use crate::index::Report;
 use crate::layout::Layout;
 use crate::limits::Limits;
@@ -199,16 +198,6 @@ impl RuleSet {
             Some(changes) => changes.whole(&self.base),
         };
         segment.index(&self.layout, &self.common, &self.sample).report()
-    }
-
-    /// Bytes of the compiled rules and their ids; those of the index are in its report.
-    pub fn rule_bytes(&self) -> usize {
-        let mut footprint = Footprint::default();
-        self.base.measure(&mut footprint);
-        for layer in self.changes.iter().flat_map(|changes| &changes.layers) {
-            layer.segment.measure(&mut footprint);
-        }
-        footprint.bytes()
     }
 
     /// The outcome of one program, None when there is none of this number.

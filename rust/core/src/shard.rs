@@ -126,15 +126,6 @@ impl Shard {
         let queue = if is_mitigated { &mut self.mitigated } else { &mut self.plain };
         self.entities.remove(queue, index)
     }
-
-    /// Bytes of the blocks, their keys and their table.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        let blocks = self.entities.capacity().saturating_mul(FreezableSlab::<Entity>::SLOT_BYTES);
-        let heap: usize = self.entities.members().map(|(_, entity)| entity.heap_bytes()).sum();
-        blocks
-            .saturating_add(heap)
-            .saturating_add(self.by_key.iter().map(HashTable::allocation_size).sum())
-    }
 }
 
 /// The table of a hash, by bits that neither tell its shard nor are used within a table.

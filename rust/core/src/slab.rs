@@ -140,9 +140,6 @@ impl<T: Clone> FreezableSlab<T> {
 }
 
 impl<T, S: Storage<Slot<T>>> Slab<T, S> {
-    /// Memory of one slot.
-    pub const SLOT_BYTES: usize = size_of::<Slot<T>>();
-
     pub fn get(&self, index: u32) -> Option<&T> {
         self.slot(index)?.value.as_ref()
     }

@@ -1,7 +1,6 @@
 //! Eviction order, against a list of keys.
 
 use super::*;
-use crate::slab::FreezableSlab;
 use crate::trials::Dice;
 use crate::window::Rule;
 
@@ -223,18 +222,4 @@ fn an_expired_mitigation_is_forgotten_at_the_next_touch() {
     assert_eq!(standing(&state), (true, false, 1));
     update(&state, "0[1]", 20, std::iter::empty());
     assert_eq!(standing(&state), (false, false, 0));
-}
-
-#[test]
-fn an_entity_with_one_short_window_takes_120_bytes() {
-    let rules = [Rule { duration: Rule::LONGEST, threshold: 8 }];
-    let state = State::new(100_000, RandomState::default());
-    let changes = [Change::Count { family: Family { first: 0, rules: &rules }, value: None }; 8];
-    let mut all = state.all();
-    for number in 0..100_000_i64 {
-        let key = format!("0[\"192.168.{}.{}\"]", number >> 8, number & 255);
-        all.update(&key, None, number, changes.into_iter());
-    }
-    assert_eq!(FreezableSlab::<Entity>::SLOT_BYTES, 112);
-    assert!(all.memory_bytes() / 100_000 <= 120);
 }

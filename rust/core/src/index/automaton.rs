@@ -170,13 +170,6 @@ impl Automaton {
         }
         Some(())
     }
-
-    pub(crate) fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.classes)
-            .saturating_add(size_of_val(&*self.steps))
-            .saturating_add(size_of_val(&*self.parts))
-            .saturating_add(size_of_val(&*self.entries))
-    }
 }
 
 /// What the runs begin with, each a node: the children of a node by class, 0 where there is

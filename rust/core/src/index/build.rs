@@ -45,7 +45,6 @@ pub struct Report {
     pub searched: usize,
     /// Rules without access.
     pub unindexed: Vec<Unindexed>,
-    pub bytes: usize,
 }
 
 /// A rule that is looked at on every event.
@@ -276,12 +275,6 @@ impl Index {
             shared: shared_conditions,
             searched: conditions,
             unindexed,
-            bytes: searches
-                .memory_bytes()
-                .saturating_add(postings.memory_bytes())
-                .saturating_add(std::mem::size_of_val(&*always))
-                .saturating_add(unless.memory_bytes())
-                .saturating_add(size_of::<Self>()),
         };
         Self {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),

@@ -51,10 +51,6 @@ impl Keys {
     fn get(&self, index: usize) -> Option<Key> {
         Some(Key { beside: *self.besides.get(index)?, distance: *self.distances.get(index)? })
     }
-
-    fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.besides).saturating_add(size_of_val(&*self.distances))
-    }
 }
 
 /// A part by one of its grams: all that a comparison with it needs but for its text.
@@ -411,13 +407,5 @@ impl Table {
     fn range(&self, gram: u32) -> Option<Range<u32>> {
         let bucket = (hash(gram) >> self.bucket_shift) as usize;
         Some(*self.starts.get(bucket)?..*self.starts.get(bucket.wrapping_add(1))?)
-    }
-
-    pub(crate) fn memory_bytes(&self) -> usize {
-        std::mem::size_of_val(&*self.filter)
-            .saturating_add(std::mem::size_of_val(&*self.starts))
-            .saturating_add(self.keys.memory_bytes())
-            .saturating_add(std::mem::size_of_val(&*self.entries))
-            .saturating_add(self.beginnings.as_ref().map_or(0, |shorter| shorter.memory_bytes()))
     }
 }

@@ -61,10 +61,6 @@ impl ByteSets {
             sets | self.sets.get(usize::from(number)).copied().unwrap_or(0)
         })
     }
-
-    pub(crate) fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.numbers).saturating_add(size_of_val(&*self.sets))
-    }
 }
 
 #[cfg(test)]

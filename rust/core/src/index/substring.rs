@@ -122,14 +122,6 @@ impl Substrings {
         let of_automaton = self.automaton.iter().flat_map(Automaton::conditions);
         of_tables.chain(of_short.map(|(_, entry)| entry.condition)).chain(of_automaton)
     }
-
-    pub(crate) fn memory_bytes(&self) -> usize {
-        let tables = self.tables.iter().chain(&self.ends).map(Table::memory_bytes).sum::<usize>();
-        let short = self.short.as_ref().map_or(0, |short| size_of_val(&*short.entries));
-        let automaton = self.automaton.as_ref().map_or(0, Automaton::memory_bytes);
-        let texts = self.texts.len();
-        texts.saturating_add(tables).saturating_add(short).saturating_add(automaton)
-    }
 }
 
 /// Parts shorter than a gram that may be anywhere, found by one of three bytes.

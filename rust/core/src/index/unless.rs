@@ -54,13 +54,6 @@ impl Unless {
             each_run(rules, exceptions, |rules| take(rules, are_certain));
         }
     }
-
-    pub(crate) fn memory_bytes(&self) -> usize {
-        let bytes =
-            |group: &Group| size_of_val(&*group.facts).saturating_add(size_of_val(&*group.rules));
-        let groups = self.groups.iter().map(bytes).sum::<usize>();
-        groups.saturating_add(size_of_val(&*self.groups))
-    }
 }
 
 /// The runs of rules between exceptions; both are in ascending order.
