@@ -88,18 +88,6 @@ impl Required {
         bytes.shrink_to_fit();
         Self { texts, bytes }
     }
-
-    /// What it occupies where it is on the heap itself.
-    fn memory_bytes(&self) -> usize {
-        let texts = |texts: &Vec<Box<str>>| {
-            let own = texts.iter().map(|text| text.len()).sum::<usize>();
-            own.saturating_add(texts.capacity().saturating_mul(size_of::<Box<str>>()))
-        };
-        size_of::<Self>()
-            .saturating_add(size_of_val(&*self.texts))
-            .saturating_add(self.texts.iter().map(texts).sum())
-            .saturating_add(size_of_val(&*self.bytes))
-    }
 }
 
 /// A pattern in the form of `language/regex/translation.py`, ready to run; shared freely.
@@ -155,18 +143,6 @@ impl Regex {
     /// Where the compiled pattern lies, which is the same for those compiled once.
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
-    }
-
-    /// What the compiled pattern occupies, apart from what its runs find out.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        let Compiled { text, part, alphabet, machine, required, .. } = &*self.0;
-        let required = required.lock().unwrap_or_else(PoisonError::into_inner);
-        size_of::<Compiled>()
-            .saturating_add(text.len())
-            .saturating_add(required.as_ref().map_or(0, |required| required.memory_bytes()))
-            .saturating_add(part.as_ref().map_or(0, Part::memory_bytes))
-            .saturating_add(alphabet.memory_bytes())
-            .saturating_add(machine.memory_bytes())
     }
 
     /// What every match has. It is told once for nothing, then for as much as it takes to read
