@@ -34,8 +34,6 @@ class Limits:
     regex_work: int = 1_300
     """Work for each character of a subject, by the estimate of language/regex; keeps the
     longest subject under 5 ms. Published firewall patterns have up to 1,180."""
-    regex_subject_bytes: int = 16 * 1024
-    """A match looks at no more of its subject than this."""
     event_bytes: int = 64 * 1024
     event_depth: int = 32
     event_members: int = 256

@@ -31,7 +31,6 @@ from tidegate.language.regex import (
     parse,
     sets,
 )
-from tidegate.limits import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +49,11 @@ class Match:
     groups: tuple[Span | None, ...]
 
 
-def clip(subject: str, limit: int = DEFAULT.regex_subject_bytes) -> str:
+SUBJECT_BYTES = 16 * 1024
+"""A match looks at no more of its subject than this."""
+
+
+def clip(subject: str, limit: int = SUBJECT_BYTES) -> str:
     """The part of ``subject`` that a match may look at: at most ``limit`` bytes of
     UTF-8, cut between characters."""
     if len(subject) * 4 <= limit:

@@ -30,20 +30,12 @@ pub struct Compiler<'c> {
     lists: &'c Lists,
     preparer: Preparer,
     predicates: Predicates,
-    /// Whether common shapes get nodes of their own; tests compare both ways.
-    specialises: bool,
 }
 
 impl<'c> Compiler<'c> {
     pub fn new(layout: &'c mut Layout, lists: &'c Lists) -> Self {
         let (preparer, predicates) = (Preparer::default(), Predicates::default());
-        Self { layout, lists, preparer, predicates, specialises: true }
-    }
-
-    /// The same without nodes for common shapes.
-    #[must_use]
-    pub fn plain(self) -> Self {
-        Self { specialises: false, ..self }
+        Self { layout, lists, preparer, predicates }
     }
 
     /// Compiles one expression from its envelope.
@@ -85,12 +77,8 @@ impl Decoder<'_, '_> {
         let span = span(object)?;
         let node = self.node(object, depth)?;
         let expression = self.with_key_slot(object, Expr { span, node });
-        Ok(if self.compiler.specialises {
-            let Compiler { layout, predicates, .. } = &mut *self.compiler;
-            specialise(expression, layout, predicates)
-        } else {
-            expression
-        })
+        let Compiler { layout, predicates, .. } = &mut *self.compiler;
+        Ok(specialise(expression, layout, predicates))
     }
 
     fn node(&mut self, object: &Members<'_>, depth: usize) -> Result<Node> {

@@ -202,8 +202,6 @@ impl<T> Deref for Parts<T> {
     }
 }
 
-impl<T> Parts<T> {}
-
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) operand: Expr,

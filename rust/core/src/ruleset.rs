@@ -81,18 +81,6 @@ impl RuleSet {
     /// # Errors
     /// The text is no bundle of this version, or something in it does not compile.
     pub fn from_json(bundle: &[u8]) -> Result<Self, ProgramError> {
-        Self::decode(bundle, true)
-    }
-
-    /// The same without nodes for common shapes, to hold those to account.
-    ///
-    /// # Errors
-    /// As [`RuleSet::from_json`].
-    pub fn plain_from_json(bundle: &[u8]) -> Result<Self, ProgramError> {
-        Self::decode(bundle, false)
-    }
-
-    fn decode(bundle: &[u8], specialises: bool) -> Result<Self, ProgramError> {
         let arena = Bump::new();
         let bundle = Bundle::read(bundle, &arena)?;
         if bundle.part::<Option<u64>>("version")?.is_some_and(|version| version != VERSION) {
@@ -104,11 +92,7 @@ impl RuleSet {
             Layout::new(declared).map_err(|error| refused(&error.to_string()).within("fields"))?;
         let definitions: BTreeMap<String, ListDefinition> = bundle.part("lists")?;
         let lists = Lists::new(definitions)?;
-        let mut compiler = Compiler::new(&mut layout, &lists);
-        if !specialises {
-            compiler = compiler.plain();
-        }
-        let rules = bundle.compile(compiler)?;
+        let rules = bundle.compile(Compiler::new(&mut layout, &lists))?;
         let trusted_proxies = proxies(&bundle.part::<Vec<String>>("trusted_proxies")?)?;
         let common = Common { limits: bundle.part("limits")?, lists, trusted_proxies };
         Ok(Self {
@@ -234,7 +218,7 @@ impl RuleSet {
         self.rule(index).map(|(id, _)| id)
     }
 
-    fn rule(&self, index: usize) -> Option<(&str, &Program)> {
+    pub(crate) fn rule(&self, index: usize) -> Option<(&str, &Program)> {
         match &self.changes {
             None => self.base.rule(index),
             Some(changes) => changes.rule(&self.base, index),

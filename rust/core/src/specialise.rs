@@ -68,6 +68,7 @@ pub(crate) fn specialise(
     match packed {
         Some(((kind, units), packed)) => {
             let predicate = predicates.share(kind, units, &packed);
+            debug_assert_eq!(pack(&predicate.nodes(expression.span.start)), Some(packed));
             Expr { node: Node::Predicate(predicate), ..expression }
         }
         None => expression,
