@@ -5,7 +5,7 @@
 
 use crate::constant::read_value;
 use crate::error::{ProgramError, Span};
-use crate::functions;
+use crate::functions::{self, Shape};
 use crate::layout::Layout;
 use crate::limits::MAX_TREE_DEPTH;
 use crate::lists::{Lists, LiteralSet};
@@ -176,8 +176,8 @@ impl Decoder<'_, '_> {
         // The checker may be told to let unknown functions pass; calling one is an error.
         let function = functions::find(name, is_member).unwrap_or(&functions::UNKNOWN);
         let prepared = match object.get("regexes") {
-            None => prepare(name, &arguments, self.compiler.lists),
-            Some(_) => self.patterns(object, !name.starts_with("matches"))?,
+            None => prepare(function.shape, &arguments, self.compiler.lists),
+            Some(_) => self.patterns(object, function.shape != Shape::Matches)?,
         };
         let literals = arguments.iter().map(|argument| literal(argument).is_some()).collect();
         Ok(Node::Call(Box::new(Call { function, arguments, literals, prepared })))

@@ -10,6 +10,16 @@ pub const MAX_TREE_DEPTH: usize = 128;
 /// Deepest constant inside a tree.
 pub const MAX_VALUE_DEPTH: usize = 96;
 
+/// A match looks at no more of its subject than this: longer ones are cut before the character that
+/// would cross it.
+pub const REGEX_SUBJECT_BYTES: usize = 16 * 1024;
+
+/// How far an event may be ahead of the time it was received, in nanoseconds: clocks differ.
+pub const CLOCK_TOLERANCE: i64 = 300_000_000_000;
+
+/// The highest threshold of a window.
+pub const MAX_THRESHOLD: u16 = 10_000;
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Limits {
