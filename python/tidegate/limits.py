@@ -42,3 +42,9 @@ class Limits:
 
 
 DEFAULT = Limits()
+REGEX_SUBJECT_BYTES = 16 * 1024
+"""A match looks at no more of its subject than this."""
+CLOCK_TOLERANCE = 300 * 1_000_000_000
+"""Nanoseconds an event may be ahead of the time it was received: clocks differ."""
+MAX_THRESHOLD = 10_000
+"""The highest threshold of a window."""

@@ -31,6 +31,7 @@ from tidegate.language.regex import (
     parse,
     sets,
 )
+from tidegate.limits import REGEX_SUBJECT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,11 +50,7 @@ class Match:
     groups: tuple[Span | None, ...]
 
 
-SUBJECT_BYTES = 16 * 1024
-"""A match looks at no more of its subject than this."""
-
-
-def clip(subject: str, limit: int = SUBJECT_BYTES) -> str:
+def clip(subject: str, limit: int = REGEX_SUBJECT_BYTES) -> str:
     """The part of ``subject`` that a match may look at: at most ``limit`` bytes of
     UTF-8, cut between characters."""
     if len(subject) * 4 <= limit:
