@@ -220,8 +220,8 @@ def measure() -> tuple[list[Goal], str]:
     goals: list[Goal] = []
     negations = {shape.name for shape in of_negations()}
     lines = [
-        "| set | rules | bytes a rule | true | indexed µs | ns a true rule | linear µs | over |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| set | rules | true | indexed µs | ns a true rule | linear µs | over |",
+        "|---|--:|--:|--:|--:|--:|--:|",
     ]
     for shape in shapes():
         rules = tidegate.RuleSet({str(number): text for number, text in enumerate(shape.rules)})
@@ -232,7 +232,7 @@ def measure() -> tuple[list[Goal], str]:
         linear = max(_least(rules, context, errors=True) for context in contexts[:3])
         ratio = indexed / linear
         lines.append(
-            f"| {shape.name} | {len(rules):,} | {rules.stats().bytes_a_rule:,.0f} | {held:,} "
+            f"| {shape.name} | {len(rules):,} | {held:,} "
             f"| {indexed:,.1f} | {indexed * 1000 / max(held, 1):,.0f} | {linear:,.1f} "
             f"| {ratio:.2f} |"
         )

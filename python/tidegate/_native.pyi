@@ -430,6 +430,9 @@ class Redactor:
     def secret(self, name: str, text: str) -> str:
         """What stands for a secret; one that is redacted already stays as it is."""
 
+FACTS: dict[str, int]
+"""Bounds that the engine has, by their names in :mod:`tidegate.limits`."""
+
 def tally(index: bytes, first: int) -> tuple[list[tuple[int, bytes, str]], str]:
     """What a store derives from the index of decisions of its log.
 

@@ -34,8 +34,6 @@ class Limits:
     regex_work: int = 1_300
     """Work for each character of a subject, by the estimate of language/regex; keeps the
     longest subject under 5 ms. Published firewall patterns have up to 1,180."""
-    regex_subject_bytes: int = 16 * 1024
-    """A match looks at no more of its subject than this."""
     event_bytes: int = 64 * 1024
     event_depth: int = 32
     event_members: int = 256
@@ -44,3 +42,9 @@ class Limits:
 
 
 DEFAULT = Limits()
+REGEX_SUBJECT_BYTES = 16 * 1024
+"""A match looks at no more of its subject than this."""
+CLOCK_TOLERANCE = 300 * 1_000_000_000
+"""Nanoseconds an event may be ahead of the time it was received: clocks differ."""
+MAX_THRESHOLD = 10_000
+"""The highest threshold of a window."""

@@ -42,19 +42,6 @@ class Stats:
     """Rules that are evaluated only when a search found something that they need."""
     always: dict[str, str]
     """Id to reason of the rules that are evaluated on every event."""
-    index_bytes: int
-    """Memory of the index, the compiled rules apart."""
-    rule_bytes: int
-    """Memory of the compiled rules and their ids; 0 for the reference."""
-
-    @property
-    def index_bytes_a_rule(self) -> float:
-        return self.index_bytes / max(self.rules, 1)
-
-    @property
-    def bytes_a_rule(self) -> float:
-        """Memory of a rule with its share of the index, without its text."""
-        return (self.index_bytes + self.rule_bytes) / max(self.rules, 1)
 
 
 class RuleSet:

@@ -6,7 +6,6 @@ import gc
 import threading
 from typing import TYPE_CHECKING
 
-import attrs
 import orjson
 import pytest
 from click.testing import CliRunner
@@ -154,7 +153,6 @@ def test_stats_name_the_rules_that_no_search_helps() -> None:
     stats = rules.stats()
     assert (stats.rules, stats.indexed, stats.searched, stats.shared) == (4, 2, 3, 1)
     assert stats.always == dict.fromkeys(["not-get", "not-like"], "only says what must not be")
-    assert 0 < stats.index_bytes_a_rule < stats.bytes_a_rule
     assert rules.match(EVENT).matched == ["bot", "login", "not-like"]
 
 
@@ -212,9 +210,7 @@ def test_a_changed_set_is_as_if_built_whole(
     whole = tidegate.RuleSet(rules, SCHEMA, sample=EVENTS)
     assert [found.match(event) for event in EVENTS] == [whole.match(event) for event in EVENTS]
     assert found.match(EVENT, errors=True) == whole.match(EVENT, errors=True)
-    assert (whole.stats().rule_bytes > 0) == bool(rules)
-    sizes = {"index_bytes": 0, "rule_bytes": 0}
-    assert attrs.evolve(found.stats(), **sizes) == attrs.evolve(whole.stats(), **sizes)
+    assert found.stats() == whole.stats()
     assert orjson.loads(found.to_canonical()) == orjson.loads(whole.to_canonical())
     assert len(found) == len(whole)
 

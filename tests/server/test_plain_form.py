@@ -16,7 +16,8 @@ from tests.shared_data import shared_lines
 from tidegate.server.admission import JSON
 from tidegate.server.connection.framing import body_length
 from tidegate.server.connection.protocol import PLAIN
-from tidegate.server.hot import BEACON, RUNTIME, given_request_id
+from tidegate.server.headers import given_request_id
+from tidegate.server.hot import BEACON, RUNTIME
 from tidegate.server.limits import MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_HEADERS
 from tidegate.server.request import require_media_type
 
@@ -123,6 +124,14 @@ def test_a_plain_request_is_read_into_its_parts() -> None:
     beacon = LINE.replace(RUNTIME.path.encode(), BEACON.path.encode())
     identified = request(*HEADERS, b"X-Request-Id: a-1", line=beacon)
     assert PLAIN.read(identified) == (BEACON, b"tg_a_b", b"a-1", BODY)
+
+
+@pytest.mark.parametrize("byte", [bytes([byte]) for byte in range(0x21, 0x7F)])
+def test_an_id_of_the_caller_is_one_in_both_forms(byte: bytes) -> None:
+    """The plain form and the full parser keep the same ids, character by character."""
+    taken = PLAIN.read(request(*HEADERS, b"x-request-id: " + byte))
+    kept = given_request_id([(b"x-request-id", byte)])
+    assert (taken[2] if taken else None) == (kept and kept.encode())
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,12 @@ def schema_of(document: Mapping[str, Any]) -> Schema:
     return Schema(fields, lists)
 
 
+def _limits_of(members: Mapping[str, Any]) -> Limits:
+    """The limits of a canonical form; members that an earlier version wrote are passed over."""
+    known = attrs.fields_dict(Limits)
+    return Limits(**{name: value for name, value in members.items() if name in known})
+
+
 def compile_rules(
     checked: Mapping[str, CheckedExpression],
     schema: Schema,
@@ -155,7 +161,7 @@ class ReferenceRules:
         self._roots: list[Checked] = [one.root for one in checked]
         self._read = frozenset[str]().union(*(one.references.fields for one in checked))
         try:
-            schema, limits = schema_of(document), Limits(**document["limits"])
+            schema, limits = schema_of(document), _limits_of(document["limits"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise CanonicalFormError(f"no fields, lists and limits: {error!r}") from error
         self._variables, self._lists, self._limits = schema.fields, schema.lists, limits
@@ -208,6 +214,4 @@ class ReferenceRules:
             "searched": 0,
             "indexed": 0,
             "always": dict.fromkeys(self._ids, "the reference evaluates every rule"),
-            "index_bytes": 0,
-            "rule_bytes": 0,
         }

@@ -31,7 +31,7 @@ from tidegate.language.regex import (
     parse,
     sets,
 )
-from tidegate.limits import DEFAULT
+from tidegate.limits import REGEX_SUBJECT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ class Match:
     groups: tuple[Span | None, ...]
 
 
-def clip(subject: str, limit: int = DEFAULT.regex_subject_bytes) -> str:
+def clip(subject: str, limit: int = REGEX_SUBJECT_BYTES) -> str:
     """The part of ``subject`` that a match may look at: at most ``limit`` bytes of
     UTF-8, cut between characters."""
     if len(subject) * 4 <= limit:

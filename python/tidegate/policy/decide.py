@@ -15,6 +15,7 @@ from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.evaluation.reference import evaluate
 from tidegate.language.types import STRING
+from tidegate.limits import CLOCK_TOLERANCE
 from tidegate.policy.budget import Ends, past_budget
 from tidegate.policy.decision import (
     BlockAnswer,
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     )
     from tidegate.policy.secrets import Redacts
 
-TOLERANCE = 300 * 1_000_000_000
-"""How far an event may be ahead of the time it was received: clocks differ."""
 LATEST = 2**63 - 1
 MISSING = frozenset({"no_such_key", "no_such_field"})
 RETURN_URL = "return_url"
@@ -157,7 +156,7 @@ def event_time(observed_at: Timestamp | None, received_at: int) -> int:
     received_at = min(max(received_at, 0), LATEST)
     if observed_at is None:
         return received_at
-    return min(max(observed_at.nanoseconds, 0), received_at + TOLERANCE, LATEST)
+    return min(max(observed_at.nanoseconds, 0), received_at + CLOCK_TOLERANCE, LATEST)
 
 
 def _evaluator(compiled: CompiledDefinitions) -> Evaluate:

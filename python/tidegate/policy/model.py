@@ -12,6 +12,7 @@ from uuid import UUID, uuid5
 
 import attrs
 
+from tidegate.limits import MAX_THRESHOLD
 from tidegate.policy.shapes import (
     Boolean,
     Choice,
@@ -233,7 +234,7 @@ class Window:
     """How many events, or distinct values, of one actor within how long."""
 
     duration_seconds: int | float = attrs.field(metadata=member(Number(1, DAY_SECONDS)))
-    threshold: int = attrs.field(metadata=member(Integer(1, 10_000)))
+    threshold: int = attrs.field(metadata=member(Integer(1, MAX_THRESHOLD)))
     measure: Measure = attrs.field(default="count", metadata=member(Choice(("count", "distinct"))))
     field: str | None = attrs.field(default=None, metadata=member(Expression("window-field")))
 

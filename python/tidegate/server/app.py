@@ -11,12 +11,12 @@ from tidegate.server import batch
 from tidegate.server.admission import JSON
 from tidegate.server.answer import Answer, Outcome
 from tidegate.server.connection.batches import BatchRoom
+from tidegate.server.headers import given_request_id
 from tidegate.server.hot import (
     BEACON,
     ENDPOINTS,
     HotPath,
     finished,
-    given_request_id,
     problem_answer,
 )
 from tidegate.server.limits import MAX_BATCH_BYTES, MAX_BODY_BYTES, RECEIVE_SECONDS, too_large

@@ -23,8 +23,7 @@ from uuid_utils import uuid7
 from tidegate.errors import EventError
 from tidegate.server.answer import Answer
 from tidegate.server.hot_call import answer, deliver, refuse
-from tidegate.server.idempotency import MAX_KEY_LENGTH
-from tidegate.server.limits import MAX_BODY_BYTES
+from tidegate.server.limits import MAX_BODY_BYTES, MAX_IDEMPOTENCY_KEY
 from tidegate.server.logging import log
 from tidegate.server.problems import ErrorDetail, Problem, problem_of
 from tidegate.stores.log import MAX_ROW_ENTRIES, LogBlock
@@ -403,6 +402,6 @@ def refused(refusal: EventError | str) -> Problem:
         return Problem("empty-payload", "`request` or `fields` must hold something")
     return Problem(
         "invalid-event",
-        f"an idempotency key has 1 to {MAX_KEY_LENGTH} characters",
+        f"an idempotency key has 1 to {MAX_IDEMPOTENCY_KEY} characters",
         errors=[ErrorDetail(detail="wrong length", pointer="/idempotency_key")],
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 
 _EVERY: Mapping[str, str] = {
     "x-content-type-options": "nosniff",
@@ -27,3 +28,13 @@ PAGE_HEADERS: Mapping[str, str] = {
 """For pages of ours: own files only, in no frame."""
 STRICT_TRANSPORT = "max-age=63072000; includeSubDomains"
 """Sent over TLS alone: over plain HTTP it means nothing, and a proxy may speak for us."""
+REQUEST_ID_HEADER = b"x-request-id"
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
+
+
+def given_request_id(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """The request id that the caller sent, when it is one that can be sent back."""
+    for name, value in headers:
+        if name == REQUEST_ID_HEADER and _REQUEST_ID.fullmatch(value):
+            return value.decode()
+    return None

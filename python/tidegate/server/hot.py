@@ -8,7 +8,6 @@ that holds its decision.
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from uuid_utils import uuid7
 
 from tidegate.server.answer import Answer
 from tidegate.server.call_queue import CallQueue
-from tidegate.server.headers import DATA_HEADERS
+from tidegate.server.headers import DATA_HEADERS, REQUEST_ID_HEADER, given_request_id
 from tidegate.server.hot_call import CallBack
 from tidegate.server.logging import log
 from tidegate.server.problems import CONTENT_TYPE, Problem, problem_document, problem_of
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
     from tidegate.server.metrics import HotMetrics
     from tidegate.server.recorder import Recorder
     from tidegate.server.runtime import Runtimes
-
-REQUEST_ID_HEADER = b"x-request-id"
-_REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 
 
 @attrs.frozen
@@ -159,11 +155,3 @@ def problem_answer(problem: Problem, path: str, request_id: str) -> Answer:
         tuple((name.lower().encode(), value.encode()) for name, value in more.items()),
         CONTENT_TYPE.encode(),
     )
-
-
-def given_request_id(headers: Iterable[Header]) -> str | None:
-    """The request id that the caller sent, when it is one that can be sent back."""
-    for name, value in headers:
-        if name == REQUEST_ID_HEADER and _REQUEST_ID.fullmatch(value):
-            return value.decode()
-    return None

@@ -17,7 +17,6 @@ from tidegate.server.key_filter import KeyFilter
 
 KEPT = 24 * 3600 * 1_000_000_000
 """Nanoseconds a key is remembered."""
-MAX_KEY_LENGTH = 255
 GENERATION = 4_096
 """Keys that are let go together: one by one they would cost as much as they did to remember."""
 

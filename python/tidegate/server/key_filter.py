@@ -75,10 +75,6 @@ class KeyFilter:
             self.add(new, now)
         return others
 
-    def may_have(self, key: bytes) -> bool:
-        """False when the hash has certainly not been added within the time."""
-        return any(key in generation.keys for generation in self._generations)
-
     def _follow(self, last: _Generation, now: int) -> _Generation:
         self._generations = [
             generation for generation in self._generations if generation.newest > now - self._kept

@@ -13,6 +13,8 @@ MAX_BATCH_EVENTS = 1_000
 MAX_HEADER_BYTES = 32 * 1024
 """Address and headers of a request together, as common proxies have it."""
 MAX_HEADERS = 100
+MAX_IDEMPOTENCY_KEY = 255
+"""Characters."""
 RECEIVE_SECONDS = 20.0
 """A request has this long to arrive whole, however slowly it trickles; an idle connection,
 uvicorn's keep-alive time."""

@@ -12,15 +12,14 @@ from uuid import UUID
 from uuid_utils import uuid7
 
 from tidegate.language.diagnostics import quote
+from tidegate.server.headers import given_request_id
+from tidegate.server.limits import RECEIVE_SECONDS
 from tidegate.server.problems import ErrorDetail, Problem
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
     from starlette.types import Receive, Scope
 
-BODY_SECONDS = 20.0
-"""A body has this long to arrive, however slowly it trickles."""
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _MAX_PARAMETERS = 32
 _MEDIA_TYPE = re.compile(rb'([!-:<-~]+)[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?')
@@ -28,8 +27,7 @@ _MEDIA_TYPE = re.compile(rb'([!-:<-~]+)[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")
 
 def request_id_of(headers: Headers) -> str:
     """The id a caller gave its request, or a new one."""
-    given = headers.get("x-request-id", "")
-    return given if _REQUEST_ID.fullmatch(given) else str(uuid7())
+    return given_request_id(headers.raw) or str(uuid7())
 
 
 def only_header(headers: Headers, name: str) -> str | None:
@@ -135,7 +133,7 @@ async def read_body(headers: Headers, receive: Receive, most: int) -> bytes:
     parts: list[bytes] = []
     size, more = 0, True
     try:
-        async with asyncio.timeout(BODY_SECONDS):
+        async with asyncio.timeout(RECEIVE_SECONDS):
             while more:
                 message = await receive()
                 if message["type"] == "http.disconnect":
@@ -147,6 +145,6 @@ async def read_body(headers: Headers, receive: Receive, most: int) -> bytes:
                     raise too_large
     except TimeoutError:
         raise Problem(
-            "request-timeout", f"the body did not arrive in {BODY_SECONDS:.0f} s"
+            "request-timeout", f"the body did not arrive in {RECEIVE_SECONDS:.0f} s"
         ) from None
     return b"".join(parts)

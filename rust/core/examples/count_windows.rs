@@ -55,10 +55,8 @@ fn measure(changes: &[Change<'_>]) -> (f64, f64) {
     let mut times: Vec<u128> = Vec::with_capacity(BATCHES);
     for (time, batch) in (1_i64..).zip(keys.chunks(BATCH)) {
         let started = Instant::now();
-        let keys: Vec<(u64, &str)> =
-            batch.iter().map(|key| (state.expect(key), key.as_str())).collect();
-        let (mut locked, known) = state.look_up(keys.iter().copied(), &mut Touches::default());
-        locked.prefetch(&known);
+        let keys = batch.iter().map(String::as_str);
+        let (mut locked, known) = state.look_up(keys, &mut Touches::default());
         for (key, known) in batch.iter().zip(known) {
             locked.update(key, Some(known), time, changes.iter().copied());
         }

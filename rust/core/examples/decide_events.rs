@@ -57,10 +57,9 @@ fn one_by_one(engine: &Engine, events: &[&[u8]]) {
     warm.sort_unstable();
     let at = |part: f64| warm[((warm.len() - 1) as f64 * part) as usize];
     println!(
-        "{} events, {} keys, {} bytes each: p50 {}, p90 {}, p99 {}, p99.9 {}, max {} ns",
+        "{} events, {} keys: p50 {}, p90 {}, p99 {}, p99.9 {}, max {} ns",
         events.len(),
         engine.stats().keys,
-        engine.state_bytes() / engine.stats().keys.max(1),
         at(0.5),
         at(0.9),
         at(0.99),

@@ -181,14 +181,11 @@ impl Set {
 
     fn measure(&self, events: &[&[u8]]) -> Json {
         let (matched, looked_at) = self.count(events);
-        let report = self.rules.report();
         json!({
             "rules": self.rules.len(),
             "events": events.len(),
             "matched": matched,
             "looked_at": looked_at,
-            "reported_index_bytes": report.bytes,
-            "reported_program_bytes": self.rules.rule_bytes(),
             "index_bytes": self.index_bytes,
             "program_bytes": self.program_bytes,
             "compile_seconds": self.compile_seconds,

@@ -227,10 +227,6 @@ impl NetworkSet {
     pub fn is_empty(&self) -> bool {
         self.v4.is_empty() && self.v6.is_empty()
     }
-
-    pub(crate) fn memory_bytes(&self) -> usize {
-        std::mem::size_of_val(&*self.v4).saturating_add(std::mem::size_of_val(&*self.v6))
-    }
 }
 
 impl FromIterator<Network> for NetworkSet {

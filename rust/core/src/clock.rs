@@ -5,7 +5,6 @@
 //! window, all in one piece of memory. A window that comes to hold more, or for which there is
 //! no room on the clock, is kept by itself ([`crate::window`]).
 
-use crate::prefetch::prefetch_all;
 use crate::state::Change;
 use crate::window::{FEW, FEW_AGAIN, Rule, Window};
 
@@ -38,15 +37,6 @@ impl Clock {
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
         let (windows, _) = self.parts();
         windows.iter().copied().map(number_of)
-    }
-
-    /// Has its memory come in.
-    pub(crate) fn prefetch(&self) {
-        prefetch_all(&self.0);
-    }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.0.capacity().saturating_mul(size_of::<u64>())
     }
 
     /// Where a window is, or would be. Who asks for several asks in the order of numbers, so mostly

@@ -12,15 +12,13 @@ use crate::bundle::Mode;
 use crate::conditions::{Conditions, EntityState};
 use crate::definitions::{Clause, Definitions, Fallback, Mitigation, Policy, Response};
 use crate::error::ErrorCode;
+use crate::limits::CLOCK_TOLERANCE;
 use crate::locked::Locked;
 use crate::state::{AllKnown, Change, Known};
 use crate::survey::{EventEntity, Survey};
 use crate::value::{Text, Timestamp};
 use crate::walk::Walk;
 use crate::windows::Family;
-
-/// How far an event may be ahead of the time it was received: clocks differ.
-const TOLERANCE: i64 = 300_000_000_000;
 
 /// Clauses that fire on one event without growing their list.
 const FEW_FIRED: usize = 16;
@@ -29,7 +27,7 @@ const FEW_FIRED: usize = 16;
 pub fn event_time(observed_at: Option<Timestamp>, received_at: i64) -> i64 {
     let received_at = received_at.max(0);
     observed_at.map_or(received_at, |Timestamp(observed_at)| {
-        let latest = received_at.saturating_add(TOLERANCE);
+        let latest = received_at.saturating_add(CLOCK_TOLERANCE);
         i64::try_from(observed_at.max(0)).unwrap_or(i64::MAX).min(latest)
     })
 }
@@ -230,7 +228,6 @@ pub fn decide<'a>(
     time: i64,
     arena: &'a Bump,
 ) -> Decision<'a> {
-    state.prefetch(&known);
     let mut entities = ArenaVec::with_capacity_in(known.len(), arena);
     let seen = survey.entities.drain(..).zip(known);
     entities.extend(seen.map(|(entity, known)| applied(entity, known, state, time)));

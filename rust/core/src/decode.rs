@@ -5,7 +5,7 @@
 
 use crate::constant::read_value;
 use crate::error::{ProgramError, Span};
-use crate::functions;
+use crate::functions::{self, Shape};
 use crate::layout::Layout;
 use crate::limits::MAX_TREE_DEPTH;
 use crate::lists::{Lists, LiteralSet};
@@ -30,20 +30,12 @@ pub struct Compiler<'c> {
     lists: &'c Lists,
     preparer: Preparer,
     predicates: Predicates,
-    /// Whether common shapes get nodes of their own; tests compare both ways.
-    specialises: bool,
 }
 
 impl<'c> Compiler<'c> {
     pub fn new(layout: &'c mut Layout, lists: &'c Lists) -> Self {
         let (preparer, predicates) = (Preparer::default(), Predicates::default());
-        Self { layout, lists, preparer, predicates, specialises: true }
-    }
-
-    /// The same without nodes for common shapes.
-    #[must_use]
-    pub fn plain(self) -> Self {
-        Self { specialises: false, ..self }
+        Self { layout, lists, preparer, predicates }
     }
 
     /// Compiles one expression from its envelope.
@@ -85,12 +77,8 @@ impl Decoder<'_, '_> {
         let span = span(object)?;
         let node = self.node(object, depth)?;
         let expression = self.with_key_slot(object, Expr { span, node });
-        Ok(if self.compiler.specialises {
-            let Compiler { layout, predicates, .. } = &mut *self.compiler;
-            specialise(expression, layout, predicates)
-        } else {
-            expression
-        })
+        let Compiler { layout, predicates, .. } = &mut *self.compiler;
+        Ok(specialise(expression, layout, predicates))
     }
 
     fn node(&mut self, object: &Members<'_>, depth: usize) -> Result<Node> {
@@ -188,8 +176,8 @@ impl Decoder<'_, '_> {
         // The checker may be told to let unknown functions pass; calling one is an error.
         let function = functions::find(name, is_member).unwrap_or(&functions::UNKNOWN);
         let prepared = match object.get("regexes") {
-            None => prepare(name, &arguments, self.compiler.lists),
-            Some(_) => self.patterns(object, !name.starts_with("matches"))?,
+            None => prepare(function.shape, &arguments, self.compiler.lists),
+            Some(_) => self.patterns(object, function.shape != Shape::Matches)?,
         };
         let literals = arguments.iter().map(|argument| literal(argument).is_some()).collect();
         Ok(Node::Call(Box::new(Call { function, arguments, literals, prepared })))

@@ -20,7 +20,7 @@ use crate::decode::Compiler;
 use crate::error::ProgramError;
 use crate::key::Part;
 use crate::layout::{Layout, Slot};
-use crate::limits::Limits;
+use crate::limits::{Limits, MAX_THRESHOLD};
 use crate::lists::Lists;
 use crate::names::Names;
 use crate::plan::{Plan, Planned, Step};
@@ -38,7 +38,6 @@ use crate::wire;
 /// The form of definitions that this version reads.
 const VERSION: u32 = 1;
 const NANOSECONDS: i64 = 1_000_000_000;
-const MAX_THRESHOLD: u16 = 10_000;
 /// Of a challenge past the budget: what a mitigation has that does not say.
 const FALLBACK_DIFFICULTY: u32 = 4;
 

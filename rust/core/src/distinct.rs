@@ -89,14 +89,6 @@ impl DistinctTimes {
         }
     }
 
-    /// Bytes on the heap, the values included.
-    pub fn heap_bytes(&self) -> usize {
-        let text: usize = self.iter().map(|(value, _)| value.len()).sum();
-        let slots = self.seen.capacity().saturating_mul(Slab::<Seen>::SLOT_BYTES);
-        let table = self.table.capacity().saturating_mul(6);
-        size_of::<Self>().saturating_add(text).saturating_add(slots).saturating_add(table)
-    }
-
     fn find(&self, value: &str, hasher: &RandomState) -> Option<u32> {
         let is_value = |index: u32| self.seen.get(index).is_some_and(|seen| &*seen.value == value);
         if self.table.is_empty() {
@@ -145,4 +137,20 @@ impl DistinctTimes {
 
 fn hash(seen: &Slab<Seen>, index: u32, hasher: &RandomState) -> u64 {
     hasher.hash_one(seen.get(index).map_or("", |seen| &*seen.value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_of_a_burst_is_given_back() {
+        let hasher = RandomState::default();
+        let mut values = DistinctTimes::default();
+        (0..900).for_each(|time| values.renew(&time.to_string(), time, &hasher));
+        assert!(values.seen.capacity() >= 900 && values.table.capacity() >= 900);
+        values.renew("one", 10_000, &hasher);
+        values.prune(9_000, 900, &hasher);
+        assert!(values.seen.capacity() == 1 && values.table.is_empty());
+    }
 }

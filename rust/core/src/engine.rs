@@ -325,11 +325,6 @@ impl Engine {
         Stats { keys: state.len(), max_keys: state.max_keys(), evictions: state.evictions() }
     }
 
-    /// Bytes the state takes; walks through all of it.
-    pub fn state_bytes(&self) -> usize {
-        self.state().memory_bytes()
-    }
-
     pub(crate) fn decided<S, T>(
         &self,
         source: &S,
@@ -398,8 +393,7 @@ impl Engine {
             .map_err(|error| source.refused(error))?;
         let time = event_time(event.observed_at, received_at);
         let mut conditions = Conditions::new(definitions, record, outcomes);
-        let hash = |key: &str| self.state.expect(key);
-        let survey = Survey::new(definitions, &mut conditions, concerns, budget, hash, arena);
+        let survey = Survey::new(definitions, &mut conditions, concerns, budget, arena);
         let (state, known) = self.look_up(&survey, touches);
         let decision = decide(definitions, &mut conditions, survey, (&state, known), time, arena);
         let path = event.member(Member::Path);
@@ -416,7 +410,7 @@ impl Engine {
 
     /// The state of the entities of an event.
     fn look_up(&self, survey: &Survey<'_>, touches: &mut Touches) -> (Locked<'_>, AllKnown) {
-        let keys = survey.entities.iter().map(|entity| (entity.hash, &*entity.key));
+        let keys = survey.entities.iter().map(|entity| &*entity.key);
         loop {
             let found = self.state.look_up(keys.clone(), touches);
             if !self.inherited.as_ref().is_some_and(|journal| journal.has_entries()) {

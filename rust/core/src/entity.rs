@@ -3,7 +3,6 @@
 use foldhash::fast::RandomState;
 
 use crate::clock::Clock;
-use crate::prefetch::prefetch_all;
 use crate::state::Change;
 use crate::stored_key::StoredKey;
 use crate::window::Window;
@@ -225,14 +224,6 @@ impl Entity {
         numbers
     }
 
-    /// Has the memory of its windows come in.
-    pub(crate) fn prefetch_windows(&self) {
-        if let Clauses::Many(Block { clock, windows, .. }) = &self.clauses {
-            clock.prefetch();
-            prefetch_all(windows);
-        }
-    }
-
     /// Those that are not on the clock.
     fn windows(&self) -> &[Window] {
         match &self.clauses {
@@ -322,24 +313,6 @@ impl Entity {
             }
             self.simplify();
         }
-    }
-
-    /// Bytes on the heap, the key included.
-    pub fn heap_bytes(&self) -> usize {
-        let windows: usize = self.windows().iter().map(Window::heap_bytes).sum();
-        let block = match &self.clauses {
-            Clauses::Many(Block { clock, windows, .. }) => {
-                clock.heap_bytes().saturating_add(size_of_val(&**windows))
-            }
-            _ => 0,
-        };
-        let rare = self.rare().map_or(0, |rare| {
-            let mitigations = rare.mitigations.capacity();
-            size_of::<Rare>()
-                .saturating_add(mitigations.saturating_mul(size_of::<ActiveMitigation>()))
-        });
-        let parts = [windows, block, rare];
-        parts.into_iter().fold(self.key.heap_bytes(), usize::saturating_add)
     }
 
     /// Makes one change, and gives the place on the clock after the window it was made to.

@@ -56,10 +56,6 @@ impl FirstNetwork {
             Address::V6(_) => is_one_for(&self.v6, first, last),
         }
     }
-
-    pub(crate) fn memory_bytes(&self) -> usize {
-        std::mem::size_of_val(&*self.v4).saturating_add(std::mem::size_of_val(&*self.v6))
-    }
 }
 
 fn find<N: Copy + PartialOrd>(segments: &[Segment<N>], bits: N) -> Option<u32> {

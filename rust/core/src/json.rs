@@ -5,7 +5,6 @@
 //! members, and the limits on depth, members and strings. Strings without escapes
 //! are borrowed from the text, others are decoded into the arena.
 
-mod brackets;
 mod escapes;
 mod lenient;
 

@@ -1,5 +1,5 @@
-//! Bounds on an expression, an evaluation and an event: `tidegate.limits` with
-//! the same names and defaults.
+//! Bounds on an evaluation and an event: those of `tidegate.limits` that compiled rules need, with
+//! the same names and defaults. The checker holds the others.
 
 use serde::Deserialize;
 
@@ -10,27 +10,25 @@ pub const MAX_TREE_DEPTH: usize = 128;
 /// Deepest constant inside a tree.
 pub const MAX_VALUE_DEPTH: usize = 96;
 
+/// A match looks at no more of its subject than this: longer ones are cut before the character that
+/// would cross it.
+pub const REGEX_SUBJECT_BYTES: usize = 16 * 1024;
+
+/// How far an event may be ahead of the time it was received, in nanoseconds: clocks differ.
+pub const CLOCK_TOLERANCE: i64 = 300_000_000_000;
+
+/// The highest threshold of a window.
+pub const MAX_THRESHOLD: u16 = 10_000;
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    pub source_bytes: usize,
-    pub nesting: usize,
-    pub nodes: usize,
-    pub list_elements: usize,
-    pub macro_nesting: usize,
     /// Units one evaluation may spend.
     pub cost: u64,
     /// Units one decision may take (docs/decision.md, "Budget").
     pub decision_work: u64,
     /// Longest string or bytes value an evaluation may build.
     pub string_bytes: usize,
-    pub regex_pattern_bytes: usize,
-    pub regex_nesting: usize,
-    pub regex_repeat: usize,
-    pub regex_program_bytes: usize,
-    pub regex_work: usize,
-    /// A match looks at no more of its subject than this.
-    pub regex_subject_bytes: usize,
     pub event_bytes: usize,
     pub event_depth: usize,
     pub event_members: usize,
@@ -40,20 +38,9 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            source_bytes: 16 * 1024,
-            nesting: 64,
-            nodes: 4_000,
-            list_elements: 10_000,
-            macro_nesting: 3,
             cost: 20_000,
             decision_work: 600_000,
             string_bytes: 64 * 1024,
-            regex_pattern_bytes: 8 * 1024,
-            regex_nesting: 64,
-            regex_repeat: 1_000,
-            regex_program_bytes: 2 * 1024 * 1024,
-            regex_work: 1_300,
-            regex_subject_bytes: 16 * 1024,
             event_bytes: 64 * 1024,
             event_depth: 32,
             event_members: 256,

@@ -131,12 +131,6 @@ impl LiteralSet {
         self.strings.find(text).is_some()
     }
 
-    /// Bytes of the set, itself included.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        let others = self.others.as_ref().map_or(0, |others| others.memory_bytes());
-        size_of::<Self>().saturating_add(self.strings.memory_bytes()).saturating_add(others)
-    }
-
     pub(crate) fn contains(&self, value: &Value<'_>) -> bool {
         match value {
             Value::String(text) => self.has_text(text),
@@ -145,20 +139,7 @@ impl LiteralSet {
     }
 }
 
-/// Bytes of the places of a set, of which an eighth is left free.
-fn table_bytes<T>(set: &HashSet<T, RandomState>) -> usize {
-    let places = set.capacity().saturating_mul(8).div_ceil(7).next_power_of_two();
-    if set.capacity() == 0 { 0 } else { places.saturating_mul(size_of::<T>().saturating_add(1)) }
-}
-
 impl OtherLiterals {
-    fn memory_bytes(&self) -> usize {
-        size_of::<Self>()
-            .saturating_add(table_bytes(&self.integers))
-            .saturating_add(table_bytes(&self.fractions))
-            .saturating_add(std::mem::size_of_val(&*self.values))
-    }
-
     fn insert(&mut self, value: &Value<'static>) {
         match value {
             Value::Int(_) | Value::Uint(_) | Value::Double(_) => match number(value) {

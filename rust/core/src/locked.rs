@@ -10,7 +10,7 @@ use crate::entity::Entity;
 use crate::frozen::{FrozenState, by_touch};
 use crate::shard::Shard;
 use crate::slab::Queue;
-use crate::state::{AT_ONCE, AllKnown, Change, Evictions, Known, SHARDS, State, shard_of};
+use crate::state::{AT_ONCE, Change, Evictions, Known, SHARDS, State, shard_of};
 
 /// The place of a shard that is not locked.
 const NOT_LOCKED: u8 = u8::MAX;
@@ -90,54 +90,12 @@ impl<'s> Locked<'s> {
 
     /// Looks for a key of a locked shard.
     pub fn find(&self, key: &str) -> Known {
-        let hash = self.state.hash(key);
+        self.find_hashed(self.state.hash(key), key)
+    }
+
+    pub(crate) fn find_hashed(&self, hash: u64, key: &str) -> Known {
         let shard = self.shard(shard_of(hash));
         Known { hash, index: shard.and_then(|shard| shard.find(hash, key)) }
-    }
-
-    /// Looks for several keys of locked shards. No search waits for the memory of another.
-    pub(crate) fn find_hashed<'k>(
-        &self,
-        keys: impl Iterator<Item = (u64, &'k str)> + Clone,
-    ) -> AllKnown {
-        let likely = self.find_likely(keys.clone().map(|(hash, _)| hash));
-        let found = likely.into_iter().zip(keys).map(|(likely, (hash, key))| {
-            let shard = self.shard(shard_of(hash));
-            let index = shard.zip(likely.index).and_then(|(shard, likely)| {
-                if shard.has_key(likely, key) { Some(likely) } else { shard.find(hash, key) }
-            });
-            Known { hash, index }
-        });
-        found.collect()
-    }
-
-    /// Has the windows of blocks come in that are about to be used, and the order of touches
-    /// about them, all at the same time.
-    pub fn prefetch(&self, known: &[Known]) {
-        for known in known {
-            if let (Some(shard), Some(index)) = (self.shard(shard_of(known.hash)), known.index) {
-                shard.prefetch_changed(index);
-            }
-        }
-    }
-
-    /// Blocks of some hashes, nearly always the right ones, while their memory comes in.
-    fn find_likely(&self, hashes: impl Iterator<Item = u64> + Clone) -> AllKnown {
-        for hash in hashes.clone() {
-            if let Some(shard) = self.shard(shard_of(hash)) {
-                shard.prefetch_key(hash);
-            }
-        }
-        let likely = hashes.map(|hash| {
-            let shard = self.shard(shard_of(hash));
-            let index = shard.and_then(|shard| {
-                let index = shard.find_likely(hash)?;
-                shard.prefetch_block(index);
-                Some(index)
-            });
-            Known { hash, index }
-        });
-        likely.collect()
     }
 
     pub fn get(&self, known: Known) -> Option<&Entity> {
@@ -187,11 +145,6 @@ impl<'s> Locked<'s> {
     pub fn freeze(&mut self) -> FrozenState {
         let parts = self.shards.iter_mut().map(|shard| shard.freeze()).collect();
         FrozenState::new(parts, self.evictions())
-    }
-
-    /// Bytes of the blocks of locked shards, their keys and their tables.
-    pub fn memory_bytes(&self) -> usize {
-        self.shards.iter().map(|shard| shard.memory_bytes()).sum()
     }
 
     /// Puts all of another state, of the same hasher, in place of this, of which all

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use crate::address::{Address, Network};
 use crate::error::Span;
-use crate::functions;
+use crate::functions::{self, Shape};
 use crate::layout::{KeySlot, Slot};
 use crate::lists::{Lists, LiteralSet};
 use crate::ops::Operator;
@@ -326,11 +326,12 @@ impl<'p> Reader<'p> {
 
     fn call(&mut self) -> Node {
         let function = functions::numbered(self.count()).unwrap_or(&functions::UNKNOWN);
-        let name = function.name;
         let arguments: Box<[Expr]> = (0..self.count()).map(|_| self.expression()).collect();
         let prepared = match self.pattern {
-            Some(pattern) if name == "matches" => Prepared::Patterns([pattern.clone()].into()),
-            _ => prepare(name, &arguments, &Lists::default()),
+            Some(pattern) if function.shape == Shape::Matches => {
+                Prepared::Patterns([pattern.clone()].into())
+            }
+            _ => prepare(function.shape, &arguments, &Lists::default()),
         };
         let literals = arguments.iter().map(|argument| literal(argument).is_some()).collect();
         Node::Call(Box::new(Call { function, arguments, literals, prepared }))
@@ -515,10 +516,14 @@ mod tests {
             Layout::new([("path", "string"), ("headers", "map(string, string)")]).unwrap();
         let text = json!({"version": 1, "root": root}).to_string();
         let lists = Lists::default();
-        let mut compiler = Compiler::new(&mut layout, &lists).plain();
+        let mut compiler = Compiler::new(&mut layout, &lists);
         let arena = Bump::new();
         let program = compiler.compile(&read_tree(text.as_bytes(), &arena).unwrap()).unwrap();
-        triomphe::Arc::try_unwrap(program.root).unwrap()
+        let root = triomphe::Arc::try_unwrap(program.root).unwrap();
+        match &root.node {
+            Node::Predicate(predicate) => predicate.nodes(root.span.start),
+            _ => root,
+        }
     }
 
     #[test]

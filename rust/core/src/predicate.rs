@@ -299,11 +299,6 @@ impl Predicate {
         self.0.as_ptr().addr()
     }
 
-    /// Bytes of the allocation.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        size_of::<usize>().saturating_add(size_of_val(&*self.0))
-    }
-
     /// Whether the predicate holds, from its own test or from the nodes it stands for;
     /// `start` is where it stands in its text.
     #[inline]
@@ -392,5 +387,59 @@ fn compare(value: i64, operator: Operator, literal: i64) -> bool {
         Operator::Equal => value == literal,
         Operator::NotEqual => value != literal,
         order => order.accepts(Some(value.cmp(&literal))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use bumpalo::Bump;
+    use serde_json::Value as Json;
+
+    use super::*;
+    use crate::limits::Limits;
+    use crate::lists::Lists;
+    use crate::program::{Node, Program};
+    use crate::ruleset::RuleSet;
+
+    /// Predicates that no variable is bound around.
+    fn each<'e>(expression: &'e Expr, take: &mut dyn FnMut(&'e Expr, &'e Predicate)) {
+        match &expression.node {
+            Node::Predicate(predicate) => take(expression, predicate),
+            Node::Comprehension(_) | Node::Bind(_) | Node::OptionalMap(_) => {}
+            _ => expression.each_child(&mut |child| each(child, take)),
+        }
+    }
+
+    /// The outcome of a part of a program at a limit, and what it cost.
+    fn run(part: &Expr, record: &Record<'_>, cost: u64) -> (Result<bool, Failure>, u64) {
+        let lists = Lists::default();
+        let mut meter = Meter::new(&Limits { cost, ..Limits::default() });
+        (Program::test_part(part, record, &lists, &mut meter), meter.spent())
+    }
+
+    #[test]
+    fn predicates_behave_as_the_nodes_they_stand_for_at_every_limit() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/trees.jsonl");
+        let mut compared = 0;
+        for line in std::fs::read_to_string(path).unwrap().lines() {
+            let case: Json = serde_json::from_str(line).unwrap();
+            let rules = RuleSet::from_json(case["bundle"].to_string().as_bytes()).unwrap();
+            let arena = Bump::new();
+            let event = case["event"].as_str().unwrap();
+            let Ok(record) = rules.read(event.as_bytes(), None, &arena) else { continue };
+            let (_, program) = rules.rule(0).unwrap();
+            each(&program.root, &mut |expression, predicate| {
+                let nodes = predicate.nodes(expression.span.start);
+                let (_, cost) = run(&nodes, &record, 20_000);
+                for limit in (0..=cost.min(150)).chain([20_000]) {
+                    let found = run(expression, &record, limit);
+                    assert_eq!(found, run(&nodes, &record, limit), "{} {limit}", case["id"]);
+                    compared += 1;
+                }
+            });
+        }
+        assert!(compared > 300, "{compared}");
     }
 }

@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 
 use crate::address::{Address, Network, NetworkSet};
 use crate::functions::time::find_zone;
+use crate::functions::{Place, Shape};
 use crate::lists::{ListIndex, Lists};
 use crate::program::{Expr, Node};
 use crate::regex::Regex;
@@ -66,29 +67,33 @@ impl Preparer {
 
 /// Compiles the constants of a call without patterns. Constants that do not
 /// compile stay as they are: the function then fails with them as it should.
-pub(crate) fn prepare(function: &str, arguments: &[Expr], lists: &Lists) -> Prepared {
+pub(crate) fn prepare(shape: Shape, arguments: &[Expr], lists: &Lists) -> Prepared {
     let constants: Vec<Option<&Value<'static>>> = arguments.iter().map(literal).collect();
-    let prepared = match (function, constants.as_slice()) {
-        ("contains", [_, Some(Value::String(part))]) => Some(Prepared::Part(Part::new(part))),
-        ("containsAny", [_, Some(Value::List(parts))]) => {
+    let prepared = match (shape, constants.as_slice()) {
+        (Shape::Has(Place::Anywhere), [_, Some(Value::String(part))]) => {
+            Some(Prepared::Part(Part::new(part)))
+        }
+        (Shape::HasAny(Place::Anywhere), [_, Some(Value::List(parts))]) => {
             texts(parts).and_then(|parts| AhoCorasick::new(parts).ok()).map(Prepared::Parts)
         }
-        ("like", [_, Some(Value::String(pattern))]) => {
+        (Shape::Like, [_, Some(Value::String(pattern))]) => {
             Some(Prepared::Like(LikePattern::new(pattern)))
         }
-        ("ilike", [_, Some(Value::String(pattern))]) => {
+        (Shape::LikeLower, [_, Some(Value::String(pattern))]) => {
             Some(Prepared::Like(LikePattern::new(&pattern.to_ascii_lowercase())))
         }
-        ("ip", [Some(Value::String(text))]) => Address::parse(text).map(Prepared::Address),
-        ("cidr", [Some(Value::String(text))]) => Network::parse(text).map(Prepared::Network),
-        ("inIpRange", [_, Some(Value::String(text))]) => networks(&[text]),
-        ("inIpRange", [_, Some(Value::List(values))]) => {
+        (Shape::Address, [Some(Value::String(text))]) => {
+            Address::parse(text).map(Prepared::Address)
+        }
+        (Shape::Network, [Some(Value::String(text))]) => {
+            Network::parse(text).map(Prepared::Network)
+        }
+        (Shape::InNetworks, [_, Some(Value::String(text))]) => networks(&[text]),
+        (Shape::InNetworks, [_, Some(Value::List(values))]) => {
             texts(values).and_then(|texts| networks(&texts))
         }
-        ("inList", [_, Some(Value::String(name))]) => lists.find(name).map(Prepared::List),
-        (name, [_, Some(Value::String(zone))]) if name.starts_with("get") => {
-            find_zone(zone).map(Prepared::Zone)
-        }
+        (Shape::InList, [_, Some(Value::String(name))]) => lists.find(name).map(Prepared::List),
+        (Shape::TimePart, [_, Some(Value::String(zone))]) => find_zone(zone).map(Prepared::Zone),
         _ => None,
     };
     prepared.unwrap_or(Prepared::Nothing)
@@ -145,15 +150,6 @@ impl LikePattern {
     /// is None for a pattern without a star.
     pub(crate) fn parts(&self) -> (&str, &[Box<str>], Option<&str>) {
         (&self.first, &self.middle, self.last.as_deref())
-    }
-
-    pub(crate) fn memory_bytes(&self) -> usize {
-        let middle = self.middle.iter().map(|part| part.len()).sum::<usize>();
-        self.first
-            .len()
-            .saturating_add(self.last.as_deref().map_or(0, str::len))
-            .saturating_add(std::mem::size_of_val(&*self.middle))
-            .saturating_add(middle)
     }
 
     /// Whether the whole text is of the pattern.

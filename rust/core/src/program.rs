@@ -185,13 +185,6 @@ impl<T> Deref for Parts<T> {
     }
 }
 
-impl<T> Parts<T> {
-    /// Bytes of the allocation.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        size_of::<usize>().saturating_add(size_of_val(&*self.0))
-    }
-}
-
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) operand: Expr,

@@ -21,7 +21,6 @@ use crate::error::{EventError, Failure, ProgramError};
 use crate::evaluate::{Evaluation, Meter};
 use crate::event::{self, RawEvent};
 use crate::fault::{Fault, FaultKind};
-use crate::footprint::Footprint;
 use crate::index::Report;
 use crate::layout::Layout;
 use crate::limits::Limits;
@@ -81,18 +80,6 @@ impl RuleSet {
     /// # Errors
     /// The text is no bundle of this version, or something in it does not compile.
     pub fn from_json(bundle: &[u8]) -> Result<Self, ProgramError> {
-        Self::decode(bundle, true)
-    }
-
-    /// The same without nodes for common shapes, to hold those to account.
-    ///
-    /// # Errors
-    /// As [`RuleSet::from_json`].
-    pub fn plain_from_json(bundle: &[u8]) -> Result<Self, ProgramError> {
-        Self::decode(bundle, false)
-    }
-
-    fn decode(bundle: &[u8], specialises: bool) -> Result<Self, ProgramError> {
         let arena = Bump::new();
         let bundle = Bundle::read(bundle, &arena)?;
         if bundle.part::<Option<u64>>("version")?.is_some_and(|version| version != VERSION) {
@@ -104,11 +91,7 @@ impl RuleSet {
             Layout::new(declared).map_err(|error| refused(&error.to_string()).within("fields"))?;
         let definitions: BTreeMap<String, ListDefinition> = bundle.part("lists")?;
         let lists = Lists::new(definitions)?;
-        let mut compiler = Compiler::new(&mut layout, &lists);
-        if !specialises {
-            compiler = compiler.plain();
-        }
-        let rules = bundle.compile(compiler)?;
+        let rules = bundle.compile(Compiler::new(&mut layout, &lists))?;
         let trusted_proxies = proxies(&bundle.part::<Vec<String>>("trusted_proxies")?)?;
         let common = Common { limits: bundle.part("limits")?, lists, trusted_proxies };
         Ok(Self {
@@ -200,16 +183,6 @@ impl RuleSet {
         segment.index(&self.layout, &self.common, &self.sample).report()
     }
 
-    /// Bytes of the compiled rules and their ids; those of the index are in its report.
-    pub fn rule_bytes(&self) -> usize {
-        let mut footprint = Footprint::default();
-        self.base.measure(&mut footprint);
-        for layer in self.changes.iter().flat_map(|changes| &changes.layers) {
-            layer.segment.measure(&mut footprint);
-        }
-        footprint.bytes()
-    }
-
     /// The outcome of one program, None when there is none of this number.
     pub fn outcome<'a>(&'a self, index: usize, record: &Record<'a>) -> Option<Outcome<'a>> {
         let mut meter = Meter::new(self.limits());
@@ -244,7 +217,7 @@ impl RuleSet {
         self.rule(index).map(|(id, _)| id)
     }
 
-    fn rule(&self, index: usize) -> Option<(&str, &Program)> {
+    pub(crate) fn rule(&self, index: usize) -> Option<(&str, &Program)> {
         match &self.changes {
             None => self.base.rule(index),
             Some(changes) => changes.rule(&self.base, index),

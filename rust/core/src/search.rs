@@ -42,11 +42,6 @@ impl Part {
         Self { text: text.as_bytes().into(), rare: rarest(text) }
     }
 
-    /// What it has on the heap.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        if self.text.spilled() { self.text.capacity() } else { 0 }
-    }
-
     /// Whether a text has this one somewhere.
     #[inline]
     pub(crate) fn is_in(&self, text: &str) -> bool {

@@ -4,11 +4,15 @@
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 
 use crate::entity::Entity;
-use crate::key_table::KeyTable;
 use crate::slab::{FreezableSlab, Queue};
 use crate::state::Change;
+
+/// Keys of a table on average, when the state is full. A table hashes all of its keys anew when it
+/// grows, and a decision waits for that.
+const KEYS_OF_A_TABLE: usize = 4_096;
 
 /// Blocks found by key and ordered by last touch.
 ///
@@ -20,17 +24,19 @@ pub(crate) struct Shard {
     plain: Queue,
     mitigated: Queue,
     entities: FreezableSlab<Entity>,
-    by_key: KeyTable,
+    /// Numbers of the blocks by the hashes of their keys, in tables that each grow alone.
+    by_key: Box<[HashTable<u32>]>,
 }
 
 impl Shard {
-    /// An empty shard, with a table for so many keys.
+    /// An empty shard, with tables for so many keys.
     pub(crate) fn new(keys: usize) -> Self {
+        let tables = keys.div_ceil(KEYS_OF_A_TABLE);
         Self {
-            entities: FreezableSlab::default(),
-            by_key: KeyTable::new(keys),
             plain: Queue::default(),
             mitigated: Queue::default(),
+            entities: FreezableSlab::default(),
+            by_key: std::iter::repeat_with(HashTable::new).take(tables).collect(),
         }
     }
 
@@ -55,36 +61,10 @@ impl Shard {
         self.entities.get(index)
     }
 
-    /// Has that of the table come in which finds a hash.
-    pub(crate) fn prefetch_key(&self, hash: u64) {
-        self.by_key.prefetch(hash);
-    }
-
-    /// Has a block come in.
-    pub(crate) fn prefetch_block(&self, index: u32) {
-        self.entities.prefetch(index);
-    }
-
-    /// Has that come in which changes with a block: its windows, and the order of touches about
-    /// it.
-    pub(crate) fn prefetch_changed(&self, index: u32) {
-        let Some(entity) = self.get(index) else { return };
-        entity.prefetch_windows();
-        let queue = if entity.is_mitigated() { &self.mitigated } else { &self.plain };
-        self.entities.prefetch_neighbours(index, queue);
-    }
-
-    pub(crate) fn has_key(&self, index: u32, key: &str) -> bool {
-        self.get(index).is_some_and(|entity| entity.key_bytes() == key.as_bytes())
-    }
-
     pub(crate) fn find(&self, hash: u64, key: &str) -> Option<u32> {
-        self.by_key.find(hash, |index| self.has_key(index, key))
-    }
-
-    /// A block of the same hash, as far as the table knows it: nearly always the right one.
-    pub(crate) fn find_likely(&self, hash: u64) -> Option<u32> {
-        self.by_key.find(hash, |_| true)
+        let has_key = |entity: &Entity| entity.key_bytes() == key.as_bytes();
+        let table = self.by_key.get(table_of(hash, self.by_key.len()))?;
+        table.find(hash, |&index| self.get(index).is_some_and(has_key)).copied()
     }
 
     /// Counts an event at `time`, which is the newest touch.
@@ -131,23 +111,26 @@ impl Shard {
         let queue = if entity.is_mitigated() { &mut self.mitigated } else { &mut self.plain };
         let index = self.entities.insert(queue, entity)?;
         let Self { entities, by_key, .. } = self;
-        by_key.insert(hash, index, |other| hash_of(entities, other, hasher));
+        let table = by_key.get_mut(table_of(hash, by_key.len()))?;
+        table.insert_unique(hash, index, |&other| hash_of(entities, other, hasher));
         Some(index)
     }
 
     pub(crate) fn remove(&mut self, index: u32, hasher: &RandomState) -> Option<Entity> {
-        self.by_key.remove(hash_of(&self.entities, index, hasher), index);
+        let hash = hash_of(&self.entities, index, hasher);
+        let table = self.by_key.get_mut(table_of(hash, self.by_key.len()))?;
+        if let Ok(entry) = table.find_entry(hash, |&other| other == index) {
+            entry.remove();
+        }
         let is_mitigated = self.entities.get(index)?.is_mitigated();
         let queue = if is_mitigated { &mut self.mitigated } else { &mut self.plain };
         self.entities.remove(queue, index)
     }
+}
 
-    /// Bytes of the blocks, their keys and their table.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        let blocks = self.entities.capacity().saturating_mul(FreezableSlab::<Entity>::SLOT_BYTES);
-        let heap: usize = self.entities.members().map(|(_, entity)| entity.heap_bytes()).sum();
-        blocks.saturating_add(heap).saturating_add(self.by_key.memory_bytes())
-    }
+/// The table of a hash, by bits that neither tell its shard nor are used within a table.
+fn table_of(hash: u64, tables: usize) -> usize {
+    (u64::from((hash >> 24) as u32).wrapping_mul(tables as u64) >> 32) as usize
 }
 
 fn hash_of(entities: &FreezableSlab<Entity>, index: u32, hasher: &RandomState) -> u64 {

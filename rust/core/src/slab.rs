@@ -5,7 +5,6 @@
 use std::marker::PhantomData;
 
 use crate::chunks::Chunks;
-use crate::prefetch::prefetch_to_change;
 
 /// No slot: the end of a queue and of the list of free slots.
 const NONE: u32 = u32::MAX;
@@ -141,9 +140,6 @@ impl<T: Clone> FreezableSlab<T> {
 }
 
 impl<T, S: Storage<Slot<T>>> Slab<T, S> {
-    /// Memory of one slot.
-    pub const SLOT_BYTES: usize = size_of::<Slot<T>>();
-
     pub fn get(&self, index: u32) -> Option<&T> {
         self.slot(index)?.value.as_ref()
     }
@@ -213,22 +209,6 @@ impl<T, S: Storage<Slot<T>>> Slab<T, S> {
             slot.newer = index;
         }
         queue.newest = index;
-    }
-
-    /// Has the memory of a slot come in.
-    pub fn prefetch(&self, index: u32) {
-        if let Some(slot) = self.slot(index) {
-            prefetch_to_change(slot);
-            prefetch_to_change(&slot.newer);
-        }
-    }
-
-    /// Has that come in which changes beside a slot when it moves in its queue.
-    pub fn prefetch_neighbours(&self, index: u32, queue: &Queue) {
-        let Some(&Slot { older, newer, .. }) = self.slot(index) else { return };
-        for slot in [older, newer, queue.newest].into_iter().filter_map(|index| self.slot(index)) {
-            prefetch_to_change(&slot.newer);
-        }
     }
 
     /// The members of a queue, oldest first.

@@ -8,6 +8,7 @@ use hashbrown::HashTable;
 use crate::address::Network;
 use crate::field::Field;
 use crate::first_network::FirstNetwork;
+use crate::functions::{Place, Shape};
 use crate::layout::{Layout, Slot, Source, TextSlot};
 use crate::lists::LiteralSet;
 use crate::meter::units;
@@ -68,6 +69,7 @@ pub(crate) fn specialise(
     match packed {
         Some(((kind, units), packed)) => {
             let predicate = predicates.share(kind, units, &packed);
+            debug_assert_eq!(pack(&predicate.nodes(expression.span.start)), Some(packed));
             Expr { node: Node::Predicate(predicate), ..expression }
         }
         None => expression,
@@ -82,7 +84,7 @@ fn subject(expression: &Expr, layout: &mut Layout) -> Option<(Subject, u64)> {
             let text = TextSlot::Key(section_key.key);
             Some((Subject { text, lowered: None }, section_key.entered.len() as u64))
         }
-        Node::Call(call) if matches!(call.function.name, "lowerAscii" | "lower") => {
+        Node::Call(call) if call.function.shape == Shape::Lower => {
             let [operand] = &*call.arguments else { return None };
             let (Subject { text, lowered: None }, entered) = subject(operand, layout)? else {
                 return None;
@@ -127,8 +129,8 @@ fn of_operation(operation: &Operation, layout: &mut Layout) -> Found {
 fn of_integer(left: &Expr, operator: Operator, literal: i64) -> Found {
     match &left.node {
         Node::Field(slot) => Some((Kind::Integer { slot: *slot, operator, literal }, 3)),
-        Node::Call(call) => match (call.function.name, &*call.arguments) {
-            ("size", [Expr { node: Node::Field(slot), .. }]) => {
+        Node::Call(call) => match (call.function.shape, &*call.arguments) {
+            (Shape::Size, [Expr { node: Node::Field(slot), .. }]) => {
                 Some((Kind::Size { slot: *slot, operator, literal }, 4))
             }
             _ => None,
@@ -140,8 +142,8 @@ fn of_integer(left: &Expr, operator: Operator, literal: i64) -> Found {
 /// `double(map["key"]) < 0.5`.
 fn of_number(left: &Expr, operator: Operator, literal: f64) -> Found {
     let Node::Call(call) = &left.node else { return None };
-    let ("double", [Expr { node: Node::SectionKey(section_key), .. }]) =
-        (call.function.name, &*call.arguments)
+    let (Shape::Double, [Expr { node: Node::SectionKey(section_key), .. }]) =
+        (call.function.shape, &*call.arguments)
     else {
         return None;
     };
@@ -178,11 +180,13 @@ fn text_test(call: &Call) -> Option<(&Expr, TextTest)> {
     let [on, argument] = &*call.arguments else { return None };
     let Value::String(part) = literal(argument)? else { return None };
     let length = u32::try_from(part.len()).ok()?;
-    let test = match (call.function.name, &call.prepared) {
-        ("contains", _) => TextTest::Contains { length, rare: u32::try_from(rarest(part)).ok()? },
-        ("startsWith", _) => TextTest::StartsWith(length),
-        ("endsWith", _) => TextTest::EndsWith(length),
-        ("matches", Prepared::Patterns(patterns)) => {
+    let test = match (call.function.shape, &call.prepared) {
+        (Shape::Has(Place::Anywhere), _) => {
+            TextTest::Contains { length, rare: u32::try_from(rarest(part)).ok()? }
+        }
+        (Shape::Has(Place::Start), _) => TextTest::StartsWith(length),
+        (Shape::Has(Place::End), _) => TextTest::EndsWith(length),
+        (Shape::Matches, Prepared::Patterns(patterns)) => {
             TextTest::Matches { pattern: patterns.first()?.clone(), length }
         }
         _ => return None,
@@ -193,8 +197,8 @@ fn text_test(call: &Call) -> Option<(&Expr, TextTest)> {
 /// `cidr("...").containsIP(field)` and `inIpRange(field, constant)`.
 fn of_address_call(call: &Call, layout: &Layout) -> Found {
     let [first, second] = &*call.arguments else { return None };
-    match (call.function.name, &call.prepared) {
-        ("containsIP", _) => {
+    match (call.function.shape, &call.prepared) {
+        (Shape::HasAddress, _) => {
             let (network, text) = constant_network(first)?;
             let field = address_field(second, layout)?;
             let test = AddressTest {
@@ -206,7 +210,7 @@ fn of_address_call(call: &Call, layout: &Layout) -> Found {
             // This call, `cidr`, its text and the field; then the scan of that text.
             Some((Kind::Address(Box::new(test)), units(text.len()).saturating_add(4)))
         }
-        ("inIpRange", Prepared::Networks(networks)) => {
+        (Shape::InNetworks, Prepared::Networks(networks)) => {
             let test = AddressTest {
                 field: address_field(first, layout)?,
                 networks: networks.clone(),
@@ -239,9 +243,7 @@ fn of_comprehension(comprehension: &Comprehension, layout: &Layout) -> Found {
 fn of_any_entry(map: Slot, body: &Call, depth: usize) -> Found {
     let (on, test) = text_test(body)?;
     let lowered = match &on.node {
-        Node::Call(call) if matches!(call.function.name, "lowerAscii" | "lower") => {
-            call.arguments.first()
-        }
+        Node::Call(call) if call.function.shape == Shape::Lower => call.arguments.first(),
         _ => None,
     };
     let Node::Index(index) = &lowered.unwrap_or(on).node else { return None };
@@ -254,11 +256,11 @@ fn of_any_entry(map: Slot, body: &Call, depth: usize) -> Found {
 
 /// `["...", ...].exists(c, cidr(c).containsIP(field))`.
 fn of_any_network(texts: &[Value<'static>], body: &Call, depth: usize, layout: &Layout) -> Found {
-    let ("containsIP", [network, field]) = (body.function.name, &*body.arguments) else {
+    let (Shape::HasAddress, [network, field]) = (body.function.shape, &*body.arguments) else {
         return None;
     };
     let Node::Call(cidr) = &network.node else { return None };
-    let ("cidr", [text]) = (cidr.function.name, &*cidr.arguments) else { return None };
+    let (Shape::Network, [text]) = (cidr.function.shape, &*cidr.arguments) else { return None };
     if !is_local(text, depth) || texts.is_empty() {
         return None;
     }
@@ -286,8 +288,10 @@ fn is_local(expression: &Expr, depth: usize) -> bool {
 /// The network that `cidr` of a constant text is, with that text.
 fn constant_network(expression: &Expr) -> Option<(Network, &str)> {
     let Node::Call(call) = &expression.node else { return None };
-    match (call.function.name, &call.prepared, &*call.arguments) {
-        ("cidr", Prepared::Network(network), [text]) => Some((*network, literal(text)?.as_str()?)),
+    match (call.function.shape, &call.prepared, &*call.arguments) {
+        (Shape::Network, Prepared::Network(network), [text]) => {
+            Some((*network, literal(text)?.as_str()?))
+        }
         _ => None,
     }
 }

@@ -15,7 +15,6 @@ use smallvec::SmallVec;
 
 use crate::entity::Entity;
 use crate::locked::Locked;
-use crate::prefetch::prefetch_to_change;
 use crate::shard::Shard;
 use crate::windows::Family;
 
@@ -184,14 +183,18 @@ impl State {
     /// blocks may have to make room for new ones.
     pub fn look_up<'k>(
         &self,
-        keys: impl Iterator<Item = (u64, &'k str)> + Clone,
+        keys: impl Iterator<Item = &'k str>,
         touches: &mut Touches,
     ) -> (Locked<'_>, AllKnown) {
-        let numbers = keys.clone().map(|(hash, _)| shard_of(hash));
-        let count = u64::try_from(keys.clone().count()).unwrap_or(u64::MAX);
-        let mut locked = Locked::only(self, numbers);
+        let keys: SmallVec<[(u64, &str); AT_ONCE]> =
+            keys.map(|key| (self.hash(key), key)).collect();
+        let count = u64::try_from(keys.len()).unwrap_or(u64::MAX);
+        let find = |locked: &Locked<'_>| -> AllKnown {
+            keys.iter().map(|&(hash, key)| locked.find_hashed(hash, key)).collect()
+        };
+        let mut locked = Locked::only(self, keys.iter().map(|&(hash, _)| shard_of(hash)));
         locked.keep_touches(touches.take(count, self));
-        let known = locked.find_hashed(keys.clone());
+        let known = find(&locked);
         let new = known.iter().filter(|known| !known.is_there()).count();
         if locked.reserve(new) {
             return (locked, known);
@@ -199,7 +202,7 @@ impl State {
         drop(locked);
         let mut all = self.all();
         all.keep_touches(touches.take(count, self));
-        let known = all.find_hashed(keys);
+        let known = find(&all);
         (all, known)
     }
 
@@ -267,13 +270,6 @@ impl State {
 
     pub(crate) fn shrink(&self, count: usize) {
         self.counters.len.fetch_sub(count, Ordering::Relaxed);
-    }
-
-    /// The hash of a key that is about to be looked up; has the lock come in that it needs.
-    pub fn expect(&self, key: &str) -> u64 {
-        let hash = self.hash(key);
-        self.shards.get(shard_of(hash)).into_iter().for_each(prefetch_to_change);
-        hash
     }
 
     /// The first of so many numbers of touches in a row.

@@ -22,8 +22,6 @@ pub struct EventEntity {
     /// Position of its definition.
     pub definition: u32,
     pub key: String,
-    /// By which the state knows the key.
-    pub hash: u64,
 }
 
 /// One event, as far as the state does not matter.
@@ -48,14 +46,12 @@ pub struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    /// Looks at an event; `conditions` know the outcomes then. Keys are hashed as soon as they
-    /// are known, so that the state can have memory for them come in.
+    /// Looks at an event; `conditions` know the outcomes then.
     pub fn new(
         definitions: &'a Definitions,
         conditions: &mut Conditions<'a, '_>,
         concerns: &mut Concerns,
         budget: Budget,
-        hash: impl Fn(&str) -> u64,
         arena: &'a Bump,
     ) -> Self {
         conditions.search(concerns);
@@ -78,7 +74,7 @@ impl<'a> Survey<'a> {
         surveyor.conditions.exchange_work(walk);
         surveyor.actions(&concerns.actions);
         let walk = surveyor.conditions.exchange_work(entities);
-        surveyor.entities(&concerns.matches, hash);
+        surveyor.entities(&concerns.matches);
         surveyor.survey.spent.entities = surveyor.conditions.exchange_work(walk).done();
         surveyor.triggers(concerns);
         surveyor.survey
@@ -167,7 +163,7 @@ impl<'a> Surveyor<'a, '_, '_> {
         }
     }
 
-    fn entities(&mut self, candidates: &[u32], hash: impl Fn(&str) -> u64) {
+    fn entities(&mut self, candidates: &[u32]) {
         let definitions = self.definitions;
         for (position, definition) in (0..).zip(&definitions.entities) {
             let stop = EntityStop::matching(position);
@@ -184,8 +180,7 @@ impl<'a> Surveyor<'a, '_, '_> {
                 }
             });
             if applies && let Some(key) = self.key(position, definition) {
-                let hash = hash(&key);
-                self.survey.entities.push(EventEntity { definition: position, key, hash });
+                self.survey.entities.push(EventEntity { definition: position, key });
             }
         }
     }
@@ -376,8 +371,7 @@ mod tests {
         let mut concerns = Concerns::default();
         let mut conditions = Conditions::new(definitions, record, &mut known);
         let arena = Bump::new();
-        let survey =
-            Survey::new(definitions, &mut conditions, &mut concerns, Budget::Own, |_| 0, &arena);
+        let survey = Survey::new(definitions, &mut conditions, &mut concerns, Budget::Own, &arena);
         (concerns.triggers.len(), survey.triggers.to_vec(), survey.steps.to_vec())
     }
 

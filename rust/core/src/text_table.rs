@@ -30,11 +30,6 @@ impl TextTable {
         let is_it = |number: &u32| self.texts.get(*number as usize) == Some(text);
         self.numbers.find(hash, is_it).copied()
     }
-
-    /// What it has on the heap.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        self.texts.memory_bytes().saturating_add(self.numbers.allocation_size())
-    }
 }
 
 impl<I: AsRef<str>> FromIterator<I> for TextTable {

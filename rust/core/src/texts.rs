@@ -25,10 +25,6 @@ impl Texts {
         self.ends.shrink_to_fit();
         self
     }
-
-    pub(crate) const fn memory_bytes(&self) -> usize {
-        self.whole.capacity().saturating_add(size_of_val(self.ends.as_slice()))
-    }
 }
 
 impl<I: AsRef<str>> Extend<I> for Texts {

@@ -246,18 +246,6 @@ impl Window {
         self.values().skip(self.not_held_by(rule))
     }
 
-    /// Bytes on the heap, for the account of memory.
-    pub fn heap_bytes(&self) -> usize {
-        match self {
-            Self::Few { .. } => 0,
-            Self::Many { times, .. } => times
-                .capacity()
-                .saturating_mul(size_of::<i64>())
-                .saturating_add(size_of::<VecDeque<i64>>()),
-            Self::Distinct { values, .. } => values.heap_bytes(),
-        }
-    }
-
     /// How many of what it holds, from the oldest, another rule would not.
     fn not_held_by(&self, rule: Rule) -> usize {
         let Some(newest) = self.newest() else { return 0 };

@@ -9,6 +9,7 @@ mod encode;
 mod engine;
 mod error;
 mod event;
+mod facts;
 mod matches;
 mod plain;
 mod program;
@@ -22,6 +23,7 @@ use pyo3::prelude::*;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("FACTS", facts::facts(module.py())?)?;
     module.add_class::<engine::PyEngine>()?;
     module.add_class::<engine::PyFrozen>()?;
     module.add_class::<serve::PyServed>()?;

@@ -125,9 +125,10 @@ fn length(value: &[u8]) -> Option<usize> {
     std::str::from_utf8(value).ok()?.parse().ok()
 }
 
-/// Whether an id can be sent back as it is.
+/// Whether an id can be sent back as it is: what `headers.py` says, which a test compares.
 fn is_request_id(value: &[u8]) -> bool {
-    (1..=128).contains(&value.len()) && value.iter().all(u8::is_ascii_graphic)
+    let is_kept = |byte: &u8| byte.is_ascii_alphanumeric() || b"._:/+=-".contains(byte);
+    (1..=128).contains(&value.len()) && value.iter().all(is_kept)
 }
 
 /// Whether a head is printable ASCII in lines that end in CR LF and not in space: parsers differ

@@ -172,8 +172,6 @@ impl PyRuleSet {
         stats.set_item("searched", report.searched)?;
         stats.set_item("indexed", report.rules.saturating_sub(report.unindexed.len()))?;
         stats.set_item("always", always)?;
-        stats.set_item("index_bytes", report.bytes)?;
-        stats.set_item("rule_bytes", self.rules.rule_bytes())?;
         Ok(stats)
     }
 

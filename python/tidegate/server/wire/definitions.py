@@ -11,6 +11,7 @@ from uuid import UUID
 import attrs
 from msgspec import UNSET, Meta, UnsetType
 
+from tidegate.limits import MAX_THRESHOLD
 from tidegate.server.wire.common import (
     Description,
     Expression,
@@ -124,7 +125,7 @@ class Window:
     duration_seconds: (
         Annotated[int, Meta(ge=1, le=86_400)] | Annotated[float, Meta(ge=1, le=86_400)]
     )
-    threshold: Annotated[int, Meta(ge=1, le=10_000)]
+    threshold: Annotated[int, Meta(ge=1, le=MAX_THRESHOLD)]
     measure: Literal["count", "distinct"] = "count"
     field: Expression | None = None
 

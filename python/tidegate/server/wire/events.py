@@ -8,6 +8,7 @@ from uuid import UUID
 import attrs
 from msgspec import UNSET, Meta, UnsetType
 
+from tidegate.server.limits import MAX_IDEMPOTENCY_KEY
 from tidegate.server.problems import ProblemDocument
 from tidegate.server.wire.common import (
     Time,
@@ -46,7 +47,9 @@ class Event:
     tenant_id: Annotated[str | None, Meta(description="if given, that of the key")] = None
     source: str | None = None
     observed_at: Time | None = None
-    idempotency_key: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+    idempotency_key: Annotated[str, Meta(min_length=1, max_length=MAX_IDEMPOTENCY_KEY)] | None = (
+        None
+    )
     return_url: str | None = None
     request: EventRequest | None = None
     fields: Texts | None = None

@@ -1,6 +1,6 @@
 //! Conversions between kinds, and the texts of numbers.
 
-use super::{Function, Pricing, function, overload, priced};
+use super::{Function, Pricing, Shape, function, overload, priced, shaped};
 use crate::address::{Address, Network};
 use crate::error::ErrorCode;
 use crate::functions::time::{
@@ -29,17 +29,20 @@ pub(super) const FUNCTIONS: &[Function] = &[
             }),
         ],
     ),
-    function(
-        "int",
-        &[
-            overload!(|_, value: i64| Ok(Value::Int(value))),
-            overload!(|_, value: u64| {
-                i64::try_from(value).map(Value::Int).map_err(|_| ErrorCode::Overflow)
-            }),
-            overload!(|_, value: f64| int_from_double(value)),
-            overload!(|_, text: &str| int_from_text(text)),
-            overload!(|_, moment: Timestamp| Ok(Value::Int(floor_seconds(moment)))),
-        ],
+    shaped(
+        Shape::Int,
+        function(
+            "int",
+            &[
+                overload!(|_, value: i64| Ok(Value::Int(value))),
+                overload!(|_, value: u64| {
+                    i64::try_from(value).map(Value::Int).map_err(|_| ErrorCode::Overflow)
+                }),
+                overload!(|_, value: f64| int_from_double(value)),
+                overload!(|_, text: &str| int_from_text(text)),
+                overload!(|_, moment: Timestamp| Ok(Value::Int(floor_seconds(moment)))),
+            ],
+        ),
     ),
     function(
         "uint",
@@ -52,14 +55,17 @@ pub(super) const FUNCTIONS: &[Function] = &[
             overload!(|_, text: &str| uint_from_text(text)),
         ],
     ),
-    function(
-        "double",
-        &[
-            overload!(|_, value: f64| Ok(Value::Double(value))),
-            overload!(|_, value: i64| Ok(Value::Double(value as f64))),
-            overload!(|_, value: u64| Ok(Value::Double(value as f64))),
-            overload!(|_, text: &str| read_double(text).map(Value::Double)),
-        ],
+    shaped(
+        Shape::Double,
+        function(
+            "double",
+            &[
+                overload!(|_, value: f64| Ok(Value::Double(value))),
+                overload!(|_, value: i64| Ok(Value::Double(value as f64))),
+                overload!(|_, value: u64| Ok(Value::Double(value as f64))),
+                overload!(|_, text: &str| read_double(text).map(Value::Double)),
+            ],
+        ),
     ),
     function(
         "string",

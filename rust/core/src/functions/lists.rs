@@ -1,13 +1,17 @@
 //! Sizes, of strings and bytes too.
 
-use super::{Function, Pricing, function, member, overload, priced};
+use super::{Function, Pricing, Shape, function, member, overload, priced, shaped};
 use crate::functions::Overload;
 use crate::map::Map;
 use crate::ops::Applied;
 use crate::value::{Bytes, List, TotalMap, Value};
 
 pub(super) const FUNCTIONS: &[Function] =
-    &[priced(Pricing::Size, function("size", SIZE)), priced(Pricing::Size, member("size", SIZE))];
+    &[sized(function("size", SIZE)), sized(member("size", SIZE))];
+
+const fn sized(function: Function) -> Function {
+    shaped(Shape::Size, priced(Pricing::Size, function))
+}
 
 const SIZE: &[Overload] = &[
     overload!(|_, text: &str| length(text.chars().count())),

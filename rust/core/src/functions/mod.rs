@@ -43,11 +43,61 @@ pub(crate) enum Pricing {
     Free,
 }
 
+/// What a call says of its arguments, to who reasons about an expression without running it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Nothing that anybody asks for.
+    Other,
+    /// A text has another at a place, or one of several.
+    Has(Place),
+    HasAny(Place),
+    /// A text, or it in lower case, is of a pattern with stars.
+    Like,
+    LikeLower,
+    /// A regular expression, or one of several, matches a text.
+    Matches,
+    /// A text or an address is in a named list.
+    InList,
+    /// An address is in networks that are given as text.
+    InNetworks,
+    /// A network has an address.
+    HasAddress,
+    /// The address or the network that a text is.
+    Address,
+    Network,
+    /// A text in another case.
+    Lower,
+    Upper,
+    Size,
+    Int,
+    Double,
+    /// A part of a time, perhaps in a zone.
+    TimePart,
+}
+
+/// Where in a text another stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Anywhere,
+    Start,
+    End,
+}
+
+impl Shape {
+    /// Whether a call costs no more than to read the texts that go in and the one that comes out,
+    /// which is a scalar or one of them.
+    pub(crate) const fn reads_its_texts_once(self) -> bool {
+        !matches!(self, Self::Other | Self::TimePart)
+    }
+}
+
 /// A function or member, by name.
 pub struct Function {
-    pub(crate) name: &'static str,
-    pub(crate) is_member: bool,
+    // Seen by the table alone: others ask for the shape.
+    name: &'static str,
+    is_member: bool,
     pub(crate) pricing: Pricing,
+    pub(crate) shape: Shape,
     pub(crate) overloads: &'static [Overload],
 }
 
@@ -250,17 +300,22 @@ fn run<'a>(body: impl FnOnce() -> Applied<'a>) -> Applied<'a> {
 
 /// A function that is called by name.
 const fn function(name: &'static str, overloads: &'static [Overload]) -> Function {
-    Function { name, is_member: false, pricing: Pricing::Data, overloads }
+    Function { name, is_member: false, pricing: Pricing::Data, shape: Shape::Other, overloads }
 }
 
 /// A function that is called on its first argument.
 const fn member(name: &'static str, overloads: &'static [Overload]) -> Function {
-    Function { name, is_member: true, pricing: Pricing::Data, overloads }
+    Function { name, is_member: true, pricing: Pricing::Data, shape: Shape::Other, overloads }
 }
 
 /// The same function at another price.
 const fn priced(pricing: Pricing, function: Function) -> Function {
     Function { pricing, ..function }
+}
+
+/// The same function, of a shape.
+const fn shaped(shape: Shape, function: Function) -> Function {
+    Function { shape, ..function }
 }
 
 /// The ASCII digits that a text starts with, and the rest.

@@ -1,6 +1,6 @@
 //! Addresses and networks.
 
-use super::{Function, function, member, overload};
+use super::{Function, Shape, function, member, overload, shaped};
 use crate::address::{Address, Network, NetworkSet};
 use crate::error::ErrorCode;
 use crate::functions::text::strings;
@@ -18,12 +18,15 @@ macro_rules! property {
 }
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    function(
-        "ip",
-        &[overload!(|call, text: &str| match call.prepared {
-            Prepared::Address(address) => Ok(Value::Ip(*address)),
-            _ => parse_address(text).map(Value::Ip),
-        })],
+    shaped(
+        Shape::Address,
+        function(
+            "ip",
+            &[overload!(|call, text: &str| match call.prepared {
+                Prepared::Address(address) => Ok(Value::Ip(*address)),
+                _ => parse_address(text).map(Value::Ip),
+            })],
+        ),
     ),
     function("isIP", &[overload!(|_, text: &str| Ok(Value::Bool(Address::parse(text).is_some())))]),
     function(
@@ -49,27 +52,33 @@ pub(super) const FUNCTIONS: &[Function] = &[
             overload!(|_, network: Network| Ok(Value::Cidr(network.masked()))),
         ],
     ),
-    function(
-        "cidr",
-        &[overload!(|call, text: &str| match call.prepared {
-            Prepared::Network(network) => Ok(Value::Cidr(*network)),
-            _ => parse_network(text).map(Value::Cidr),
-        })],
+    shaped(
+        Shape::Network,
+        function(
+            "cidr",
+            &[overload!(|call, text: &str| match call.prepared {
+                Prepared::Network(network) => Ok(Value::Cidr(*network)),
+                _ => parse_network(text).map(Value::Cidr),
+            })],
+        ),
     ),
     function(
         "isCIDR",
         &[overload!(|_, text: &str| Ok(Value::Bool(Network::parse(text).is_some())))],
     ),
-    member(
-        "containsIP",
-        &[
-            overload!(|_, network: Network, address: Address| {
-                Ok(Value::Bool(network.contains(address)))
-            }),
-            overload!(|_, network: Network, text: &str| {
-                Ok(Value::Bool(network.contains(parse_address(text)?)))
-            }),
-        ],
+    shaped(
+        Shape::HasAddress,
+        member(
+            "containsIP",
+            &[
+                overload!(|_, network: Network, address: Address| {
+                    Ok(Value::Bool(network.contains(address)))
+                }),
+                overload!(|_, network: Network, text: &str| {
+                    Ok(Value::Bool(network.contains(parse_address(text)?)))
+                }),
+            ],
+        ),
     ),
     member(
         "containsCIDR",
@@ -91,19 +100,22 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "isMask",
         &[overload!(|_, network: Network| Ok(Value::Bool(network == network.masked())))],
     ),
-    function("inIpRange", IN_IP_RANGE),
-    member(
-        "inList",
-        &[
-            overload!(|call, text: &str, name: &str| {
-                let list = find_list(call, name)?;
-                Ok(Value::Bool(call.lists.has_text(list, text)))
-            }),
-            overload!(|call, address: Address, name: &str| {
-                let list = find_list(call, name)?;
-                Ok(Value::Bool(call.lists.has_address(list, address)))
-            }),
-        ],
+    shaped(Shape::InNetworks, function("inIpRange", IN_IP_RANGE)),
+    shaped(
+        Shape::InList,
+        member(
+            "inList",
+            &[
+                overload!(|call, text: &str, name: &str| {
+                    let list = find_list(call, name)?;
+                    Ok(Value::Bool(call.lists.has_text(list, text)))
+                }),
+                overload!(|call, address: Address, name: &str| {
+                    let list = find_list(call, name)?;
+                    Ok(Value::Bool(call.lists.has_address(list, address)))
+                }),
+            ],
+        ),
     ),
 ];
 

@@ -1,28 +1,29 @@
 //! Regular expressions: constant patterns, compiled when the program is.
 
-use super::{Function, function, member, overload};
+use super::{Function, Shape, function, member, overload, shaped};
 use crate::error::ErrorCode;
 use crate::functions::{Call, Overload};
+use crate::limits::REGEX_SUBJECT_BYTES;
 use crate::meter::units;
 use crate::ops::Applied;
 use crate::prepare::Prepared;
 use crate::regex::Regex;
 use crate::value::{Text, Value};
 
-/// Longer subjects are cut before the character that would cross this.
-const SUBJECT_BYTES: usize = 16 * 1024;
-
 pub(super) const FUNCTIONS: &[Function] = &[
-    member("matches", MATCHES),
-    function("matches", MATCHES),
-    member(
-        "matchesAny",
-        &[overload!(|call, subject: &str, _patterns: &crate::value::List<'_>| {
-            let subject = clip(subject);
-            let patterns = patterns(call);
-            let work = &mut call.meter.work;
-            Ok(Value::Bool(patterns.iter().any(|pattern| pattern.is_match(subject, work))))
-        })],
+    shaped(Shape::Matches, member("matches", MATCHES)),
+    shaped(Shape::Matches, function("matches", MATCHES)),
+    shaped(
+        Shape::Matches,
+        member(
+            "matchesAny",
+            &[overload!(|call, subject: &str, _patterns: &crate::value::List<'_>| {
+                let subject = clip(subject);
+                let patterns = patterns(call);
+                let work = &mut call.meter.work;
+                Ok(Value::Bool(patterns.iter().any(|pattern| pattern.is_match(subject, work))))
+            })],
+        ),
     ),
     function(
         "regex.extract",
@@ -51,7 +52,7 @@ const MATCHES: &[Overload] = &[overload!(|call, subject: &str, _pattern: &str| {
 
 /// What a match looks at of its subject.
 pub(crate) fn clip(subject: &str) -> &str {
-    let mut end = SUBJECT_BYTES.min(subject.len());
+    let mut end = REGEX_SUBJECT_BYTES.min(subject.len());
     while !subject.is_char_boundary(end) {
         end = end.saturating_sub(1);
     }

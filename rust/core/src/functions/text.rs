@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 
-use super::{Function, Pricing, function, member, overload, priced};
+use super::{Function, Place, Pricing, Shape, function, member, overload, priced, shaped};
 use crate::error::ErrorCode;
 use crate::functions::{Call, Overload};
 use crate::ops::Applied;
@@ -15,41 +15,61 @@ use crate::value::{List, Text, Value};
 const MAX_DECODE_ROUNDS: i64 = 5;
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    member("contains", &[overload!(|call, text: &str, part: &str| contains(call, text, part))]),
+    shaped(
+        Shape::Has(Place::Anywhere),
+        member("contains", &[overload!(|call, text: &str, part: &str| contains(call, text, part))]),
+    ),
     priced(
         Pricing::Affix,
-        member(
-            "startsWith",
-            &[overload!(|_, text: &str, prefix: &str| Ok(Value::Bool(text.starts_with(prefix))))],
+        shaped(
+            Shape::Has(Place::Start),
+            member(
+                "startsWith",
+                &[overload!(|_, text: &str, prefix: &str| Ok(Value::Bool(
+                    text.starts_with(prefix)
+                )))],
+            ),
         ),
     ),
     priced(
         Pricing::Affix,
-        member(
-            "endsWith",
-            &[overload!(|_, text: &str, suffix: &str| Ok(Value::Bool(text.ends_with(suffix))))],
+        shaped(
+            Shape::Has(Place::End),
+            member(
+                "endsWith",
+                &[overload!(|_, text: &str, suffix: &str| Ok(Value::Bool(text.ends_with(suffix))))],
+            ),
         ),
     ),
-    member(
-        "containsAny",
-        &[overload!(|call, text: &str, parts: &List<'_>| contains_any(call, text, parts))],
+    shaped(
+        Shape::HasAny(Place::Anywhere),
+        member(
+            "containsAny",
+            &[overload!(|call, text: &str, parts: &List<'_>| contains_any(call, text, parts))],
+        ),
     ),
-    member(
-        "startsWithAny",
-        &[overload!(|_, text: &str, prefixes: &List<'_>| {
-            any(prefixes, |prefix| text.starts_with(prefix))
-        })],
+    shaped(
+        Shape::HasAny(Place::Start),
+        member(
+            "startsWithAny",
+            &[overload!(|_, text: &str, prefixes: &List<'_>| {
+                any(prefixes, |prefix| text.starts_with(prefix))
+            })],
+        ),
     ),
-    member(
-        "endsWithAny",
-        &[overload!(|_, text: &str, suffixes: &List<'_>| {
-            any(suffixes, |suffix| text.ends_with(suffix))
-        })],
+    shaped(
+        Shape::HasAny(Place::End),
+        member(
+            "endsWithAny",
+            &[overload!(|_, text: &str, suffixes: &List<'_>| {
+                any(suffixes, |suffix| text.ends_with(suffix))
+            })],
+        ),
     ),
-    member("lowerAscii", LOWER),
-    member("lower", LOWER),
-    member("upperAscii", UPPER),
-    member("upper", UPPER),
+    shaped(Shape::Lower, member("lowerAscii", LOWER)),
+    shaped(Shape::Lower, member("lower", LOWER)),
+    shaped(Shape::Upper, member("upperAscii", UPPER)),
+    shaped(Shape::Upper, member("upper", UPPER)),
     member(
         "charAt",
         &[overload!(|_, text: &Text<'_>, index: i64| {
@@ -121,24 +141,30 @@ pub(super) const FUNCTIONS: &[Function] = &[
         ],
     ),
     function("strings.quote", &[overload!(|call, text: &str| quote(call, text))]),
-    member(
-        "like",
-        &[overload!(|call, text: &str, pattern: &str| {
-            Ok(Value::Bool(match call.prepared {
-                Prepared::Like(pattern) => pattern.matches(text),
-                _ => LikePattern::new(pattern).matches(text),
-            }))
-        })],
+    shaped(
+        Shape::Like,
+        member(
+            "like",
+            &[overload!(|call, text: &str, pattern: &str| {
+                Ok(Value::Bool(match call.prepared {
+                    Prepared::Like(pattern) => pattern.matches(text),
+                    _ => LikePattern::new(pattern).matches(text),
+                }))
+            })],
+        ),
     ),
-    member(
-        "ilike",
-        &[overload!(|call, text: &str, pattern: &str| {
-            let text = text.to_ascii_lowercase();
-            Ok(Value::Bool(match call.prepared {
-                Prepared::Like(pattern) => pattern.matches(&text),
-                _ => LikePattern::new(&pattern.to_ascii_lowercase()).matches(&text),
-            }))
-        })],
+    shaped(
+        Shape::LikeLower,
+        member(
+            "ilike",
+            &[overload!(|call, text: &str, pattern: &str| {
+                let text = text.to_ascii_lowercase();
+                Ok(Value::Bool(match call.prepared {
+                    Prepared::Like(pattern) => pattern.matches(&text),
+                    _ => LikePattern::new(&pattern.to_ascii_lowercase()).matches(&text),
+                }))
+            })],
+        ),
     ),
     member(
         "urlDecode",

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use jiff::civil::{Date, date};
 use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
 
-use super::{Function, member, overload};
+use super::{Function, Overload, Shape, member, overload, shaped};
 use crate::error::ErrorCode;
 use crate::prepare::Prepared;
 use crate::time_text::{TimeTextError, parse_duration, parse_timestamp};
@@ -47,23 +47,30 @@ macro_rules! part {
 }
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    member("getFullYear", part!(Local::year)),
-    member("getMonth", part!(|local: &Local| i64::from(local.date.month()).saturating_sub(1))),
-    member(
+    time_part("getFullYear", part!(Local::year)),
+    time_part("getMonth", part!(|local: &Local| i64::from(local.date.month()).saturating_sub(1))),
+    time_part(
         "getDayOfYear",
         part!(|local: &Local| i64::from(local.date.day_of_year()).saturating_sub(1)),
     ),
-    member("getDayOfMonth", part!(|local: &Local| i64::from(local.date.day()).saturating_sub(1))),
-    member("getDate", part!(|local: &Local| i64::from(local.date.day()))),
-    member(
+    time_part(
+        "getDayOfMonth",
+        part!(|local: &Local| i64::from(local.date.day()).saturating_sub(1)),
+    ),
+    time_part("getDate", part!(|local: &Local| i64::from(local.date.day()))),
+    time_part(
         "getDayOfWeek",
         part!(|local: &Local| i64::from(local.date.weekday().to_sunday_zero_offset())),
     ),
-    member("getHours", part!(Local::hour, |length| whole(length, HOUR))),
-    member("getMinutes", part!(Local::minute, |length| whole(length, MINUTE))),
-    member("getSeconds", part!(Local::second, |length| whole(length, 1))),
-    member("getMilliseconds", part!(|local: &Local| local.millisecond, milliseconds)),
+    time_part("getHours", part!(Local::hour, |length| whole(length, HOUR))),
+    time_part("getMinutes", part!(Local::minute, |length| whole(length, MINUTE))),
+    time_part("getSeconds", part!(Local::second, |length| whole(length, 1))),
+    time_part("getMilliseconds", part!(|local: &Local| local.millisecond, milliseconds)),
 ];
+
+const fn time_part(name: &'static str, overloads: &'static [Overload]) -> Function {
+    shaped(Shape::TimePart, member(name, overloads))
+}
 
 /// A moment on the clocks of a zone.
 struct Local {

@@ -6,6 +6,7 @@ use foldhash::fast::RandomState;
 
 use crate::address::Network;
 use crate::field::Field;
+use crate::functions::{Place, Shape};
 use crate::index::condition::{Condition, Pattern, TextSource, TextTest};
 use crate::index::formula::{Formula, Reason};
 use crate::index::text_search::{CompiledPattern, CompiledPatterns};
@@ -180,20 +181,16 @@ impl<'l> Atoms<'l> {
 
     fn of_call(&mut self, call: &Call) -> Found {
         let [first, second] = &*call.arguments else { return None };
-        match call.function.name {
-            "contains" => self.one_part(first, second, TextTest::Contains),
-            "startsWith" => self.one_part(first, second, TextTest::StartsWith),
-            "endsWith" => self.one_part(first, second, TextTest::EndsWith),
-            "containsAny" => self.any_part(first, second, TextTest::Contains),
-            "startsWithAny" => self.any_part(first, second, TextTest::StartsWith),
-            "endsWithAny" => self.any_part(first, second, TextTest::EndsWith),
-            "like" => self.like(self.subject(first)?, self.constant(second)?.as_str()?),
-            "ilike" => {
+        match call.function.shape {
+            Shape::Has(place) => self.one_part(first, second, test_at(place)),
+            Shape::HasAny(place) => self.any_part(first, second, test_at(place)),
+            Shape::Like => self.like(self.subject(first)?, self.constant(second)?.as_str()?),
+            Shape::LikeLower => {
                 let subject = Subject { case: Case::Lower, ..self.subject(first)? };
                 self.like(subject, &self.constant(second)?.as_str()?.to_ascii_lowercase())
             }
-            "matches" | "matchesAny" => self.patterns(self.subject(first)?, &call.prepared),
-            "inList" => match (self.subject(first)?, &call.prepared) {
+            Shape::Matches => self.patterns(self.subject(first)?, &call.prepared),
+            Shape::InList => match (self.subject(first)?, &call.prepared) {
                 (Subject { source, case: Case::AsIs }, Prepared::List(list))
                     if self.is_text(source) =>
                 {
@@ -202,8 +199,8 @@ impl<'l> Atoms<'l> {
                 }
                 _ => None,
             },
-            "containsIP" => self.network_condition(second, vec![self.network(first)?]),
-            "inIpRange" => {
+            Shape::HasAddress => self.network_condition(second, vec![self.network(first)?]),
+            Shape::InNetworks => {
                 let networks = match self.constant(second)? {
                     Value::List(members) => texts(members)?,
                     other => vec![other.as_str()?],
@@ -316,13 +313,14 @@ impl<'l> Atoms<'l> {
             other => other,
         };
         let Node::Call(contains) = body else { return None };
-        let ("containsIP", [network, address]) = (contains.function.name, &*contains.arguments)
+        let (Shape::HasAddress, [network, address]) =
+            (contains.function.shape, &*contains.arguments)
         else {
             return None;
         };
         let Node::Call(cidr) = &network.node else { return None };
-        let ("cidr", [Expr { node: Node::Local(variable), .. }]) =
-            (cidr.function.name, &*cidr.arguments)
+        let (Shape::Network, [Expr { node: Node::Local(variable), .. }]) =
+            (cidr.function.shape, &*cidr.arguments)
         else {
             return None;
         };
@@ -337,7 +335,7 @@ impl<'l> Atoms<'l> {
 
     fn network_condition(&self, address: &Expr, mut networks: Vec<Network>) -> Found {
         let text = match &address.node {
-            Node::Call(call) if call.function.name == "ip" => call.arguments.first()?,
+            Node::Call(call) if call.function.shape == Shape::Address => call.arguments.first()?,
             _ => address,
         };
         let Subject { source, case: Case::AsIs } = self.subject(text)? else { return None };
@@ -349,7 +347,7 @@ impl<'l> Atoms<'l> {
 
     fn network(&self, expression: &Expr) -> Option<Network> {
         match &expression.node {
-            Node::Call(call) if call.function.name == "cidr" => {
+            Node::Call(call) if call.function.shape == Shape::Network => {
                 Network::parse(self.constant(call.arguments.first()?)?.as_str()?)
             }
             _ => None,
@@ -376,9 +374,9 @@ impl<'l> Atoms<'l> {
                 _ => return None,
             },
             Node::Call(call) => {
-                let case = match call.function.name {
-                    "lowerAscii" | "lower" => Case::Lower,
-                    "upperAscii" | "upper" => Case::Upper,
+                let case = match call.function.shape {
+                    Shape::Lower => Case::Lower,
+                    Shape::Upper => Case::Upper,
                     _ => return None,
                 };
                 return Some(Subject { case, ..self.subject(call.arguments.first()?)? });
@@ -451,6 +449,14 @@ impl<'l> Atoms<'l> {
 
     pub(super) fn source(&self, slot: Slot) -> Option<&Source> {
         self.layout.source(slot)
+    }
+}
+
+const fn test_at(place: Place) -> fn(Vec<Box<str>>) -> TextTest {
+    match place {
+        Place::Anywhere => TextTest::Contains,
+        Place::Start => TextTest::StartsWith,
+        Place::End => TextTest::EndsWith,
     }
 }
 

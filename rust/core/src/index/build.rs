@@ -39,7 +39,6 @@ pub struct Report {
     pub searched: usize,
     /// Rules without access.
     pub unindexed: Vec<Unindexed>,
-    pub bytes: usize,
 }
 
 /// A rule that is looked at on every event.
@@ -226,11 +225,6 @@ impl<'b> BuildContext<'b> {
         let guarded = 0..if guards.is_some() { rules } else { 0 };
         let otherwise = always.iter().map(|posting| posting.rule).chain(guarded);
         let postings = Postings::new(&searched.postings, otherwise);
-        let bytes = searches
-            .memory_bytes()
-            .saturating_add(postings.memory_bytes())
-            .saturating_add(std::mem::size_of_val(&*always))
-            .saturating_add(size_of::<Index>());
         Index {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             searches,
@@ -242,7 +236,7 @@ impl<'b> BuildContext<'b> {
             rules: self.analysed.len(),
             guards,
             certain_cost,
-            report: self.report(&searched, unindexed, bytes),
+            report: self.report(&searched, unindexed),
         }
     }
 
@@ -289,14 +283,13 @@ impl<'b> BuildContext<'b> {
         Searches::new(&conditions, &self.atoms.patterns, self.atoms.layout())
     }
 
-    fn report(&self, searched: &Searched, unindexed: Vec<Unindexed>, bytes: usize) -> Report {
+    fn report(&self, searched: &Searched, unindexed: Vec<Unindexed>) -> Report {
         Report {
             rules: self.analysed.len(),
             conditions: self.atoms.conditions.len(),
             shared: self.frequencies.iter().filter(|frequency| frequency.rules > 1).count(),
             searched: searched.conditions.len(),
             unindexed,
-            bytes,
         }
     }
 }

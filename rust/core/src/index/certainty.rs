@@ -8,6 +8,7 @@
 
 use crate::address::Address;
 use crate::functions::conversions::{int_from_text, read_double};
+use crate::functions::{Place, Shape};
 use crate::layout::{KeySlot, Slot, TextSlot};
 use crate::ops::Operator;
 use crate::predicate::{AddressField, Kind, Predicate};
@@ -128,8 +129,8 @@ fn of_text(expression: &Expr) -> Option<Vec<Requirement>> {
         // The loops that are followed are over maps of texts.
         Node::SectionKey(_) | Node::Local(_) => Some(Vec::new()),
         Node::Index(index) => Some(vec![Requirement::Entries(entry_map(index)?)]),
-        Node::Call(call) => match (call.function.name, &*call.arguments) {
-            ("lowerAscii" | "lower" | "upperAscii" | "upper", [text]) => of_text(text),
+        Node::Call(call) => match (call.function.shape, &*call.arguments) {
+            (Shape::Lower | Shape::Upper, [text]) => of_text(text),
             _ => None,
         },
         _ => None,
@@ -149,17 +150,17 @@ fn of_order(operands: &[Expr]) -> Option<Vec<Requirement>> {
     let integers = all(operands, |operand| match &operand.node {
         Node::Literal(value) => matches!(**value, Value::Int(_)).then(Vec::new),
         Node::Field(slot) => Some(vec![Requirement::Int(*slot)]),
-        Node::Call(call) if call.function.name == "size" => match &*call.arguments {
+        Node::Call(call) if call.function.shape == Shape::Size => match &*call.arguments {
             [Expr { node: Node::Field(slot), .. }] => Some(vec![Requirement::Sized(*slot)]),
             [text] => of_text(text),
             _ => None,
         },
-        _ => of_number(operand, "int", Requirement::IntText),
+        _ => of_number(operand, Shape::Int, Requirement::IntText),
     });
     integers.or_else(|| {
         all(operands, |operand| match &operand.node {
             Node::Literal(value) => matches!(**value, Value::Double(_)).then(Vec::new),
-            _ => of_number(operand, "double", Requirement::DoubleText),
+            _ => of_number(operand, Shape::Double, Requirement::DoubleText),
         })
     })
 }
@@ -167,11 +168,11 @@ fn of_order(operands: &[Expr]) -> Option<Vec<Requirement>> {
 /// The conversion of a text under a literal key.
 fn of_number(
     expression: &Expr,
-    conversion: &str,
+    conversion: Shape,
     requirement: fn(KeySlot) -> Requirement,
 ) -> Option<Vec<Requirement>> {
     let Node::Call(call) = &expression.node else { return None };
-    match (call.function.name == conversion, &*call.arguments) {
+    match (call.function.shape == conversion, &*call.arguments) {
         (true, [Expr { node: Node::SectionKey(section_key), .. }]) => {
             Some(vec![requirement(section_key.key)])
         }
@@ -183,14 +184,14 @@ fn of_number(
 fn of_test(call: &Call) -> Option<Vec<Requirement>> {
     let [on, argument] = &*call.arguments else { return None };
     let Node::Literal(constant) = &argument.node else { return None };
-    let is_test = match (call.function.name, &call.prepared, &**constant) {
-        ("contains" | "startsWith" | "endsWith", _, Value::String(_)) => true,
-        ("startsWithAny" | "endsWithAny", _, Value::List(texts)) => {
+    let is_test = match (call.function.shape, &call.prepared, &**constant) {
+        (Shape::Has(_), _, Value::String(_)) => true,
+        (Shape::HasAny(Place::Anywhere), prepared, _) => matches!(prepared, Prepared::Parts(_)),
+        (Shape::HasAny(_), _, Value::List(texts)) => {
             texts.iter().all(|text| text.as_str().is_some())
         }
-        ("containsAny", prepared, _) => matches!(prepared, Prepared::Parts(_)),
-        ("like" | "ilike", prepared, _) => matches!(prepared, Prepared::Like(_)),
-        ("matches" | "matchesAny", prepared, _) => matches!(prepared, Prepared::Patterns(_)),
+        (Shape::Like | Shape::LikeLower, prepared, _) => matches!(prepared, Prepared::Like(_)),
+        (Shape::Matches, prepared, _) => matches!(prepared, Prepared::Patterns(_)),
         _ => false,
     };
     if is_test { of_text(on) } else { None }

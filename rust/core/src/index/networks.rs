@@ -87,12 +87,6 @@ impl Networks {
         }
         reported
     }
-
-    pub(crate) fn memory_bytes(&self) -> usize {
-        std::mem::size_of_val(&*self.nodes)
-            .saturating_add(std::mem::size_of_val(&*self.conditions))
-            .saturating_add(self.innermost.memory_bytes())
-    }
 }
 
 /// The number of the smallest network around each; it comes after those inside it.

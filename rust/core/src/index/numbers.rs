@@ -1,6 +1,7 @@
 //! Comparisons of numbers as conditions.
 
 use crate::field::Field;
+use crate::functions::Shape;
 use crate::index::atom::{Atoms, Case, Subject};
 use crate::index::condition::{Bound, Condition, NumberSource, TextSource, order_of};
 use crate::layout::Source;
@@ -74,12 +75,14 @@ impl Atoms<'_> {
             },
             Node::Call(call) => {
                 let [argument] = &*call.arguments else { return None };
-                match call.function.name {
-                    "double" => {
+                match call.function.shape {
+                    Shape::Double => {
                         Some((NumberSource::DoubleOf(self.plain_text(argument)?), Kind::Double))
                     }
-                    "int" => Some((NumberSource::IntOf(self.plain_text(argument)?), Kind::Int)),
-                    "size" => Some((self.size_source(argument)?, Kind::Int)),
+                    Shape::Int => {
+                        Some((NumberSource::IntOf(self.plain_text(argument)?), Kind::Int))
+                    }
+                    Shape::Size => Some((self.size_source(argument)?, Kind::Int)),
                     _ => None,
                 }
             }

@@ -185,13 +185,6 @@ impl Postings {
         }
         None
     }
-
-    pub(crate) fn memory_bytes(&self) -> usize {
-        std::mem::size_of_val(&*self.leads)
-            .saturating_add(std::mem::size_of_val(&*self.rules))
-            .saturating_add(std::mem::size_of_val(&*self.needed))
-            .saturating_add(std::mem::size_of_val(&*self.needs))
-    }
 }
 
 /// What is known of the shared conjuncts for one event; found out when asked.

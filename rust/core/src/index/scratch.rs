@@ -215,11 +215,6 @@ impl Scratch {
             });
         }
     }
-
-    /// Bytes of the values remembered.
-    pub fn memory_bytes(&self) -> usize {
-        self.memories.iter().map(Memory::bytes).sum()
-    }
 }
 
 #[cfg(test)]

@@ -108,19 +108,6 @@ impl Searches {
             }
         }
     }
-
-    pub(crate) fn memory_bytes(&self) -> usize {
-        let texts = self.texts.iter().map(TextSearch::memory_bytes).sum::<usize>();
-        let networks = self.networks.iter().map(|search| search.networks.memory_bytes());
-        let numbers = self.numbers.iter().map(NumberSearch::memory_bytes);
-        texts
-            .saturating_add(networks.sum())
-            .saturating_add(numbers.sum())
-            .saturating_add(std::mem::size_of_val(&*self.present))
-            .saturating_add(std::mem::size_of_val(&*self.flags))
-            .saturating_add(std::mem::size_of_val(&*self.keys))
-            .saturating_add(std::mem::size_of_val(&*self.sources))
-    }
 }
 
 /// Hands over each text of a source.
@@ -251,13 +238,6 @@ impl NumberSearch {
         for condition in ordered.chain(self.equal.values().flatten()) {
             report(*condition);
         }
-    }
-
-    fn memory_bytes(&self) -> usize {
-        let equal = self.equal.len().saturating_mul(size_of::<(i64, Vec<u32>)>());
-        std::mem::size_of_val(&*self.above)
-            .saturating_add(std::mem::size_of_val(&*self.below))
-            .saturating_add(equal)
     }
 }
 

@@ -144,15 +144,6 @@ impl Substrings {
     pub(crate) fn conditions(&self) -> impl Iterator<Item = u32> {
         self.entries.iter().map(|entry| entry.condition)
     }
-
-    pub(crate) fn memory_bytes(&self) -> usize {
-        self.automaton
-            .as_ref()
-            .map_or(0, Automaton::memory_usage)
-            .saturating_add(size_of_val(&*self.starts))
-            .saturating_add(size_of_val(&*self.entries))
-            .saturating_add(self.texts.len())
-    }
 }
 
 /// What the automaton has of a part.

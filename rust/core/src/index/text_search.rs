@@ -67,13 +67,6 @@ impl Whole {
         let end = self.ends.get(number).map_or(start, |end| *end as usize);
         self.conditions.get(start..end).unwrap_or_default()
     }
-
-    fn memory_bytes(&self) -> usize {
-        self.texts
-            .memory_bytes()
-            .saturating_add(std::mem::size_of_val(&*self.ends))
-            .saturating_add(std::mem::size_of_val(&*self.conditions))
-    }
 }
 
 /// A pattern of a condition that is true if any of its patterns matches.
@@ -226,17 +219,6 @@ impl TextSearch {
             }
         }
     }
-
-    pub(crate) fn memory_bytes(&self) -> usize {
-        let substrings = self.substrings.as_ref().map_or(0, Substrings::memory_bytes);
-        self.whole
-            .memory_bytes()
-            .saturating_add(self.whole_folded.memory_bytes())
-            .saturating_add(substrings)
-            .saturating_add(std::mem::size_of_val(&*self.led_to))
-            .saturating_add(self.literals.memory_bytes())
-            .saturating_add(std::mem::size_of_val(&*self.others))
-    }
 }
 
 /// Which patterns to run where a text was found that they require.
@@ -280,10 +262,6 @@ impl Literals {
         let literal = (found ^ FIRST_LITERAL) as usize;
         let bound = |literal: usize| self.starts.get(literal).map_or(0, |start| *start as usize);
         self.patterns.get(bound(literal)..bound(literal.wrapping_add(1))).unwrap_or_default()
-    }
-
-    fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.starts).saturating_add(size_of_val(&*self.patterns))
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use crate::field::Field;
+use crate::functions::Shape;
 use crate::index::certainty::entry_map;
 use crate::layout::{Layout, Source};
 use crate::limits::Limits;
@@ -194,39 +195,15 @@ fn sum(start: Cost, operands: &[Expr], costs: &Costs<'_>) -> Option<Cost> {
 
 /// Functions that give a scalar or one of their texts in another case.
 fn of_call(call: &Call, costs: &Costs<'_>) -> Option<Cost> {
-    let is_known = matches!(
-        call.function.name,
-        "contains"
-            | "startsWith"
-            | "endsWith"
-            | "containsAny"
-            | "startsWithAny"
-            | "endsWithAny"
-            | "like"
-            | "ilike"
-            | "matches"
-            | "matchesAny"
-            | "inList"
-            | "inIpRange"
-            | "containsIP"
-            | "ip"
-            | "cidr"
-            | "int"
-            | "double"
-            | "size"
-            | "lowerAscii"
-            | "lower"
-            | "upperAscii"
-            | "upper"
-    );
-    if let ("size", [Expr { node: Node::Field(_), .. }]) = (call.function.name, &*call.arguments) {
+    let shape = call.function.shape;
+    if let (Shape::Size, [Expr { node: Node::Field(_), .. }]) = (shape, &*call.arguments) {
         return Some(Cost { fixed: 2, scans: 1, entries: 0 });
     }
     // Each text going in and the one coming out may be all that the event has.
     let arguments = (call.arguments.len() as u64).saturating_add(1);
     let constants = call.arguments.iter().map(constant_units).fold(0, u64::saturating_add);
     let start = Cost { fixed: constants.saturating_add(2), scans: arguments, entries: 0 };
-    if is_known { sum(start, &call.arguments, costs) } else { None }
+    if shape.reads_its_texts_once() { sum(start, &call.arguments, costs) } else { None }
 }
 
 /// Units for the constants in an expression, each perhaps charged again.

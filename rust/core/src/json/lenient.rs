@@ -1,6 +1,6 @@
 //! Reading of texts that are no events: canonical trees and what is around them.
 
-use super::{Kind, Reader, Result, brackets};
+use super::{Kind, Reader, Result};
 
 impl<'a> Reader<'a> {
     /// Reads an object whose names may repeat; `entry` is called after each and reads its value.
@@ -40,20 +40,19 @@ impl<'a> Reader<'a> {
         Ok(self.text.get(start..self.at).unwrap_or_default())
     }
 
-    /// The text of the next value, which is passed over and read later: of one in brackets no more
-    /// is seen than where they end.
+    /// The text of the next value, in which names may repeat.
     pub(crate) fn raw(&mut self) -> Result<&'a str> {
-        if !matches!(self.kind()?, Kind::Array | Kind::Object) {
-            return self.checked();
-        }
-        let rest = self.text.get(self.at..).unwrap_or_default();
-        let end = brackets::end(rest.as_bytes());
-        match end.and_then(|end| rest.split_at_checked(end)) {
-            Some((value, rest)) => {
-                self.go_to(rest);
-                Ok(value)
-            }
-            None => Err(self.text_fault("a bracket is not closed")),
+        self.kind()?;
+        let start = self.at;
+        self.pass()?;
+        Ok(self.text.get(start..self.at).unwrap_or_default())
+    }
+
+    fn pass(&mut self) -> Result<()> {
+        match self.kind()? {
+            Kind::Object => self.entries(|reader, _| reader.pass()),
+            Kind::Array => self.array(|reader, _| reader.pass()),
+            _ => self.skip(),
         }
     }
 }

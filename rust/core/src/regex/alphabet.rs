@@ -104,12 +104,6 @@ impl Alphabet {
         self.sides.len()
     }
 
-    pub(super) fn memory_bytes(&self) -> usize {
-        std::mem::size_of_val(&*self.starts)
-            .saturating_add(std::mem::size_of_val(&*self.classes))
-            .saturating_add(std::mem::size_of_val(&*self.sides))
-    }
-
     #[inline]
     pub(super) fn class(&self, character: char) -> u16 {
         match self.ascii.get(character as usize) {

@@ -3,7 +3,6 @@
 //! Pattern Matching in Strings", 2002, and Hyperscan's LimEx).
 
 use std::collections::BTreeMap;
-use std::mem::size_of_val;
 
 use super::alphabet::{Members, ones};
 use super::looks::Looks;
@@ -149,20 +148,6 @@ impl Machine {
         self.step_work
     }
 
-    pub(super) fn memory_bytes(&self) -> usize {
-        let runs = |runs: &[(Looks, Run)]| {
-            let words = runs.iter().map(|(_, run)| size_of_val(&*run.words)).sum::<usize>();
-            size_of_val(runs).saturating_add(words)
-        };
-        let follow = self.follow.iter().map(|(_, follow)| follow.memory_bytes()).sum::<usize>();
-        size_of_val(&*self.masks)
-            .saturating_add(runs(&self.first))
-            .saturating_add(runs(&self.last))
-            .saturating_add(size_of_val(&*self.empty))
-            .saturating_add(size_of_val(&*self.follow))
-            .saturating_add(follow)
-    }
-
     /// Whether a match ends at a place: behind one of `state`, or because it is empty.
     #[inline]
     pub(super) fn accepts(&self, state: &Set, looks: Looks) -> bool {
@@ -258,19 +243,6 @@ impl Follow {
         let pieces = self.pieces.len().saturating_mul(PIECE_COST);
         let products = self.products.iter().map(Products::work);
         shifts.chain(products).fold(pieces, usize::saturating_add) as u64
-    }
-
-    fn memory_bytes(&self) -> usize {
-        let shifts = self.shifts.iter().map(|shift| size_of_val(&*shift.to.words)).sum::<usize>();
-        let each = |products: &Products| {
-            size_of_val(&*products.from).saturating_add(size_of_val(&*products.to))
-        };
-        size_of_val(&*self.shifts)
-            .saturating_add(shifts)
-            .saturating_add(size_of_val(&*self.sources))
-            .saturating_add(size_of_val(&*self.pieces))
-            .saturating_add(size_of_val(&*self.products))
-            .saturating_add(self.products.iter().map(each).sum())
     }
 
     #[inline]

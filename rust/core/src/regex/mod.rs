@@ -16,7 +16,6 @@ mod looks;
 mod machine;
 mod positions;
 mod program;
-mod reader;
 mod required_texts;
 mod text;
 
@@ -83,17 +82,6 @@ impl Required {
         texts.shrink_to_fit();
         Self { texts }
     }
-
-    /// What it occupies where it is on the heap itself.
-    fn memory_bytes(&self) -> usize {
-        let texts = |texts: &Vec<Box<str>>| {
-            let own = texts.iter().map(|text| text.len()).sum::<usize>();
-            own.saturating_add(texts.capacity().saturating_mul(size_of::<Box<str>>()))
-        };
-        size_of::<Self>()
-            .saturating_add(size_of_val(&*self.texts))
-            .saturating_add(self.texts.iter().map(texts).sum())
-    }
 }
 
 /// A pattern in the form of `language/regex/translation.py`, ready to run; shared freely.
@@ -149,18 +137,6 @@ impl Regex {
     /// Where the compiled pattern lies, which is the same for those compiled once.
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
-    }
-
-    /// What the compiled pattern occupies, apart from what its runs find out.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        let Compiled { text, part, alphabet, machine, required, .. } = &*self.0;
-        let required = required.lock().unwrap_or_else(PoisonError::into_inner);
-        size_of::<Compiled>()
-            .saturating_add(text.len())
-            .saturating_add(required.as_ref().map_or(0, |required| required.memory_bytes()))
-            .saturating_add(part.as_ref().map_or(0, Part::memory_bytes))
-            .saturating_add(alphabet.memory_bytes())
-            .saturating_add(machine.memory_bytes())
     }
 
     /// What every match has. It is told once for nothing, then for as much as it takes to read
@@ -251,11 +227,6 @@ impl fmt::Debug for Regex {
 }
 
 fn parse(text: &str) -> Result<Hir, Refused> {
-    reader::read(text).map_or_else(|| parse_any(text), Ok)
-}
-
-/// Reads a pattern in any form, by the library's parser.
-fn parse_any(text: &str) -> Result<Hir, Refused> {
     let mut parser = ParserBuilder::new().nest_limit(NESTING).build();
     parser.parse(text).map_err(|error| Refused::Syntax(Box::new(error)))
 }

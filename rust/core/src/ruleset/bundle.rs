@@ -27,7 +27,7 @@ impl<'t> Bundle<'t> {
         Self::parts(utf8(text)?, arena).map_err(|fault| unread(&fault))
     }
 
-    /// Programs are passed over, however deep they nest: each is read when it is compiled.
+    /// Programs are passed over: each is read when it is compiled.
     fn parts(text: &'t str, arena: &'t Bump) -> json::Result<Self> {
         let mut bundle = Self::default();
         let mut reader = reader(text, arena);
@@ -115,11 +115,9 @@ mod tests {
     fn a_refusal_points_to_the_program() {
         let good = r#"{"version": 1, "id": "a", "root": {"kind": "literal", "span": [0, 1],
             "value": {"type": "bool", "value": true}}}"#;
-        let deep = "[".repeat(1000) + &"]".repeat(1000);
         for (second, pointer, message) in [
             ("1", "/programs/1", "an object is needed"),
             (&*good.replace("\"id\"", "\"no\""), "/programs/1/id", "the member is missing"),
-            (&*deep, "/programs/1", "the JSON nests too deep"),
         ] {
             let text = format!(r#"{{"programs": [{good}, {second}]}}"#);
             assert_eq!(refusal(&text), (pointer.to_owned(), message.to_owned()));
@@ -132,6 +130,10 @@ mod tests {
             let error = Bundle::read(text.as_bytes(), &Bump::new()).unwrap_err();
             assert!(error.message.starts_with("not JSON") && error.pointer.is_empty(), "{text}");
         }
+        let deep = "[".repeat(1000) + &"]".repeat(1000);
+        let deep = format!(r#"{{"programs": [{deep}]}}"#);
+        let error = Bundle::read(deep.as_bytes(), &Bump::new()).unwrap_err();
+        assert_eq!(error.message, "the JSON nests too deep");
         let arena = Bump::new();
         assert!(
             Bundle::read(br#"{"fields": 1}"#, &arena).unwrap().part::<Fields>("fields").is_err()

@@ -8,7 +8,6 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use super::Common;
-use crate::footprint::Footprint;
 use crate::index::{Index, Rules};
 use crate::layout::Layout;
 use crate::program::Program;
@@ -74,13 +73,6 @@ impl Segment {
 
     fn id(&self, number: u32) -> &str {
         self.ids.get(number as usize).unwrap_or_default()
-    }
-
-    /// Adds what the rules occupy, the index apart.
-    pub(super) fn measure(&self, footprint: &mut Footprint) {
-        footprint.add(self.ids.memory_bytes());
-        footprint.add(std::mem::size_of_val(&*self.programs));
-        self.programs.iter().for_each(|program| footprint.add_program(program));
     }
 
     /// The index; `layout` has all slots of the programs.
