@@ -8,8 +8,8 @@ use triomphe::Arc;
 use crate::predicate::{Kind, Predicate, TextTest};
 use crate::prepare::Prepared;
 use crate::program::{Call, Expr, Node, Program};
-use crate::regex::Regex;
 use crate::value::{Text, Value};
+use tidegate_regex::Regex;
 
 /// The count before what is shared, and both where it can be referred to weakly.
 const COUNT: usize = size_of::<usize>();

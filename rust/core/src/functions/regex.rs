@@ -6,8 +6,8 @@ use crate::functions::{Call, Overload};
 use crate::meter::units;
 use crate::ops::Applied;
 use crate::prepare::Prepared;
-use crate::regex::Regex;
 use crate::value::{Text, Value};
+use tidegate_regex::Regex;
 
 /// Longer subjects are cut before the character that would cross this.
 const SUBJECT_BYTES: usize = 16 * 1024;

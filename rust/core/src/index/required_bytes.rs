@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use crate::regex::ByteSet;
+use tidegate_regex::ByteSet;
 
 /// So many sets are looked for at most.
 const BITS: usize = 64;
@@ -70,7 +70,7 @@ impl ByteSets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::regex::Regex;
+    use tidegate_regex::Regex;
 
     fn required(pattern: &str) -> Vec<ByteSet> {
         Regex::new(pattern).unwrap().required().bytes

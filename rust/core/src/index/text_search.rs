@@ -10,11 +10,11 @@ use crate::index::required_bytes::ByteSets;
 use crate::index::scratch::Scratch;
 use crate::index::substring::{Part, Place, Scanned, Substrings};
 use crate::lists::{ListIndex, Lists};
-use crate::regex::{ByteSet, Regex, Required};
 use crate::text_table::TextTable;
 use crate::work::Work;
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
+use tidegate_regex::{ByteSet, Regex, Required};
 
 /// Patterns by their text.
 pub(crate) type CompiledPatterns = HashMap<Box<str>, CompiledPattern, RandomState>;

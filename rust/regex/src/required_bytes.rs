@@ -18,7 +18,7 @@ const PUNCTUATION_WEIGHT: u32 = 3;
 
 /// A set of bytes, in which both cases of a letter are or none, and all bytes past ASCII or none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct ByteSet {
+pub struct ByteSet {
     /// How often a text has one of them, about; it comes first, so that sets are in that order.
     weight: u32,
     ascii: u128,
@@ -68,7 +68,7 @@ impl ByteSet {
         Self { weight, ascii, has_others }
     }
 
-    pub(crate) const fn has(&self, byte: u8) -> bool {
+    pub const fn has(&self, byte: u8) -> bool {
         if byte.is_ascii() { self.ascii & bit(byte) != 0 } else { self.has_others }
     }
 

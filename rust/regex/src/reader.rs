@@ -223,8 +223,8 @@ impl<'p> Reader<'p> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::regex::parse_any;
-    use crate::regex::text::shortened;
+    use crate::parse_any;
+    use crate::text::shortened;
 
     fn is_read(pattern: &str) -> bool {
         let read = read(pattern);
