@@ -5,9 +5,10 @@ event beside what readers of JSON take for it.
 
 The loops in Rust (``benchmarks/native/src/lib.rs``) are an extension that is built for this
 alone. Each loop has a rule set or an engine made of the bytes that the package's own is made of.
-Rust and Python go through the events alternately; both are timed by how long the thread ran. Before either goes through some
-events these are brought near, as those are that have just been received. As the places of memory
-that a process is given make some difference, several processes are measured, one after another.
+Rust and Python go through the events alternately; both are timed by how long the thread ran. Before
+either goes through some events, all their bytes are read, as those of an event just received have
+been. A process's places in memory make some difference, so several processes are measured, one
+after another.
 """
 
 from __future__ import annotations
