@@ -13,7 +13,7 @@ import pytest
 from benchmarks import rust_source, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 Module: TypeAlias = tuple[str, ...]
 """Folders and file below a root, as in ``("index", "search", "text")``."""
@@ -21,7 +21,9 @@ Module: TypeAlias = tuple[str, ...]
 ROOT = Path(__file__).parents[1]
 RUST = "rust/core/src"
 PYTHON = "python/tidegate"
-BLOCK = re.compile(r"^```floors (?P<folder>\S+)\n(?P<lines>.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```(?P<language>rust|python)-floors\n(?P<lines>.*?)^```$", re.MULTILINE | re.DOTALL
+)
 
 EXCEPTIONS = frozenset(
     {
@@ -51,12 +53,11 @@ EXCEPTIONS = frozenset(
 
 
 @cache
-def floors() -> dict[str, list[list[str]]]:
-    """The floors of each folder that ARCHITECTURE.md lists, from the top down."""
+def floors(root: str) -> list[Module]:
+    """The rooms of a root that ARCHITECTURE.md lists, the lowest first."""
     blocks = BLOCK.finditer((ROOT / "ARCHITECTURE.md").read_text())
-    return {
-        block["folder"]: [line.split() for line in block["lines"].splitlines()] for block in blocks
-    }
+    lines = {block["language"]: block["lines"].splitlines() for block in blocks}
+    return [tuple(line.split(" / ")) for line in lines["rust" if root == RUST else "python"]]
 
 
 @cache
@@ -144,21 +145,26 @@ def _rooms(folder: str) -> set[str]:
 
 
 def rising() -> set[str]:
-    """Imports from the own floor or one above, and folders that stand on no floor."""
+    """Imports of a higher floor, rooms without a floor, and floors without a room."""
     found = set()
-    for folder, listed in floors().items():
-        if folder == RUST and crowded_top():
+    for root in (RUST, PYTHON):
+        if root == RUST and crowded_top():
             continue  # rooms hold what is in them, not what lies beside
-        height = {name: -number for number, names in enumerate(listed) for name in names}
-        units = _units(folder) if folder != RUST else _rooms(folder)
-        found |= {f"{folder}: {name} has no floor" for name in units - set(height) - {"__init__"}}
-        found |= {f"{folder}: {name} is not there" for name in set(height) - units}
-        found |= {
-            f"{folder}: {one} imports {other}"
-            for one, other in arrows(folder)
-            if {one, other} <= set(height) and height[other] >= height[one]
-        }
+        height = {room: number for number, room in enumerate(floors(root))}
+        for module, target in imports(root):
+            one, other = _room_of(module, height), _room_of(target, height)
+            if one and other and height[one] < height[other]:
+                found.add(f"{root}: {'/'.join(one)} imports {'/'.join(other)}")
+        listed = {room[0] for room in height}
+        found |= {f"{root}: {room} has no floor" for room in _rooms(root) - listed}
+        there = {room for room in height if (ROOT / root).joinpath(*room).is_dir()}
+        found |= {f"{root}: {'/'.join(room)} is not there" for room in set(height) - there}
     return found
+
+
+def _room_of(module: Module, rooms: Collection[Module]) -> Module | None:
+    found = (module[:size] for size in range(len(module), 0, -1))
+    return next((room for room in found if room in rooms), None)
 
 
 def circles() -> set[str]:
