@@ -8,7 +8,7 @@ export CARGO_NET_RETRY ?= 5
 RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
 .PHONY: run test rust-tests kill-test restart-test damage-test attack fuzz-api check agree bench \
-	conformance docs clean
+	conformance sizes docs clean
 
 run: .venv/built           ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
 	$(BIN)/tidegate serve --demo
@@ -46,6 +46,9 @@ check: .venv/built         ## formatting, lint, types
 
 agree: .venv/built         ## 200,000 generated programs through both evaluators
 	$(BIN)/python -m tidegate.testing.agreement --programs 200000
+
+sizes: .venv/installed      ## lines of each part, the largest folders, files and functions
+	$(BIN)/python -m benchmarks.sizes
 
 conformance: .venv/built   ## the published cases, one table an evaluator
 	$(BIN)/python -m tidegate.testing.conformance ../shared/conformance/cel

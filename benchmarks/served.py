@@ -109,9 +109,10 @@ def pinned(command: Sequence[str], core: int | None) -> list[str]:
 def load_generator() -> Path:
     """The program that sends events, built if need be."""
     root = Path(__file__).parents[1]
-    build = ["cargo", "build", "--release", "--quiet", "--locked", "-p", "tidegate-core"]
-    subprocess.run([*build, "--example", "http_load"], cwd=root, check=True)
-    return root / "target" / "release" / "examples" / "http_load"
+    build = ["cargo", "build", "--release", "--quiet", "--locked"]
+    package = ["-p", "tidegate-native-benchmarks", "--bin", "http_load"]
+    subprocess.run([*build, *package], cwd=root, check=True)
+    return root / "target" / "release" / "http_load"
 
 
 def load(

@@ -34,7 +34,7 @@ EVENTS = 60_000
 WARM = 10_000
 COUNT_WINDOWS = (
     *("cargo", "run", "--quiet", "--release", "--locked"),
-    *("-p", "tidegate-core", "--example", "count_windows"),
+    *("-p", "tidegate-native-benchmarks", "--bin", "count_windows"),
 )
 
 

@@ -3,17 +3,19 @@
 What a call takes beyond the same work in Rust is measured on the same objects, and reading an
 event beside what readers of JSON take for it.
 
-The loops in Rust (``rust/python/src/rust_loop.rs``) are in an extension that is built for this
-alone. They go through the events with the very rule set or engine that Python calls, in turn
-with it, and both are timed by how long the thread was running. Before either goes through some
-events these are brought near, as those are that have just been received. As the places of memory
-that a process is given make some difference, several processes are measured, one after another.
+The loops in Rust (``benchmarks/native/src/lib.rs``) are an extension that is built for this
+alone. Each loop has a rule set or an engine made of the bytes that the package's own is made of.
+Rust and Python go through the events alternately; both are timed by how long the thread ran. Before
+either goes through some events, all their bytes are read, as those of an event just received have
+been. A process's places in memory make some difference, so several processes are measured, one
+after another.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -30,6 +32,9 @@ from benchmarks.goals.native import REPOSITORY
 from benchmarks.peers.timing import no_collector
 from benchmarks.policies import read_policies, to_definitions
 from benchmarks.workload import iterate_rules
+from tidegate.evaluation.user_agents import patterns
+from tidegate.policy.bundle import bundle
+from tidegate.policy.document import compile_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,10 +50,10 @@ def measure(directory: Path, events: Sequence[bytes]) -> list[Goal]:
     """A set of 1,000 rules that is matched, and an engine of the published policies.
 
     Args:
-        directory: where to install the extension, and to write the events and definitions.
+        directory: where to put the extension, and to write the events and definitions.
         events: those that both go through in each round; the set is trained on them.
     """
-    package = _install(directory)
+    package = _build(directory)
     files = [directory / f"in-turn-{name}" for name in ("events", "rules", "definitions")]
     rules = {rule.rule_id: rule.expression for rule in iterate_rules(1000)}
     policies = read_policies()
@@ -70,17 +75,17 @@ def measure(directory: Path, events: Sequence[bytes]) -> list[Goal]:
     return goals
 
 
-def _install(directory: Path) -> Path:
-    """The package with the loops in its extension, where nobody else imports it from."""
-    wheels, package = directory / "wheels", directory / "package"
+def _build(directory: Path) -> Path:
+    """The folder with the loops as an extension, for the import path."""
     build = [
-        *(sys.executable, "-m", "maturin", "build", "--release", "--locked", "--quiet"),
-        *("--features", "extension-module,rust-loop", "--out", str(wheels)),
-        *("--target-dir", str(REPOSITORY / "target" / "rust-loop")),
+        *("cargo", "build", "--release", "--quiet", "--locked", "--lib"),
+        *("-p", "tidegate-native-benchmarks", "--features", "python"),
     ]
     subprocess.run(build, cwd=REPOSITORY, check=True)
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade"]
-    subprocess.run([*pip, "--target", package, *wheels.glob("*.whl")], check=True)
+    package = directory / "loops"
+    package.mkdir(parents=True, exist_ok=True)
+    library = REPOSITORY / "target" / "release" / "libnative_loops.so"
+    shutil.copyfile(library, package / "native_loops.so")
     return package
 
 
@@ -102,11 +107,13 @@ def _measure_here(events_path: Path, rules_path: Path, definitions_path: Path) -
 
     And how many times as long reading takes as each reader of JSON that is there.
     """
-    loops: Any = importlib.import_module("tidegate._native")
+    loops: Any = importlib.import_module("native_loops")
     events = events_path.read_bytes().splitlines()
     rules = tidegate.RuleSet.from_canonical(rules_path.read_bytes(), sample=events)
-    engine = tidegate.Engine(tidegate.load_definitions(orjson.loads(definitions_path.read_bytes())))
-    matcher, decider = rules._rules._rules, engine._backend
+    definitions = tidegate.load_definitions(orjson.loads(definitions_path.read_bytes()))
+    engine = tidegate.Engine(definitions)
+    matcher = loops.Rules(rules_path.read_bytes(), events, patterns())
+    decider = loops.Decisions(bundle(compile_definitions(definitions)), patterns())
     batches = [events[start : start + BATCH] for start in range(0, len(events), BATCH)]
 
     def each(call: Callable[[bytes], object]) -> Callable[[list[bytes]], None]:
@@ -125,12 +132,9 @@ def _measure_here(events_path: Path, rules_path: Path, definitions_path: Path) -
         engine.decide_batch(batch, RECEIVED_AT)
 
     pairs: dict[str, tuple[Callable[[list[bytes]], None], Callable[[list[bytes]], int]]] = {
-        "match": (each(rules.match), lambda batch: loops.match_events(matcher, batch)),
-        "decide": (decided, lambda batch: loops.decide_events(decider, batch, RECEIVED_AT)),
-        "batch": (
-            decided_together,
-            lambda batch: loops.decide_batches(decider, batch, RECEIVED_AT, BATCH),
-        ),
+        "match": (each(rules.match), matcher.match),
+        "decide": (decided, lambda batch: decider.each(batch, RECEIVED_AT)),
+        "batch": (decided_together, lambda batch: decider.together(batch, RECEIVED_AT)),
     }
     found = {}
     for name, (called, native) in pairs.items():
@@ -140,9 +144,7 @@ def _measure_here(events_path: Path, rules_path: Path, definitions_path: Path) -
     if simdjson := optional("simdjson"):
         readers["simdjson"] = simdjson.Parser().parse
     for name, reader in readers.items():
-        parsed, read = _least(
-            each(reader), lambda batch: loops.read_events(matcher, batch), batches
-        )
+        parsed, read = _least(each(reader), matcher.read, batches)
         found[name] = read / parsed
     return found
 

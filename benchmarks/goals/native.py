@@ -19,7 +19,7 @@ Figures: TypeAlias = dict[str, dict[str, Any]]
 REPOSITORY = Path(__file__).parents[2]
 COMMAND = (
     *("cargo", "run", "--quiet", "--release", "--locked"),
-    *("-p", "tidegate-core", "--example", "match_events", "--"),
+    *("-p", "tidegate-native-benchmarks", "--bin", "match_events", "--"),
 )
 PHASES = ("read", "fields", "search", "evaluate")
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tidegate.limits import Limits
 
 PATTERN_WORK_A_UNIT = 100
-"""So much work of a pattern is one unit, as in ``rust/core/src/regex/lazy.rs``."""
+"""So much work of a pattern is one unit, as in ``rust/regex/src/lazy.rs``."""
 Measured: TypeAlias = tuple[int, Size]
 """What a node may cost, and how large its value may be."""
 

@@ -7,8 +7,8 @@
 //!   [`user_agent`] and [`geo`] compute some of them);
 //! - [`decode`] compiles checked trees, read as [`tree`]s of JSON, to [`program`]s, once, when rules are
 //!   loaded ([`ruleset`]s of them); [`evaluate`] runs them over records, with [`ops`] and
-//!   [`functions`] on [`value`]s and [`map`]s, within [`limits`]; `regex` is the engine of
-//!   regular expressions;
+//!   [`functions`] on [`value`]s and [`map`]s, within [`limits`]; regular expressions are
+//!   run by the crate `tidegate-regex`;
 //! - [`index`] finds the few of many rules that can be true of an event;
 //! - [`definitions`] are the tenant's rules, read from a [`bundle`]; [`state`] is
 //!   what is remembered of its traffic, by [`entity`] and [`window`] ([`windows`] that count
@@ -76,10 +76,8 @@ pub mod prepared;
 pub mod program;
 pub mod record;
 pub mod redact;
-mod regex;
 pub mod ruleset;
 mod sample;
-mod search;
 pub mod serve;
 mod shard;
 pub mod slab;

@@ -16,8 +16,8 @@ use crate::prepare::{Prepared, literal, prepare};
 use crate::program::{
     Call, Comprehension, Expr, Index, Macro, Member, Node, Operation, SectionKey,
 };
-use crate::regex::Regex;
 use crate::value::{Text, Value};
+use tidegate_regex::Regex;
 
 /// What stands before the parts of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

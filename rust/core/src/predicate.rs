@@ -23,10 +23,10 @@ use crate::ops::Operator;
 use crate::packed::{FirstField, Packed};
 use crate::program::Expr;
 use crate::record::Record;
-use crate::regex::Regex;
-use crate::search::has_part;
 use crate::value::Value;
 use crate::work::Work;
+use tidegate_regex::Regex;
+use tidegate_regex::find::has_part;
 
 /// A test with the nodes that it stands for behind it, packed: one allocation, shared by
 /// all rules of a set that say the same.

@@ -11,9 +11,9 @@ use crate::functions::time::find_zone;
 use crate::functions::{Place, Shape};
 use crate::lists::{ListIndex, Lists};
 use crate::program::{Expr, Node};
-use crate::regex::Regex;
-use crate::search::Part;
 use crate::value::Value;
+use tidegate_regex::Regex;
+use tidegate_regex::find::Part;
 
 #[derive(Debug)]
 pub(crate) enum Prepared {

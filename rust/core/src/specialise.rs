@@ -19,9 +19,9 @@ use crate::predicate::{
 };
 use crate::prepare::{Prepared, literal};
 use crate::program::{Call, Comprehension, Expr, Macro, Member, Node, Operation};
-use crate::regex::Regex;
-use crate::search::rarest;
 use crate::value::Value;
+use tidegate_regex::Regex;
+use tidegate_regex::find::rarest;
 
 /// A kind of predicate with the cost of the nodes that it stands for.
 type Found = Option<(Kind, u64)>;

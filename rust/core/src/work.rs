@@ -42,6 +42,18 @@ impl Work {
     }
 }
 
+impl tidegate_regex::Work for Work {
+    #[inline]
+    fn add(&mut self, units: u64) {
+        self.add(units);
+    }
+
+    #[inline]
+    fn is_over(&self) -> bool {
+        Self::is_over(*self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,8 +14,6 @@ mod matches;
 mod plain;
 mod program;
 mod redact;
-#[cfg(feature = "rust-loop")]
-mod rust_loop;
 mod serve;
 mod tally;
 
@@ -33,13 +31,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<redact::PyRedactor>()?;
     module.add_class::<program::PyRuleSet>()?;
     module.add_class::<program::PyPrepared>()?;
-    #[cfg(feature = "rust-loop")]
-    {
-        module.add_function(wrap_pyfunction!(rust_loop::read_events, module)?)?;
-        module.add_function(wrap_pyfunction!(rust_loop::match_events, module)?)?;
-        module.add_function(wrap_pyfunction!(rust_loop::decide_events, module)?)?;
-        module.add_function(wrap_pyfunction!(rust_loop::decide_batches, module)?)?;
-    }
     module.add_function(wrap_pyfunction!(tally::tally, module)?)?;
     module.add_function(wrap_pyfunction!(encode::encode_event, module)?)
 }

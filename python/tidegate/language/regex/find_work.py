@@ -2,7 +2,7 @@
 
 The native evaluator runs its automaton over the subject twice; then one thread goes
 through the pattern as a program and takes what is preferred among what leads to a match
-(``rust/core/src/regex/captures.rs``). What it may pass on its way from one character to
+(``rust/regex/src/captures.rs``). What it may pass on its way from one character to
 the next is bounded here. Of many alternatives it finds the right one by its bits; those that
 may be empty or begin with an assertion have to be tried.
 """

@@ -1,7 +1,7 @@
 """How much work a pattern is for each character of its subject, whatever the subject.
 
 The native evaluator runs a pattern as an automaton over its positions, the places that
-read a character, 64 of them in a word (``rust/core/src/regex/machine.rs``). This counts
+read a character, 64 of them in a word (``rust/regex/src/machine.rs``). This counts
 what one step of it does, in units of about a fifth of a nanosecond:
 
 - which positions may follow which is kept as pairs, by their distance: many copies of a

@@ -7,8 +7,8 @@ use crate::limits::REGEX_SUBJECT_BYTES;
 use crate::meter::units;
 use crate::ops::Applied;
 use crate::prepare::Prepared;
-use crate::regex::Regex;
 use crate::value::{Text, Value};
+use tidegate_regex::Regex;
 
 pub(super) const FUNCTIONS: &[Function] = &[
     shaped(Shape::Matches, member("matches", MATCHES)),

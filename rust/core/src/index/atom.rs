@@ -16,9 +16,9 @@ use crate::ops::Operator;
 use crate::predicate::Kind;
 use crate::prepare::{LikePattern, Prepared};
 use crate::program::{Call, Comprehension, Expr, Node, Operation};
-use crate::regex::Regex;
 use crate::value::Value;
 use crate::variable::VariableType;
+use tidegate_regex::Regex;
 
 /// A longer part is in no text of an event.
 const MAX_PART_BYTES: usize = 16 * 1024;

@@ -183,8 +183,8 @@ mod tests {
     use crate::index::text_search::{CompiledPattern, CompiledPatterns};
     use crate::lists::Lists;
     use crate::record::Record;
-    use crate::regex::Regex;
     use crate::value::Value;
+    use tidegate_regex::Regex;
 
     type Test = fn(Vec<Box<str>>) -> TextTest;
 

@@ -8,11 +8,11 @@ use crate::index::memory::Recall;
 use crate::index::scratch::Scratch;
 use crate::index::substring::{Part, Place, Scanned, Substrings};
 use crate::lists::{ListIndex, Lists};
-use crate::regex::Regex;
 use crate::text_table::TextTable;
 use crate::work::Work;
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
+use tidegate_regex::Regex;
 
 /// Patterns by their text.
 pub(crate) type CompiledPatterns = HashMap<Box<str>, CompiledPattern, RandomState>;

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::*;
 
 fn is_match(pattern: &Regex, text: &str) -> bool {
-    pattern.is_match(text, &mut Work::unlimited())
+    pattern.is_match(text, &mut Unlimited)
 }
 
 /// A sequence of numbers that looks random and is always the same.
@@ -101,7 +101,7 @@ type Spans = Vec<Vec<Option<(usize, usize)>>>;
 fn spans(regex: &Regex, text: &str) -> Spans {
     let group = |found: &Captures, group| found.get(group).map(|taken| (taken.start, taken.end));
     let groups = |found: Captures| (0..=regex.groups()).map(|one| group(&found, one)).collect();
-    regex.matches(text, &mut Work::unlimited()).map(groups).collect()
+    regex.matches(text, &mut Unlimited).map(groups).collect()
 }
 
 fn spans_of_crate(regex: &regex::Regex, text: &str) -> Spans {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! python -m benchmarks.decisions --export DIRECTORY
-//! cargo run --release -p tidegate-core --example decide_events -- DIRECTORY/definitions.json DIRECTORY/decided.jsonl DIRECTORY/snapshot.json
+//! cargo run --release -p tidegate-native-benchmarks --bin decide_events -- DIRECTORY/definitions.json DIRECTORY/decided.jsonl DIRECTORY/snapshot.json
 //! ```
 //!
 //! Events are decided once each, in order, by one engine whose state is that of the

@@ -59,7 +59,7 @@ pub(super) struct Rest<'t> {
 
 impl Automaton<'_> {
     /// Whether the pattern matches anywhere in the text.
-    pub(super) fn is_match(self, text: &str, lazy: &mut Lazy, work: &mut Work) -> bool {
+    pub(super) fn is_match(self, text: &str, lazy: &mut Lazy, work: &mut impl Work) -> bool {
         self.search(text, lazy, work).unwrap_or_else(|rest| {
             work.add(units(self.machine.step_work(), rest.text.len()));
             self.run(rest, lazy)
@@ -74,7 +74,7 @@ impl Automaton<'_> {
         self,
         text: &'t str,
         lazy: &mut Lazy,
-        work: &mut Work,
+        work: &mut impl Work,
     ) -> Result<bool, Rest<'t>> {
         if lazy.sides.is_empty() {
             lazy.clear(self);

@@ -52,7 +52,7 @@ pub(super) fn code_point(text: &str) -> Option<(char, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::regex::parse;
+    use crate::parse;
 
     #[test]
     fn a_shorter_pattern_is_read_as_the_same() {

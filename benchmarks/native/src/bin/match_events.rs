@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! python -m benchmarks.export DIRECTORY
-//! cargo run --release --example match_events -- DIRECTORY/events.jsonl DIRECTORY/rules-*.jsonl
+//! cargo run --release -p tidegate-native-benchmarks --bin match_events -- DIRECTORY/events.jsonl DIRECTORY/rules-*.jsonl
 //! ```
 //!
 //! Prints one JSON object a line, which `python -m benchmarks.goals` makes tables of: for
@@ -17,7 +17,7 @@
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects, clippy::indexing_slicing)]
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
 
-#[path = "../tests/allocated/mod.rs"]
+#[path = "../../../../rust/core/tests/allocated/mod.rs"]
 mod allocated;
 
 use std::hint::black_box;

@@ -5,11 +5,11 @@
 //! advances all of them together in parallel bits, over the classes of an [`alphabet`].
 //! [`lazy`] keeps what the machine finds as a deterministic automaton, as long as that
 //! pays; [`captures`] finds matches and groups with the machine run backwards and the
-//! pattern's [`program`]. No text makes any of this slower than the machine
-//! (docs/decisions/0002-bounds-of-regular-expressions.md).
+//! pattern's [`program`]. No text makes any of this slower than the machine: see README.md.
 
 mod alphabet;
 mod captures;
+pub mod find;
 mod lazies;
 mod lazy;
 mod looks;
@@ -18,6 +18,7 @@ mod positions;
 mod program;
 mod required_texts;
 mod text;
+mod work;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -26,8 +27,9 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
 use alphabet::{Alphabet, Members};
-use captures::Finder;
-pub(crate) use captures::{Captures, Matches};
+pub use captures::Captures;
+use captures::{Finder, Matches};
+use find::Part;
 use lazies::Lazies;
 use lazy::{Automaton, units};
 use machine::Machine;
@@ -36,8 +38,7 @@ use program::Program;
 use required_texts::required_texts;
 use text::shortened;
 
-use crate::search::Part;
-use crate::work::Work;
+pub use work::{Unlimited, Work};
 
 /// One of the 64 levels of groups that the checker accepts may be four of the
 /// parser's: group, alternation, concatenation, repetition.
@@ -53,7 +54,7 @@ const MIN_PART: usize = 2;
 
 /// Why a pattern is not compiled.
 #[derive(Debug)]
-pub(crate) enum Refused {
+pub enum Refused {
     Syntax(Box<regex_syntax::Error>),
     Unsupported,
     TooLarge,
@@ -71,9 +72,9 @@ impl fmt::Display for Refused {
 
 /// What every match of a pattern has, to be looked for before the pattern is run.
 #[derive(Debug, Default)]
-pub(crate) struct Required {
+pub struct Required {
     /// Texts of which every match has one, the best to look for first.
-    pub(crate) texts: Vec<Vec<Box<str>>>,
+    pub texts: Vec<Vec<Box<str>>>,
 }
 
 impl Required {
@@ -86,7 +87,7 @@ impl Required {
 
 /// A pattern in the form of `language/regex/translation.py`, ready to run; shared freely.
 #[derive(Clone)]
-pub(crate) struct Regex(Arc<Compiled>);
+pub struct Regex(Arc<Compiled>);
 
 struct Compiled {
     text: Box<str>,
@@ -107,7 +108,7 @@ impl Regex {
     ///
     /// # Errors
     /// The text is no pattern, or one past all that the checker lets through.
-    pub(crate) fn new(text: &str) -> Result<Self, Refused> {
+    pub fn new(text: &str) -> Result<Self, Refused> {
         let short = shortened(text);
         // A refusal is told of the pattern as it was given.
         let hir = parse(&short).or_else(|_| parse(text))?;
@@ -130,31 +131,31 @@ impl Regex {
     }
 
     /// A text of the pattern: the same for those compiled from the same.
-    pub(crate) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.0.text
     }
 
     /// Where the compiled pattern lies, which is the same for those compiled once.
-    pub(crate) fn address(&self) -> usize {
+    pub fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }
 
     /// What every match has. It is told once for nothing, then for as much as it takes to read
     /// the pattern again.
-    pub(crate) fn required(&self) -> Required {
+    pub fn required(&self) -> Required {
         let known = self.0.required.lock().unwrap_or_else(PoisonError::into_inner).take();
         let read = || parse(&self.0.text).map(|hir| Required::new(&hir)).unwrap_or_default();
         known.map_or_else(read, |known| *known)
     }
 
     /// How many capturing groups the pattern has.
-    pub(crate) fn groups(&self) -> usize {
+    pub fn groups(&self) -> usize {
         self.0.groups
     }
 
     /// Whether the pattern is found anywhere in a text; true as well where the work is over
     /// before.
-    pub(crate) fn is_match(&self, text: &str, work: &mut Work) -> bool {
+    pub fn is_match(&self, text: &str, work: &mut impl Work) -> bool {
         let Compiled { alphabet, machine, lazies, .. } = &*self.0;
         let automaton = Automaton { alphabet, machine };
         work.is_over()
@@ -162,14 +163,14 @@ impl Regex {
     }
 
     /// Whether the pattern may be found in a text, as far as that is known quickly.
-    fn may_match(&self, text: &str, work: &mut Work) -> bool {
+    fn may_match(&self, text: &str, work: &mut impl Work) -> bool {
         let Compiled { alphabet, machine, lazies, .. } = &*self.0;
         let automaton = Automaton { alphabet, machine };
         self.has_part(text, work)
             && lazies.with(|lazy| automaton.search(text, lazy, work).unwrap_or(true))
     }
 
-    fn has_part(&self, text: &str, work: &mut Work) -> bool {
+    fn has_part(&self, text: &str, work: &mut impl Work) -> bool {
         self.0.part.as_ref().is_none_or(|part| {
             work.add(units(PART_WORK, text.len()));
             part.is_in(text)
@@ -180,7 +181,7 @@ impl Regex {
     ///
     /// # Errors
     /// As [`Regex::new`].
-    pub(crate) fn prepare_to_find(&self) -> Result<(), Refused> {
+    pub fn prepare_to_find(&self) -> Result<(), Refused> {
         if self.0.finder.get().is_none() {
             // Another thread may have been first; what it made is the same.
             let _ = self.0.finder.set(Box::new(self.0.finder()?));
@@ -190,11 +191,11 @@ impl Regex {
 
     /// The matches in a text from left to right, the preferred one at each place; none where the
     /// work is over before.
-    pub(crate) fn matches<'t>(
+    pub fn matches<'t, W: Work>(
         &'t self,
         text: &'t str,
-        work: &mut Work,
-    ) -> impl Iterator<Item = Captures> + use<'t> {
+        work: &mut W,
+    ) -> impl Iterator<Item = Captures> + use<'t, W> {
         let finder = self.0.finder.get();
         let finder = finder.filter(|_| !work.is_over() && self.may_match(text, work));
         if let Some(finder) = finder {
@@ -246,6 +247,10 @@ fn alphabet(hir: &Hir, positions: &Positions) -> Result<(Alphabet, Members), Ref
     let looks = !hir.properties().look_set().is_empty();
     Alphabet::new(&positions.sets, looks).ok_or(Refused::TooLarge)
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 #[cfg(test)]
 mod tests;

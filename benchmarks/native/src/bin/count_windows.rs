@@ -4,7 +4,7 @@
 //! that count different events, then of clauses that count the same, which share one.
 //!
 //! ```text
-//! cargo run --release -p tidegate-core --example count_windows
+//! cargo run --release -p tidegate-native-benchmarks --bin count_windows
 //! ```
 
 #![allow(clippy::arithmetic_side_effects)]

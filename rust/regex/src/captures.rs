@@ -29,13 +29,13 @@ pub(super) struct Finder {
 
 /// One match: the whole of it, then each group.
 #[derive(Debug)]
-pub(crate) struct Captures {
+pub struct Captures {
     slots: Box<[Option<usize>]>,
 }
 
 impl Captures {
     /// What a group took, the whole match for 0; None when it took no part.
-    pub(crate) fn get(&self, group: usize) -> Option<Range<usize>> {
+    pub fn get(&self, group: usize) -> Option<Range<usize>> {
         let slot = group.saturating_mul(2);
         let start = self.slots.get(slot).copied().flatten()?;
         let end = self.slots.get(slot.saturating_add(1)).copied().flatten()?;
@@ -45,7 +45,7 @@ impl Captures {
 
 /// The matches in one text, none overlapping another; an empty one right behind the one
 /// before it does not count.
-pub(crate) struct Matches<'p> {
+pub(super) struct Matches<'p> {
     finder: &'p Finder,
     text: Reading<'p>,
     /// For each place, whether a match begins there.

@@ -1,0 +1,25 @@
+//! What a search counts for its caller, who may end it.
+
+/// Counts the work of searches, and says when there has been enough of it.
+///
+/// One unit is some 20 ns. Steps that an earlier search has kept cost less than new ones, so two
+/// searches of the same text may count differently. No clock is read.
+pub trait Work {
+    /// Counts units that are about to be done.
+    fn add(&mut self, units: u64);
+
+    /// Whether what follows is left undone.
+    fn is_over(&self) -> bool;
+}
+
+/// Counts nothing and never ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unlimited;
+
+impl Work for Unlimited {
+    fn add(&mut self, _: u64) {}
+
+    fn is_over(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,273 @@
+"""Folders import from floors below theirs, in Rust as in Python, and stay small."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import pytest
+from benchmarks import rust_source, sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+Module: TypeAlias = tuple[str, ...]
+"""Folders and file below a root, as in ``("index", "search", "text")``."""
+
+ROOT = Path(__file__).parents[1]
+RUST = "rust/core/src"
+PYTHON = "python/tidegate"
+BLOCK = re.compile(
+    r"^```(?P<language>rust|python)-floors\n(?P<lines>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+
+EXCEPTIONS = frozenset(
+    {
+        "file python/tidegate/language/tree_checker.py",
+        "file python/tidegate/values.py",
+        "file rust/core/src/definitions.rs",
+        "folder benchmarks",
+        "folder python/tidegate/cli",
+        "folder python/tidegate/language",
+        "folder python/tidegate/policy",
+        "folder python/tidegate/server",
+        "folder python/tidegate/stores",
+        "folder python/tidegate/testing",
+        "folder rust/core/src",
+        "folder rust/core/src/index",
+        "folder tests/server",
+        "function benchmarks/goals/hostile_sets.py of_texts",
+        "function python/tidegate/stores/migrations/versions/0001_first_tables.py upgrade",
+        "function rust/core/src/index/build.rs build",
+        "python/tidegate: circle of evaluation, functions, language",
+        "python/tidegate: functions imports evaluation",
+        "python/tidegate: language imports functions",
+        "rust/core/src: files beside lib.rs",
+    }
+)
+"""What does not hold yet, as ``python -m tests.test_floors`` prints it."""
+
+
+@cache
+def floors(root: str) -> list[Module]:
+    """The rooms of a root that ARCHITECTURE.md lists, the lowest first."""
+    blocks = BLOCK.finditer((ROOT / "ARCHITECTURE.md").read_text())
+    lines = {block["language"]: block["lines"].splitlines() for block in blocks}
+    return [tuple(line.split(" / ")) for line in lines["rust" if root == RUST else "python"]]
+
+
+@cache
+def imports(root: str) -> frozenset[tuple[Module, Module]]:
+    """(who imports, what is imported) for the modules of a root, tests and mere types left out."""
+    read = _rust_imports if root == RUST else _python_imports
+    return frozenset(
+        (module, target)
+        for path in sizes.sources()
+        if path.is_relative_to(ROOT / root) and not sizes.is_test(path)
+        for module in [_module(path, root)]
+        for target in read(path, module)
+        if target
+    )
+
+
+def _module(path: Path, root: str) -> Module:
+    parts = path.relative_to(ROOT / root).with_suffix("").parts
+    return (
+        parts[:-1]
+        if parts[-1] in {"mod", "lib"} or (parts[1:] and parts[-1] == "__init__")
+        else parts
+    )
+
+
+def _rust_imports(path: Path, module: Module) -> Iterator[Module]:
+    for first, *rest in rust_source.paths(
+        rust_source.without_tests(rust_source.code_of(path.read_text()))
+    ):
+        if first == "crate":
+            yield tuple(rest)
+        elif first == "super":
+            above = [name for name in rest if name == "super"]
+            yield module[: len(module) - len(above) - 1] + tuple(rest[len(above) :])
+
+
+def _python_imports(path: Path, module: Module) -> Iterator[Module]:
+    for node in _run_time(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            package, *rest = name.split(".")
+            if package == "tidegate" and rest:
+                yield tuple(rest)
+
+
+def _run_time(node: ast.AST) -> Iterator[ast.AST]:
+    """A tree without what only a type checker reads."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)):
+            yield from _run_time(child)
+
+
+def arrows(folder: str) -> set[tuple[str, str]]:
+    """Which folder or file right below a folder imports which other one there."""
+    root = RUST if folder.startswith(RUST) else PYTHON
+    above = Path(folder).relative_to(root).parts
+    size = len(above)
+    found = {
+        (module[size], target[size])
+        for module, target in imports(root)
+        if module[:size] == above == target[:size] and len(module) > size < len(target)
+    }
+    units = _units(folder)
+    return {(one, other) for one, other in found if one != other and {one, other} <= units}
+
+
+def _units(folder: str) -> set[str]:
+    """The names right below a folder: its folders and its files."""
+    paths = [
+        path.relative_to(ROOT / folder)
+        for path in sizes.sources()
+        if path.is_relative_to(ROOT / folder)
+    ]
+    return {path.parts[0].removesuffix(path.suffix) for path in paths}
+
+
+def _rooms(folder: str) -> set[str]:
+    return {name for name in _units(folder) if (ROOT / folder / name).is_dir()}
+
+
+def rising() -> set[str]:
+    """Imports of a higher floor, rooms without a floor, and floors without a room."""
+    found = set()
+    for root in (RUST, PYTHON):
+        if root == RUST and crowded_top():
+            continue  # rooms hold what is in them, not what lies beside
+        height = {room: number for number, room in enumerate(floors(root))}
+        for module, target in imports(root):
+            one, other = _room_of(module, height), _room_of(target, height)
+            if one and other and height[one] < height[other]:
+                found.add(f"{root}: {'/'.join(one)} imports {'/'.join(other)}")
+        listed = {room[0] for room in height}
+        found |= {f"{root}: {room} has no floor" for room in _rooms(root) - listed}
+        there = {room for room in height if (ROOT / root).joinpath(*room).is_dir()}
+        found |= {f"{root}: {'/'.join(room)} is not there" for room in set(height) - there}
+    return found
+
+
+def _room_of(module: Module, rooms: Collection[Module]) -> Module | None:
+    found = (module[:size] for size in range(len(module), 0, -1))
+    return next((room for room in found if room in rooms), None)
+
+
+def circles() -> set[str]:
+    """Folders beside each other that import each other, directly or through others."""
+    found = set()
+    folders = {
+        sizes.relative(parent)
+        for path in sizes.sources()
+        for parent in path.parents
+        if parent != ROOT and parent.is_relative_to(ROOT)
+    }
+    for folder in folders:
+        if folder.startswith((RUST, PYTHON)):
+            rooms = _rooms(folder)
+            targets = defaultdict(set)
+            for one, other in arrows(folder):
+                if {one, other} <= rooms:
+                    targets[one].add(other)
+            reached = {room: _reached(room, targets) for room in rooms}
+            rings = {
+                frozenset(o for o in reached[r] if r in reached[o])
+                for r in rooms
+                if r in reached[r]
+            }
+            found |= {f"{folder}: circle of {', '.join(sorted(ring))}" for ring in rings}
+    return found
+
+
+def _reached(start: str, targets: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    ahead = [start]
+    while ahead:
+        new = targets[ahead.pop()] - found
+        found |= new
+        ahead += new
+    return found
+
+
+def crowded_top() -> set[str]:
+    """Files of the core that stand in no room."""
+    return {f"{RUST}: files beside lib.rs"} if _units(RUST) - _rooms(RUST) - {"lib"} else set()
+
+
+CHECKS = {
+    "imports": rising,
+    "circles": circles,
+    "sizes": sizes.above_bounds,
+    "top of the core": crowded_top,
+}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_the_house_holds_but_for_the_exceptions(name: str) -> None:
+    """Imports go down, folders make no circle, and folders, files and functions are small."""
+    new = CHECKS[name]() - EXCEPTIONS
+    assert not new, "\n".join(sorted(new))
+
+
+def test_no_exception_is_stale() -> None:
+    """What was mended has left the list of exceptions."""
+    mended = EXCEPTIONS.difference(*(check() for check in CHECKS.values()))
+    assert not mended, "\n".join(sorted(mended))
+
+
+@pytest.mark.parametrize(("root", "least"), [(RUST, 400), (PYTHON, 1_000)])
+def test_imports_are_found(root: str, least: int) -> None:
+    """The lists above hold only if imports are read at all."""
+    assert len(imports(root)) >= least
+
+
+def test_rust_paths_are_read_from_code_alone() -> None:
+    """Groups count name by name; comments, texts and tests do not count."""
+    text = """
+    use crate::index::{search::Searches, Index as Other};
+    // use crate::comment::Nothing;
+    const TEXT: &str = "crate::text::Nothing";
+    fn one() -> super::limits::Limits { crate::value::Value::Null }
+    #[cfg(test)]
+    #[allow(clippy::panic)]
+    mod tests { use crate::tests::Nothing; fn two() { '{'; } }
+    fn three() { self::four::five() }
+    """
+    found = set(rust_source.paths(rust_source.without_tests(rust_source.code_of(text))))
+    assert found == {
+        ("crate", "index", "search", "Searches"),
+        ("crate", "index", "Index"),
+        ("super", "limits", "Limits"),
+        ("crate", "value", "Value", "Null"),
+        ("self", "four", "five"),
+    }
+
+
+def test_rust_functions_are_measured_to_their_closing_brace() -> None:
+    """A brace in a text or comment closes nothing, and a signature alone is no function."""
+    text = 'trait A { fn none(&self, of: [u8; 2]); }\nfn one(a: [u8; 2]) {\n  "}"; // }\n}\n'
+    assert list(rust_source.functions(text)) == [rust_source.Function("one", 2, 3)]
+
+
+if __name__ == "__main__":
+    print(
+        *(
+            f'"{finding}",'
+            for finding in sorted(set().union(*(check() for check in CHECKS.values())))
+        ),
+        sep="\n",
+    )
