@@ -26,7 +26,7 @@ pub enum Reason {
     Loop,
     /// It reads what the decision finds out on its way.
     Decision,
-    /// It may be an error, which is to be told.
+    /// It may be an error, which a decision must report.
     Error,
 }
 
@@ -37,7 +37,7 @@ impl Reason {
             Self::Test => "no test in it can be searched for",
             Self::Loop => "loops in a way that no search follows",
             Self::Decision => "depends on what the decision finds out on its way",
-            Self::Error => "may be an error, which a decision tells",
+            Self::Error => "may be an error, which a decision reports",
         }
     }
 }

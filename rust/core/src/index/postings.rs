@@ -1,8 +1,8 @@
 //! From true conditions to the rules that may be true.
 //!
-//! Beside each rule stands what it needs of the 64 conjuncts that rules share
-//! most: one that is not true drops the rule before it is looked at. What a condition means
-//! for a rule may be so much that the rule need not be looked at at all ([`Meaning`]).
+//! Beside each rule stands the mask of what it needs of the 64 subexpressions that rules share
+//! most. One that is not true drops the rule before it is evaluated. A condition may prove a
+//! rule, which is then not evaluated at all ([`Meaning`]).
 
 use std::collections::HashMap;
 use std::iter::once;
@@ -20,12 +20,12 @@ use crate::program::{Expr, Program};
 use crate::record::Record;
 use crate::work::Work;
 
-/// A conjunct shared by many rules, by one of the places where it stands.
+/// A subexpression that many rules share, by one of the places where it stands.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     pub(crate) program: u32,
     pub(crate) path: Box<[u16]>,
-    /// Where what the search found says whether it is true.
+    /// If what the search found says whether it is true.
     pub(crate) known: Option<Known>,
 }
 
@@ -90,13 +90,13 @@ const TRUE: u32 = 1 << 30;
 const LAST: u32 = 1 << 29;
 const RULE: u32 = LAST - 1;
 /// Stands beside a rule in the place of where the postings of a condition begin.
-const SETTLES: u32 = 1 << 31;
+const PROVES: u32 = 1 << 31;
 /// Where the postings of a condition begin that has none.
-const NOTHING: u32 = SETTLES - 1;
+const NOTHING: u32 = PROVES - 1;
 
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
-    /// Of each condition where its postings begin, or the rule that it settles.
+    /// By condition: where its postings begin, or the rule that it proves.
     leads: Box<[u32]>,
     rules: Box<[u32]>,
     /// Which of `needs` stands beside each rule.
@@ -106,7 +106,7 @@ pub(crate) struct Postings {
 }
 
 impl Postings {
-    /// Those of each condition, where something else leads to some rules as well.
+    /// The postings of each condition; `led_to_otherwise` are rules that are candidates without.
     pub(crate) fn new(
         by_condition: &[Vec<Posting>],
         led_to_otherwise: impl Iterator<Item = u32>,
@@ -123,7 +123,7 @@ impl Postings {
             if let [Posting { rule, need: 0, meaning: Meaning::True }] = postings.as_slice()
                 && ways.get(rule) == Some(&1)
             {
-                return SETTLES | rule;
+                return PROVES | rule;
             }
             let start = u32::try_from(rules.len()).unwrap_or(NOTHING);
             for Posting { rule, need, meaning } in postings {
@@ -156,20 +156,20 @@ impl Postings {
         self.leads.get(condition as usize).copied().unwrap_or(NOTHING)
     }
 
-    /// The rule that a condition settles: one that is true with it and to which nothing else
+    /// The rule that a condition proves: one that is true with it and to which nothing else
     /// leads.
     #[inline(always)]
-    pub(crate) fn settles(&self, condition: u32) -> Option<u32> {
+    pub(crate) fn proves(&self, condition: u32) -> Option<u32> {
         let lead = self.lead(condition);
-        (lead & SETTLES != 0).then_some(lead ^ SETTLES)
+        (lead & PROVES != 0).then_some(lead ^ PROVES)
     }
 
-    /// Hands over the rules to look at when a condition is true, and says which rule it settles.
+    /// Calls `take` with the candidates of a true condition, and returns the rule it proves.
     #[inline(always)]
     pub(crate) fn each(&self, condition: u32, mut take: impl FnMut(Posting)) -> Option<u32> {
         let lead = self.lead(condition);
-        if lead & SETTLES != 0 {
-            return Some(lead ^ SETTLES);
+        if lead & PROVES != 0 {
+            return Some(lead ^ PROVES);
         }
         let rules = self.rules.get(lead as usize..).unwrap_or_default();
         let needed = self.needed.get(lead as usize..).unwrap_or_default();
@@ -194,7 +194,7 @@ impl Postings {
     }
 }
 
-/// What is known of the shared conjuncts for one event; found out when asked.
+/// What is known of the shared subexpressions for one event; each is tested when first needed.
 pub(crate) struct Needs<'a, 'e> {
     shared: &'a [Shared],
     programs: &'a [Program],
@@ -203,7 +203,7 @@ pub(crate) struct Needs<'a, 'e> {
     /// What the search found; None where some of it may not be true.
     found: Option<&'e Marks>,
     meter: Meter,
-    /// Whether what is an error counts as missing.
+    /// Whether one that is an error counts as not true.
     drops_errors: bool,
     known: u64,
     missing: u64,
@@ -238,18 +238,18 @@ impl<'a, 'e> Needs<'a, 'e> {
         }
     }
 
-    /// The same, where a rule that is an error may not be dropped.
+    /// The same for rules that may not be dropped where they are errors.
     pub(crate) fn keeping_errors(self) -> Self {
         Self { drops_errors: false, ..self }
     }
 
-    /// The same, with so much done before.
+    /// The same after some work.
     pub(crate) fn after(mut self, work: Work) -> Self {
         self.meter.work = work;
         self
     }
 
-    /// What was done up to now.
+    /// The work done up to now.
     pub(crate) const fn work(&self) -> Work {
         self.meter.work
     }
@@ -270,7 +270,7 @@ impl<'a, 'e> Needs<'a, 'e> {
         unknown != 0 && self.are_missing(unknown)
     }
 
-    /// Finds out whether one of those is missing of which it is not known.
+    /// Tests those that are unknown, until one is not true.
     #[inline(never)]
     fn are_missing(&mut self, mut unknown: u64) -> bool {
         while unknown != 0 {
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_settled_where_nothing_else_leads_to_it() {
+    fn a_rule_is_proven_where_nothing_else_leads_to_it() {
         let posting = |rule, meaning| Posting { rule, need: 0, meaning };
         let is_true = |rule| posting(rule, Meaning::True);
         let by_condition = [
@@ -370,14 +370,14 @@ mod tests {
         let postings = Postings::new(&by_condition, once(3));
         for (condition, by_condition) in (0..).zip(&by_condition) {
             let mut found = Vec::new();
-            let settled = postings.each(condition, |posting| found.push(posting));
+            let proven = postings.each(condition, |posting| found.push(posting));
             if condition == 0 {
-                assert_eq!((settled, found.len()), (Some(0), 0));
+                assert_eq!((proven, found.len()), (Some(0), 0));
                 continue;
             }
             let found = found.iter().map(|posting| (posting.rule, posting.meaning));
             let expected = by_condition.iter().map(|posting| (posting.rule, posting.meaning));
-            assert_eq!(settled, None);
+            assert_eq!(proven, None);
             assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
         }
     }

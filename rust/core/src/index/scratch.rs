@@ -1,7 +1,7 @@
-//! What one thread needs while it searches, kept between events.
+//! The memory of one thread while it searches, kept between events.
 
-use super::led::Led;
-use super::memory::Memory;
+use super::led::Batch;
+use super::memory::ValueCache;
 use super::searches::Searches;
 use crate::work::Work;
 
@@ -10,11 +10,11 @@ const LONG: usize = 2;
 /// Conditions of one text are many from so many on.
 const MANY: usize = 64;
 
-/// Marks of numbers that are forgotten all at once when a new event begins.
+/// Marks of numbers. A new event clears all at once, by another stamp.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     stamp: u32,
-    /// Of 32 numbers each: those of a large set are to lie in few lines of a cache.
+    /// Of 32 numbers each, so that the marks of a large set lie in few cache lines.
     groups: Vec<Group>,
 }
 
@@ -111,8 +111,7 @@ impl Marks {
     }
 }
 
-/// Memory of one thread for one index. It holds no answer that the event would
-/// not give again.
+/// Memory of one thread for one index. It changes no answer.
 #[derive(Debug, Default)]
 pub struct Scratch {
     /// Conditions found true of the event, each once.
@@ -127,12 +126,12 @@ pub struct Scratch {
     /// Whether some of those found may not be true.
     pub(crate) found_too_much: bool,
     pub(crate) rules: Marks,
-    /// Rules that are true.
-    pub(crate) settled: Vec<u32>,
-    /// Rules that may be true.
-    pub(crate) led: Led,
+    /// Rules that are true without evaluation.
+    pub(crate) proven: Vec<u32>,
+    /// Candidates.
+    pub(crate) batch: Batch,
     /// By the number of the text search.
-    pub(crate) memories: Vec<Memory>,
+    pub(crate) value_caches: Vec<ValueCache>,
     /// What the search does: where it is over, patterns that were not run are found.
     pub(crate) work: Work,
 }
@@ -148,13 +147,13 @@ impl Scratch {
         self.work = work;
         self.found.clear();
         self.are_unlisted = false;
-        self.settled.clear();
+        self.proven.clear();
         self.found_too_much = false;
         self.conditions.begin(conditions);
         self.rules.begin(rules);
-        if self.memories.len() != searches.texts.len() {
-            self.memories.clear();
-            self.memories.resize_with(searches.texts.len(), Memory::default);
+        if self.value_caches.len() != searches.texts.len() {
+            self.value_caches.clear();
+            self.value_caches.resize_with(searches.texts.len(), ValueCache::default);
         }
     }
 
@@ -181,8 +180,8 @@ impl Scratch {
         found.extend(local.iter().filter(|condition| conditions.mark(**condition)));
     }
 
-    /// The same without a branch, which would be foretold badly: a long text says the same
-    /// more than once.
+    /// The same without a branch. A long text has the same part many times, so that a branch
+    /// would often be mispredicted.
     fn report_many(&mut self) {
         let Self { local, conditions, found, are_unlisted, .. } = self;
         if local.len() > conditions.long() {
@@ -201,16 +200,16 @@ impl Scratch {
         found.truncate(count);
     }
 
-    /// Lists all conditions. Many are put in order: what they lead to mostly is in the same,
-    /// and is then not sorted. Of those, one that settles a rule is known at once by the rule.
-    pub(crate) fn order_found(&mut self, settles: impl Fn(u32) -> Option<u32>) {
-        let Self { found, conditions, are_unlisted, settled, .. } = self;
+    /// Lists all conditions. Many are put in order, because their rules are mostly in the same
+    /// order and then sorted at once. A condition that proves a rule is listed by the rule.
+    pub(crate) fn order_found(&mut self, proves: impl Fn(u32) -> Option<u32>) {
+        let Self { found, conditions, are_unlisted, proven, .. } = self;
         let neighbours = found.iter().zip(found.get(1..).unwrap_or_default());
         let are_sorted = || neighbours.fold(true, |are, (one, next)| are & (one < next));
         if *are_unlisted || found.len() > conditions.long() && !are_sorted() {
             found.clear();
-            conditions.each(|condition| match settles(condition) {
-                Some(rule) => settled.push(rule),
+            conditions.each(|condition| match proves(condition) {
+                Some(rule) => proven.push(rule),
                 None => found.push(condition),
             });
         }
@@ -218,7 +217,7 @@ impl Scratch {
 
     /// Bytes of the values remembered.
     pub fn memory_bytes(&self) -> usize {
-        self.memories.iter().map(Memory::bytes).sum()
+        self.value_caches.iter().map(ValueCache::bytes).sum()
     }
 }
 
@@ -269,10 +268,10 @@ mod tests {
             scratch.order_found(|condition| (condition > 60).then_some(condition + 1));
             if is_ordered {
                 assert_eq!(scratch.found, [0, 7, 31, 32, 50]);
-                assert_eq!(scratch.settled, [64, 65, 99, 100]);
+                assert_eq!(scratch.proven, [64, 65, 99, 100]);
             } else {
                 assert_eq!(scratch.found, found);
-                assert!(scratch.settled.is_empty());
+                assert!(scratch.proven.is_empty());
             }
         }
     }

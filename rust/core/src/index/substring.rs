@@ -32,7 +32,7 @@ pub(crate) struct Part {
     pub(crate) place: Place,
     /// Whether the case of letters plays no part.
     pub(crate) is_folded: bool,
-    /// What is reported when it is found: a condition, or what the caller likes.
+    /// What is reported when it is found: a condition, or any number of the caller's.
     pub(crate) condition: u32,
 }
 

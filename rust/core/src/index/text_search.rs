@@ -31,10 +31,10 @@ impl CompiledPattern {
     }
 }
 
-/// Found where the search for parts was given up, so that it found too much; no condition
-/// has the number.
+/// Found where the search for parts was given up and so found too much. No condition has
+/// this number.
 const GIVEN_UP: u32 = u32::MAX;
-/// What the search for parts finds from this number on leads to patterns to run.
+/// From this number on the search for parts finds texts that patterns require.
 pub(super) const FIRST_LITERAL: u32 = 1 << 31;
 /// Fewer patterns than this that require one text are soon run.
 const MANY: u32 = 16;
@@ -113,7 +113,7 @@ pub(crate) struct TextSearch {
     pub(super) lists: Box<[(ListIndex, u32)]>,
     /// Whether some test is of the text in lower case.
     folds: bool,
-    /// Whether looking a text up in a memory is cheaper than the search.
+    /// Whether looking a text up in the value cache is cheaper than the search.
     remembers: bool,
     /// Whether something may be true of `""`, as what an event lacks is.
     finds_in_nothing: bool,
@@ -131,7 +131,7 @@ impl TextSearch {
             self.search(text, lists, scratch);
             return scratch.report_local();
         }
-        let missed = match scratch.memories.get_mut(number).map(|memory| memory.recall(text)) {
+        let missed = match scratch.value_caches.get_mut(number).map(|cache| cache.recall(text)) {
             Some(Recall::Known(conditions)) => {
                 for condition in conditions {
                     scratch.found_too_much |= condition == GIVEN_UP;
@@ -145,13 +145,13 @@ impl TextSearch {
             Some(Recall::Passed) | None => None,
         };
         self.search(text, lists, scratch);
-        if let (Some(missed), Some(memory)) = (missed, scratch.memories.get_mut(number))
+        if let (Some(missed), Some(cache)) = (missed, scratch.value_caches.get_mut(number))
             && !scratch.work.is_over()
-            && memory.wants(missed)
+            && cache.wants(missed)
         {
             scratch.local.sort_unstable();
             scratch.local.dedup();
-            memory.remember(missed, text, &scratch.local);
+            cache.remember(missed, text, &scratch.local);
         }
         scratch.report_local();
     }
@@ -192,8 +192,8 @@ impl TextSearch {
         }
     }
 
-    /// Puts the conditions of the patterns that match in the place of those found to
-    /// be worth running, from `start` on. After a search that was given up none is run.
+    /// Replaces the literals found, from `start` on, by the conditions of their patterns that
+    /// match. After a search that was given up no pattern is run and all are reported.
     fn run_patterns(
         &self,
         scanned: Scanned,
@@ -203,7 +203,7 @@ impl TextSearch {
         work: &mut Work,
     ) {
         let found = local.get_mut(start..).unwrap_or_default();
-        // All of it at once is sooner done than up to the first.
+        // The fold has no branch, so that it is vectorised; most texts have no such literal.
         if found.iter().fold(0, |all, found| all | found) < FIRST_LITERAL {
             return;
         }
