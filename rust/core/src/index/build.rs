@@ -346,7 +346,6 @@ fn frequencies(
     for record in samples {
         scratch.begin(&searches, all.len(), 0, crate::work::Work::unlimited());
         searches.run(record, rules.lists, &mut scratch);
-        scratch.order_found(|_| None);
         for condition in &scratch.found {
             if let Some(frequency) = frequencies.get_mut(*condition as usize) {
                 frequency.hits = frequency.hits.saturating_add(1);

@@ -172,7 +172,6 @@ impl Index {
     ) -> Work {
         scratch.begin(&self.searches, self.conditions, self.rules, work);
         self.searches.run(record, rules.lists, scratch);
-        scratch.order_found(|condition| self.postings.proves(condition));
         let found = (!scratch.found_too_much).then_some(&scratch.conditions);
         let Rules { programs, lists, limits } = rules;
         let mut needs =

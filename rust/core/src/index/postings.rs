@@ -156,14 +156,6 @@ impl Postings {
         self.leads.get(condition as usize).copied().unwrap_or(NOTHING)
     }
 
-    /// The rule that a condition proves: one that is true with it and to which nothing else
-    /// leads.
-    #[inline(always)]
-    pub(crate) fn proves(&self, condition: u32) -> Option<u32> {
-        let lead = self.lead(condition);
-        (lead & PROVES != 0).then_some(lead ^ PROVES)
-    }
-
     /// Calls `take` with the candidates of a true condition, and returns the rule it proves.
     #[inline(always)]
     pub(crate) fn each(&self, condition: u32, mut take: impl FnMut(Posting)) -> Option<u32> {
