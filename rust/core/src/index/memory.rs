@@ -1,15 +1,15 @@
 //! A cache of values that come again and again, with the conditions that are true of them.
 //!
-//! A value is admitted when it is seen a second time, and takes the place only
-//! of one that has not been used since it was last considered for removal, so
-//! that a run of new values flushes nothing.
+//! A value is admitted when it is seen for the second time. It replaces only a value that was
+//! not used since that was last considered for removal, so that a run of new values flushes
+//! nothing.
 
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 
-/// Places, in sets of [`WAYS`], and those of the first lookups: an index that is soon
-/// replaced needs no more.
+/// How many values there are places for, in sets of [`WAYS`]: at first few, because an index
+/// may soon be replaced.
 const PLACES: usize = 4096;
 const FIRST_PLACES: usize = 16;
 const WAYS: usize = 4;
@@ -17,8 +17,8 @@ const WAYS: usize = 4;
 const MAX_VALUE_BYTES: usize = 512;
 /// Values take no more than this together.
 const MAX_BYTES: usize = 1024 * 1024;
-/// Lookups after which it is asked whether remembering pays, and those that
-/// are left out when it does not.
+/// After so many lookups the cache is judged by its hits. If these are few, it rests for so
+/// many lookups.
 const TRIAL: u32 = 1024;
 const REST: u32 = 16 * 1024;
 /// Bits of a tag: that there is a value, and that it was found since its set was last full.
@@ -124,7 +124,7 @@ impl ValueCache {
         Recall::Missed(Missed { hash })
     }
 
-    /// Forgets all, and has so many places from now on.
+    /// Empties the cache and gives it some number of places.
     fn begin(&mut self, places: usize) {
         let sets = places / WAYS;
         self.tags.clear();
@@ -142,7 +142,7 @@ impl ValueCache {
         hash as usize & self.tags.len().wrapping_sub(1)
     }
 
-    /// Whether lookups are left out for now; counts them.
+    /// Whether this lookup is left out; counts lookups.
     fn rests(&mut self) -> bool {
         if self.resting > 0 {
             self.resting = self.resting.wrapping_sub(1);
@@ -159,7 +159,7 @@ impl ValueCache {
         false
     }
 
-    /// Whether a value that was missed is to be remembered now.
+    /// Whether a value that was missed is admitted now.
     pub(crate) fn wants(&mut self, missed: Missed) -> bool {
         let tag = tag_of(missed.hash);
         let place = (missed.hash >> 16) as usize & self.seen.len().wrapping_sub(1);

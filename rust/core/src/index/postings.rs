@@ -29,7 +29,7 @@ pub(crate) struct Shared {
     pub(crate) known: Option<Known>,
 }
 
-/// A conjunct by conditions that are searched for.
+/// A shared subexpression by conditions that are searched for.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     pub(crate) truth: Truth,
@@ -44,8 +44,8 @@ impl Known {
         self.truth == condition && self.facts.is_empty()
     }
 
-    /// Whether the conjunct is true, if no search found too much; None where it may be an
-    /// error, unless one is as good as false.
+    /// Whether the subexpression is true, if no search found too much. None if it may be an
+    /// error and errors are not dropped.
     fn holds(&self, found: &Marks, record: &Record<'_>, drops_errors: bool) -> Option<bool> {
         let is_true = self.truth.holds(&|condition| found.is_marked(condition));
         let is_certain =
@@ -58,12 +58,12 @@ impl Known {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Posting {
     pub(crate) rule: u32,
-    /// The shared conjuncts that it needs.
+    /// The mask of the shared subexpressions that it needs.
     pub(crate) need: u64,
     pub(crate) meaning: Meaning,
 }
 
-/// What it means for a rule that a condition is true and the rule has what it needs.
+/// What it means for a rule that a condition is true and nothing it needs is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
     MaybeTrue,
@@ -84,12 +84,12 @@ impl Meaning {
     }
 }
 
-/// Stands beside a rule that is true: no set has so many rules.
+/// The bit of a proven rule, above the number of any.
 const TRUE: u32 = 1 << 30;
-/// Stands beside the last rule of a condition.
+/// The bit of the last rule of a condition.
 const LAST: u32 = 1 << 29;
 const RULE: u32 = LAST - 1;
-/// Stands beside a rule in the place of where the postings of a condition begin.
+/// The bit of a rule that stands in place of where the postings of a condition begin.
 const PROVES: u32 = 1 << 31;
 /// Where the postings of a condition begin that has none.
 const NOTHING: u32 = PROVES - 1;
@@ -133,7 +133,7 @@ impl Postings {
                     numbers.insert(*need, next);
                     Some(next)
                 });
-                // One past all numbers is looked at whatever it needs.
+                // A mask past the last number is left out, and the rule then evaluated.
                 let meaning = match (*meaning, number) {
                     (Meaning::True, None) => Meaning::MaybeTrue,
                     (meaning, _) => meaning,
@@ -199,13 +199,13 @@ pub(crate) struct Needs<'a, 'e> {
     drops_errors: bool,
     known: u64,
     missing: u64,
-    /// Whether something that counts as there is not known to be true.
+    /// Whether some that are not missing are not known to be true either.
     is_open: bool,
 }
 
 impl<'a, 'e> Needs<'a, 'e> {
-    /// Nothing is known but of those that are `searched`: each of them is the condition of its
-    /// own number.
+    /// At first only those that are `searched` are known: each is the condition of its own
+    /// number.
     pub(crate) fn new(
         (shared, searched): (&'a [Shared], u64),
         programs: &'a [Program],
@@ -299,7 +299,7 @@ impl<'a, 'e> Needs<'a, 'e> {
         self.meter.work = self.meter.work();
         match tested {
             Ok(holds) if !self.meter.work.is_over() => !holds,
-            // Where the same is said in other words, it may cost less.
+            // Past the cost limit nothing is known: another rule may say the same at less cost.
             Err(failure)
                 if self.drops_errors
                     && failure.code != ErrorCode::CostExceeded

@@ -104,11 +104,11 @@ pub(crate) struct TextSearch {
     pub(super) whole: Whole,
     pub(super) whole_folded: Whole,
     pub(super) substrings: Option<Substrings>,
-    /// Run where a text that they require was found.
+    /// Patterns that are run where a text that they require was found.
     pub(super) led_to: Box<[SoughtPattern]>,
-    /// By such a text.
+    /// Those patterns by such a text.
     literals: Literals,
-    /// Run on every text.
+    /// Patterns that are run on every text.
     pub(super) others: Box<[SoughtPattern]>,
     pub(super) lists: Box<[(ListIndex, u32)]>,
     /// Whether some test is of the text in lower case.
@@ -248,8 +248,8 @@ struct Literals {
 }
 
 impl Literals {
-    /// By what each pattern requires, of which the best is taken that few others require;
-    /// and the texts.
+    /// Chooses for each pattern one of the texts it requires, the best that few other patterns
+    /// require. Also returns the texts chosen.
     fn new(required: &[Vec<Vec<Box<str>>>]) -> (Self, Vec<Box<str>>) {
         let mut sharers: HashMap<&str, u32, RandomState> = HashMap::default();
         for text in required.iter().flatten().flatten() {
@@ -275,7 +275,7 @@ impl Literals {
         (Self { starts: starts.into(), patterns: patterns.into() }, texts)
     }
 
-    /// The patterns that a text leads to, by what the search for parts finds.
+    /// The patterns that require a text, by what the search for parts reports.
     fn patterns_of(&self, found: u32) -> &[u32] {
         let literal = (found ^ FIRST_LITERAL) as usize;
         let bound = |literal: usize| self.starts.get(literal).map_or(0, |start| *start as usize);
@@ -293,7 +293,7 @@ pub(crate) struct TextSearchBuilder {
     whole_folded: HashMap<Box<str>, Vec<u32>, RandomState>,
     parts: Vec<Part>,
     led_to: Vec<SoughtPattern>,
-    /// What leads to each of those, as its [`CompiledPattern::required`].
+    /// Of each of those its [`CompiledPattern::required`].
     required: Vec<Vec<Vec<Box<str>>>>,
     others: Vec<SoughtPattern>,
     lists: Vec<(ListIndex, u32)>,
