@@ -1,18 +1,18 @@
-//! How a rule is come to: by which conditions, and what it needs beside the one that is true.
+//! The access path of a rule: the conditions that make it a candidate, and what the rule needs
+//! beside the one that is true.
 //!
-//! A rule that is come to is soon passed over where it lacks what many rules need, which is
-//! found out once for all of them, and soon told where it needs nothing else. So a condition
-//! that is often true, but of rules that then lack something, is better than one that is
-//! true seldom and leaves them to be evaluated.
+//! A candidate costs little where it lacks a shared subexpression, which is tested once for all
+//! rules, and where it is proven without evaluation. So a condition that is often true of rules
+//! that then lack something is better than a rare one after which they are evaluated.
 
 use smallvec::SmallVec;
 
 use crate::index::certainty::Requirement;
 use crate::index::formula::{Formula, Reason, Truth, Watch};
 
-/// What it takes to evaluate a rule, where coming to one takes 1.
+/// What it takes to evaluate a rule, in units of what a candidate takes.
 const EVALUATION: f64 = 48.0;
-/// How much more a rule must gain that is come to on every event.
+/// How many times as much a candidate counts that is one on every event.
 const ALWAYS: f64 = 2.0;
 
 /// What is believed of events.
@@ -20,12 +20,12 @@ const ALWAYS: f64 = 2.0;
 pub(crate) struct Odds<'o> {
     /// How often each condition is true.
     pub(crate) weights: &'o [f64],
-    /// Whether it is found out once for all rules whether something is true.
+    /// Whether an expression is tested once for all rules.
     pub(crate) is_shared: &'o dyn Fn(&Truth) -> bool,
 }
 
 impl Odds<'_> {
-    /// How often something is true that is found out once for all rules.
+    /// How often an expression is true that is tested once for all rules.
     fn of_shared(self, truth: &Truth) -> Option<f64> {
         (self.is_shared)(truth).then(|| truth.weight(self.weights))
     }
@@ -33,7 +33,7 @@ impl Odds<'_> {
 
 /// The cheapest conditions of which one must be true.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Access<'t> {
+pub(crate) struct AccessPath<'t> {
     /// In ascending order of their conditions, each once.
     pub(crate) terms: Vec<Term<'t>>,
     /// What must be met for the rule to be false when none of them is true.
@@ -42,19 +42,19 @@ pub(crate) struct Access<'t> {
     pub(crate) reason: Option<Reason>,
 }
 
-/// A condition that leads to a rule.
+/// A condition that makes a rule a candidate.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Term<'t> {
-    /// None where the rule is come to on every event.
+    /// None where the rule is a candidate on every event.
     pub(crate) condition: Option<u32>,
     /// How often it is true, about.
     pub(crate) weight: f64,
-    /// What has to be true as well where the rule is true on account of the condition.
+    /// What is true as well where the rule is true by way of this condition.
     pub(crate) needs: Vec<&'t Truth>,
-    /// How often that is, as far as it is found out once for all rules.
+    /// How often that is, as far as it is tested once for all rules.
     chance: f64,
-    /// Whether all of it is, and the rule true with it.
-    is_settled: bool,
+    /// Whether all of it is, so that the rule is proven.
+    is_proven: bool,
 }
 
 /// What it means that none of the conditions of an access is true.
@@ -66,7 +66,7 @@ pub(crate) enum Skipped {
     False,
 }
 
-impl<'t> Access<'t> {
+impl<'t> AccessPath<'t> {
     fn by(term: Term<'t>) -> Self {
         Self { terms: vec![term], requirements: Vec::new(), reason: None }
     }
@@ -84,7 +84,7 @@ impl<'t> Access<'t> {
         }
     }
 
-    /// Has the terms told by what the other parts of a conjunction ask for.
+    /// Weighs the terms by what the other parts of a conjunction ask for.
     fn weigh(&mut self, parts: &Parts<'t>, position: usize) {
         let chances = parts.others(position).filter_map(|part| part.chance);
         let chance = chances.product::<f64>();
@@ -92,21 +92,21 @@ impl<'t> Access<'t> {
             !parts.0.is_empty() && parts.others(position).all(|part| part.chance.is_some());
         for term in &mut self.terms {
             term.chance *= chance;
-            term.is_settled &= are_shared;
+            term.is_proven &= are_shared;
         }
     }
 }
 
 impl Term<'_> {
     fn cost(&self) -> f64 {
-        let evaluation = if self.is_settled { 0.0 } else { EVALUATION * self.chance };
+        let evaluation = if self.is_proven { 0.0 } else { EVALUATION * self.chance };
         let each = self.weight * (1.0 + evaluation);
         if self.condition.is_none() { each * ALWAYS } else { each }
     }
 
-    /// Whether the rule is evaluated on every event, whatever else leads to it.
+    /// Whether the rule is evaluated on every event, whatever its other terms are.
     fn is_hopeless(&self) -> bool {
-        self.condition.is_none() && self.needs.is_empty() && !self.is_settled
+        self.condition.is_none() && self.needs.is_empty() && !self.is_proven
     }
 }
 
@@ -115,7 +115,7 @@ struct Parts<'t>(SmallVec<[Part<'t>; 8]>);
 
 struct Part<'t> {
     truth: &'t Truth,
-    /// How often it is true, where that is found out once for all rules.
+    /// How often it is true, where that is tested once for all rules.
     chance: Option<f64>,
     is_closed: bool,
     /// Whether the same was said before, which makes it no rarer.
@@ -150,7 +150,7 @@ impl Formula {
         truth: &'t Truth,
         odds: Odds<'_>,
         skipped: Skipped,
-    ) -> Result<Access<'t>, Reason> {
+    ) -> Result<AccessPath<'t>, Reason> {
         match self {
             Self::Open(reason) => open(*reason, truth, odds, skipped),
             Self::One(watch) => one(watch, truth, odds, skipped),
@@ -165,7 +165,7 @@ fn open<'t>(
     truth: &'t Truth,
     odds: Odds<'_>,
     skipped: Skipped,
-) -> Result<Access<'t>, Reason> {
+) -> Result<AccessPath<'t>, Reason> {
     if skipped == Skipped::False {
         return Err(reason);
     }
@@ -175,9 +175,9 @@ fn open<'t>(
         weight: 1.0,
         needs: if truth.is_closed() { vec![truth] } else { Vec::new() },
         chance: chance.unwrap_or(1.0),
-        is_settled: chance.is_some(),
+        is_proven: chance.is_some(),
     };
-    Ok(Access { reason: Some(reason), ..Access::by(term) })
+    Ok(AccessPath { reason: Some(reason), ..AccessPath::by(term) })
 }
 
 fn one<'t>(
@@ -185,7 +185,7 @@ fn one<'t>(
     truth: &'t Truth,
     odds: Odds<'_>,
     skipped: Skipped,
-) -> Result<Access<'t>, Reason> {
+) -> Result<AccessPath<'t>, Reason> {
     let requirements = match (skipped, certain) {
         (Skipped::NotTrue, _) => Vec::new(),
         (Skipped::False, Some(requirements)) => requirements.clone(),
@@ -196,9 +196,9 @@ fn one<'t>(
         weight: odds.weights.get(*condition as usize).copied().unwrap_or(1.0),
         needs: Vec::new(),
         chance: 1.0,
-        is_settled: *truth == Truth::One { condition: *condition, is_positive: true },
+        is_proven: *truth == Truth::One { condition: *condition, is_positive: true },
     };
-    Ok(Access { requirements, ..Access::by(term) })
+    Ok(AccessPath { requirements, ..AccessPath::by(term) })
 }
 
 fn all<'t>(
@@ -206,13 +206,13 @@ fn all<'t>(
     truth: &'t Truth,
     odds: Odds<'_>,
     skipped: Skipped,
-) -> Result<Access<'t>, Reason> {
+) -> Result<AccessPath<'t>, Reason> {
     let truths = match truth {
         Truth::All(truths) if truths.len() == parts.len() => &**truths,
         _ => &[],
     };
     let conjuncts = Parts::of(truths, odds);
-    let mut best: Result<(Access<'t>, usize, f64), Reason> = Err(Reason::Test);
+    let mut best: Result<(AccessPath<'t>, usize, f64), Reason> = Err(Reason::Test);
     let mut is_indexed = false;
     for (position, part) in parts.iter().enumerate() {
         let part_truth = truths.get(position).unwrap_or(&Truth::Open);
@@ -241,12 +241,12 @@ fn any<'t>(
     truth: &'t Truth,
     odds: Odds<'_>,
     skipped: Skipped,
-) -> Result<Access<'t>, Reason> {
+) -> Result<AccessPath<'t>, Reason> {
     let truths = match truth {
         Truth::Any(truths) if truths.len() == parts.len() => &**truths,
         _ => &[],
     };
-    let mut all = Access { terms: Vec::new(), requirements: Vec::new(), reason: None };
+    let mut all = AccessPath { terms: Vec::new(), requirements: Vec::new(), reason: None };
     for (position, part) in parts.iter().enumerate() {
         let truth = truths.get(position).unwrap_or(&Truth::Open);
         let access = part.access(truth, odds, skipped)?;
@@ -261,9 +261,9 @@ fn any<'t>(
             if term.needs != other.needs {
                 term.needs.retain(|need| other.needs.contains(need));
                 term.chance = 1.0;
-                term.is_settled = false;
+                term.is_proven = false;
             }
-            term.is_settled &= other.is_settled;
+            term.is_proven &= other.is_proven;
         }
         is_same
     });

@@ -1,4 +1,4 @@
-//! Which expressions are one condition.
+//! The extraction of conditions from expressions.
 
 use std::collections::HashMap;
 
@@ -62,10 +62,10 @@ type Found = Option<(Condition, bool)>;
 pub(crate) struct Atoms<'l> {
     layout: &'l Layout,
     numbers: HashMap<Condition, u32, RandomState>,
-    /// Of predicates, by their address and the value: they read fields alone, so that they are
-    /// the same wherever they stand.
+    /// Those of predicates, by address and value. A predicate reads fields alone, so that it has
+    /// the same condition wherever it stands.
     predicates: HashMap<(usize, bool), Option<Atom>, RandomState>,
-    /// What they cost at most, for which their nodes are needed as well.
+    /// What the expressions cost at most.
     pub(crate) costs: Costs<'l>,
     /// By number.
     pub(crate) conditions: Vec<Condition>,
@@ -75,7 +75,7 @@ pub(crate) struct Atoms<'l> {
     pub(crate) locals: Vec<Local>,
     /// What fields that say whether an action has matched need to be true.
     pub(crate) actions: HashMap<Slot, Formula, RandomState>,
-    /// Whether it is asked what may be an error.
+    /// Whether the index must pass over no error.
     pub(crate) judges_errors: bool,
 }
 
@@ -294,7 +294,7 @@ impl<'l> Atoms<'l> {
         Some((Condition::Text { source, is_folded, test: TextTest::Matches(patterns) }, true))
     }
 
-    /// A pattern with what leads to it, which is worked out once.
+    /// A pattern with the texts it requires, which are found once.
     fn pattern(&mut self, regex: &Regex) -> Pattern {
         let text = regex.as_str();
         let known = self.patterns.entry(text.into()).or_insert_with(|| CompiledPattern::new(regex));

@@ -1,16 +1,16 @@
-//! How an index is made: conditions, their frequencies, the access of each rule.
+//! How an index is made: conditions, their frequencies, the access path of each rule.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use foldhash::fast::RandomState;
 
-use crate::index::access::{Access, Odds, Skipped, Term};
+use crate::index::access::{AccessPath, Odds, Skipped, Term};
 use crate::index::atom::Atoms;
 use crate::index::certainty::{Requirement, requirements};
 use crate::index::condition::Condition;
 use crate::index::formula::{Analysed, Reason, Truth, analyse, at_path};
-use crate::index::guards::Guards;
+use crate::index::guards::Preconditions;
 use crate::index::postings::{Known, Meaning, Posting, Postings, Shared};
 use crate::index::searches::Searches;
 use crate::index::worst_cost::{Cost, Size, cost};
@@ -37,28 +37,28 @@ pub struct Report {
     pub shared: usize,
     /// Those that are searched for.
     pub searched: usize,
-    /// Rules without access.
+    /// Rules without an access path.
     pub unindexed: Vec<Unindexed>,
 }
 
-/// A rule that is looked at on every event.
+/// A rule that is a candidate on every event.
 #[derive(Clone, Copy, Debug)]
 pub struct Unindexed {
     pub rule: u32,
     pub reason: Reason,
 }
 
-/// A rule whose errors are told.
+/// A rule whose errors are reported.
 #[derive(Debug)]
 pub(crate) struct ExactRule {
     pub(crate) analysed: Analysed,
     /// What its parts cost at most, as far as they are in the formula.
     pub(crate) cost: Cost,
-    /// What must be met beside what the access asks for.
+    /// What must be met beside what the access path asks for.
     pub(crate) requirements: Vec<Requirement>,
 }
 
-/// The conditions that are searched for, by their place here, and what they lead to.
+/// The conditions that are searched for, by their place here, with their postings.
 #[derive(Default)]
 struct Searched {
     numbers: HashMap<u32, u32, RandomState>,
@@ -84,11 +84,11 @@ impl Searched {
     }
 }
 
-/// Where rules are looked at, gathered rule by rule.
+/// The postings of all rules, gathered rule by rule.
 #[derive(Default)]
 struct Gathered {
     searched: Searched,
-    /// On every event.
+    /// Of rules that are candidates on every event.
     always: Vec<Posting>,
     unindexed: Vec<Unindexed>,
     /// What those rules cost at most that need not be evaluated.
@@ -126,15 +126,16 @@ impl Index {
         let costs = rules.programs.iter().map(small_cost).collect();
         let analysed = analysed.iter().collect();
         let context = BuildContext::new(&atoms, analysed, costs, rules, samples);
-        // What rules have in common depends on how they are reached, and the best way to reach
-        // them on what is found out once for all of them: so the ways are chosen twice.
-        let first = context.accesses(&|_| false, Skipped::NotTrue);
+        // Which subexpressions are worth sharing depends on the access paths, and the cheapest
+        // access path on what is shared. So the paths are chosen twice.
+        let first = context.access_paths(&|_| false, Skipped::NotTrue);
         let common = Chosen::new(&context, &first);
-        let accesses = context.accesses(&|truth| common.bit(truth).is_some(), Skipped::NotTrue);
+        let access_paths =
+            context.access_paths(&|truth| common.bit(truth).is_some(), Skipped::NotTrue);
         let facts_of = |truth: &Truth, shared: &Shared| {
             if truth.has_negative() { context.facts(shared) } else { Some(Vec::new()) }
         };
-        context.index(&accesses, None, facts_of)
+        context.index(&access_paths, None, facts_of)
     }
 
     /// An index that passes over a rule only when it is certainly false and no error.
@@ -145,17 +146,17 @@ impl Index {
         samples: &[Record<'_>],
     ) -> Self {
         let analysed = rules.iter().map(|rule| &rule.analysed).collect();
-        // Rules that may cost too much are seen by the guards.
+        // The preconditions make a candidate of a rule that may cost too much.
         let costs = rules.iter().map(|rule| Some(rule.cost)).collect();
         let context = BuildContext::new(atoms, analysed, costs, programs, samples);
-        // What one alternative needs drops no rule whose other alternative may be an error.
-        let accesses = context.accesses(&|_| false, Skipped::False);
-        let mut guards = Guards::default();
-        for (number, (rule, access)) in (0_u32..).zip(rules.iter().zip(&accesses)) {
-            guards.add(number, rule, access.as_ref().ok());
+        // A rule whose other alternative may be an error is not dropped for what one needs.
+        let access_paths = context.access_paths(&|_| false, Skipped::False);
+        let mut preconditions = Preconditions::default();
+        for (number, (rule, access)) in (0_u32..).zip(rules.iter().zip(&access_paths)) {
+            preconditions.add(number, rule, access.as_ref().ok());
         }
         // What is not true may be an error.
-        context.index(&accesses, Some(guards), |_, shared| context.facts(shared))
+        context.index(&access_paths, Some(preconditions), |_, shared| context.facts(shared))
     }
 }
 
@@ -185,15 +186,15 @@ impl<'b> BuildContext<'b> {
         Self { atoms, programs: rules.programs, analysed, costs, frequencies, weights }
     }
 
-    /// How each rule is reached, where some parts of rules are found out once for all.
-    fn accesses(
+    /// The access path of each rule, where some expressions are tested once for all rules.
+    fn access_paths(
         &self,
         is_shared: &dyn Fn(&Truth) -> bool,
         skipped: Skipped,
-    ) -> Vec<Result<Access<'b>, Reason>> {
+    ) -> Vec<Result<AccessPath<'b>, Reason>> {
         let odds = Odds { weights: &self.weights, is_shared };
         let access = |rule: &&'b Analysed| {
-            // What the rule needs plays no part where it must be false when skipped.
+            // What a rule needs beside a condition plays no part where skipping must be exact.
             let truth = if skipped == Skipped::False { &Truth::Open } else { &rule.truth };
             rule.formula.access(truth, odds, skipped)
         };
@@ -209,20 +210,20 @@ impl<'b> BuildContext<'b> {
     /// conjunct is true.
     fn index(
         &self,
-        accesses: &[Result<Access<'_>, Reason>],
-        guards: Option<Guards>,
+        access_paths: &[Result<AccessPath<'_>, Reason>],
+        preconditions: Option<Preconditions>,
         facts_of: impl Fn(&Truth, &Shared) -> Option<Vec<Requirement>>,
     ) -> Index {
         let mut gathered = Gathered::default();
-        let mut shared = Chosen::new(self, accesses);
+        let mut shared = Chosen::new(self, access_paths);
         shared.search(&mut gathered.searched, facts_of);
-        for (rule, access) in (0_u32..).zip(accesses) {
+        for (rule, access) in (0_u32..).zip(access_paths) {
             self.gather(rule, access, &shared, &mut gathered);
         }
         let Gathered { searched, always, unindexed, certain_cost } = gathered;
         let searches = self.searches(&searched);
         let rules = u32::try_from(self.analysed.len()).unwrap_or(u32::MAX);
-        let guarded = 0..if guards.is_some() { rules } else { 0 };
+        let guarded = 0..if preconditions.is_some() { rules } else { 0 };
         let otherwise = always.iter().map(|posting| posting.rule).chain(guarded);
         let postings = Postings::new(&searched.postings, otherwise);
         Index {
@@ -234,17 +235,17 @@ impl<'b> BuildContext<'b> {
             always: always.into(),
             conditions: searched.conditions.len(),
             rules: self.analysed.len(),
-            guards,
+            preconditions,
             certain_cost,
             report: self.report(&searched, unindexed),
         }
     }
 
-    /// Adds where a rule is looked at.
+    /// Adds the postings of a rule.
     fn gather(
         &self,
         rule: u32,
-        access: &Result<Access<'_>, Reason>,
+        access: &Result<AccessPath<'_>, Reason>,
         shared: &Chosen,
         gathered: &mut Gathered,
     ) {
@@ -252,23 +253,22 @@ impl<'b> BuildContext<'b> {
             Ok(access) => access,
             Err(reason) => {
                 gathered.unindexed.push(Unindexed { rule, reason: *reason });
-                return gathered.add(None, self.posting(rule, Way::Always, shared));
+                return gathered.add(None, self.posting(rule, Reached::Always, shared));
             }
         };
         for term in &access.terms {
-            gathered.add(term.condition, self.posting(rule, Way::By(term), shared));
+            gathered.add(term.condition, self.posting(rule, Reached::By(term), shared));
         }
         gathered.unindexed.extend(access.reason.map(|reason| Unindexed { rule, reason }));
     }
 
-    /// The posting of a rule that is reached in some way, and what the rule costs at most if
-    /// that alone says that it is true.
-    fn posting(&self, rule: u32, way: Way<'_>, shared: &Chosen) -> (Posting, Option<Cost>) {
+    /// The posting of a rule, and what the rule costs at most if the posting proves it.
+    fn posting(&self, rule: u32, reached: Reached<'_>, shared: &Chosen) -> (Posting, Option<Cost>) {
         let cost = self.costs.get(rule as usize).copied().flatten();
         let (mut need, mut is_true) = (0, false);
         if let Some(analysed) = self.analysed.get(rule as usize) {
-            need = shared.need(analysed, way);
-            let is_known = |truth: &Truth| shared.is_in(truth, need) || way.settles(truth);
+            need = shared.need(analysed, reached);
+            let is_known = |truth: &Truth| shared.is_in(truth, need) || reached.proves(truth);
             is_true = cost.is_some() && analysed.truth.follows(&is_known);
         }
         let meaning = if is_true { Meaning::True } else { Meaning::MaybeTrue };
@@ -339,7 +339,6 @@ fn frequencies(
     for record in samples {
         scratch.begin(&searches, all.len(), 0, crate::work::Work::unlimited());
         searches.run(record, rules.lists, &mut scratch);
-        scratch.order_found(|_| None);
         for condition in &scratch.found {
             if let Some(frequency) = frequencies.get_mut(*condition as usize) {
                 frequency.hits = frequency.hits.saturating_add(1);
@@ -368,18 +367,18 @@ fn weights(
     conditions.iter().zip(frequencies).map(weight).collect()
 }
 
-/// How a rule is come to.
+/// What made a rule a candidate.
 #[derive(Clone, Copy)]
-enum Way<'t> {
-    /// By one of the terms of its access.
+enum Reached<'t> {
+    /// One of the terms of its access path.
     By(&'t Term<'t>),
-    /// On every event.
+    /// Nothing: it is one on every event.
     Always,
 }
 
-impl Way<'_> {
-    /// Whether part of a rule that is come to in this way is true.
-    fn settles(self, truth: &Truth) -> bool {
+impl Reached<'_> {
+    /// Whether it says that part of the rule is true.
+    fn proves(self, truth: &Truth) -> bool {
         match (self, truth) {
             (Self::By(term), Truth::One { condition, is_positive: true }) => {
                 Some(*condition) == term.condition
@@ -389,25 +388,25 @@ impl Way<'_> {
     }
 }
 
-/// The ways to a rule of some access.
-fn ways<'t>(access: &'t Result<Access<'t>, Reason>) -> Vec<Way<'t>> {
+/// All that may make a rule a candidate.
+fn reached_by<'t>(access: &'t Result<AccessPath<'t>, Reason>) -> Vec<Reached<'t>> {
     match access {
-        Ok(access) => access.terms.iter().map(Way::By).collect(),
-        Err(_) => vec![Way::Always],
+        Ok(access) => access.terms.iter().map(Reached::By).collect(),
+        Err(_) => vec![Reached::Always],
     }
 }
 
-/// What a rule needs when it is come to in some way.
-fn needs<'n>(analysed: &'n Analysed, way: Way<'n>) -> impl Iterator<Item = &'n Truth> {
-    let of_term = match way {
-        Way::By(term) => &*term.needs,
-        Way::Always => &[],
+/// What a candidate needs to be true.
+fn needs<'n>(analysed: &'n Analysed, reached: Reached<'n>) -> impl Iterator<Item = &'n Truth> {
+    let of_term = match reached {
+        Reached::By(term) => &*term.needs,
+        Reached::Always => &[],
     };
     let of_rule = analysed.conjuncts.iter().map(|conjunct| &conjunct.truth);
-    of_term.iter().copied().chain(of_rule).filter(move |truth| !way.settles(truth))
+    of_term.iter().copied().chain(of_rule).filter(move |truth| !reached.proves(truth))
 }
 
-/// The conjuncts that postings have bits for.
+/// The shared subexpressions that postings have bits for.
 struct Chosen {
     shared: Vec<Shared>,
     bits: HashMap<Truth, u32, RandomState>,
@@ -418,16 +417,16 @@ struct Use {
     rules: u32,
     /// The rule that was counted last.
     last: u32,
-    /// How many rules it drops from an event, about.
+    /// How many candidates of an event it drops, about.
     power: f64,
     place: Shared,
 }
 
 impl Chosen {
-    /// Chooses those that drop the most rules, which are reached as the accesses say.
+    /// Chooses those that drop the most candidates of these access paths.
     fn new(
         BuildContext { analysed, weights, .. }: &BuildContext<'_>,
-        accesses: &[Result<Access<'_>, Reason>],
+        access_paths: &[Result<AccessPath<'_>, Reason>],
     ) -> Self {
         let mut uses: HashMap<&Truth, Use, RandomState> = HashMap::default();
         for conjunct in analysed.iter().flat_map(|analysed| &analysed.conjuncts) {
@@ -442,13 +441,13 @@ impl Chosen {
                 },
             });
         }
-        for (rule, (analysed, access)) in (0_u32..).zip(analysed.iter().zip(accesses)) {
-            for way in ways(access) {
-                let weight = match way {
-                    Way::By(term) => term.weight,
-                    Way::Always => 1.0,
+        for (rule, (analysed, access)) in (0_u32..).zip(analysed.iter().zip(access_paths)) {
+            for reached in reached_by(access) {
+                let weight = match reached {
+                    Reached::By(term) => term.weight,
+                    Reached::Always => 1.0,
                 };
-                for truth in needs(analysed, way) {
+                for truth in needs(analysed, reached) {
                     let Some(used) = uses.get_mut(truth) else { continue };
                     if used.last != rule {
                         used.rules = used.rules.saturating_add(1);
@@ -469,8 +468,8 @@ impl Chosen {
         Self { shared: ranked.into_iter().map(|(_, used)| used.place).collect(), bits }
     }
 
-    /// Has those searched for of which the search can say whether they are true; first of all,
-    /// so that those which are a condition have its number for their bit.
+    /// Adds the conditions by which the search says whether one is true. They come first, so
+    /// that one which is a condition has its number for its bit.
     fn search(
         &mut self,
         searched: &mut Searched,
@@ -503,8 +502,8 @@ impl Chosen {
         self.bit(truth).is_some_and(|bit| need & bit != 0)
     }
 
-    /// The bits of what a rule needs when it is come to in some way.
-    fn need(&self, analysed: &Analysed, way: Way<'_>) -> u64 {
-        needs(analysed, way).filter_map(|truth| self.bit(truth)).fold(0, |need, bit| need | bit)
+    /// The bits of what a candidate needs.
+    fn need(&self, analysed: &Analysed, reached: Reached<'_>) -> u64 {
+        needs(analysed, reached).filter_map(|truth| self.bit(truth)).fold(0, |need, bit| need | bit)
     }
 }

@@ -1,10 +1,8 @@
-//! When an expression cannot be an error, but that of meeting a cost limit
-//! ([`crate::index::worst_cost`]).
+//! When an expression cannot be an error, cost limits apart ([`crate::index::worst_cost`]).
 //!
-//! A decision tells errors, so an expression may be passed over only when it is
-//! certainly false. That is known of most beforehand but for a few facts of the event:
-//! a field is there, a text is a number. Where nothing is known, the expression is
-//! evaluated.
+//! A decision reports errors, so it passes over an expression only when that is certainly
+//! false. For most expressions this depends on a few facts of the event: a field is there, a
+//! text is a number. Where nothing is known, the expression is evaluated.
 
 use crate::address::Address;
 use crate::functions::conversions::{int_from_text, read_double};

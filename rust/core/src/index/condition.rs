@@ -53,12 +53,12 @@ pub(crate) enum TextTest {
     InList(ListIndex),
 }
 
-/// A pattern, translated, and what leads to it.
+/// A pattern, translated, and the texts it requires.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Pattern {
     pub(crate) text: Box<str>,
-    /// Texts in lower case of which every match has one; None when the pattern is to
-    /// be run on every text.
+    /// Texts in lower case of which every match has one; None if the pattern has none and is
+    /// run on every text.
     pub(crate) required: Option<Vec<Box<str>>>,
 }
 
@@ -130,7 +130,7 @@ impl Pattern {
     fn prior(&self) -> f64 {
         match &self.required {
             Some(texts) => texts.iter().map(|text| part_prior(text)).sum(),
-            // Running it costs more than it excludes.
+            // To run it costs more than it excludes.
             None => 0.5,
         }
     }

@@ -1,8 +1,8 @@
-//! What must hold for a rule to be true, in terms of conditions that can be
-//! searched for.
+//! Rules as combinations of conditions that can be searched for.
 //!
-//! Exact by construction: if a rule is true then its formula holds, for an error
-//! never makes anything true. The opposite is not asked for; the evaluator decides.
+//! A [`Formula`] is necessary: if a rule is true then its formula holds. Errors do not weaken
+//! this, because an error makes nothing true. A [`Truth`] is exact as far as it goes: it says
+//! of which parts the conditions alone decide, errors apart.
 
 use std::hash::{Hash, Hasher};
 
@@ -12,7 +12,7 @@ use crate::predicate::Kind;
 use crate::program::{Bind, Comprehension, Conditional, Expr, Macro, Node};
 use crate::value::Value;
 
-/// More elements of a constant list than this are not looked at one by one.
+/// Longer constant lists are not taken element by element.
 const MAX_ELEMENTS: usize = 64;
 
 /// Why an expression has no condition.
@@ -24,9 +24,9 @@ pub enum Reason {
     Test,
     /// It loops in a way that no search follows.
     Loop,
-    /// It reads what the decision finds out on its way.
+    /// It reads what the decision sets after the search.
     Decision,
-    /// It may be an error, which is to be told.
+    /// It may be an error, which a decision must report.
     Error,
 }
 
@@ -37,12 +37,12 @@ impl Reason {
             Self::Test => "no test in it can be searched for",
             Self::Loop => "loops in a way that no search follows",
             Self::Decision => "depends on what the decision finds out on its way",
-            Self::Error => "may be an error, which a decision tells",
+            Self::Error => "may be an error, which a decision reports",
         }
     }
 }
 
-/// Necessary for an expression to be true.
+/// What is necessary for an expression to be true.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Formula {
     /// Nothing is known to be necessary.
@@ -57,8 +57,8 @@ pub(crate) enum Formula {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Watch {
     pub(crate) condition: u32,
-    /// Where all of these are met, the expression is false when the condition is, and
-    /// no error. None where that is not known, or of no interest.
+    /// If all of these are met and the condition is false, then the expression is false and no
+    /// error. None if that is not known, or nobody asks.
     pub(crate) certain: Option<Vec<Requirement>>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) enum Truth {
 }
 
 impl Hash for Truth {
-    /// One number for most.
+    /// A single condition, the usual case, is hashed as one number.
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
             Self::Open => state.write_u64(0),
@@ -97,7 +97,7 @@ impl Hash for Truth {
 }
 
 impl Truth {
-    /// Whether the expression is true when that is known of some combinations.
+    /// Whether the expression is true because some of its parts are known to be.
     pub(crate) fn follows(&self, is_known: &impl Fn(&Self) -> bool) -> bool {
         is_known(self)
             || match self {
@@ -107,7 +107,7 @@ impl Truth {
             }
     }
 
-    /// Whether nothing else plays a part.
+    /// Whether conditions alone decide.
     pub(crate) fn is_closed(&self) -> bool {
         match self {
             Self::Open => false,
@@ -137,7 +137,7 @@ impl Truth {
         }
     }
 
-    /// Whether the expression is true, by the conditions that are.
+    /// Whether the expression is true, given which conditions are.
     pub(crate) fn holds(&self, is_true: &impl Fn(u32) -> bool) -> bool {
         match self {
             Self::Open => false,
@@ -147,7 +147,7 @@ impl Truth {
         }
     }
 
-    /// The same of conditions that have other numbers.
+    /// The same with other numbers for the conditions.
     pub(crate) fn renumbered(&self, number: &mut impl FnMut(u32) -> u32) -> Self {
         let each = |parts: &[Self], number: &mut _| {
             parts.iter().map(|part| part.renumbered(number)).collect()
@@ -162,7 +162,7 @@ impl Truth {
         }
     }
 
-    /// How often it is true, about, by the weights of conditions.
+    /// About how often it is true, by the weights of the conditions.
     pub(crate) fn weight(&self, weights: &[f64]) -> f64 {
         match self {
             Self::Open => 1.0,
@@ -198,7 +198,7 @@ impl Truth {
     }
 }
 
-/// What is found out about a rule.
+/// The conditions of a rule.
 #[derive(Debug)]
 pub(crate) struct Analysed {
     pub(crate) formula: Formula,
@@ -208,7 +208,7 @@ pub(crate) struct Analysed {
 }
 
 impl Analysed {
-    /// What is known of a rule that asks for nothing.
+    /// The conditions of a rule that asks for nothing.
     pub(crate) const fn of_nothing() -> Self {
         Self { formula: Formula::All(Vec::new()), truth: Truth::Open, conjuncts: Vec::new() }
     }
@@ -223,7 +223,7 @@ pub(crate) struct Conjunct {
     pub(crate) path: Box<[u16]>,
 }
 
-/// What a program needs to be true.
+/// Analyses the program of a number, which is true or not as its root is.
 pub(crate) fn analyse(program: u32, root: &Expr, atoms: &mut Atoms<'_>) -> Analysed {
     let formula = formula(root, true, atoms);
     let truth = truth(root, true, atoms);
@@ -360,7 +360,7 @@ fn of_test(expression: &Expr, positive: bool, atoms: &mut Atoms<'_>) -> Formula 
     }
 }
 
-/// The facts under which an expression is no error, where somebody asks.
+/// The facts under which an expression is no error; None as well if nobody asks.
 fn certainty(expression: &Expr, atoms: &Atoms<'_>) -> Option<Vec<Requirement>> {
     if atoms.judges_errors { requirements(expression) } else { None }
 }
@@ -426,7 +426,7 @@ fn body(
     within(locals, atoms, |atoms| formula(&comprehension.body, positive, atoms))
 }
 
-/// What is found out where some more variables are known.
+/// Calls `find` while some more variables are known.
 fn within<T>(
     locals: Vec<Local>,
     atoms: &mut Atoms<'_>,
@@ -440,7 +440,7 @@ fn within<T>(
 }
 
 impl Formula {
-    /// The same for an expression that is no error where these are met.
+    /// The same formula of an expression that is no error if these are met.
     #[must_use]
     pub(crate) fn with(self, certain: Option<Vec<Requirement>>) -> Self {
         let each =

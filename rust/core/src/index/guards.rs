@@ -1,8 +1,8 @@
-//! What must be met by an event for rules to be passed over.
+//! What an event must meet for rules to be passed over.
 
 use std::collections::BTreeMap;
 
-use crate::index::access::Access;
+use crate::index::access::AccessPath;
 use crate::index::build::ExactRule;
 use crate::index::certainty::Requirement;
 use crate::index::worst_cost::{Cost, Size};
@@ -11,15 +11,15 @@ use crate::record::Record;
 
 /// Rules by the facts without which they may be errors.
 #[derive(Debug, Default)]
-pub(crate) struct Guards {
+pub(crate) struct Preconditions {
     requirements: BTreeMap<Requirement, Vec<u32>>,
     costs: BTreeMap<Cost, Vec<u32>>,
 }
 
-impl Guards {
-    /// Adds a rule, in ascending order; one without access is never passed over, but
-    /// for conjuncts that it lacks.
-    pub(crate) fn add(&mut self, number: u32, rule: &ExactRule, access: Option<&Access<'_>>) {
+impl Preconditions {
+    /// Adds a rule, in ascending order. A rule without an access path is passed over only for
+    /// shared subexpressions that it lacks.
+    pub(crate) fn add(&mut self, number: u32, rule: &ExactRule, access: Option<&AccessPath<'_>>) {
         self.costs.entry(rule.cost.rounded()).or_default().push(number);
         let of_access = access.map_or(&[][..], |access| &access.requirements);
         for requirement in of_access.iter().chain(&rule.requirements) {
@@ -30,7 +30,7 @@ impl Guards {
         }
     }
 
-    /// Hands over the rules that may be errors of a record, some more than once.
+    /// Calls `take` with the rules that may be errors of a record, some more than once.
     pub(crate) fn each_unmet(
         &self,
         record: &Record<'_>,

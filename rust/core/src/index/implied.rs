@@ -1,5 +1,6 @@
-//! What an index finds of an event where something is true that it was not asked about: by that
-//! a rule beside it is passed over, with no search of its own.
+//! Which conditions of an index are found of every event that some other rule is true of. A
+//! changed rule beside the index is evaluated only where one of them is found, and needs no
+//! search of its own.
 
 use super::condition::{Bound, Condition, TextSource, TextTest};
 use super::formula::formula;
@@ -10,24 +11,24 @@ use super::{Atoms, Formula, Index};
 use crate::layout::Layout;
 use crate::program::Program;
 
-/// Stands where a text may go on beyond a part: a byte that is in no text, so that nothing is
-/// found that must stand at the end.
+/// Stands for unknown text around a part: a byte that is in no text, so that nothing is found
+/// that must stand at an end.
 const MORE: &[u8] = &[0xff];
-/// Conditions of which one is found, at most; of more, one may as well be searched for.
+/// More conditions than this for one rule are no gain over a search of its own.
 const MOST: usize = 8;
 
-/// Conditions of which one is found, however many others are.
+/// Conditions of which at least one is found.
 type Found = Option<Vec<u32>>;
 
 impl Index {
-    /// Conditions of this index of which one is found of every event that a program is true of;
-    /// none of them is one that many rules need, which are often found.
+    /// Conditions of this index of which one is found of every event that a program is true of.
+    /// None of them is of a shared subexpression, because those are often found.
     pub(crate) fn implied(&self, program: &Program, layout: &Layout) -> Option<Vec<u32>> {
         let mut atoms = Atoms::new(layout);
         let formula = formula(&program.root, true, &mut atoms);
         formula.implied(&|number| {
             let found = self.searches.implied(atoms.conditions.get(number as usize)?)?;
-            // What many rules need has the least numbers.
+            // The conditions of shared subexpressions have the least numbers.
             let are_rare = found.iter().all(|condition| *condition as usize >= self.shared.len());
             are_rare.then_some(found)
         })
@@ -35,7 +36,7 @@ impl Index {
 }
 
 impl Formula {
-    /// What is found where it holds, by what is where a condition of it does.
+    /// What is found where it holds, given what is found where each of its conditions does.
     fn implied(&self, by_condition: &impl Fn(u32) -> Found) -> Found {
         let each = |part: &Self| part.implied(by_condition);
         match self {

@@ -1,39 +1,38 @@
-//! Rules that are led to, gathered before they are looked at.
+//! Candidates, gathered before any of them is looked at.
 
 use crate::index::postings::{Meaning, Needs, Posting};
 
-/// Postings that are looked at together.
+/// How many are looked at together.
 const TOGETHER: usize = 64;
 
-/// Postings of conditions that are true, but for those that are known to lack something.
-///
-/// Whether one does is foretold badly, so no branch depends on it here.
+/// Postings of conditions that are true, without those that are known to lack something.
 #[derive(Debug)]
-pub(crate) struct Led {
+pub(crate) struct Batch {
     postings: [Posting; TOGETHER],
     count: usize,
 }
 
-impl Default for Led {
+impl Default for Batch {
     fn default() -> Self {
         let none = Posting { rule: 0, need: 0, meaning: Meaning::MaybeTrue };
         Self { postings: [none; TOGETHER], count: 0 }
     }
 }
 
-impl Led {
-    /// Adds a posting, and says whether there is room for another.
+impl Batch {
+    /// Adds a posting, and returns whether there is room for another.
     #[inline(always)]
     pub(crate) fn add(&mut self, posting: Posting, needs: &Needs<'_, '_>) -> bool {
         if let Some(place) = self.postings.get_mut(self.count) {
             *place = posting;
         }
+        // The posting is written and then kept or not: a branch would often be mispredicted.
         let is_kept = !needs.is_known_to_lack(posting.need);
         self.count = self.count.wrapping_add(usize::from(is_kept));
         self.count < TOGETHER
     }
 
-    /// Hands over those that are there.
+    /// Empties the batch, and returns what was in it.
     #[inline]
     pub(crate) fn take(&mut self) -> &[Posting] {
         let count = std::mem::take(&mut self.count);

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::scratch::Scratch;
 
-/// A thread that serves more indexes than this begins anew with the least recent.
+/// How many scratches a thread keeps; past that the least recent is dropped.
 const KEPT: usize = 8;
 
 thread_local! {
@@ -12,7 +12,7 @@ thread_local! {
     static SCRATCHES: RefCell<Vec<(u64, Box<Scratch>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Hands over this thread's scratch for an index.
+/// Calls `run` with this thread's scratch for an index.
 pub(super) fn with_scratch<T>(index: u64, run: impl FnOnce(&mut Scratch) -> T) -> T {
     let mut scratch = SCRATCHES.with_borrow_mut(|scratches| {
         let known = scratches.iter().rposition(|(number, _)| *number == index);

@@ -1,15 +1,15 @@
-//! Values that come again and again: which conditions are true of them.
+//! A cache of values that come again and again, with the conditions that are true of them.
 //!
-//! A value is admitted when it is seen a second time, and takes the place only
-//! of one that has not been used since it was last considered for removal, so
-//! that a run of new values flushes nothing.
+//! A value is admitted when it is seen for the second time. It replaces only a value that was
+//! not used since that was last considered for removal, so that a run of new values flushes
+//! nothing.
 
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 
-/// Places, in sets of [`WAYS`], and those of the first lookups: an index that is soon
-/// replaced needs no more.
+/// How many values there are places for, in sets of [`WAYS`]: at first few, because an index
+/// may soon be replaced.
 const PLACES: usize = 4096;
 const FIRST_PLACES: usize = 16;
 const WAYS: usize = 4;
@@ -17,8 +17,8 @@ const WAYS: usize = 4;
 const MAX_VALUE_BYTES: usize = 512;
 /// Values take no more than this together.
 const MAX_BYTES: usize = 1024 * 1024;
-/// Lookups after which it is asked whether remembering pays, and those that
-/// are left out when it does not.
+/// After so many lookups the cache is judged by its hits. If these are few, it rests for so
+/// many lookups.
 const TRIAL: u32 = 1024;
 const REST: u32 = 16 * 1024;
 /// Bits of a tag: that there is a value, and that it was found since its set was last full.
@@ -67,7 +67,7 @@ type Tags = [u32; WAYS];
 
 /// The values of one text search.
 #[derive(Debug, Default)]
-pub(crate) struct Memory {
+pub(crate) struct ValueCache {
     hasher: RandomState,
     /// Empty until the first lookup.
     tags: Vec<Tags>,
@@ -86,7 +86,7 @@ pub(crate) struct Missed {
     hash: u64,
 }
 
-/// What a memory says of a value.
+/// What a cache says of a value.
 pub(crate) enum Recall<'m> {
     Known(Conditions<'m>),
     Missed(Missed),
@@ -94,7 +94,7 @@ pub(crate) enum Recall<'m> {
     Passed,
 }
 
-impl Memory {
+impl ValueCache {
     /// The conditions that are true of a value, if it is remembered.
     #[inline]
     pub(crate) fn recall(&mut self, text: &str) -> Recall<'_> {
@@ -119,7 +119,7 @@ impl Memory {
         Recall::Missed(Missed { hash })
     }
 
-    /// Forgets all, and has so many places from now on.
+    /// Empties the cache and gives it some number of places.
     fn begin(&mut self, places: usize) {
         let sets = places / WAYS;
         self.tags.clear();
@@ -137,7 +137,7 @@ impl Memory {
         hash as usize & self.tags.len().wrapping_sub(1)
     }
 
-    /// Whether lookups are left out for now; counts them.
+    /// Whether this lookup is left out; counts lookups.
     fn rests(&mut self) -> bool {
         if self.resting > 0 {
             self.resting = self.resting.wrapping_sub(1);
@@ -154,7 +154,7 @@ impl Memory {
         false
     }
 
-    /// Whether a value that was missed is to be remembered now.
+    /// Whether a value that was missed is admitted now.
     pub(crate) fn wants(&mut self, missed: Missed) -> bool {
         let tag = tag_of(missed.hash);
         let place = (missed.hash >> 16) as usize & self.seen.len().wrapping_sub(1);
@@ -198,73 +198,73 @@ const fn tag_of(hash: u64) -> u32 {
 mod tests {
     use super::*;
 
-    fn known(memory: &mut Memory, text: &str) -> Option<Vec<u32>> {
-        match memory.recall(text) {
+    fn known(cache: &mut ValueCache, text: &str) -> Option<Vec<u32>> {
+        match cache.recall(text) {
             Recall::Known(conditions) => Some(conditions.collect()),
             _ => None,
         }
     }
 
-    fn see(memory: &mut Memory, text: &str, conditions: &[u32]) {
-        if let Recall::Missed(missed) = memory.recall(text)
-            && memory.wants(missed)
+    fn see(cache: &mut ValueCache, text: &str, conditions: &[u32]) {
+        if let Recall::Missed(missed) = cache.recall(text)
+            && cache.wants(missed)
         {
-            memory.remember(missed, text, conditions);
+            cache.remember(missed, text, conditions);
         }
     }
 
     #[test]
     fn a_value_is_remembered_from_its_second_sight() {
-        let mut memory = Memory::default();
-        see(&mut memory, "curl", &[3, 5]);
-        assert_eq!(known(&mut memory, "curl"), None);
-        see(&mut memory, "curl", &[3, 5]);
-        assert_eq!(known(&mut memory, "curl"), Some(vec![3, 5]));
-        assert_eq!(known(&mut memory, "curl/8"), None);
+        let mut cache = ValueCache::default();
+        see(&mut cache, "curl", &[3, 5]);
+        assert_eq!(known(&mut cache, "curl"), None);
+        see(&mut cache, "curl", &[3, 5]);
+        assert_eq!(known(&mut cache, "curl"), Some(vec![3, 5]));
+        assert_eq!(known(&mut cache, "curl/8"), None);
     }
 
     #[test]
     fn new_values_do_not_take_the_place_of_used_ones() {
-        let mut memory = Memory::default();
+        let mut cache = ValueCache::default();
         for _ in 0..3 {
-            see(&mut memory, "kept", &[1]);
+            see(&mut cache, "kept", &[1]);
         }
         for number in 0..700 {
             for _ in 0..2 {
-                see(&mut memory, &format!("new {number}"), &[2]);
-                see(&mut memory, "kept", &[1]);
+                see(&mut cache, &format!("new {number}"), &[2]);
+                see(&mut cache, "kept", &[1]);
             }
         }
-        assert_eq!(known(&mut memory, "kept"), Some(vec![1]));
+        assert_eq!(known(&mut cache, "kept"), Some(vec![1]));
     }
 
     #[test]
-    fn a_memory_that_is_little_used_is_small() {
-        let mut memory = Memory::default();
-        assert!(memory.entries.is_empty());
+    fn a_cache_that_is_little_used_is_small() {
+        let mut cache = ValueCache::default();
+        assert!(cache.entries.is_empty());
         for number in 0..TRIAL {
-            see(&mut memory, &number.to_string(), &[]);
+            see(&mut cache, &number.to_string(), &[]);
         }
-        let few = memory.entries.len();
+        let few = cache.entries.len();
         for number in 0..TRIAL {
-            see(&mut memory, &number.to_string(), &[]);
+            see(&mut cache, &number.to_string(), &[]);
         }
-        assert!(few * 10 < memory.entries.len());
+        assert!(few * 10 < cache.entries.len());
     }
 
     #[test]
-    fn memory_is_bounded_and_rests_when_nothing_returns() {
-        let mut memory = Memory::default();
+    fn a_cache_is_bounded_and_rests_when_nothing_returns() {
+        let mut cache = ValueCache::default();
         for number in 0..40_000 {
             let text = format!("{number:0400}");
-            see(&mut memory, &text, &[]);
-            see(&mut memory, &text, &[]);
+            see(&mut cache, &text, &[]);
+            see(&mut cache, &text, &[]);
         }
-        assert!(memory.bytes <= MAX_BYTES);
-        let mut memory = Memory::default();
+        assert!(cache.bytes <= MAX_BYTES);
+        let mut cache = ValueCache::default();
         for number in 0..=2 * TRIAL {
-            see(&mut memory, &number.to_string(), &[]);
+            see(&mut cache, &number.to_string(), &[]);
         }
-        assert!(matches!(memory.recall("again"), Recall::Passed));
+        assert!(matches!(cache.recall("again"), Recall::Passed));
     }
 }

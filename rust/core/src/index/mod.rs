@@ -1,29 +1,25 @@
-//! The index of a rule set: which few of many rules can be true of an event.
+//! The index of a rule set: it finds the few of many rules that can be true of an event.
 //!
-//! **The index proposes, the evaluator decides.** For every rule [`formula`] works out
-//! what must hold for it to be true, in terms of [`condition`]s that one search
-//! can answer for all rules: equality by hash, parts of texts in one scan
-//! ([`substring`]), addresses in [`networks`], numbers by their order. Of these the
-//! rarest are chosen as the rule's *access*: at least one of them is true whenever
-//! the rule is. An event is searched once ([`searches`]), the conditions found lead to
-//! rules ([`postings`]), and only those are evaluated. A search may find too much; it
-//! never finds too little.
+//! **The index proposes, the evaluator decides.** For every rule [`formula`] finds the
+//! [`condition`]s without which the rule is not true. One search answers a condition for all
+//! rules: equality of texts by hash, parts of texts in one pass ([`substring`]), addresses in
+//! [`networks`], numbers by their order. The rarest conditions of a rule are its *access path*
+//! ([`access`]): at least one of them is true whenever the rule is. An event is searched once
+//! ([`searches`]), each condition found has a list of rules ([`postings`]), and only those rules
+//! are evaluated. A search may find too much; it never finds too little.
 //!
-//! What a rule needs beside the condition that leads to it is found out once for all rules
-//! that need it, by the search itself where that says it ([`postings`]), and decides as much
-//! as how rare a condition is what leads to a rule ([`access`]). Where both are all that the
-//! rule asks for ([`formula::Truth`]), where the search found nothing too much and no limit of
-//! cost can be met, the rule is true and is not evaluated. Rules that lack something are
-//! dropped together ([`led`]).
+//! Rules share subexpressions. The index tests each shared one once an event, and drops all
+//! rules together that need one which is not true ([`led`]). A rule is *proven* where its
+//! condition and its shared subexpressions are all that it asks for ([`formula::Truth`]), the
+//! search found nothing too much and no limit of cost can be met. A proven rule is not evaluated.
 //!
-//! A rule that only says what must not be has no such condition. It is evaluated on every
-//! event, and the report of the index names it.
+//! A rule that only says what must not be has no access path. It is evaluated on every event,
+//! and the report of the index names it.
 //!
-//! Where errors are told, as in a decision, the index passes over a rule only if it is
-//! certainly no error either ([`certainty`], [`worst_cost`], [`guards`]).
+//! A decision reports errors. Its index passes over a rule only if the rule is certainly no
+//! error either ([`certainty`], [`worst_cost`], [`guards`]).
 //!
-//! The index is immutable and shared by threads; what a search needs beside it is in
-//! a [`Scratch`] that each thread has of its own.
+//! The index is immutable and threads share it. Each thread has a [`Scratch`] of its own.
 
 mod access;
 mod atom;
@@ -64,8 +60,8 @@ pub(crate) use formula::{Analysed, Formula, Truth, analyse};
 pub(crate) use scratch::Marks;
 pub use scratch::Scratch;
 
-use guards::Guards;
-use led::Led;
+use guards::Preconditions;
+use led::Batch;
 use postings::{Meaning, Needs, Posting, Postings, Shared};
 use searches::Searches;
 
@@ -87,29 +83,29 @@ pub(crate) struct Index {
     searches: Searches,
     postings: Postings,
     shared: Box<[Shared]>,
-    /// Those of them that are the condition of their own number.
+    /// A bit for each of those that is the condition of its own number.
     searched: u64,
-    /// Rules that no condition leads to, or that one of their alternatives has nothing to be
-    /// led to by: looked at on every event, if they lack nothing.
+    /// Rules without an access path, or with an alternative that has none: candidates on every
+    /// event, if they lack no shared subexpression.
     always: Box<[Posting]>,
     /// How many conditions are searched for.
     conditions: usize,
     rules: usize,
-    /// For an index that passes over no error.
-    guards: Option<Guards>,
-    /// What the rules cost at most that need not be evaluated where they are certain.
+    /// Of an index that passes over no error.
+    preconditions: Option<Preconditions>,
+    /// What a rule costs at most that the index may prove.
     certain_cost: Cost,
     report: Report,
 }
 
 impl Index {
-    /// Hands over this thread's memory for searches by this index.
+    /// Calls `run` with this thread's memory for searches by this index.
     pub(crate) fn with_scratch<T>(&self, run: impl FnOnce(&mut Scratch) -> T) -> T {
         local::with_scratch(self.number, run)
     }
 
-    /// Hands over the rules that are true of a record, in no order, each once. Those that
-    /// `passes` refuses are not evaluated, but may be among them.
+    /// Calls `take` with the rules that are true of a record, in no order, each once. A rule that
+    /// `passes` refuses is not evaluated, but may be among them.
     pub(crate) fn matches<'a>(
         &'a self,
         scratch: &mut Scratch,
@@ -147,10 +143,10 @@ impl Index {
         count
     }
 
-    /// Hands over the rules that may be true of a record, in no order, each once, and whether
-    /// they are for certain; those that may be errors as well, if they are told. Where they are not,
-    /// what is certain may cost too much. The search does no more than so much work, and finds too
-    /// much where that ends; gives what it did.
+    /// Calls `take` with the rules that may be true of a record, in no order, each once, and with
+    /// whether the rule is proven. An index that passes over no error also gives the rules that
+    /// may be errors; in any other a proven rule may still cost too much. The search stops at
+    /// the limit of `work`, and then finds too much. Returns the work done.
     pub(crate) fn each_candidate<'a>(
         &'a self,
         rules: Rules<'a>,
@@ -165,8 +161,7 @@ impl Index {
         })
     }
 
-    /// The same with scratch memory at hand, some at once, and whether they are true if they
-    /// do not cost too much.
+    /// [`Index::each_candidate`] with a scratch at hand; `take` gets several rules at once.
     fn candidates<'a>(
         &'a self,
         rules: Rules<'a>,
@@ -177,51 +172,50 @@ impl Index {
     ) -> Work {
         scratch.begin(&self.searches, self.conditions, self.rules, work);
         self.searches.run(record, rules.lists, scratch);
-        scratch.order_found(|condition| self.postings.settles(condition));
         let found = (!scratch.found_too_much).then_some(&scratch.conditions);
         let Rules { programs, lists, limits } = rules;
         let mut needs =
             Needs::new((&self.shared, self.searched), programs, record, lists, limits, found)
                 .after(scratch.work);
-        if let Some(guards) = &self.guards {
+        if let Some(preconditions) = &self.preconditions {
             needs = needs.keeping_errors();
-            guards.each_unmet(record, rules.limits, |rule| {
+            preconditions.each_unmet(record, rules.limits, |rule| {
                 if scratch.rules.mark(rule) {
                     take(&[rule], false);
                 }
             });
         }
-        let Scratch { found, rules: seen, found_too_much, settled, led, .. } = scratch;
-        let mut consider = |led: &mut Led, needs: &mut Needs<'_, '_>, settled: &mut Vec<u32>| {
-            for Posting { rule, need, meaning } in led.take() {
+        let Scratch { found, rules: seen, found_too_much, proven, batch, .. } = scratch;
+        let mut consider = |batch: &mut Batch, needs: &mut Needs<'_, '_>, proven: &mut Vec<u32>| {
+            for Posting { rule, need, meaning } in batch.take() {
                 if needs.lacks(*need) || !seen.mark(*rule) {
                     continue;
                 }
                 if *meaning == Meaning::True && !needs.are_open() {
-                    settled.push(*rule);
+                    proven.push(*rule);
                 } else {
                     take(&[*rule], false);
                 }
             }
         };
         for posting in &self.always {
-            if !led.add(*posting, &needs) {
-                consider(led, &mut needs, settled);
+            if !batch.add(*posting, &needs) {
+                consider(batch, &mut needs, proven);
             }
         }
         for condition in found {
-            let settles = self.postings.each(*condition, |posting| {
-                if !led.add(posting, &needs) {
-                    consider(led, &mut needs, settled);
+            let proves = self.postings.each(*condition, |posting| {
+                if !batch.add(posting, &needs) {
+                    consider(batch, &mut needs, proven);
                 }
             });
-            if let Some(rule) = settles {
-                settled.push(rule);
+            if let Some(rule) = proves {
+                proven.push(rule);
             }
         }
-        consider(led, &mut needs, settled);
-        if !settled.is_empty() {
-            take(settled, !*found_too_much);
+        consider(batch, &mut needs, proven);
+        if !proven.is_empty() {
+            take(proven, !*found_too_much);
         }
         needs.work()
     }

@@ -1,8 +1,8 @@
 //! From true conditions to the rules that may be true.
 //!
-//! Beside each rule stands what it needs of the 64 conjuncts that rules share
-//! most: one that is not true drops the rule before it is looked at. What a condition means
-//! for a rule may be so much that the rule need not be looked at at all ([`Meaning`]).
+//! Beside each rule stands the mask of what it needs of the 64 subexpressions that rules share
+//! most. One that is not true drops the rule before it is evaluated. A condition may prove a
+//! rule, which is then not evaluated at all ([`Meaning`]).
 
 use std::collections::HashMap;
 use std::iter::once;
@@ -20,16 +20,16 @@ use crate::program::{Expr, Program};
 use crate::record::Record;
 use crate::work::Work;
 
-/// A conjunct shared by many rules, by one of the places where it stands.
+/// A subexpression that many rules share, by one of the places where it stands.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     pub(crate) program: u32,
     pub(crate) path: Box<[u16]>,
-    /// Where what the search found says whether it is true.
+    /// If what the search found says whether it is true.
     pub(crate) known: Option<Known>,
 }
 
-/// A conjunct by conditions that are searched for.
+/// A shared subexpression by conditions that are searched for.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     pub(crate) truth: Truth,
@@ -44,8 +44,8 @@ impl Known {
         self.truth == condition && self.facts.is_empty()
     }
 
-    /// Whether the conjunct is true, if no search found too much; None where it may be an
-    /// error, unless one is as good as false.
+    /// Whether the subexpression is true, if no search found too much. None if it may be an
+    /// error and errors are not dropped.
     fn holds(&self, found: &Marks, record: &Record<'_>, drops_errors: bool) -> Option<bool> {
         let is_true = self.truth.holds(&|condition| found.is_marked(condition));
         let is_certain =
@@ -58,12 +58,12 @@ impl Known {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Posting {
     pub(crate) rule: u32,
-    /// The shared conjuncts that it needs.
+    /// The mask of the shared subexpressions that it needs.
     pub(crate) need: u64,
     pub(crate) meaning: Meaning,
 }
 
-/// What it means for a rule that a condition is true and the rule has what it needs.
+/// What it means for a rule that a condition is true and nothing it needs is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
     MaybeTrue,
@@ -84,19 +84,19 @@ impl Meaning {
     }
 }
 
-/// Stands beside a rule that is true: no set has so many rules.
+/// The bit of a proven rule, above the number of any.
 const TRUE: u32 = 1 << 30;
-/// Stands beside the last rule of a condition.
+/// The bit of the last rule of a condition.
 const LAST: u32 = 1 << 29;
 const RULE: u32 = LAST - 1;
-/// Stands beside a rule in the place of where the postings of a condition begin.
-const SETTLES: u32 = 1 << 31;
+/// The bit of a rule that stands in place of where the postings of a condition begin.
+const PROVES: u32 = 1 << 31;
 /// Where the postings of a condition begin that has none.
-const NOTHING: u32 = SETTLES - 1;
+const NOTHING: u32 = PROVES - 1;
 
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
-    /// Of each condition where its postings begin, or the rule that it settles.
+    /// By condition: where its postings begin, or the rule that it proves.
     leads: Box<[u32]>,
     rules: Box<[u32]>,
     /// Which of `needs` stands beside each rule.
@@ -106,7 +106,7 @@ pub(crate) struct Postings {
 }
 
 impl Postings {
-    /// Those of each condition, where something else leads to some rules as well.
+    /// The postings of each condition; `led_to_otherwise` are rules that are candidates without.
     pub(crate) fn new(
         by_condition: &[Vec<Posting>],
         led_to_otherwise: impl Iterator<Item = u32>,
@@ -123,7 +123,7 @@ impl Postings {
             if let [Posting { rule, need: 0, meaning: Meaning::True }] = postings.as_slice()
                 && ways.get(rule) == Some(&1)
             {
-                return SETTLES | rule;
+                return PROVES | rule;
             }
             let start = u32::try_from(rules.len()).unwrap_or(NOTHING);
             for Posting { rule, need, meaning } in postings {
@@ -133,7 +133,7 @@ impl Postings {
                     numbers.insert(*need, next);
                     Some(next)
                 });
-                // One past all numbers is looked at whatever it needs.
+                // A mask past the last number is left out, and the rule then evaluated.
                 let meaning = match (*meaning, number) {
                     (Meaning::True, None) => Meaning::MaybeTrue,
                     (meaning, _) => meaning,
@@ -156,20 +156,12 @@ impl Postings {
         self.leads.get(condition as usize).copied().unwrap_or(NOTHING)
     }
 
-    /// The rule that a condition settles: one that is true with it and to which nothing else
-    /// leads.
-    #[inline(always)]
-    pub(crate) fn settles(&self, condition: u32) -> Option<u32> {
-        let lead = self.lead(condition);
-        (lead & SETTLES != 0).then_some(lead ^ SETTLES)
-    }
-
-    /// Hands over the rules to look at when a condition is true, and says which rule it settles.
+    /// Calls `take` with the candidates of a true condition, and returns the rule it proves.
     #[inline(always)]
     pub(crate) fn each(&self, condition: u32, mut take: impl FnMut(Posting)) -> Option<u32> {
         let lead = self.lead(condition);
-        if lead & SETTLES != 0 {
-            return Some(lead ^ SETTLES);
+        if lead & PROVES != 0 {
+            return Some(lead ^ PROVES);
         }
         let rules = self.rules.get(lead as usize..).unwrap_or_default();
         let needed = self.needed.get(lead as usize..).unwrap_or_default();
@@ -187,7 +179,7 @@ impl Postings {
     }
 }
 
-/// What is known of the shared conjuncts for one event; found out when asked.
+/// What is known of the shared subexpressions for one event; each is tested when first needed.
 pub(crate) struct Needs<'a, 'e> {
     shared: &'a [Shared],
     programs: &'a [Program],
@@ -196,17 +188,17 @@ pub(crate) struct Needs<'a, 'e> {
     /// What the search found; None where some of it may not be true.
     found: Option<&'e Marks>,
     meter: Meter,
-    /// Whether what is an error counts as missing.
+    /// Whether one that is an error counts as not true.
     drops_errors: bool,
     known: u64,
     missing: u64,
-    /// Whether something that counts as there is not known to be true.
+    /// Whether some that are not missing are not known to be true either.
     is_open: bool,
 }
 
 impl<'a, 'e> Needs<'a, 'e> {
-    /// Nothing is known but of those that are `searched`: each of them is the condition of its
-    /// own number.
+    /// At first only those that are `searched` are known: each is the condition of its own
+    /// number.
     pub(crate) fn new(
         (shared, searched): (&'a [Shared], u64),
         programs: &'a [Program],
@@ -231,18 +223,18 @@ impl<'a, 'e> Needs<'a, 'e> {
         }
     }
 
-    /// The same, where a rule that is an error may not be dropped.
+    /// The same for rules that may not be dropped where they are errors.
     pub(crate) fn keeping_errors(self) -> Self {
         Self { drops_errors: false, ..self }
     }
 
-    /// The same, with so much done before.
+    /// The same after some work.
     pub(crate) fn after(mut self, work: Work) -> Self {
         self.meter.work = work;
         self
     }
 
-    /// What was done up to now.
+    /// The work done up to now.
     pub(crate) const fn work(&self) -> Work {
         self.meter.work
     }
@@ -263,7 +255,7 @@ impl<'a, 'e> Needs<'a, 'e> {
         unknown != 0 && self.are_missing(unknown)
     }
 
-    /// Finds out whether one of those is missing of which it is not known.
+    /// Tests those that are unknown, until one is not true.
     #[inline(never)]
     fn are_missing(&mut self, mut unknown: u64) -> bool {
         while unknown != 0 {
@@ -300,7 +292,7 @@ impl<'a, 'e> Needs<'a, 'e> {
         self.meter.work = self.meter.work();
         match tested {
             Ok(holds) if !self.meter.work.is_over() => !holds,
-            // Where the same is said in other words, it may cost less.
+            // Past the cost limit nothing is known: another rule may say the same at less cost.
             Err(failure)
                 if self.drops_errors
                     && failure.code != ErrorCode::CostExceeded
@@ -349,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_settled_where_nothing_else_leads_to_it() {
+    fn a_rule_is_proven_where_nothing_else_leads_to_it() {
         let posting = |rule, meaning| Posting { rule, need: 0, meaning };
         let is_true = |rule| posting(rule, Meaning::True);
         let by_condition = [
@@ -363,14 +355,14 @@ mod tests {
         let postings = Postings::new(&by_condition, once(3));
         for (condition, by_condition) in (0..).zip(&by_condition) {
             let mut found = Vec::new();
-            let settled = postings.each(condition, |posting| found.push(posting));
+            let proven = postings.each(condition, |posting| found.push(posting));
             if condition == 0 {
-                assert_eq!((settled, found.len()), (Some(0), 0));
+                assert_eq!((proven, found.len()), (Some(0), 0));
                 continue;
             }
             let found = found.iter().map(|posting| (posting.rule, posting.meaning));
             let expected = by_condition.iter().map(|posting| (posting.rule, posting.meaning));
-            assert_eq!(settled, None);
+            assert_eq!(proven, None);
             assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
         }
     }

@@ -1,20 +1,15 @@
-//! What one thread needs while it searches, kept between events.
+//! The memory of one thread while it searches, kept between events.
 
-use super::led::Led;
-use super::memory::Memory;
+use super::led::Batch;
+use super::memory::ValueCache;
 use super::searches::Searches;
 use crate::work::Work;
 
-/// Conditions are very many that are more than this for each group of their marks.
-const LONG: usize = 2;
-/// Conditions of one text are many from so many on.
-const MANY: usize = 64;
-
-/// Marks of numbers that are forgotten all at once when a new event begins.
+/// Marks of numbers. A new event clears all at once, by another stamp.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     stamp: u32,
-    /// Of 32 numbers each: those of a large set are to lie in few lines of a cache.
+    /// Of 32 numbers each, so that the marks of a large set lie in few cache lines.
     groups: Vec<Group>,
 }
 
@@ -81,44 +76,13 @@ impl Marks {
         };
         group(0) | (group(1) << u32::BITS)
     }
-
-    /// More than this are very many: all marks are soon gone through.
-    fn long(&self) -> usize {
-        self.groups.len().saturating_mul(LONG)
-    }
-
-    /// Marks many, for which all are first as they are in this event.
-    fn mark_many(&mut self, numbers: &[u32]) {
-        let Self { stamp, groups } = self;
-        groups.iter_mut().for_each(|group| *group = current(*stamp, *group));
-        for number in numbers {
-            let (position, bit) = place(*number);
-            if let Some(group) = groups.get_mut(position) {
-                *group |= bit;
-            }
-        }
-    }
-
-    /// Hands over those that are marked, in order.
-    fn each(&self, mut take: impl FnMut(u32)) {
-        for (start, group) in (0_u32..).step_by(u32::BITS as usize).zip(&self.groups) {
-            let mut bits = current(self.stamp, *group) as u32;
-            while bits != 0 {
-                take(start.wrapping_add(bits.trailing_zeros()));
-                bits &= bits.wrapping_sub(1);
-            }
-        }
-    }
 }
 
-/// Memory of one thread for one index. It holds no answer that the event would
-/// not give again.
+/// Memory of one thread for one index. It changes no answer.
 #[derive(Debug, Default)]
 pub struct Scratch {
     /// Conditions found true of the event, each once.
     pub(crate) found: Vec<u32>,
-    /// Whether some are only marked until [`Scratch::order_found`].
-    are_unlisted: bool,
     /// Conditions found true of one text.
     pub(crate) local: Vec<u32>,
     /// That text in lower case.
@@ -127,12 +91,12 @@ pub struct Scratch {
     /// Whether some of those found may not be true.
     pub(crate) found_too_much: bool,
     pub(crate) rules: Marks,
-    /// Rules that are true.
-    pub(crate) settled: Vec<u32>,
-    /// Rules that may be true.
-    pub(crate) led: Led,
+    /// Rules that are true without evaluation.
+    pub(crate) proven: Vec<u32>,
+    /// Candidates.
+    pub(crate) batch: Batch,
     /// By the number of the text search.
-    pub(crate) memories: Vec<Memory>,
+    pub(crate) value_caches: Vec<ValueCache>,
     /// What the search does: where it is over, patterns that were not run are found.
     pub(crate) work: Work,
 }
@@ -147,14 +111,13 @@ impl Scratch {
     ) {
         self.work = work;
         self.found.clear();
-        self.are_unlisted = false;
-        self.settled.clear();
+        self.proven.clear();
         self.found_too_much = false;
         self.conditions.begin(conditions);
         self.rules.begin(rules);
-        if self.memories.len() != searches.texts.len() {
-            self.memories.clear();
-            self.memories.resize_with(searches.texts.len(), Memory::default);
+        if self.value_caches.len() != searches.texts.len() {
+            self.value_caches.clear();
+            self.value_caches.resize_with(searches.texts.len(), ValueCache::default);
         }
     }
 
@@ -175,45 +138,7 @@ impl Scratch {
     #[inline]
     pub(crate) fn report_local(&mut self) {
         let Self { local, conditions, found, .. } = self;
-        if local.len() >= MANY {
-            return self.report_many();
-        }
         found.extend(local.iter().filter(|condition| conditions.mark(**condition)));
-    }
-
-    /// The same without a branch, which would be foretold badly: a long text says the same
-    /// more than once.
-    fn report_many(&mut self) {
-        let Self { local, conditions, found, are_unlisted, .. } = self;
-        if local.len() > conditions.long() {
-            conditions.mark_many(local);
-            *are_unlisted = true;
-            return;
-        }
-        let mut count = found.len();
-        found.resize(count.saturating_add(local.len()), 0);
-        for condition in local {
-            if let Some(place) = found.get_mut(count) {
-                *place = *condition;
-            }
-            count = count.wrapping_add(usize::from(conditions.mark(*condition)));
-        }
-        found.truncate(count);
-    }
-
-    /// Lists all conditions. Many are put in order: what they lead to mostly is in the same,
-    /// and is then not sorted. Of those, one that settles a rule is known at once by the rule.
-    pub(crate) fn order_found(&mut self, settles: impl Fn(u32) -> Option<u32>) {
-        let Self { found, conditions, are_unlisted, settled, .. } = self;
-        let neighbours = found.iter().zip(found.get(1..).unwrap_or_default());
-        let are_sorted = || neighbours.fold(true, |are, (one, next)| are & (one < next));
-        if *are_unlisted || found.len() > conditions.long() && !are_sorted() {
-            found.clear();
-            conditions.each(|condition| match settles(condition) {
-                Some(rule) => settled.push(rule),
-                None => found.push(condition),
-            });
-        }
     }
 }
 
@@ -250,25 +175,5 @@ mod tests {
         assert_eq!(marks.first(), 1 << 63 | 1 << 32 | 1 << 31 | 1);
         marks.begin(100);
         assert_eq!(marks.first(), 0);
-    }
-
-    #[test]
-    fn many_that_are_found_are_put_in_order() {
-        let found = [99, 0, 31, 32, 7, 64, 63, 98, 50];
-        for (conditions, is_ordered) in [(100, true), (900, true), (1000, false)] {
-            let mut scratch = Scratch::default();
-            scratch.conditions.begin(conditions);
-            scratch.report(99);
-            scratch.local.extend(found.iter().cycle().take(MANY));
-            scratch.report_local();
-            scratch.order_found(|condition| (condition > 60).then_some(condition + 1));
-            if is_ordered {
-                assert_eq!(scratch.found, [0, 7, 31, 32, 50]);
-                assert_eq!(scratch.settled, [64, 65, 99, 100]);
-            } else {
-                assert_eq!(scratch.found, found);
-                assert!(scratch.settled.is_empty());
-            }
-        }
     }
 }

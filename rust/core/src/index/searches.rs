@@ -1,5 +1,4 @@
-//! All conditions of an index, by the part of the event they are about, and the
-//! searches that find which of them are true.
+//! The searches of an index: for each part of an event, which conditions about it are true.
 
 use std::collections::HashMap;
 
@@ -29,7 +28,8 @@ pub(crate) struct Searches {
     pub(super) flags: Box<[(Slot, u32)]>,
 }
 
-/// A text that is searched, in few bytes: most of those under keys an event has not.
+/// A text that is searched. It is small, because most are under keys that an event lacks and
+/// are only passed over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sought<S> {
     pub(super) source: S,
@@ -71,7 +71,7 @@ impl Searches {
         builder.build(layout)
     }
 
-    /// Finds the conditions that are true of a record; the scratch has them then.
+    /// Leaves the conditions that are true of a record in the scratch.
     pub(crate) fn run<'a>(&'a self, record: &Record<'a>, lists: &Lists, scratch: &mut Scratch) {
         let mut search = |number: u32, text: &str| {
             if let Some(search) = self.texts.get(number as usize) {
@@ -110,7 +110,7 @@ impl Searches {
     }
 }
 
-/// Hands over each text of a source.
+/// Calls `take` with each text of a source.
 #[inline]
 pub(crate) fn each_text<'r>(
     source: TextSource,
@@ -174,8 +174,8 @@ impl NumberSearch {
         scratch.report_local();
     }
 
-    /// Hands over each number of a source; None for what is in no order, of which a
-    /// negated comparison is true. Lengths that are too small are left out.
+    /// Calls `take` with each number of a source, and with None for NaN, of which a negated
+    /// comparison is true. Lengths that are too small for any condition are left out.
     fn each_number(&self, record: &Record<'_>, mut take: impl FnMut(Option<i64>)) {
         let take_value = |value: Option<Value<'_>>, take: &mut dyn FnMut(Option<i64>)| match value {
             Some(Value::Int(number)) => take(Some(number)),

@@ -10,10 +10,11 @@ use aho_corasick::automaton::Automaton;
 use aho_corasick::nfa::contiguous::NFA;
 use aho_corasick::{Input, Match};
 
-/// How many bytes of a part the automaton has: its last. Each of its states lists all parts that
-/// end there, which for long parts within each other would be memory without bound.
+/// How many bytes of a part are its needle: the last. Each state of the automaton lists all
+/// needles that end there, which for long needles within each other would be unbounded memory.
 const MAX_NEEDLE: usize = 32;
-/// Parts that are compared with a text beside [`LOOKS_A_BYTE`].
+/// How many parts may be compared with a text, beside those for each of its bytes. A set may
+/// have thousands of parts that differ before their needles only, or in case.
 const LOOKS: usize = 4096;
 const LOOKS_A_BYTE: usize = 16;
 
@@ -32,16 +33,16 @@ pub(crate) struct Part {
     pub(crate) place: Place,
     /// Whether the case of letters plays no part.
     pub(crate) is_folded: bool,
-    /// What is reported when it is found: a condition, or what the caller likes.
+    /// What is reported when it is found: a condition, or any number of the caller's.
     pub(crate) condition: u32,
 }
 
 /// The texts that a search was made for, in any order.
 #[derive(Debug)]
 pub(crate) struct Substrings {
-    /// None where the parts are more than one can have.
+    /// None if it would have too many states.
     automaton: Option<NFA>,
-    /// Of each needle of the automaton where its parts begin; one more than there are needles.
+    /// By needle: where its parts begin; one more than there are needles.
     starts: Box<[u32]>,
     entries: Box<[Entry]>,
     texts: Box<str>,
@@ -126,7 +127,7 @@ impl Substrings {
         self.entries.get(bound(number)..bound(number.wrapping_add(1))).unwrap_or_default()
     }
 
-    /// Whether a part ends at a place of the text, which may be any in the text.
+    /// Whether a part ends at `end`, where its needle was found.
     #[inline]
     fn stands(&self, entry: &Entry, end: usize, text: &[u8], folded: &[u8]) -> bool {
         let (start, length) = (entry.start as usize, entry.length as usize);
@@ -146,7 +147,7 @@ impl Substrings {
     }
 }
 
-/// What the automaton has of a part.
+/// What the automaton searches for in place of a part.
 fn needle(part: &str) -> Vec<u8> {
     let mut folded = part.to_ascii_lowercase().into_bytes();
     folded.drain(..folded.len().saturating_sub(MAX_NEEDLE));

@@ -31,10 +31,10 @@ impl CompiledPattern {
     }
 }
 
-/// Found where the search for parts was given up, so that it found too much; no condition
-/// has the number.
+/// Found where the search for parts was given up and so found too much. No condition has
+/// this number.
 const GIVEN_UP: u32 = u32::MAX;
-/// What the search for parts finds from this number on leads to patterns to run.
+/// From this number on the search for parts finds texts that patterns require.
 pub(super) const FIRST_LITERAL: u32 = 1 << 31;
 /// Fewer patterns than this that require one text are soon run.
 const MANY: u32 = 16;
@@ -97,16 +97,16 @@ pub(crate) struct TextSearch {
     pub(super) whole: Whole,
     pub(super) whole_folded: Whole,
     pub(super) substrings: Option<Substrings>,
-    /// Run where a text that they require was found.
+    /// Patterns that are run where a text that they require was found.
     pub(super) led_to: Box<[SoughtPattern]>,
-    /// By such a text.
+    /// Those patterns by such a text.
     literals: Literals,
-    /// Run on every text.
+    /// Patterns that are run on every text.
     pub(super) others: Box<[SoughtPattern]>,
     pub(super) lists: Box<[(ListIndex, u32)]>,
     /// Whether some test is of the text in lower case.
     folds: bool,
-    /// Whether looking a text up in a memory is cheaper than the search.
+    /// Whether looking a text up in the value cache is cheaper than the search.
     remembers: bool,
     /// Whether something may be true of `""`, as what an event lacks is.
     finds_in_nothing: bool,
@@ -124,7 +124,7 @@ impl TextSearch {
             self.search(text, lists, scratch);
             return scratch.report_local();
         }
-        let missed = match scratch.memories.get_mut(number).map(|memory| memory.recall(text)) {
+        let missed = match scratch.value_caches.get_mut(number).map(|cache| cache.recall(text)) {
             Some(Recall::Known(conditions)) => {
                 for condition in conditions {
                     scratch.found_too_much |= condition == GIVEN_UP;
@@ -138,13 +138,13 @@ impl TextSearch {
             Some(Recall::Passed) | None => None,
         };
         self.search(text, lists, scratch);
-        if let (Some(missed), Some(memory)) = (missed, scratch.memories.get_mut(number))
+        if let (Some(missed), Some(cache)) = (missed, scratch.value_caches.get_mut(number))
             && !scratch.work.is_over()
-            && memory.wants(missed)
+            && cache.wants(missed)
         {
             scratch.local.sort_unstable();
             scratch.local.dedup();
-            memory.remember(missed, text, &scratch.local);
+            cache.remember(missed, text, &scratch.local);
         }
         scratch.report_local();
     }
@@ -185,8 +185,8 @@ impl TextSearch {
         }
     }
 
-    /// Puts the conditions of the patterns that match in the place of those found to
-    /// be worth running, from `start` on. After a search that was given up none is run.
+    /// Replaces the literals found, from `start` on, by the conditions of their patterns that
+    /// match. After a search that was given up no pattern is run and all are reported.
     fn run_patterns(
         &self,
         scanned: Scanned,
@@ -196,7 +196,7 @@ impl TextSearch {
         work: &mut Work,
     ) {
         let found = local.get_mut(start..).unwrap_or_default();
-        // All of it at once is sooner done than up to the first.
+        // The fold has no branch, so that it is vectorised; most texts have no such literal.
         if found.iter().fold(0, |all, found| all | found) < FIRST_LITERAL {
             return;
         }
@@ -230,8 +230,8 @@ struct Literals {
 }
 
 impl Literals {
-    /// By what each pattern requires, of which the best is taken that few others require;
-    /// and the texts.
+    /// Chooses for each pattern one of the texts it requires, the best that few other patterns
+    /// require. Also returns the texts chosen.
     fn new(required: &[Vec<Vec<Box<str>>>]) -> (Self, Vec<Box<str>>) {
         let mut sharers: HashMap<&str, u32, RandomState> = HashMap::default();
         for text in required.iter().flatten().flatten() {
@@ -257,7 +257,7 @@ impl Literals {
         (Self { starts: starts.into(), patterns: patterns.into() }, texts)
     }
 
-    /// The patterns that a text leads to, by what the search for parts finds.
+    /// The patterns that require a text, by what the search for parts reports.
     fn patterns_of(&self, found: u32) -> &[u32] {
         let literal = (found ^ FIRST_LITERAL) as usize;
         let bound = |literal: usize| self.starts.get(literal).map_or(0, |start| *start as usize);
@@ -271,7 +271,7 @@ pub(crate) struct TextSearchBuilder {
     whole_folded: HashMap<Box<str>, Vec<u32>, RandomState>,
     parts: Vec<Part>,
     led_to: Vec<SoughtPattern>,
-    /// What leads to each of those, as its [`CompiledPattern::required`].
+    /// Of each of those its [`CompiledPattern::required`].
     required: Vec<Vec<Vec<Box<str>>>>,
     others: Vec<SoughtPattern>,
     lists: Vec<(ListIndex, u32)>,

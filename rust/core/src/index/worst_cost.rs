@@ -1,5 +1,5 @@
-//! What an expression costs at most, by the size of the event: below the limit no
-//! `cost_exceeded` is to be told.
+//! What an expression costs at most, by the size of the event: below the limit it is no
+//! `cost_exceeded` error.
 
 use std::collections::HashMap;
 
