@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::ErrorCode;
 use crate::map::integral;
 use crate::meter::{Meter, units};
@@ -10,7 +12,7 @@ use crate::value::{Duration, List, Timestamp, Value};
 /// A value, or the code of what went wrong.
 pub type Applied<'a> = Result<Value<'a>, ErrorCode>;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Operator {
     Add,
     Subtract,
