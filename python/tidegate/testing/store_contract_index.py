@@ -361,7 +361,7 @@ class CatalogContract(StorePlaces):
     """Names are learned from traffic."""
 
     def test_captured_names_have_a_fill_rate_and_a_distinct_count(self, store: Store) -> None:
-        """An empty value does not count as present; a name with several types has each of them."""
+        """An empty value does not count as present, and equal values count as one."""
         for start in range(0, 200, 20):
             entries = [
                 entry(
@@ -403,7 +403,7 @@ class CatalogContract(StorePlaces):
         assert (kept.fill_rate, kept.type) == (1, "int")
 
     def test_a_type_that_varies_is_dynamic(self, store: Store) -> None:
-        """A name that is a number now and text then has no one type."""
+        """A name that is sometimes a number and sometimes text has the type ``dyn``."""
         for value in (1, "one"):
             done(store.append([entry(1, event={"fields": {"n": value}})]))
             store.index_now()
