@@ -26,7 +26,7 @@ class Limits:
     string_bytes: int = 64 * 1024
     """Longest string or bytes value an evaluation may build."""
     regex_pattern_bytes: int = 8 * 1024
-    """Published firewall patterns have up to 3,200; the compiled size is what protects."""
+    """Published firewall patterns have up to 3,200; the compiled size is the real bound."""
     regex_nesting: int = 64
     regex_repeat: int = 1_000
     regex_program_bytes: int = 2 * 1024 * 1024

@@ -46,8 +46,7 @@ class Program:
 
         Args:
             context: the event in the shape of a runtime request, with a member
-                for each declared variable; a dict, JSON bytes, or what
-                :meth:`prepare` gave.
+                for each declared variable; a dict, JSON bytes, or the result of :meth:`prepare`.
 
         Raises:
             EvaluationError: the expression is an error for this event.

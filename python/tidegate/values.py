@@ -1,4 +1,4 @@
-"""The values of the language: their kinds, equality, order, and forms outside.
+"""The values of the language: their kinds, equality, order, and outside forms.
 
 Inside an evaluation a value is one of
 
@@ -146,10 +146,10 @@ MapKey: TypeAlias = tuple[str, object]
 
 
 def map_key(key: object) -> MapKey | None:
-    """What two keys must share to be the same key, or None for what can be no key.
+    """What equal keys have in common; None for a value that cannot be a key.
 
-    Integers are one whatever their kind, a double with an integral value is that
-    integer, and ``true`` is never ``1``.
+    Integers are equal whatever their kind, a double with an integral value equals that integer, and
+    ``true`` is never ``1``.
     """
     if isinstance(key, bool):
         return ("bool", key)
@@ -161,7 +161,7 @@ def map_key(key: object) -> MapKey | None:
 
 
 class Map(Mapping[Any, Any]):
-    """A map of the language: entries in order, keys told apart as the language does.
+    """A map of the language: entries in order, keys compared as the language compares them.
 
     Python takes ``True`` and ``1`` for one key, the language does not.  ``total``
     maps answer an absent key with ``""`` in ``select`` and ``index``; that is the
@@ -224,7 +224,7 @@ def kind_of(value: object) -> str:
     """The kind of a value, as in the table above.
 
     Raises:
-        TypeError: ``value`` is no value of the language.
+        TypeError: ``value`` is not a value of the language.
     """
     if value is None:
         return "null"
@@ -264,7 +264,7 @@ def equal(left: Any, right: Any, charge: Charge = _free) -> bool:
 
     Numbers are equal when they are the same real number, whatever their kinds; NaN
     equals nothing; values of different kinds are unequal.  Networks compare with
-    their host bits.  ``charge`` is told the units of each comparison, before it.
+    their host bits.  ``charge`` gets the units of each comparison before it is made.
     """
     if is_number(left) and is_number(right):
         return bool(left == right)  # Python compares int and float without rounding.

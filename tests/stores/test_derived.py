@@ -225,9 +225,7 @@ def test_killed_while_it_was_made_it_is_made_by_the_next(
     check(path, 5)
 
 
-def test_damage_that_is_found_at_work_is_mended(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_damage_found_while_serving_is_mended(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is made again, readers see the new one, and decisions went on being logged."""
     store = SqliteStore(url(path))
     index_batch = indexing.index_batch

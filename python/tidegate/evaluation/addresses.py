@@ -40,7 +40,8 @@ def parse_network(text: str, *, dotted_ipv6: bool = False) -> Network | None:
 
 
 def parse_range(text: str) -> Network | None:
-    """An address or a network, as lists and ``inIpRange`` take them; an address is itself alone."""
+    """An address or a network, as lists and ``inIpRange`` take them; an address is a network of
+    one."""
     if "/" in text:
         return parse_network(text)
     address = parse_address(text)

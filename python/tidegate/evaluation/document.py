@@ -1,4 +1,4 @@
-"""The canonical form of a set, some rules of which were changed."""
+"""The canonical form of a set after some of its rules have changed."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ class Compiled:
 
 @attrs.frozen(eq=False)
 class Document:
-    """A set as it was compiled and what was changed since; written out when asked for."""
+    """A set as it was compiled, with later changes; written out on demand."""
 
     compiled: Compiled
     _changed: Programs = attrs.field(factory=dict)
-    """Programs at the places of those with their ids, or else after all others.
+    """Changed programs. One with a known id takes that id's place, others come last.
 
     As text: trees of many changes would be thousands of objects for the collector to visit.
     """
     _removed: frozenset[str] = frozenset()
-    """Ids whose places are gone; a program that came later with the id is a new one."""
+    """Removed ids; a later program with such an id is a new one."""
 
     def with_changes(self, programs: Programs, removed: Collection[str]) -> Document:
-        """First remove some programs, then put others in the place of those with their ids."""
+        """Remove some programs, then replace or add others by their ids."""
         changed = dict(self._changed)
         for name in removed:
             changed.pop(name, None)

@@ -122,7 +122,7 @@ class _Request:
             return parse_address(own, dotted_ipv6=True)
         for entry in reversed(self.headers().get("x-forwarded-for", "").split(",")):
             address = parse_address(entry.strip(" \t"), dotted_ipv6=True)
-            # What is left of an entry that is no address may be made up by the client.
+            # Entries to the left of one that is not an address may be forged by the client.
             if address is None:
                 return None
             if not any(contains(network, address) for network in self._trusted_proxies):

@@ -162,7 +162,7 @@ def _scalar(node: Node, path: list[str]) -> str | None:
 
 
 def _read_part(event: Mapping[str, Any], variables: frozenset[str]) -> Mapping[str, Any]:
-    """What the encoder reads of a dict: its other members are ignored, whatever they are."""
+    """The members of a dict that the encoder reads; all others are ignored."""
     if not isinstance(event, Mapping):
         return event
     roots = variables | {name.partition(".")[0] for name in variables}

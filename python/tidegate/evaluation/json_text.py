@@ -1,4 +1,4 @@
-"""A strict reader of JSON text (RFC 8259) that remembers where each value stood.
+"""A strict reader of JSON text (RFC 8259) that keeps the place of each value.
 
 Refused are NaN and infinities, duplicate members, lone surrogates, a byte order mark,
 invalid UTF-8, anything after the value, and whatever passes the limits.  Numbers keep
@@ -36,7 +36,7 @@ class Node:
 
 
 def read_json(data: bytes, limits: Limits = DEFAULT) -> Node:
-    """Read the one value that a JSON text is.
+    """Read a JSON text, which is one value.
 
     Raises:
         EventError: the text is no strict JSON (the pointer is empty), or passes a limit.

@@ -1,4 +1,4 @@
-"""What an evaluation ends in: a value or a failure, and its cost."""
+"""The result of an evaluation: a value or a failure, and its cost."""
 
 from __future__ import annotations
 

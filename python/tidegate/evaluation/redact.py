@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ROUNDS = 4
-"""How often a text is decoded, or read as JSON inside JSON, before it counts as a secret."""
+"""How often a text may be decoded, or read as JSON inside JSON; past that it is a secret."""
 MAX_HASHES = 64
 """Hashes in one text; a text with more secrets is one secret as a whole."""
 _SHOWN = 32
@@ -42,8 +42,8 @@ _USERINFO = re.compile(
     rf"(?P<slashes>[/\\]{{2}})(?P<any>[^{_END}]+)@"
     rf"|(?P<slash>[/\\])(?P<pair>[^{_END}:@]*:[^{_END}]*)@"
 )
-"""What is before the ``@`` of an authority.  A canonical path has one slash of two left: there it
-must be a user and a password."""
+"""The part before the ``@`` of an authority. A canonical path keeps one slash of two; after one
+slash, the part must have a user and a password."""
 _UNCOUNTED = str.maketrans("", "", "-_.+ ")
 """Characters that do not count in a name: ``X-Api-Key`` is ``api_key`` with an ``x``."""
 _NAME_PARTS = re.compile(r"[.\[\]]")
@@ -108,7 +108,7 @@ class Redactor:
         return self._text(name, text, "text", ROUNDS)
 
     def secret(self, name: str, text: str) -> str:
-        """What stands for a secret; one that is redacted already stays as it is."""
+        """The hash that replaces a secret; a value that is such a hash already stays as it is."""
         if _REDACTED.fullmatch(text):
             return text
         decoded = decoded_name(name)
@@ -151,7 +151,7 @@ class Redactor:
         return self._value(name, node, "link" if is_link else "body" if is_body else "text", rounds)
 
     def _holds_secret(self, name: str, place: str) -> bool:
-        """Cookies are secrets whatever they are called, but for those the tenant wants in clear."""
+        """Cookies are secrets whatever their names, except those that the tenant wants in clear."""
         if place == "cookies":
             return not self._names.is_clear(name)
         is_cookie_header = place == "headers" and lower(name) in _COOKIE_HEADERS
@@ -190,9 +190,8 @@ class Redactor:
         return text if redacted == node else _written(redacted)
 
     def _pairs(self, name: str, text: str, place: str, rounds: int) -> str | None:
-        """Names and values as of a query, without the values that are secret.
-
-        What is before the first delimiter of a link is no pair.
+        """Names and values as in a query, without the secret values. In a link the part before the
+        first delimiter is no pair.
         """
         text, count = _USERINFO.subn(self._userinfo, text, MAX_HASHES + 1)
         pieces = _DELIMITER.split(text)
@@ -210,7 +209,7 @@ class Redactor:
         return f"{slashes}{self.secret('userinfo', found['any'] or found['pair'])}@"
 
     def _piece(self, name: str, piece: str, place: str, is_pair: bool, rounds: int) -> str:
-        """What stands between two delimiters, without its secret."""
+        """The text between two delimiters, without its secret."""
         label, equals, value = piece.partition("=")
         if is_pair and equals:
             if self._names.is_secret(label):
@@ -259,7 +258,7 @@ def decoded_name(name: str) -> str | None:
 
 
 def _parts(patterns: Iterable[str]) -> list[list[str]]:
-    """Of each pattern what is between its stars."""
+    """For each pattern, the texts between its stars."""
     return [_plain(each).split("*") for each in patterns]
 
 

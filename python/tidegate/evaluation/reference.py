@@ -1,4 +1,4 @@
-"""The definition of meaning: a checked tree and a record to a value, a failure, a cost.
+"""The definition of meaning: from a checked tree and a record to a value, a failure, a cost.
 
 One arm for each kind of node, by docs/canonical-tree.md, short and slow on purpose:
 no caches, no fast paths, no switches.  The native evaluator is held to this one.

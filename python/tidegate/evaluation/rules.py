@@ -40,7 +40,7 @@ class PreparedContext(Protocol):
 
 
 class Rules(Protocol):
-    """A compiled set: what a program and a rule set stand on."""
+    """A compiled set: the base of a program and of a rule set."""
 
     document: Document
 
@@ -114,7 +114,7 @@ def read_rules(data: bytes, evaluator: Evaluator, sample: Sequence[bytes] = ()) 
 
 
 def _read_document(data: bytes) -> dict[str, Any]:
-    """A set's canonical form, of which only the programs are known to be there."""
+    """A set's canonical form, in which only the programs have been checked to exist."""
     try:
         document = orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -206,7 +206,7 @@ class ReferenceRules:
         return Matches(matched, failed if errors else {})
 
     def stats(self) -> dict[str, Any]:
-        """As the native evaluator's: there is no index, so every rule is evaluated."""
+        """The same as for the native evaluator. There is no index, so every rule is evaluated."""
         return {
             "rules": len(self._ids),
             "conditions": 0,

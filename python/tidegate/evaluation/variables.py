@@ -52,7 +52,7 @@ def _other_type() -> TypeError:
 
 
 def _converted(declared: Type, value: Any) -> Any:
-    """The value as the type holds it; raises what ``variable`` translates."""
+    """The value in the form of its type; raises the errors that ``variable`` translates."""
     match declared:
         case Primitive():
             return _converted_scalar(declared.name, value)

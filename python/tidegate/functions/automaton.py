@@ -111,7 +111,7 @@ _Instruction: TypeAlias = _Read | _Require | _Mark | _Fork | _Accept
 
 
 class _Compiler:
-    """Builds the program from its end: each part is told what follows it."""
+    """Builds the program from its end, so that each part knows what follows it."""
 
     def __init__(self) -> None:
         self.program: list[_Instruction] = []

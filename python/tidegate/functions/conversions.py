@@ -39,7 +39,7 @@ _MAX_DIGITS = 20
 
 @overload("dyn(A) -> dyn")
 def dyn(value: Any) -> Any:
-    """The value itself; only the checker sees it otherwise, as of a type known later."""
+    """The value itself; for the checker alone its type is known later."""
     return value
 
 

@@ -113,7 +113,7 @@ def _floating(letter: str, precision: int, value: Any) -> str:
 
 
 def _add_plain(text: BoundedText, value: Any) -> None:
-    """Add what ``%s`` writes, in the order in which it is read."""
+    """Add the text of ``%s``, in reading order."""
     if isinstance(value, list):
         text.add("[")
         for number, part in enumerate(value):

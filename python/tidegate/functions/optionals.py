@@ -25,8 +25,8 @@ def none() -> OptionalValue:
 def of_non_zero_value(value: Any) -> OptionalValue:
     """``optional.ofNonZeroValue("").hasValue() == false``.
 
-    Zero are null, false, 0 of any kind, empty strings, bytes, lists and maps, the
-    duration 0s and the timestamp 0001-01-01T00:00:00Z.  Nothing else is.
+    These values are zero: null, false, 0 of any kind, empty strings, bytes, lists and maps, the
+    duration 0s and the timestamp 0001-01-01T00:00:00Z.
     """
     return OptionalValue() if _is_zero(value) else OptionalValue(value)
 

@@ -4,9 +4,8 @@ A subject longer than 16 KiB is cut there (before the code point that would cros
 for matching; ``regex.replace`` keeps what was cut off as it is.
 
 Successive matches do not overlap.  An empty match right where the match before it
-ended does not count; the search goes on one code point later.  The search for each may
-look at all that is left of the subject, so each match that is found is charged as
-reading the subject once.
+ended does not count; the search goes on one code point later.  Each search may look at the whole
+rest of the subject, so each match that is found is charged as reading the subject once.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def _has_group(pattern: str) -> bool:
 
 
 def _taken(text: str, span: Span | None) -> str:
-    """What a match or a group took, nothing when it took no part."""
+    """The text of a match or a group; empty when the group took no part."""
     return text[slice(*span)] if span else ""
 
 

@@ -3,7 +3,7 @@
 A meaning is a plain Python function over the values of ``tidegate.values``.  It
 raises an ``EvaluationError`` without a span when it fails.  It may ask for what it
 needs of the evaluation by keyword: ``limit``, the longest string it may build;
-``lists``, the named lists; ``charge``, where comparisons tell their cost.
+``lists``, the named lists; ``charge``, which takes the cost of comparisons.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Function:
 
 
 _KINDS = {"null_type": "null", "net.IP": "ip", "net.CIDR": "cidr"}
-"""The kinds whose name is not that of their type."""
+"""The kinds whose name differs from the name of their type."""
 
 
 def _takes(parameter: Type, argument: object) -> bool:

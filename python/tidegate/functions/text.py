@@ -177,7 +177,8 @@ def replace(text: str, old: str, new: str, count: int = -1, *, limit: int) -> st
 
 @overload("string.split(string) -> list(string)", "string.split(string, int) -> list(string)")
 def split(text: str, separator: str, parts: int = -1) -> list[str]:
-    """``"a,b,c".split(",", 2) == ["a", "b,c"]``: at most so many parts, the rest is the last.
+    """``"a,b,c".split(",", 2) == ["a", "b,c"]``: at most ``parts`` parts, of which the last has the
+    rest.
 
     A negative limit means no limit; 0 gives no part at all.  ``""`` splits between all
     code points: ``"abc".split("") == ["a", "b", "c"]``, ``"".split("") == []``; any other
@@ -304,10 +305,9 @@ def percent_decoded(text: str) -> str:
 
 @overload("string.urlDecode() -> string", "string.urlDecode(int) -> string")
 def url_decode(text: str, rounds: int = 1) -> str:
-    """``"%252e".urlDecode(2) == "."``: percent-decoding, so many rounds at most.
-
-    Ends early when a round changes nothing.  Bad sequences stay, invalid UTF-8 becomes
-    U+FFFD.  ``invalid_argument`` unless 0 <= rounds <= 5.
+    """``"%252e".urlDecode(2) == "."``: percent-decoding, at most ``rounds`` times. Ends early when
+    a round changes nothing.  Bad sequences stay, invalid UTF-8 becomes U+FFFD.
+    ``invalid_argument`` unless 0 <= rounds <= 5.
     """
     if not 0 <= rounds <= _MAX_ROUNDS:
         raise failures.invalid_argument(f"the rounds must be 0 to {_MAX_ROUNDS}")

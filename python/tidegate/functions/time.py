@@ -127,7 +127,7 @@ _ZONES = frozenset(
 def parse_zone(name: str) -> tzinfo:
     """The zone of an IANA name (``Europe/Amsterdam``) or an offset (``-02:30``, ``02:00``).
 
-    Names are told apart by case, ``UTC`` is one.  Offsets reach 23:59.
+    Names are compared with their case; ``UTC`` is one.  Offsets reach 23:59.
 
     Raises:
         EvaluationError: ``invalid_argument`` when there is no such zone.

@@ -50,7 +50,7 @@ def no_overload(declaration: Declaration, given: Sequence[Type], span: Span) -> 
 def unknown_function(
     node: Call, qualified: str, functions: Mapping[Key, Declaration]
 ) -> Diagnostic:
-    """A call of what is no function; ``qualified`` is its name with its namespace, if any."""
+    """A call of an unknown function; ``qualified`` is its name with its namespace, if any."""
     hint = _meant(node, qualified, functions)
     message = f"unknown function `{node.function}`"
     return Diagnostic("unknown-function", message, node.function_span, hint=hint)

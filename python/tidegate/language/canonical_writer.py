@@ -1,4 +1,4 @@
-"""The checked tree as the NODE of docs/canonical-tree.md, and what it is sent in."""
+"""The checked tree as the NODE of docs/canonical-tree.md, and its envelope."""
 
 from __future__ import annotations
 

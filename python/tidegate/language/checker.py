@@ -55,7 +55,7 @@ class CheckedExpression:
 
     @cached_property
     def canonical(self) -> bytes:
-        """The canonical form as JSON; kept, since a set is written anew when a part changes."""
+        """The canonical form as JSON; kept, because a set is written anew when one part changes."""
         return orjson.dumps(envelope(self.text, self.type, self.root))
 
 

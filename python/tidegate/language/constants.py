@@ -1,4 +1,4 @@
-"""What can be known of constants before any event: failures that are certain.
+"""Failures of constants that are certain before any event.
 
 A call whose arguments are constants is tried with the function's own meaning; so
 is one whose constant argument alone decides whether it fails (a zone, a network,
@@ -74,7 +74,7 @@ _STAND_INS: Mapping[tuple[str, bool], Any] = {
     ("bucket", False): "",
     ("urlDecode", True): "",
 }  # fmt: skip
-"""What stands in for a first argument that is not constant while the others are tried."""
+"""The stand-in for a first argument that is not constant, while the others are tried."""
 
 _PATTERNS = frozenset(
     {"matches", "matchesAny", "regex.extract", "regex.extractAll", "regex.replace"}
@@ -82,7 +82,7 @@ _PATTERNS = frozenset(
 _WILDCARDS = frozenset({"like", "ilike"})
 _REGEX_PROBES = frozenset({"regex.extract", "regex.extractAll", "regex.replace"})
 _OF_FORM = frozenset({"pattern-not-constant", "invalid-regex", "list-not-constant", "unknown-list"})
-"""Findings that are no failure of an evaluation: without them there is nothing to run."""
+"""Findings that hold even where nothing is evaluated: without a pattern or list nothing can run."""
 _CODES = {"divide_by_zero": "division-by-zero", "overflow": "overflow"}
 _UNKNOWN: Any = object()
 
@@ -114,10 +114,10 @@ class ConstantChecks:
         return len(self.findings)
 
     def forget(self, mark: int) -> None:
-        """Drop the failures found since: what they are about cannot decide anything.
+        """Drop the failures found since: their parts cannot decide anything.
 
-        It is evaluated all the same where it stands before what decides, so that patterns and
-        lists must be known even there.
+        A part that stands before the deciding one is evaluated all the same, so patterns and lists
+        must be known even there.
         """
         since = self.findings[mark:]
         self.findings[mark:] = [each for each in since if each.code in _OF_FORM]
@@ -127,7 +127,7 @@ class ConstantChecks:
         self._elements[id(literal)] = (literal, elements)
 
     def check(self, call: checked.Call) -> checked.Call:
-        """The call, with its patterns translated; what must fail is reported."""
+        """The call with its patterns translated; certain failures are reported."""
         name = call.function
         if name in _PATTERNS:
             return self._translated(call)

@@ -76,7 +76,7 @@ class Inference:
         self._made = 0
 
     def fresh(self) -> TypeParam:
-        """A parameter that nothing is known of yet."""
+        """A parameter of which nothing is known yet."""
         self._made += 1
         return TypeParam(f"_{self._made}")
 

@@ -1,4 +1,4 @@
-"""Warnings: what is legal and most likely not meant.  One function for each.
+"""Warnings about expressions that are legal and most likely not meant.  One function for each.
 
 ``warnings_of`` runs over every checked expression; ``key_warnings`` is for those
 that make an entity's key, and is called by whoever knows that they do.

@@ -1,4 +1,4 @@
-"""What an expression reads, for indexes, reports and the order of evaluation."""
+"""The names that an expression reads, for indexes, reports and the order of evaluation."""
 
 from __future__ import annotations
 

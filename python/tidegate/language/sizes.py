@@ -1,4 +1,4 @@
-"""How large the values of an expression may be: what the estimate of its cost stands on.
+"""How large the values of an expression may be: the basis of the cost estimate.
 
 The sizes are *declared* ones, what a host that serves the web lets through in
 practice, and below the hard limits of one event, which would make every macro over
@@ -65,7 +65,7 @@ NUMBER = Size(24)
 TEXT = Size(MAX_TEXT)
 _INNER = Size(MAX_TEXT, 16, MAX_TEXT)
 ANYTHING = Size(MAX_TEXT, MAX_PARTS, 2 * MAX_TEXT, _INNER)
-"""A value of which only the event's own size is known."""
+"""A value bounded only by the size of the event."""
 
 _DECLARED: Mapping[str, Size] = {
     "request.method": Size(16),

@@ -1,4 +1,4 @@
-"""Why a text is no expression, in words: what was met, what was expected, how to mend it."""
+"""Why a text is not an expression, in words: what was found, what was expected, how to mend it."""
 
 from __future__ import annotations
 

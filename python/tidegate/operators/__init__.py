@@ -1,1 +1,1 @@
-"""Who may operate a tenant: tokens, passwords, roles and the keys behind them."""
+"""Who may operate a tenant: tokens, passwords, roles, and the keys behind them."""

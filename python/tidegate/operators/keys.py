@@ -55,10 +55,8 @@ class Keys:
 
 
 def load_keys(directory: Path) -> Keys:
-    """The keys in a directory; all of them are made when there is no such directory yet.
-
-    Once the directory was marked, by :func:`mark_keys`, each key must be the one that was there
-    then.
+    """The keys in a directory; all of them are made when the directory does not exist yet. After
+    :func:`mark_keys` has marked the directory, each key must be the one that was there then.
 
     Raises:
         KeyFileError: the directory or a file in it cannot be trusted, or a file is missing.
@@ -73,12 +71,12 @@ def load_keys(directory: Path) -> Keys:
 
 
 def fingerprint(keys: Keys) -> bytes:
-    """What tells these keys from others, 16 bytes, and tells nothing else about them."""
+    """A fingerprint of these keys, 16 bytes, which says nothing else about them."""
     return hashlib.blake2b("".join(_marks(keys)).encode(), digest_size=16).digest()
 
 
 def mark_keys(directory: Path, identity: UUID, keys: Keys) -> None:
-    """Write down beside the keys which data directory they are of, and what each is known by.
+    """Write down beside the keys which data directory they belong to, and the fingerprint of each.
 
     Raises:
         OSError: it cannot be written.
@@ -145,7 +143,7 @@ def _make(directory: Path) -> None:
         _sync(directory.parent)
     except OSError:
         shutil.rmtree(made, ignore_errors=True)
-        # Another process may have been first; its keys are as good.
+        # Another process may have been first; its keys will do.
         if not directory.is_dir():
             raise
 

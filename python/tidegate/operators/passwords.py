@@ -9,14 +9,15 @@ from tidegate.errors import TidegateError
 
 MIN_CHARACTERS = 12
 MAX_BYTES = 1_024
-"""More than anyone types; what is hashed before a caller is known must be bounded."""
+"""More than anyone types; the server hashes it before it knows the caller, so it must be
+bounded."""
 
 _HASHER = PasswordHasher()
 _NOBODYS = (
     f"$argon2id$v=19$m={_HASHER.memory_cost},t={_HASHER.time_cost},p={_HASHER.parallelism}"
     f"${'A' * 22}${'A' * 43}"
 )
-"""Of no password, at the price of any: an unknown operator takes as long as a known one."""
+"""A hash of no password, as costly as any: an unknown operator takes as long as a known one."""
 
 
 class WeakPasswordError(TidegateError):
@@ -42,7 +43,7 @@ def is_password(password: str, kept: str | None) -> bool:
     """Whether a password is the one whose hash is kept; None is the hash of nobody.
 
     Takes as long for nobody as for somebody: 64 MiB and a processor for a while.  Anyone can ask
-    for it, so whoever calls it bounds how many are looked at together.
+    for it, so the caller bounds how many run at once.
     """
     if len(password.encode(errors="replace")) > MAX_BYTES:
         return False

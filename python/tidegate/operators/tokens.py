@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ALGORITHM = "EdDSA"
 AUDIENCE = "tidegate-api"
 TYPE = "operator"
-"""The claim ``typ``: no other kind of token is one of these, whoever signed it."""
+"""The claim ``typ``: a token of another kind is refused, whoever signed it."""
 LIFETIME_SECONDS = 8 * 3_600
 LEEWAY_SECONDS = 30
 """How far ``iat`` and ``nbf`` may lie ahead of our clock.  ``exp`` has no leeway."""
@@ -42,7 +42,7 @@ _HEADER = frozenset({"alg", "kid", "typ"})
 
 
 class InvalidTokenError(TidegateError):
-    """A token was refused; the message is for logs, callers learn no more than that."""
+    """A token was refused. The message is for logs; callers learn only the refusal."""
 
     code = "invalid-token"
 

@@ -1,4 +1,4 @@
-"""Compiled definitions as the JSON that the native engine is built from."""
+"""Compiled definitions as JSON, from which the native engine is built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Definitions to what an engine runs: expressions checked, references resolved, order fixed."""
+"""From definitions to what an engine runs: expressions checked, references resolved, order
+fixed."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ _Made = TypeVar("_Made")
 
 @attrs.frozen
 class Compilation:
-    """The compiled definitions and every finding; with an error among these, not for use.
+    """The compiled definitions and every finding. With an error among the findings they must not be
+    used.
 
     Attributes:
         compiled: what is live.
@@ -68,7 +70,7 @@ class Compilation:
 def compile_all(
     definitions: Definitions, limits: Limits = DEFAULT, before: Compilation | None = None
 ) -> Compilation:
-    """Check every expression and put together what is live.
+    """Check every expression and assemble the live definitions.
 
     Expressions of disabled objects are checked too: they must be fit to be enabled.
     References are taken as checked; one that leads nowhere counts as disabled.
@@ -268,5 +270,5 @@ def _in_order(ranked: Iterable[tuple[int, _Made]]) -> tuple[_Made, ...]:
 
 @cache
 def _never() -> CheckedExpression:
-    """Stands in for an expression that was refused."""
+    """Replaces an expression that was refused."""
     return check("false", Schema.empty(), expect=BOOL)

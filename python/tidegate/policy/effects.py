@@ -1,4 +1,4 @@
-"""What a decision does to the state, as JSON that repeats it without the event
+"""The changes that a decision makes to the state, as JSON that repeats them without the event
 (docs/decision.md, "Effects"); the same from both evaluators."""
 
 from __future__ import annotations
@@ -50,8 +50,7 @@ def read(
 
     Args:
         compiled: the definitions.
-        effects: what :func:`save` gave.
-        position: which it is of several, for the error.
+        effects: the result of :func:`save`. position: its number among several, for the error.
         redactor: makes hashes of secrets that were written in clear.
 
     Raises:

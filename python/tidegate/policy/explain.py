@@ -1,4 +1,4 @@
-"""Why a decision is what it is: the decision made again under observation.
+"""Explains a decision by making it again under observation.
 
 Nothing is changed.  The reference evaluator walks the definitions over the state the engine
 has for the event's entities, and every node's value is kept.
@@ -48,7 +48,7 @@ class StepExplanation:
 
 @attrs.frozen
 class ExpressionExplanation:
-    """One expression: its text, what it gave, and the part that settled it.
+    """One expression: its text, its result, and the part that decided it.
 
     ``excerpt`` is the line with carets under the part that was false or an error; None
     when the expression holds.
@@ -155,7 +155,7 @@ def explain(
     redactor: Redacts | None = None,
     names: Names | None = None,
 ) -> Explanation:
-    """Decide on an event under observation; the state is looked at, not changed.
+    """Decide on an event under observation; the state is read, not changed.
 
     Args:
         compiled: the definitions.
@@ -317,7 +317,7 @@ def _why_not(
     condition: ExpressionExplanation | None,
     field: ExpressionExplanation | None,
 ) -> str:
-    """The first thing that a clause asks for and that does not hold."""
+    """The first requirement of a clause that does not hold."""
     if tried.past_budget:
         return PAST_BUDGET
     if not tried.in_scope:

@@ -95,7 +95,7 @@ def _expression(expression: ExpressionExplanation, indent: int) -> Iterator[str]
         yield f"{blank}{why}{': ' + expression.message if expression.message else ''}"
     else:
         yield f"{blank}{clipped(expression.text)} = {expression.value}"
-    # The root was told above; a constant's value is its text.
+    # The root is written above; a constant's value is its text.
     inner = [each for each in expression.steps[1:] if each.text != each.value]
     for step in inner[:MAX_STEPS]:
         given = step.value if step.error is None else f"error {step.error}"

@@ -1,8 +1,8 @@
 """The expressions of definitions, each checked for its use.
 
-Checking takes nearly all the time that definitions take to be read.  What was checked once
-holds as long as the names that the text could mean stay the same, so that a change of one object
-costs the check of that object and not of all.
+Checking takes nearly all the time of reading definitions. A check stays valid as long as the names
+that the text could mean stay the same, so a change of one object costs the check of that object and
+not of all.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _EXPECTED: Mapping[Use, tuple[Type, ...]] = {
 
 @attrs.frozen
 class Names:
-    """What definitions let an expression name beside the fields of an event.
+    """The names that an expression may use beside the fields of an event.
 
     Attributes:
         actions: every slug.
@@ -84,7 +84,7 @@ class Expressions:
         }
         self._checked: dict[tuple[Use, str], CheckedExpression] = {}
         is_alike = before is not None and before.limits == limits
-        # Only what passed, and not the set it belongs to: sets would hold each other for ever.
+        # Only the checks, not the set they belong to: sets would keep each other alive for ever.
         self._before = before._checked if before is not None and is_alike else {}
         self._names_before = before.names if before is not None else self.names
 
@@ -101,7 +101,7 @@ class Expressions:
         return known
 
     def finish(self) -> None:
-        """Let go of what was checked before and is not used any more."""
+        """Drop earlier checks that are not used any more."""
         self._before = {}
 
     def _known_before(self, text: str, use: Use) -> CheckedExpression | None:

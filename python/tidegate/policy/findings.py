@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from tidegate.language.ast import Span
 
 MAX_FINDINGS = 200
-"""After so many, a stage of the reading looks for no more: they tell an author nothing new,
-and to find the nearest name to each of a million wrong ones would take hours."""
+"""With this many findings a stage of the reading stops. More tell an author nothing new, and
+finding the nearest name to each of a million wrong ones would take hours."""
 
 
 @attrs.frozen

@@ -1,6 +1,5 @@
-"""How the keys of a tenant's entities are kept and named: all that is left of definitions for it.
-
-Small, and without expressions: it is sent to where records are shown and entities looked up.
+"""How the keys of a tenant's entities are kept and named. This part of definitions is small and
+holds no expressions, so it can be sent to where records are shown and entities are looked up.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class KeyForms:
 
     @classmethod
     def of(cls, compiled: CompiledDefinitions) -> KeyForms:
-        """Those of compiled definitions."""
+        """The keys of compiled definitions."""
         return cls(
             compiled.tenant,
             tuple(compiled.source.settings.redact),

@@ -108,12 +108,12 @@ class Tenant:
 DEFAULT_TENANT = Tenant(
     tenant_id=derived_id(NAMESPACE, "tenant", "default"), name="Default", slug="default"
 )
-"""For those who have one tenant and need no name for it."""
+"""For a user with one tenant, who needs no name for it."""
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    """What holds for the whole tenant."""
+    """The settings of the whole tenant."""
 
     return_url_origins: tuple[str, ...] = attrs.field(
         default=(), metadata=member(Many(Origin(), maximum=100, unique=True))
@@ -135,7 +135,7 @@ class Settings:
     )
     """Networks whose entries in ``x-forwarded-for`` are passed over."""
     max_keys: int = attrs.field(default=1_000_000, metadata=member(Integer(1, 100_000_000)))
-    """Entity keys held at once; beyond it the longest untouched ones are forgotten."""
+    """Entity keys held at once; beyond it the least recently updated ones are forgotten."""
     on_budget_exceeded: OnBudgetExceeded = attrs.field(
         default="block", metadata=member(Choice(("allow", "challenge", "block")))
     )
@@ -190,7 +190,7 @@ class EntityDefinition:
 
 @attrs.frozen(kw_only=True)
 class Challenge:
-    """What a client is asked to complete."""
+    """The challenge that a client is asked to complete."""
 
     provider: str = attrs.field(default="pow", metadata=member(Choice(("pow", "turnstile"))))
     difficulty: int = attrs.field(default=4, metadata=member(Integer(1, 10)))
@@ -203,7 +203,7 @@ class Challenge:
 
 @attrs.frozen(kw_only=True)
 class Block:
-    """What a blocked client is sent."""
+    """The answer to a blocked client."""
 
     status_code: int = attrs.field(default=403, metadata=member(Integer(400, 599)))
     body: str = attrs.field(
@@ -241,7 +241,7 @@ class Window:
 
 @attrs.frozen(kw_only=True)
 class Clause:
-    """One reason to act: everything it names must hold for it to fire."""
+    """One reason to act: a clause fires when everything it names holds."""
 
     name: str = attrs.field(metadata=_NAME)
     expression: str | None = attrs.field(default=None, metadata=member(Expression("condition")))

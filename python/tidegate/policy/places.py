@@ -1,4 +1,4 @@
-"""What of a recorded state the definitions still have a place for, and how its parts are read."""
+"""Which parts of a recorded state the definitions still have a place for, and how they are read."""
 
 from __future__ import annotations
 

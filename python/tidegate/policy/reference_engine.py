@@ -64,7 +64,7 @@ class ReferenceEngine:
         return orjson.dumps(self._decide(event, received_at, ended_at).decision.to_record())
 
     def decide_json(self, body: bytes, received_at: int) -> bytes:
-        """Decide, remember, and give what the caller is sent."""
+        """Decide, remember, and give the answer to the caller."""
         return orjson.dumps(self._decide(body, received_at).to_wire())
 
     def serve(self, body: bytes, received_at: int, decision_id: str) -> ServedDecision:
@@ -72,7 +72,7 @@ class ReferenceEngine:
         return ServedDecision.of(self._decide(body, received_at), decision_id)
 
     def apply_effects(self, entries: Iterable[bytes]) -> None:
-        """Repeat decisions by what they did."""
+        """Repeat decisions by their effects."""
         with self._turn:
             for position, entry in enumerate(entries):
                 self._state.apply(effects.read(self._compiled, entry, position, self._redactor))
@@ -131,7 +131,7 @@ class ReferenceEngine:
         _sample: Sequence[bytes] = (),
         redactor: Redacts | None = None,
     ) -> ReferenceEngine:
-        """An engine that takes over this state, and what this engine decides from now on."""
+        """An engine that takes over this state, and the decisions of this engine from now on."""
         with self._turn:
             if compiled.tenant != self._compiled.tenant:
                 raise SnapshotError("the definitions are of another tenant")

@@ -1,8 +1,8 @@
 """Which key parts and counted values are secrets, and how they are kept (docs/decision.md, "Keys").
 
-A part is a secret when its expression reads a member whose name is one, or something whole that
-may hold such members.  Its text is kept as the redactor keeps the member in the event, so that
-the recorded event has the same key.
+A part is a secret when its expression reads a member with a secret name, or a whole map that may
+hold such members.  Its text is kept as the redactor keeps the member in the event, so that the
+recorded event has the same key.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _COOKIE_HEADERS = frozenset({"cookie", "set-cookie"})
 
 
 class Redacts(Protocol):
-    """What is needed of a redactor."""
+    """The part of a redactor that keys need."""
 
     def secret(self, name: str, text: str) -> str: ...
     def text(self, name: str, text: str) -> str: ...
@@ -46,7 +46,8 @@ class Redacts(Protocol):
 
 @attrs.frozen
 class Reading:
-    """Under which name a redactor knows the value of an expression, and whether it is a secret."""
+    """The name under which a redactor sees the value of an expression, and whether it is a
+    secret."""
 
     name: str
     is_secret: bool
@@ -114,7 +115,7 @@ def _path(node: checked.Checked) -> tuple[str, list[str]] | None:
 
 
 def _secret_in(field: str, members: list[str], names: Names) -> str | None:
-    """The name by which what a field holds is a secret, None when it is none."""
+    """The name that makes the value of a field a secret; None when it is no secret."""
     last = field.rpartition(".")[2]
     if field not in _MAPS:
         is_known = field in FIELD_MODEL or field.startswith(("actions.", "entity."))

@@ -22,7 +22,7 @@ class Served(Protocol):
 
     @property
     def answer(self) -> bytes:
-        """What the caller is sent, as JSON: ``action``, ``reason`` and ``decision_id``."""
+        """The answer to the caller, as JSON: ``action``, ``reason`` and ``decision_id``."""
 
     @property
     def record(self) -> bytes:
@@ -30,7 +30,7 @@ class Served(Protocol):
 
     @property
     def effects(self) -> bytes:
-        """What the decision did to the state, as JSON for ``Engine.apply_effects``."""
+        """The effects of the decision on the state, as JSON for ``Engine.apply_effects``."""
 
     @property
     def action(self) -> ActionType: ...
@@ -69,7 +69,7 @@ class Served(Protocol):
 
 @attrs.frozen
 class ServedDecision:
-    """What the reference evaluator serves."""
+    """The decision parts of the reference evaluator."""
 
     answer: bytes
     record: bytes

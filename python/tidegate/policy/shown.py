@@ -47,7 +47,7 @@ class Shown:
         self._known: dict[int, str | None] = {}
 
     def secrets(self, steps: Sequence[Step]) -> list[str | None]:
-        """Of each step of one expression, the name of the secret that is in its value, or None.
+        """For each step of one expression, the name of the secret in its value, or None.
 
         Everything inside a macro over a secret counts as one: its variables hold parts of it.
         """
@@ -80,7 +80,7 @@ class Shown:
         return clipped(text if self._redactor is None else self._redactor.text("", text))
 
     def value(self, value: Any, secret: str | None) -> str:
-        """A value as short text; of a secret no more than its hash, or whether it holds."""
+        """A value as short text; for a secret only its hash, or, for a bool, the value."""
         redactor = self._redactor
         if redactor is None or value is None or isinstance(value, bool):
             return show(value)

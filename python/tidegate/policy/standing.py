@@ -1,4 +1,4 @@
-"""How entities stand: what operators ask of the state; the same from both evaluators."""
+"""What operators ask of the state of entities; equal from both evaluators."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ActiveMitigation:
 
     @property
     def name(self) -> MitigationName:
-        """What it is told from others by."""
+        """Its identity among mitigations."""
         return (
             self.definition,
             EntityKey.of(self.definition, self.key).text,
@@ -119,7 +119,7 @@ def active(
 
 
 def state(compiled: CompiledDefinitions, key: EntityKey, block: Block, at: int) -> bytes:
-    """How an entity stands, as JSON."""
+    """The state of an entity, as JSON."""
     return orjson.dumps(
         {
             **_entity(compiled, key),

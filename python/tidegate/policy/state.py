@@ -1,4 +1,4 @@
-"""What is remembered of a tenant's traffic: one block for each entity key, at most so many."""
+"""What is remembered of a tenant's traffic: one block for each entity key, up to a bound."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ class Lift:
 
 @attrs.frozen
 class Evictions:
-    """How many keys had to make room, and how many of them lost a mitigation before its end."""
+    """The number of evicted keys, and of those that lost a mitigation before its end."""
 
     total: int = 0
     mitigated: int = 0
 
 
 class State:
-    """The blocks by key, in order of last touch, and the two queues of eviction."""
+    """The blocks by key, in order of their last update, and the two queues of eviction."""
 
     def __init__(self, max_keys: int, evictions: Evictions = Evictions()) -> None:
         self.max_keys = max_keys
@@ -98,11 +98,11 @@ class State:
         return self._blocks.get(key)
 
     def items(self) -> Iterator[tuple[EntityKey, Block]]:
-        """Keys and blocks in order of last touch, oldest first."""
+        """Keys and blocks in order of their last update, oldest first."""
         return iter(self._blocks.items())
 
     def apply(self, changes: Iterable[Change | Lift]) -> None:
-        """Make of the state before an event the state after it."""
+        """Turn the state before an event into the state after it."""
         for change in changes:
             if isinstance(change, Lift):
                 self._lift(change)
@@ -124,14 +124,14 @@ class State:
             self.put(lift.key, attrs.evolve(block, mitigations=kept))
 
     def put(self, key: EntityKey, block: Block) -> None:
-        """Set a key's block and make it the last touched."""
+        """Set a key's block, as the one updated last."""
         for queue in (self._blocks, self._plain, self._mitigated):
             queue.pop(key, None)
         self._blocks[key] = block
         (self._mitigated if block.mitigations else self._plain)[key] = None
 
     def forget_oldest(self) -> None:
-        """Drop the key that was not touched for longest."""
+        """Drop the key whose last update is the oldest."""
         key = next(iter(self._blocks))
         for queue in (self._blocks, self._plain, self._mitigated):
             queue.pop(key, None)

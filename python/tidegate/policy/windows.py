@@ -1,7 +1,7 @@
 """Exact rolling windows, naive on purpose: plain tuples, oldest first.
 
 "At least ``threshold`` in the last ``duration``" holds exactly when the ``threshold``-th newest is
-younger than ``duration``, so that many are kept and no more.
+younger than ``duration``, so a window keeps ``threshold`` of them and no more.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class CountWindow:
         return CountWindow((*self.times, newest)).within(rule)
 
     def within(self, rule: CompiledWindow) -> CountWindow:
-        """As much of it as a rule looks at."""
+        """The part of it that a rule looks at."""
         edge = self.times[-1] - rule.duration
         return CountWindow(tuple(each for each in self.times if each > edge)[-rule.threshold :])
 
@@ -47,7 +47,7 @@ class DistinctWindow:
         return DistinctWindow((*others, (value, newest))).within(rule)
 
     def within(self, rule: CompiledWindow) -> DistinctWindow:
-        """As much of it as a rule looks at."""
+        """The part of it that a rule looks at."""
         edge = self.values[-1][1] - rule.duration
         kept = tuple(each for each in self.values if each[1] > edge)
         return DistinctWindow(kept[-rule.threshold :])
@@ -60,7 +60,7 @@ Window: TypeAlias = CountWindow | DistinctWindow
 
 
 def added(window: Window | None, rule: CompiledWindow, time: int, value: str | None) -> Window:
-    """The window of a rule with one more event, or the value it showed."""
+    """The window of a rule with one more event, or one more value."""
     if value is not None:
         return (window if isinstance(window, DistinctWindow) else DistinctWindow()).add(
             rule, time, value

@@ -36,7 +36,7 @@ def list_(call: Call) -> Answer:
 
 
 def lift(call: Call) -> Answer:
-    """End the mitigations of an entity: all, those of a policy, or that of a clause."""
+    """End mitigations of an entity: all of them, or those of one policy or of one clause."""
     query: wire.LiftQuery = call.query
     live, state = entity_of(call)
     wanted = [
@@ -52,7 +52,7 @@ def lift(call: Call) -> Answer:
 
 
 def entity_of(call: Call) -> tuple[Tenant, EntityState]:
-    """The tenant of a call, and what is known of the entity in its path.
+    """The tenant of a call, and the state of the entity in its path.
 
     Raises:
         NotFoundError: nothing is.
@@ -66,7 +66,7 @@ def entity_of(call: Call) -> tuple[Tenant, EntityState]:
 
 
 def shown(active: ActiveMitigation, names: Names) -> wire.EntityMitigation:
-    """A mitigation as it is answered."""
+    """A mitigation in the form of the answer."""
     return wire.EntityMitigation(
         entity_id=UUID(active.entity_id),
         entity_definition_id=UUID(names.entities[active.definition]),
@@ -83,7 +83,7 @@ def shown(active: ActiveMitigation, names: Names) -> wire.EntityMitigation:
 
 
 def _after(call: Call, engine: BundledEngine) -> ActiveMitigation | None:
-    """Where the page begins: behind a mitigation, which need not be active any more."""
+    """The place where the page begins: after a mitigation, which need not be active any more."""
     after = page_after(call)
     if after is None:
         return None

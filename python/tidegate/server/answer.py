@@ -1,4 +1,4 @@
-"""What a hot call is answered."""
+"""The answer to a hot call."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def read(call: Call) -> Answer:
 
 
 def change(call: Call) -> Answer:
-    """Another name, source, trust level, limit or expiry."""
+    """Change a key's name, source, trust level, limit or expiry."""
     values = wire.given(call.body)
     if "expires_at" in values:
         values["expires_at_ns"] = _expiry(call, values.pop("expires_at"))
@@ -94,7 +94,7 @@ def change(call: Call) -> Answer:
 
 
 def rotate(call: Call) -> Answer:
-    """A second secret, with its text; the first counts for a while longer."""
+    """Give a key a second secret, and answer with its text; the first counts for a while longer."""
     body: wire.ApiKeyRotation = call.body
     texts: list[str] = []
 
@@ -114,7 +114,7 @@ def rotate(call: Call) -> Answer:
 
 
 def revoke(call: Call) -> Answer:
-    """The end of a key, for good; decisions go on naming it."""
+    """End a key for good; decisions still name it."""
 
     def work(connection: Connection, key: ApiKey) -> None:
         api_keys.revoke(connection, call.tenant_id, key.api_key_id, call.now)
@@ -124,7 +124,7 @@ def revoke(call: Call) -> Answer:
 
 
 def _write(call: Call, action: str, work: Callable[[Connection, ApiKey], None]) -> ApiKey:
-    """Do something to the key of the path, write it down, and tell who must know."""
+    """Change the key of the path, audit the change, and notify the hot path."""
     api_key_id = call.ids["api_key_id"]
 
     def write(connection: Connection) -> ApiKey:
@@ -194,7 +194,7 @@ def _members(key: ApiKey) -> dict[str, Any]:
 
 
 def _audited(key: ApiKey) -> dict[str, Any]:
-    """What the audit trail holds of a key: nothing that could stand for its secret."""
+    """The members of a key in the audit trail, without anything that could replace its secret."""
     hidden = {"secret_hash", "previous_secret_hash", "last_used_at_ns"}
     return {
         name: value

@@ -1,4 +1,4 @@
-"""API keys: their text, the hash they are kept as, and the ring the hot path looks them up in.
+"""API keys: their text, the hash that is kept, and the ring in which the hot path finds them.
 
 A key reads ``tg_PREFIX_SECRET``.  The prefix is public and finds the record; of the secret
 only a keyed BLAKE2b hash (RFC 7693) is kept.  The secret has 256 random bits, so a slow
@@ -22,7 +22,7 @@ PREFIX_BYTES = 10
 SECRET_BYTES = 32
 _PREFIX = slice(3, 19)
 MAX_TEXT_BYTES = 128
-"""Longer header values are no keys of ours and are not hashed."""
+"""Longer header values are not keys of ours and are not hashed."""
 
 
 @attrs.frozen(repr=False)
@@ -36,7 +36,7 @@ class NewKey:
 
 @attrs.frozen
 class ApiKey:
-    """What the hot path knows of a key.  Times are nanoseconds since 1970."""
+    """The facts about a key that the hot path needs.  Times are nanoseconds since 1970."""
 
     api_key_id: UUID
     tenant_id: UUID
@@ -48,7 +48,7 @@ class ApiKey:
     id_text: str = attrs.field(init=False)
     """The id as it stands in records: writing it out costs more than the look-up of the key."""
     tenant_text: str = attrs.field(init=False)
-    """The tenant's as well: it tells calls apart sooner than the id itself."""
+    """The tenant's id as text too: comparing it is faster than comparing the id itself."""
 
     @id_text.default
     def _write_id(self) -> str:
@@ -82,7 +82,7 @@ def hash_key(text: bytes, pepper: bytes) -> bytes:
 
 
 def keyed_hash(pepper: bytes) -> hashlib.blake2b:
-    """The hash of nothing so far."""
+    """A hash that has taken no text yet."""
     return hashlib.blake2b(digest_size=32, key=pepper)
 
 
@@ -90,7 +90,7 @@ class KeyRing:
     """Every key that is not revoked, by its prefix; swapped whole when one changes."""
 
     def __init__(self, pepper: bytes) -> None:
-        # Copied for each hash, it spares the block that the pepper takes.
+        # A copy for each hash spares hashing the block with the pepper.
         self._hash = keyed_hash(pepper)
         self._keys: dict[bytes, ApiKey] = {}
         self._proven: dict[bytes, tuple[ApiKey, int | None]] = {}
@@ -99,7 +99,7 @@ class KeyRing:
         a text is compared only with one of the same 64-bit hash, which is keyed by the process."""
 
     def replace(self, keys: Iterable[ApiKey]) -> None:
-        """Put these in place of all that were there."""
+        """Replace all keys by these."""
         self._keys = {key.prefix.encode(): key for key in keys}
         self._proven = {}
 
@@ -121,7 +121,7 @@ class KeyRing:
         return key
 
     def _prove(self, text: bytes) -> tuple[ApiKey, int | None] | None:
-        """The key of a text, and until when the text counts; None when it is of no key."""
+        """The key of a text, and until when the text counts; None when no key has this text."""
         if len(text) > MAX_TEXT_BYTES:
             return None
         # Where a prefix stands in our keys; the hash is of the whole text.

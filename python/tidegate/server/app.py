@@ -36,11 +36,8 @@ _PATHS = frozenset({*ENDPOINTS, batch.PATH})
 
 
 class HotApplication:
-    """The hot calls in front of everything else.
-
-    Args:
-        hot: what decides.
-        control_plane: the ASGI application that answers every other path.
+    """The hot calls in front of everything else. Args: hot: the hot path.
+    control_plane: the ASGI application that answers every other path.
     """
 
     def __init__(self, hot: HotPath, control_plane: Any) -> None:
@@ -92,7 +89,7 @@ def _request_id(scope: Scope) -> str:
 
 
 def declared_length(scope: Scope, most: int) -> int:
-    """How long the body will be, as far as its head says: at most ``most`` bytes.
+    """The length of the body, as far as its head says: at most ``most`` bytes.
 
     Raises:
         Problem: 413, when it says more.

@@ -1,4 +1,4 @@
-"""The audit trail of a tenant: who changed what, when, from what to what."""
+"""The audit trail of a tenant: who changed what, when, from which value to which."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who calls, and what they may: looked up on every request, never taken from the token."""
+"""Who calls, and what they may do: looked up on every request, never taken from the token."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SCHEME = "bearer"
 _REALM = 'Bearer realm="tidegate"'
 _INVALID = {"www-authenticate": f'{_REALM}, error="invalid_token"'}
 CHALLENGE = {"www-authenticate": _REALM}
-"""What a 401 says about how to do better."""
+"""The headers of a 401, which say how to authenticate."""
 
 
 def bearer(header: str | None) -> str:
@@ -77,7 +77,7 @@ def caller_of(connection: Connection, tokens: Tokens, text: str, now: int) -> Ca
 
 
 def membership_in(connection: Connection, tenant_id: UUID, caller: Caller) -> Membership:
-    """What makes a caller somebody in a tenant.
+    """The membership of a caller in a tenant.
 
     Raises:
         NotFoundError: there is no such tenant, or the caller is nobody in it.

@@ -2,8 +2,8 @@
 
 The body is a JSON array of events, or one event a line (``application/x-ndjson``).  Each counts
 against the rate limit, has its own idempotency key, and is decided in order as if it had come
-alone; the answer is an array with one object an event.  Where a limit is reached, the events from
-there on are refused; a batch of which no event is let in is refused as a whole.
+alone; the answer is an array with one object an event.  Events after a limit are refused; a batch
+of which no event is admitted is refused as a whole.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PATH = "/api/v1/beacon/events"
 NDJSON = "application/x-ndjson"
 AT_ONCE = 100
-"""Events added before others have their turn."""
+"""Events that a batch adds before other calls have their turn."""
 
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -87,7 +87,8 @@ class _Items:
         return over
 
     def refuse_rest(self, problem: Problem) -> None:
-        """Give all events that were not begun one refusal: one each would cost as decisions do.
+        """Give all events that were not begun one shared refusal: one each would cost as much as
+        decisions.
 
         Raises:
             Problem: it, when none was begun.

@@ -1,4 +1,4 @@
-"""What a handler is given and what it gives back."""
+"""The arguments and the result of a handler."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Caller:
 
 @attrs.frozen(kw_only=True)
 class Call:
-    """A request that was let in: who asks, for which tenant, with what.
+    """An admitted request: who asks, for which tenant, with what.
 
     ``query`` and ``body`` are instances of the classes the route declares; ``raw_body`` is what
-    came, for numbers that are to be read as they were written.
+    came, for numbers that must be read as they were written.
     """
 
     app: Application
@@ -49,10 +49,10 @@ class Call:
     now: int
     """Nanoseconds since 1970."""
     ids: Mapping[str, UUID]
-    """Those in the path, by their names there."""
+    """The ids in the path, by their names there."""
     path: str
     address: str = ""
-    """Of the other end of the connection."""
+    """The address of the other end of the connection."""
     authorization: str | None = attrs.field(default=None, repr=False)
     """The header, where the handler looks at it."""
     caller: Caller | None = None
@@ -63,7 +63,8 @@ class Call:
     precondition: Precondition | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What a write needs of it, who asks and when: the service writes for its workers."""
+        """The parts of a call that a write needs, who asks and when: the service writes for its
+        workers."""
         return _sent, (self.request_id, self.now, self.path, self.ids, self.caller, self.role)
 
     @property
@@ -72,7 +73,7 @@ class Call:
 
     @property
     def operator(self) -> Caller:
-        """The caller of a route that lets nobody in without a token."""
+        """The caller of a route that requires a token."""
         if self.caller is None:
             raise RuntimeError("the route lets callers in without a token")
         return self.caller
@@ -134,7 +135,8 @@ class Call:
 
 @attrs.frozen(kw_only=True)
 class Answer:
-    """What goes back: ``body`` is an instance of the class the route declares, or a list of it.
+    """The answer of a handler: ``body`` is an instance of the class the route declares, or a list
+    of it.
 
     ``revision`` becomes the ETag; ``next`` is where the next page of a list begins;
     ``location`` names an object that was made; ``headers`` go with the others.

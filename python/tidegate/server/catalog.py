@@ -1,4 +1,4 @@
-"""The field catalog: what expressions and keys of entities can read, and what traffic has of it."""
+"""The field catalog: the fields that expressions and keys can read, and how traffic fills them."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ class _Examples:
         return cls(shows_text, Names(patterns))
 
     def of(self, seen: catalog.CatalogField) -> str | None:
-        """An example, unless it could be a secret: what it was taken from may be older than the
-        name that makes it one."""
+        """An example, unless it could be a secret: the example may be older than the name that
+        makes it one."""
         if not self.shows_text and seen.type not in _HARMLESS:
             return None
         name = seen.name.removeprefix("request.").partition(".")[2]
@@ -80,7 +80,7 @@ class _Examples:
 
 
 def list_(call: Call) -> Answer:
-    """Every field in order of its name, those that traffic never had too."""
+    """Every field in order of its name, also fields that traffic never had."""
     after = page_after(call)
     last = str(after[0]) if after else ""
     with indexed(call.app.store) as connection:

@@ -1,8 +1,8 @@
 """Plain data to attrs classes by their types, with every finding at once.
 
-msgspec reads the single values.  By itself it passes over members that a class does not have
-and stops at the first mistake; here a member that is not known is a mistake, and objects and
-lists are walked so that all mistakes are found.
+msgspec reads the single values.  By itself it ignores members that a class does not have and stops
+at the first mistake. Here an unknown member is a mistake, and objects and lists are walked so that
+all mistakes are found.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class _Walk:
 
 
 def _from_text(text: str, kind: Any) -> Any:
-    """The number or bool that a parameter is; there is one way to write each, and no null."""
+    """The number or bool of a parameter; there is one way to write each, and no null."""
     if kind is bool:
         return {"true": True, "false": False}.get(text, text)
     if kind is int and _WHOLE.fullmatch(text):

@@ -30,9 +30,8 @@ MAX_TOLD = 50
 
 
 def search(call: Call) -> Answer:
-    """Decisions that are asked for, the newest first.
-
-    A page may be short, or empty, and have a next one: the search for what is rare is long.
+    """The decisions of a query, the newest first. A page may be short, or empty, and still have a
+    next one: a search for rare decisions is long.
     """
     query: wire.DecisionsQuery = call.query
     after = page_after(call)
@@ -58,7 +57,7 @@ def search(call: Call) -> Answer:
 
 
 def _passed_over(unreadable: Sequence[Unreadable]) -> dict[str, str]:
-    """The header that tells which entries of the log a search could not read."""
+    """The header that names the entries of the log that a search could not read."""
     if not unreadable:
         return {}
     ranges = ", ".join(f"{each.first_seq}-{each.last_seq}" for each in unreadable[:MAX_TOLD])
@@ -87,7 +86,7 @@ def find(
 
 
 def summary(found: FoundDecision) -> wire.DecisionSummary:
-    """What a search shows of a decision."""
+    """The part of a decision that a search shows."""
     return wire.DecisionSummary(
         decision_id=found.decision_id,
         tenant_id=found.tenant_id,

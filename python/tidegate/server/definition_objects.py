@@ -1,6 +1,5 @@
-"""Actions, entity definitions, mitigations, policies and lists: what all of them have in common.
-
-One function makes the five handlers of a kind; what only one kind has is in its own file.
+"""Actions, entity definitions, mitigations, policies and lists: the handlers that they share. One
+function makes the five handlers of a kind; a file of its own has what only one kind has.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ class Handlers:
         return Answer(body=to_answer(self.kind, found, known), revision=found.revision)
 
     def change(self, call: Call) -> Answer:
-        """Change the members that are given; the slug stays, whatever the name becomes."""
+        """Change the given members; the slug stays when the name changes."""
         given = wire.given(call.body)
 
         def body_of(present: DefinitionSet, before: Definition) -> Mapping[str, Any]:
@@ -141,7 +140,7 @@ class Handlers:
         return Answer(body=to_answer(self.kind, result, present), revision=result.revision)
 
     def delete(self, call: Call) -> Answer:
-        """Take an object away that no other refers to."""
+        """Delete an object to which no other refers."""
 
         def prepare(present: DefinitionSet) -> SetChange:
             before = self._present(call, present)
@@ -153,7 +152,7 @@ class Handlers:
         return Answer()
 
     def _known(self, connection: Connection, call: Call) -> DefinitionSet:
-        """What an object is shown with: a policy names others by their ids."""
+        """The names that showing an object needs: a policy names others by their ids."""
         if self.kind is POLICY:
             return load_set(connection, call.tenant_id)
         tenant = tenants.find(connection, call.tenant_id)

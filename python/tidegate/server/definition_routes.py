@@ -21,7 +21,7 @@ def _list_of(kind: Any) -> Any:
 
 
 CONFLICTS = ("conflict", "invalid-definitions", "overloaded")
-"""What a write of a definition can meet."""
+"""Refusals that a write of a definition can meet."""
 
 
 @attrs.frozen(kw_only=True)
@@ -32,7 +32,7 @@ class DefinitionResource:
         path: below the tenant.
         noun: one object, in words; ``plural`` several.
         change: the class of a PATCH.
-        shown: the class of an item of the list, where it is not that of the object.
+        shown: the class of an item of the list, where it differs from the class of the object.
         also_bare: the specification shows the paths without the prefix.
         max_bytes: bound of a body.
     """

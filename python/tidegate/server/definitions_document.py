@@ -1,4 +1,4 @@
-"""The whole of a tenant's definitions as one document: read, and put in place of what is there."""
+"""All definitions of a tenant as one document: read, and written in place of the stored ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read(call: Call) -> Answer:
 
 
 def replace(call: Call) -> Answer:
-    """Make the tenant's definitions those of a document; what is the same stays untouched."""
+    """Make the tenant's definitions equal to a document; equal objects stay untouched."""
     query: wire.DocumentQuery = call.query
     parsed = parse_document(call.raw_body)
     outcome: list[tuple[int, Compilation, list[wire.Change]]] = []
@@ -96,7 +96,7 @@ def _wanted(call: Call, present: DefinitionSet, source: Definitions) -> Iterator
     for kind in KINDS.values():
         models = getattr(source, kind.section)
         known = {each.object_id: each for each in present.objects[kind.section]}
-        # An id that the document writes is of that object alone, whatever slug it had.
+        # An id in the document belongs to that object alone, whatever slug it had.
         taken = {UUID(getattr(model, kind.id_member)) for model in models}
         by_slug = {each.slug: each for each in known.values() if each.object_id not in taken}
         last = -1

@@ -28,7 +28,7 @@ TENANT = "Example Shop"
 
 @attrs.frozen
 class Demo:
-    """What somebody needs to try the service."""
+    """The address, key and token for trying the service."""
 
     base_url: str
     tenant_id: str

@@ -1,4 +1,4 @@
-"""Definitions as they would be with a policy changed, and at work."""
+"""Definitions as they would be with one policy changed and active."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def with_policy(
     present: DefinitionSet, policy_id: UUID, policy: PolicyCreate | None
 ) -> dict[str, Any]:
-    """The definitions with a policy at work, as it is saved or as the member ``policy`` has it.
+    """The definitions with a policy active, as it is saved or as the member ``policy`` has it.
 
     Raises:
         NotFoundError: there is no such policy.
@@ -39,10 +39,10 @@ def with_policy(
         with in_member("policy"):
             body = to_body(POLICY, {**members, "slug": saved.slug}, present)
             present.check_put(POLICY, policy_id, body)
-    at_work = {POLICY.id_member: str(policy_id), "enabled": True, "status": "active"}
+    active = {POLICY.id_member: str(policy_id), "enabled": True, "status": "active"}
     document = present.document()
     document[POLICY.section] = [
-        {**body, **at_work} if each.object_id == policy_id else dict(each.body)
+        {**body, **active} if each.object_id == policy_id else dict(each.body)
         for each in present.objects[POLICY.section]
     ]
     return document
@@ -50,7 +50,7 @@ def with_policy(
 
 @contextmanager
 def in_member(name: str) -> Iterator[None]:
-    """Let what is found wrong with a member of the body point into that member."""
+    """Make findings about a member of the body point into that member."""
     try:
         yield
     except Problem as problem:

@@ -1,4 +1,4 @@
-"""What the engine knows of an entity now."""
+"""The state of an entity in the engine now."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ def read_state(call: Call) -> Answer:
 def find(call: Call) -> Answer:
     """The id of the entity that some values make, by which its decisions and state are found.
 
-    The values may be secrets: they are hashed as those of events are, and nothing else is done
-    with them.
+    The values may be secrets: they are hashed as values of events are, and not used otherwise.
     """
     body: wire.EntityLookup = call.body
     live = call.app.runtime.find(call.tenant_id)

@@ -1,4 +1,4 @@
-"""Why a recorded decision is what it is: made again with definitions and state of its time."""
+"""Explains a recorded decision by making it again with the definitions and state of its time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DAY_NS = 86_400_000_000_000
 MAX_NAMED = 20
 """Redacted members that an answer names."""
 _HASH = "hmac:"
-"""What a redacted value begins with (docs/fields.md)."""
+"""The beginning of a redacted value (docs/fields.md)."""
 
 
 def explain(call: Call) -> Answer:
@@ -94,7 +94,7 @@ def trace_of(explanation: Explanation) -> wire.Trace:
 
 
 def _reasons(call: Call, logged: LoggedDecision, past: Past, retention_days: int) -> Iterator[str]:
-    """What stands in the way of repeating a decision, as far as it is known."""
+    """The known obstacles to repeating a decision."""
     redacted = list(_redacted(orjson.loads(logged.event), ""))
     if redacted:
         named = ", ".join(f"`{each}`" for each in redacted[:MAX_NAMED])

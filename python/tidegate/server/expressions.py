@@ -1,4 +1,4 @@
-"""``expressions/check``: what an editor wants to know of an expression while it is written."""
+"""``expressions/check``: what an editor shows about an expression while it is written."""
 
 from __future__ import annotations
 

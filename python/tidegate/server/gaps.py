@@ -1,4 +1,4 @@
-"""Decisions that were answered and are not in the log: what relaxed durability owes the audit."""
+"""Decisions that were answered but not logged, which relaxed durability reports in the audit."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Figures of the engines and of the store, read when the page of metrics is asked for.
-
-No name or label tells tenants apart: their number is not bounded.
+"""Figures of the engines and of the store, read for the page of metrics. No name or label
+identifies a tenant, since the number of tenants is not bounded.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ def engine_gauges(tenants: Iterable[Tenant], refused: int) -> list[Gauge]:
     """Figures of all engines together.
 
     Args:
-        tenants: those at work.
+        tenants: the active tenants.
         refused: tenants whose newest definitions cannot be used.
     """
     tenants = list(tenants)

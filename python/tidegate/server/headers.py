@@ -1,4 +1,4 @@
-"""Headers that every answer carries, by what it is."""
+"""Headers that every answer carries, by the kind of answer."""
 
 from __future__ import annotations
 

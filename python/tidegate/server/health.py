@@ -1,4 +1,4 @@
-"""Whether the process lives and can decide, and its figures: for machines, without a key."""
+"""Health, readiness and figures of the process, for machines without a key."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One effect a key: which answer an idempotency key already has.
 
-A key is unique for a tenant and an endpoint for 24 hours.  A key is first looked for among the
-decisions that are under way or not yet indexed, then in a filter that knows what was never
+A key is unique for a tenant and an endpoint for 24 hours.  A key is looked for first among the
+decisions that are under way or not yet indexed, then in a filter that knows which keys were never
 seen, and only then in the database.
 """
 
@@ -18,7 +18,8 @@ from tidegate.server.key_filter import KeyFilter
 KEPT = 24 * 3600 * 1_000_000_000
 """Nanoseconds a key is remembered."""
 GENERATION = 4_096
-"""Keys that are let go together: one by one they would cost as much as they did to remember."""
+"""Keys that are dropped together: one by one, dropping them would cost as much as remembering
+them."""
 
 
 @attrs.frozen
@@ -41,18 +42,19 @@ class Running:
         self.fingerprints = fingerprints
         self.generation = generation
         self.answers: Sequence[bytes | None] | None = None
-        """Of each key, once they have ended; None where nothing was decided."""
+        """The answer for each key, once the decisions have ended; None where nothing was
+        decided."""
         self.ended: asyncio.Future[None] | None = None
-        """There when somebody waits for the end."""
+        """Exists when somebody waits for the end."""
 
     def end(self, answers: Sequence[bytes | None]) -> None:
-        """Let those who wait go on."""
+        """Wake the waiting calls."""
         self.answers = answers
         if self.ended is not None and not self.ended.done():
             self.ended.set_result(None)
 
     def find(self, key: bytes) -> Recorded | None:
-        """What came of a key, after the end."""
+        """The answer for a key, after the end."""
         place = self.keys.index(key)
         answer = None if self.answers is None else self.answers[place]
         return None if answer is None else Recorded(self.fingerprints[place], answer)
@@ -66,7 +68,7 @@ class _Generation:
     def __init__(self) -> None:
         self.running: dict[bytes, Running] = {}
         self.under_way = 0
-        """Of what it holds, how many have not ended."""
+        """The number of its decisions that have not ended."""
         self.last_seq = 0
         """None of the decisions that have ended has a later number."""
 
@@ -88,7 +90,7 @@ class IdempotencyKeys:
         self._absent: set[bytes] = set()
         """Keys that were looked up and not found since keys were last forgotten."""
         self._forgotten = 0
-        """How often keys were forgotten: a look-up from before knows nothing of them."""
+        """How often keys were forgotten. A look-up that began before that may have missed them."""
 
     def use(self, known: KeyFilter, now: int) -> None:
         """Ask this filter first, from now on; until then every key is looked up."""
@@ -102,7 +104,7 @@ class IdempotencyKeys:
         On the event loop, without waiting.
 
         Returns:
-            The places of the others, and of those that were taken and not begun.
+            The places of all other keys, also of keys that were taken and not begun.
         """
         if self._filter is None:
             return set(range(len(keys)))
@@ -112,7 +114,8 @@ class IdempotencyKeys:
         """Take keys that were looked up and not found; as :meth:`take`, without waiting.
 
         Returns:
-            The places of those that others took since, or that have to be looked up once more.
+            The places of keys that other calls have taken since, or that have to be looked up once
+            more.
         """
         others, taken = set(), []
         for place, key in enumerate(keys):
@@ -165,9 +168,9 @@ class IdempotencyKeys:
         """These decisions have ended.
 
         Args:
-            running: what :meth:`begin` gave.
-            answers: of each key what was sent and is durable; None: nothing was decided, and the
-                key is free again.
+            running: the result of :meth:`begin`.
+            answers: for each key the durable answer that was sent; None when nothing was decided,
+            and the key is free again.
             seq: number of the last decision that is made; none of theirs is later.
         """
         generation = running.generation
@@ -179,7 +182,7 @@ class IdempotencyKeys:
         generation.last_seq = max(generation.last_seq, seq)
 
     def forget(self, indexed_seq: int) -> None:
-        """Let go of keys that the database now answers for: decisions up to this number.
+        """Drop the keys that the database now has: of decisions up to this number.
 
         None while the filter is being filled: it may have read the database before they were in
         it, and :meth:`use` adds those that are here.

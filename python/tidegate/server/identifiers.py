@@ -1,4 +1,4 @@
-"""Ids of new objects: UUIDs of version 7, whose order is that of their making."""
+"""Ids of new objects: UUIDs of version 7, which sort in the order in which they were made."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 
 def new_id() -> UUID:
-    """An id that nothing has yet."""
+    """A new id."""
     return uuid7()

@@ -1,4 +1,4 @@
-"""A body as plain data: strict JSON (RFC 8259), bounded, with the place of what is wrong."""
+"""A body as plain data: strict JSON (RFC 8259), bounded, with the place of a fault."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 32
 MAX_BYTES = 64 * 1024
-"""Of a body, where the route names no other bound."""
+"""The bound of a body, where the route names no other."""
 
 
 def read_json_body(body: bytes) -> Any:
-    """The one value that a body is.
+    """The value of a body.
 
     Refused are NaN and infinities, duplicate members, lone surrogates, a byte order mark,
     invalid UTF-8, and whatever nests deeper than ``MAX_DEPTH``.

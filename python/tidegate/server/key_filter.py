@@ -1,4 +1,4 @@
-"""Which idempotency keys may have been seen: Bloom filters that follow each other in time.
+"""Bloom filters, one after the other in time, that say which idempotency keys may have been seen.
 
 Nearly every key is new, and asking the database about each would cost more than the decision.
 The filter answers "never seen" for certain; "perhaps" is then looked up.
@@ -11,12 +11,12 @@ from collections.abc import Collection, Sequence
 from rbloom import Bloom
 
 CAPACITY = 1 << 20
-"""Keys that a generation takes of a service with fewer within the time: 2 MiB."""
+"""Keys of one generation, for a service with few keys: 2 MiB."""
 LARGE_CAPACITY = 1 << 25
-"""Keys that it takes of one with more: 64 MiB, all of them in use soon after it is begun.  A filter
-that grew with the keys would be many, and each is asked about every key."""
+"""Keys of one generation, for a service with more: 64 MiB, soon in use.  A filter that grew with
+the keys would become many filters, and each is asked about every key."""
 WRONG_SHARE = 0.0005
-"""Of new keys this many are looked up in vain, for each generation."""
+"""The share of new keys that are looked up in vain, for each generation."""
 
 
 class _Generation:
@@ -53,11 +53,8 @@ class KeyFilter:
             generation.newest = now
 
     def add_new(self, keys: Sequence[bytes], now: int) -> set[int]:
-        """Remember those of some hashes that were certainly never added.
-
-        Returns:
-            The places of the others: added before, perhaps, within the time; or there a second
-            time.
+        """Remember the hashes that were certainly never added. Returns: The places of the others:
+        hashes that were perhaps added within the time, or that stand here twice.
         """
         others: set[int] = set()
         for generation in self._generations:

@@ -1,8 +1,8 @@
 """The thin layer between HTTP and the handlers.
 
-In order: route, credential, tenant, role, place, body, handler.  Handlers are plain functions;
-where one runs is said by the kind of work its route is: on the loop, in a thread, or in a worker
-process.  What they raise becomes a problem document.
+In order: route, credential, tenant, role, place, body, handler.  Handlers are plain functions. The
+kind of work of a route says where its handler runs: on the loop, in a thread, or in a worker
+process. An exception becomes a problem document.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class _ControlPlane(Starlette):
 
 
 async def _nothing(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
-    """What answers where there is no route."""
+    """Answers where there is no route."""
     if scope["type"] == "http":
         given = _given(application, Request(scope))
         await given.refuse(Problem("not-found")).response()(scope, receive, send)
@@ -108,7 +108,7 @@ class _Resource:
 
 
 def _asking(request: Request, sent: Sent) -> Hashable:
-    """Who was refused: a credential that counts, else the address."""
+    """The caller who was refused: by a valid credential, else by the address."""
     credential = request.headers.get("authorization")
     if credential is None or sent.status == HTTPStatus.UNAUTHORIZED:
         return request.client.host if request.client else ""
@@ -116,7 +116,7 @@ def _asking(request: Request, sent: Sent) -> Hashable:
 
 
 def _given(application: Application, request: Request) -> Given:
-    """What is known of a request before anybody is let in."""
+    """The facts about a request before its caller is admitted."""
     return Given(
         request_id=request_id_of(request.headers),
         now=application.clock(),
@@ -151,7 +151,7 @@ async def _serve(application: Application, route: Route, request: Request, given
 async def _admitted(
     application: Application, route: Route, request: Request, given: Given
 ) -> Given:
-    """The request of a caller that may make it.
+    """The request, once its caller is known to be allowed to make it.
 
     Raises:
         Problem: there is no credential, or not for this.
@@ -182,7 +182,7 @@ def _admit(
             user_id=membership.user_id,
             now_ns=given.now,
         )
-        application.store.write(accept)  # without waiting: it is noted with the next request else
+        application.store.write(accept)  # without waiting: otherwise the next request notes it
     role = Role(membership.role)
     if route.permission is not None:
         require(role, route.permission)
@@ -190,7 +190,7 @@ def _admit(
 
 
 def _holders(given: Given) -> list[Holder]:
-    """In whose name a request holds its place."""
+    """The holders in whose name a request has its place."""
     if given.caller is None:
         return [(Party.ADDRESS, given.address)]
     holders: list[Holder] = [(Party.OPERATOR, given.caller.operator_id)]

@@ -9,7 +9,7 @@ MAX_BODY_BYTES = 64 * 1024
 MAX_BATCH_BYTES = 4 * 1024 * 1024
 """Of `beacon/events`."""
 MAX_BATCH_EVENTS = 1_000
-"""They are decided in steps, as all calls of a tenant are."""
+"""Events of a batch are decided in steps, as all calls of a tenant are."""
 MAX_HEADER_BYTES = 32 * 1024
 """Address and headers of a request together, as common proxies have it."""
 MAX_HEADERS = 100
@@ -23,5 +23,5 @@ SEND_SECONDS = 30.0
 
 
 def too_large(most: int) -> Problem:
-    """A body past the limit."""
+    """The refusal of a body past the limit."""
     return Problem("body-too-large", f"a body has at most {most} bytes")

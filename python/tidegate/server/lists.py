@@ -1,4 +1,4 @@
-"""Named lists: a list of lists leaves the entries out; entries are put in and taken out."""
+"""Named lists: shown without their entries; entries are added and removed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tidegate.stores.definitions import Definition
 
 MAX_AUDITED_ENTRIES = 1_000
-"""Of one change, in the audit trail; their number is always told."""
+"""Entries of one change that the audit trail shows; it always has their number."""
 
 
 def _summary(kind: DefinitionKind, stored: Definition, known: DefinitionSet) -> wire.ListSummary:
@@ -40,7 +40,7 @@ handlers = Handlers(LIST, show=_summary)
 
 
 def change_entries(call: Call) -> Answer:
-    """Put entries in and take entries out; the answer leaves the entries out."""
+    """Add and remove entries; the answer does not list them."""
     body: wire.EntriesChange = call.body
 
     def merged(before: Definition) -> list[str]:
@@ -51,7 +51,7 @@ def change_entries(call: Call) -> Answer:
         return list(entries)
 
     def added(present: DefinitionSet, before: Definition) -> Mapping[str, Any]:  # noqa: ARG001
-        # Those that are there already were checked when they came.
+        # Present entries were checked when they were added.
         items = tuple(map(Scalar, body.add))
         return {**before.body, "entries": Excerpt(items=items, nodes=1 + len(merged(before)))}
 
@@ -78,7 +78,7 @@ def change_entries(call: Call) -> Answer:
 
 
 def _about_added(problem: Problem) -> Problem:
-    """The problem with pointers into what was sent."""
+    """The problem with pointers into the body that was sent."""
     errors = [
         attrs.evolve(each, pointer=each.pointer.replace("/entries", "/add", 1))
         if isinstance(each.pointer, str)

@@ -1,6 +1,5 @@
-"""What the control plane asks of the engines at work, and the one thing it changes in them.
-
-Called from worker threads; whatever has to keep the order of decisions is done on the event loop.
+"""What the control plane asks of the active engines, and the one change it makes in them. Called
+from worker threads; everything that has to keep the order of decisions runs on the event loop.
 """
 
 from __future__ import annotations
@@ -33,22 +32,22 @@ LIFT_SECONDS = 30.0
 
 
 class Runtime(Protocol):
-    """The engines at work and the decision log, as the control plane sees them."""
+    """The active engines and the decision log, as the control plane sees them."""
 
     def why_not_ready(self) -> str | None:
-        """Why no decision can be made now; None when it can."""
+        """Why no decision can be made now; None when decisions can be made."""
 
     def metrics(self, shown: Shown) -> bytes:
         """Figures in the text format of Prometheus."""
 
     def find(self, tenant_id: UUID) -> Tenant | None:
-        """A tenant, to be looked at; None when it is not active."""
+        """An active tenant; None when it is not active."""
 
     def key_forms(self, tenant_id: UUID) -> KeyForms | None:
         """How keys of a tenant's entities are kept; None when it is not active."""
 
     def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
-        """What the engine of a tenant knows of the entities of an event, as a snapshot.
+        """The state of the entities of an event, as a snapshot.
 
         Raises:
             EventError: the event is refused.
@@ -77,7 +76,7 @@ class Runtime(Protocol):
 
 
 class NoRuntime:
-    """What stands there where nothing decides: a control plane by itself."""
+    """The runtime of a control plane by itself, where nothing decides."""
 
     def why_not_ready(self) -> str | None:
         return "nothing decides here"
@@ -116,7 +115,7 @@ class LiveRuntime:
         lanes: where the tenants' calls wait.
         lost_decisions: entries of the log that were found lost, at the start or before.
         recorder: the way into the log, from the start on.
-        loop: the one that decides, from the start on.
+        loop: the event loop that decides, from the start on.
     """
 
     _store: Store
@@ -196,10 +195,8 @@ class LiveRuntime:
         actor: str,
         request_id: str,
     ) -> asyncio.Future[None] | None:
-        """Lift what is there, in engine and log at once: the log has the order of the engine.
-
-        Returns:
-            Done when it is durable; None when nothing was there.
+        """Lift the active mitigations, in engine and log at once: the log has the order of the
+        engine. Returns: Done when it is durable; None when none was active.
         """
         recorder.check(tenant_id)
         if not recorder.is_available:

@@ -27,7 +27,7 @@ _SECRET_TEXTS = re.compile(r"tg_[a-z2-7]{16}_[a-z2-7]{8,}|eyJ[\w-]{8,}\.[\w-]+\.
 def conceal(
     _logger: object, _method: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    """Take out what names or looks like a secret, and cut what is long."""
+    """Remove what names or looks like a secret, and cut long texts."""
     for name, value in event.items():
         if _SECRET_NAMES.search(name):
             event[name] = "concealed"

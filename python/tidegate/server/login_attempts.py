@@ -1,8 +1,7 @@
-"""Logins, counted before they are looked at, so that passwords cannot be tried one by one.
-
-An address may try a name a few times in a while.  A name that was tried in vain from many
-addresses has a slow lane: one attempt a second, those first whose address failed least.  So a
-guess from everywhere is slow, and whoever knows the password still gets in.
+"""Counts logins before they are checked, so that nobody can try passwords one by one. An address
+may try a name a few times in a while. A name that failed from many addresses gets a slow lane: one
+attempt a second, first from the addresses that failed least. So guessing from many addresses is
+slow, and whoever knows the password can still log in.
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 MAX_ATTEMPTS = 10
-"""Of one name from one address."""
+"""Attempts of one name from one address."""
 SLOW_AFTER = 30
-"""Attempts of one name from everywhere, after which it has a slow lane."""
+"""Attempts of one name from all addresses, after which it has a slow lane."""
 WINDOW_SECONDS = 900.0
 SLOW_SECONDS = 1.0
-"""Between two attempts in a slow lane."""
+"""Seconds between two attempts in a slow lane."""
 LANE_PLACES = 16
 """Attempts that wait in one lane; the wait of an address that never failed is bounded by it."""
 MAX_REMEMBERED = 10_000
-"""Names, and pairs of name and address; beyond it the longest untouched is forgotten."""
+"""Names, and pairs of name and address; beyond it the least recently used is forgotten."""
 
 
 class LoginAttempts:
-    """Logins of late, known and unknown names alike; used on the event loop only.
+    """Recent logins, of known and unknown names alike; used on the event loop only.
 
     Args:
         monotonic: seconds of a clock that does not go back.
@@ -50,10 +49,8 @@ class LoginAttempts:
         self._lanes = _Recent[str, SlowLane](SlowLane)
 
     async def enter(self, address: str, name: str) -> None:
-        """Count an attempt as a failed one, and wait until it may be looked at.
-
-        Raises:
-            Problem: ``rate-limited``; this attempt is not looked at.
+        """Count an attempt as failed, and wait until it may be checked. Raises: Problem:
+        ``rate-limited``; this attempt is not checked.
         """
         now = self._monotonic()
         mine, everybodys = self._by_address[address, name], self._by_name[name]
@@ -73,7 +70,7 @@ class LoginAttempts:
 
 
 class SlowLane:
-    """Attempts that take turns."""
+    """A queue of attempts."""
 
     def __init__(self) -> None:
         self._waiting: list[_Turn] = []
@@ -86,7 +83,7 @@ class SlowLane:
             failures: of the address; those with fewer go first.
 
         Raises:
-            Problem: ``rate-limited``; the lane is full of those who failed no oftener.
+            Problem: ``rate-limited``; the lane is full of addresses that failed no more often.
         """
         if len(self._waiting) >= LANE_PLACES:
             last = max(self._waiting, key=lambda each: each.failures)
@@ -119,7 +116,7 @@ class _Turn:
 
 
 class _Recent(Generic[K, V]):
-    """Values that are made when they are asked for; the longest untouched are forgotten."""
+    """Values that are made on demand; the least recently used are forgotten."""
 
     def __init__(self, make: Callable[[], V]) -> None:
         self._make = make

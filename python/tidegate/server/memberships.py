@@ -30,9 +30,8 @@ def list_(call: Call) -> Answer:
 
 
 def put(call: Call) -> Answer:
-    """Give an operator a role, in place of the one they have.
-
-    Who they are is told when they have come; whether there is such an operator, never.
+    """Give an operator a role, in place of the present one. Name and address are shown once the
+    operator has used the tenant. The answer never says whether there is such an operator.
     """
     body: wire.MembershipWrite = call.body
 
@@ -86,7 +85,8 @@ def _require_allowed(
 
 
 def _require_revision(call: Call, before: Membership | None) -> None:
-    """Hold the caller to its ``If-Match``, which nothing is not (RFC 9110, section 13.1.1)."""
+    """Check the caller's ``If-Match``, which never matches a missing object (RFC 9110, section
+    13.1.1)."""
     if before is not None:
         call.require_revision(before.revision)
     elif call.precondition is not None:
@@ -101,7 +101,7 @@ def _find(connection: Connection, tenant_id: UUID, user_id: UUID) -> Membership 
 
 
 def _answer(connection: Connection, membership: Membership) -> wire.Membership:
-    """A membership, with what its operator has shown of itself by using it."""
+    """A membership; with name and address once its operator has used it."""
     is_pending = membership.accepted_at_ns is None
     operator = None if is_pending else operators.find(connection, membership.user_id)
     return wire.Membership(

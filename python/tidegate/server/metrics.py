@@ -1,7 +1,7 @@
 """Counters of the hot path, and the page Prometheus reads.
 
 The hot path adds to plain integers; a collector turns them into metric families when the page
-is asked for.  No label names a tenant: their number is not bounded.
+is asked for.  No label names a tenant, since the number of tenants is not bounded.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Figures:
     token: str = attrs.field(default="", repr=False)
 
     def shown_to(self, authorization: str | None) -> Shown | None:
-        """What somebody sees; None for nothing.
+        """The figures that a caller may see; None for none.
 
         Args:
             authorization: the value of the header.
@@ -62,7 +62,7 @@ class Figures:
 
 
 class HotMetrics:
-    """What the hot path counts; written on the event loop only."""
+    """The counters of the hot path; written on the event loop only."""
 
     def __init__(self) -> None:
         self.decisions: dict[tuple[str, str], int] = {}

@@ -94,7 +94,7 @@ class _Schemas:
         made, components = msgspec.json.schema_components(wanted, ref_template=_REFERENCE)
         self._made = dict(zip(wanted, map(_plain, made), strict=True))
         self.components: dict[str, Any] = _plain(dict(sorted(components.items())))
-        # What the layer refuses is said; answers may gain members.
+        # Refusals of the layer are documented; answers may gain members.
         for name in _reachable([self._made[each] for each in closed], self.components):
             if "properties" in self.components[name]:
                 self.components[name]["additionalProperties"] = False
@@ -195,7 +195,7 @@ def _parameters(route: Route, schemas: _Schemas) -> Iterator[dict[str, Any]]:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A query has no null: what is not there is left out."""
+    """A query has no null: an absent parameter is left out."""
     arms = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
     if len(arms) != 1:
         return schema

@@ -1,4 +1,4 @@
-"""Recorded and replayed decisions side by side: counts, and those that differ."""
+"""Recorded and replayed decisions side by side: counts, and the decisions that differ."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def _no_actions() -> dict[str, int]:
 
 @attrs.define
 class Outcomes:
-    """What came out of a replay so far.
+    """The results of a replay so far.
 
     Args:
         from_ns: events received before this time only warm the engine up.
-        max_differences: so many are kept, the first.
+        max_differences: only the first this many are kept.
     """
 
     _from_ns: int
@@ -72,7 +72,7 @@ class Outcomes:
         self._different += 1
 
     def take_differences(self) -> list[Difference]:
-        """Those that were found since the last call."""
+        """The differences found since the last call."""
         taken, self._differences = self._differences, []
         return taken
 

@@ -1,4 +1,4 @@
-"""One page of a list, and where the next begins."""
+"""One page of a list, and the place where the next begins."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def page_by_id(
     """A page of a list that is ordered by id.
 
     Args:
-        read: at most so many items, those after an id.
+        read: given a number and an id, at most that many items after the id.
         show: an item as it is answered.
         place: the id of an item.
     """
     after = page_after(call)
     with call.app.store.read() as connection:
-        # One more than is shown tells whether there is a next page.
+        # One item more than is shown says whether there is a next page.
         found = read(connection, call.query.limit + 1, UUID(str(after[0])) if after else None)
     return page_of(call, found, show, lambda item: [str(place(item))])
 
@@ -46,20 +46,21 @@ def page_of(
     show: Callable[[T], Any],
     place: Callable[[T], Sequence[str | int]],
 ) -> Answer:
-    """The answer of a list from one item more than the page has, where there are so many."""
+    """The answer of a list, made from the items of the page and the one after them, if there is
+    one."""
     shown = found[: call.query.limit]
     following = place(shown[-1]) if len(found) > len(shown) else None
     return Answer(body=[show(each) for each in shown], next=following)
 
 
 def _scope(call: Call) -> str:
-    """What a cursor is bound to: the list, and how it is narrowed."""
+    """The scope of a cursor: the list and its query."""
     narrowed = attrs.evolve(call.query, limit=1, cursor=None)
     return f"{call.path}?{urlencode(sorted(_texts(narrowed).items()))}"
 
 
 def page_after(call: Call) -> Sequence[str | int] | None:
-    """Where the wanted page of a list begins; None for the first.
+    """The place where the wanted page of a list begins; None for the first.
 
     Raises:
         Problem: ``invalid-request``; the cursor is not one of this list.

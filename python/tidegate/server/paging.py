@@ -1,7 +1,6 @@
-"""Pages of a list: where the next one begins travels with the caller, under a MAC.
-
-A cursor is bound to the path and the query it came from.  It is data all the same: what it
-holds is still bound as parameters of a statement.
+"""Pages of a list: the caller carries the place where the next one begins, under a MAC. A cursor is
+bound to the path and the query it came from. Its content is still data, and is passed to statements
+as parameters.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ MAX_LIMIT = 500
 DEFAULT_LIMIT = 50
 _MAC_BYTES = 16
 _MAX_CURSOR = 2_048
-"""Room for the longest place there is: a name of the field catalog, or that of a clause."""
+"""Room for the longest place: a name of the field catalog, or the name of a clause."""
 
 Position: TypeAlias = "Sequence[str | int]"
 

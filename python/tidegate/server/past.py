@@ -1,4 +1,4 @@
-"""The past made again: the definitions that decided, and the state they decided on.
+"""Makes the past again: the definitions that decided, and the state they decided on.
 
 The state of a decision's entities is folded from what earlier decisions did to them, as far as
 the log goes back, or from a snapshot between.
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from tidegate.stores.log import LoggedDecision
 
 MAX_FOLDED = 20_000
-"""Earlier decisions that one state is made from, a few seconds' work: twice as many as the
-largest window looks back on."""
+"""The most earlier decisions from which one state is made, a few seconds' work: twice as many as
+the largest window holds."""
 MAX_EXAMINED = 2_000_000
-"""Decisions of the tenant that are looked through for them, about as long."""
+"""The most decisions of the tenant that are searched for them, which takes about as long."""
 
 
 @attrs.frozen
@@ -72,7 +72,7 @@ class _Mitigation(msgspec.Struct):
 
 
 class _Document(msgspec.Struct):
-    """What of a document names things: the entries of its lists are passed over."""
+    """The members of a document that name objects; the entries of lists are skipped."""
 
     policies: list[_Policy] = []
     entities: list[_Entity] = []
@@ -105,9 +105,9 @@ class Past:
     folded: int
     """Earlier decisions that the state was made from."""
     is_whole: bool
-    """Whether all there are were looked at."""
+    """Whether all earlier decisions were used."""
     revisions: frozenset[int]
-    """Of the definitions that made those decisions."""
+    """Revisions of the definitions that made those decisions."""
 
 
 def before(
@@ -174,9 +174,8 @@ def _base(
 
 
 class _Wanted:
-    """The entities of a record, by which rows of a snapshot are theirs.
-
-    Either may be of an earlier version of Tidegate, which kept secrets in clear.
+    """The entities of a record, for finding their rows in a snapshot. Either may come from an
+    earlier version of Tidegate, which kept secrets in clear.
     """
 
     def __init__(self, engine: Engine, entities: Sequence[Mapping[str, Any]]) -> None:
@@ -218,7 +217,7 @@ class _Snapshot(msgspec.Struct):
 
 
 def _of_entities(snapshot: bytes, entities: _Wanted) -> bytes:
-    """The snapshot with the state of some entities only: of a million, all would take seconds."""
+    """The snapshot with the state of some entities only: reading a million would take seconds."""
     whole = msgspec.json.decode(snapshot, type=_Snapshot)
     wanted = []
     for row in whole.keys:

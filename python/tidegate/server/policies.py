@@ -1,4 +1,4 @@
-"""Policies: beside what all definitions have, every version that was ever saved."""
+"""Policies have versions beside the handlers of all definitions: every saved one is kept."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What the service answers when it refuses: problem documents (RFC 9457), each with a stable code.
-
-This is the only place where an exception becomes a status and a body.  What is not listed here
-becomes ``internal-error`` with the id of the request, and nothing of its text leaves.
+"""Refusals of the service: problem documents (RFC 9457), each with a stable code. Only here does an
+exception become a status and a body. An exception that is not listed becomes ``internal-error``
+with the id of the request, and its text is not sent.
 """
 
 from __future__ import annotations
@@ -154,7 +153,7 @@ class Problem(Exception):  # noqa: N818 - RFC 9457's name for it
 
 
 def problem_of(error: BaseException) -> Problem:
-    """The problem that an exception is to the caller; ``internal-error`` when it is unknown."""
+    """The problem for an exception; ``internal-error`` when it is unknown."""
     match error:
         case Problem():
             return error
@@ -201,7 +200,7 @@ def problem_document(problem: Problem, instance: str, request_id: str) -> bytes:
 
     Args:
         instance: the path that was asked for.
-        request_id: under which the logs know the request.
+        request_id: the id of the request in the logs.
     """
     return msgspec.json.encode(
         ProblemDocument(
@@ -219,7 +218,7 @@ def problem_document(problem: Problem, instance: str, request_id: str) -> bytes:
 
 
 def problem_response(problem: Problem, *, instance: str, request_id: str) -> Response:
-    """The answer that a problem is; also an ASGI application."""
+    """The answer for a problem; also an ASGI application."""
     return Response(
         problem_document(problem, instance, request_id),
         status_code=problem.status,

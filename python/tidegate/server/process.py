@@ -32,7 +32,7 @@ KEEP_ALIVE_SECONDS = 20
 
 
 class ListenError(TidegateError):
-    """The server cannot listen where it was told to."""
+    """The server cannot listen on its address."""
 
     code = "cannot-listen"
 
@@ -58,7 +58,7 @@ class _Server(uvicorn.Server):
 
 
 async def run(settings: Settings, store: Store, keys: Keys, started: Callable[[str], None]) -> None:
-    """Serve until the process is told to stop.
+    """Serve until the process gets a signal to stop.
 
     Args:
         settings: of the process.
@@ -90,17 +90,16 @@ async def run(settings: Settings, store: Store, keys: Keys, started: Callable[[s
 
 
 def settle_interpreter() -> None:
-    """Set the interpreter up for a loop that many wait for."""
+    """Set up the interpreter for a loop on which many calls wait."""
     settle_garbage()
-    # Each time the loop lets the interpreter go, a thread that takes it keeps it this long.
+    # Each time the loop releases the interpreter, a thread that takes it keeps it this long.
     sys.setswitchinterval(SWITCH_SECONDS)
 
 
 def settle_garbage() -> None:
-    """Take what is there now out of the cyclic collector's rounds, and make them rarer.
-
-    A request makes hardly any cycles; definitions are large, and looking through them holds up
-    every request that waits.
+    """Exclude the present objects from cyclic collection, and collect less often. A request makes
+    hardly any cycles; definitions are large, and a collection that visits them holds up every
+    waiting request.
     """
     gc.collect()
     gc.freeze()
@@ -108,7 +107,7 @@ def settle_garbage() -> None:
 
 
 def bounds_of(settings: ServerSettings) -> Bounds:
-    """What connections may take, as far as the process can open them."""
+    """The bounds of connections, as far as the process can open them."""
     most = room_for(settings.max_connections)
     return Bounds(most, min(most, settings.max_connections_per_address))
 

@@ -16,7 +16,7 @@ MINUTE = 60_000_000_000
 BURST_SHARE = 10
 """A burst may be one tenth of a minute's limit."""
 MAX_KEYS = 1_000_000
-"""Beyond this, keys that are back at rest are forgotten."""
+"""Beyond this number, keys whose limit is full again are forgotten."""
 
 
 @attrs.frozen
@@ -31,7 +31,7 @@ class Verdict:
     retry_after: int
     """Whole seconds until one conforms; 0 when one does."""
     whose: str = "api-key"
-    """What the limit is called."""
+    """The name of the limit."""
 
     def headers(self) -> dict[str, str]:
         """The ``RateLimit`` headers of the IETF's draft, and ``Retry-After`` on refusal."""
@@ -80,7 +80,8 @@ class RateLimits:
         return taken
 
     def give_back(self, key: Hashable, limit_per_minute: int, events: int) -> None:
-        """Count events no more that :meth:`take` has just counted: another limit refused them."""
+        """Take back events that :meth:`take` has just counted, because another limit refused
+        them."""
         self._arrivals[key] -= events * (MINUTE // limit_per_minute)
 
     def verdict(
@@ -91,7 +92,7 @@ class RateLimits:
         allowed: bool,
         whose: str = "api-key",
     ) -> Verdict:
-        """How a key stands after :meth:`take` has answered."""
+        """The state of a key's limit after :meth:`take`."""
         step = MINUTE // limit_per_minute
         burst = step * max(limit_per_minute // BURST_SHARE, 1)
         ahead = max(self._arrivals.get(key, 0) - now, 0)

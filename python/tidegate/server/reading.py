@@ -1,4 +1,4 @@
-"""How what is derived is read: with everything that was answered before, where that can be had."""
+"""Reads derived tables, with every decision answered before where possible."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def indexed(store: Records) -> Iterator[Connection]:
     """A reading connection that knows every decision answered before.
 
-    While nothing can be written the newest may be missing: what is there can still be read.
+    While nothing can be written the newest may be missing; the others can still be read.
     """
     with suppress(StoreUnavailableError):
         store.index_now()

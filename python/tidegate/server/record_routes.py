@@ -1,4 +1,4 @@
-"""The routes of what was decided and what is known from it; a part of the table in ``routes``."""
+"""The routes for decisions and what is known from them; a part of the table in ``routes``."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         path=f"{_TENANT}/active-mitigations/{{entity_id}}",
         name="lift-mitigation",
         summary="Lift the mitigations that an entity is under",
-        description="All of them, those of a policy, or that of one clause.",
+        description="All of them, or those of one policy or of one clause.",
         tag="records",
         permission=Permission.WRITE_DEFINITIONS,
         handler=active_mitigations.lift,

@@ -1,16 +1,15 @@
-"""From the event loop to the decision log: decisions wait here for the commit that holds them.
+"""From the event loop to the decision log: decisions wait here for the commit that holds them. One
+batch is under way at a time; decisions made meanwhile are the next batch. Each commit wakes the
+loop once, however many answers it releases.  A commit costs as much processor time as ten decisions
+or more. So when many share one, the next begins a moment later, and more share it.
 
-One batch is under way at a time; what is decided meanwhile makes up the next.  Each commit costs
-the loop one wake-up, however many answers it sets free.  A commit costs as much processor time as
-ten decisions and more, so when many share one the next is begun a moment later and shared by more.
+When a commit fails, the waiting decisions are refused and no more are made: the engines' states
+hold decisions that the log does not.  The recorder then tries, about each second, to write again,
+has the states rebuilt from the log, and goes on.
 
-When a commit fails, what waited is refused and nothing more is decided: the engines' states hold
-decisions that the log does not.  The recorder then tries, about each second, to write again, has
-the states rebuilt from the log, and goes on.
-
-With relaxed durability what waited is answered all the same, and so is everything until the log
-can be written again.  The states are kept, since they are all that is left of those decisions,
-and the first thing written then is how many there were.
+With relaxed durability the waiting decisions are answered all the same, and so are all others until
+the log can be written again. The states are kept, since nothing else is left of those decisions.
+The first entry written then says how many there were.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ Settled: TypeAlias = "Callable[[Problem | None], None]"
 
 RETRY_SECONDS = 1.0
 MANY = 16
-"""Decisions in a commit from which on there is no hurry with the next."""
+"""Decisions in a commit after which the next one can wait for company."""
 GATHER_SECONDS = 0.002
-"""How long decisions are gathered then: less than so many take to be made and answered."""
+"""How long decisions are gathered then: shorter than it takes to make and answer that many."""
 IN_A_COMMIT = MAX_ROW_ENTRIES
 """Decisions of one tenant that are made for one commit."""
 MAX_WAITING = 20_000
@@ -50,13 +49,13 @@ MAX_WAITING = 20_000
 
 
 class Cut(Generic[T]):
-    """Something taken of the states between two commits."""
+    """Something that is read from the states between two commits."""
 
     def __init__(self, take: Callable[[int], T]) -> None:
         self._take = take
         self.taken: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self.durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when every decision before the cut is."""
+        """Done when every decision before the cut is durable."""
 
     def make(self, seq: int) -> None:
         """Take it; decisions up to this number are made."""
@@ -92,7 +91,7 @@ class Recorder:
         self._unsent = 0
         """Decisions in those blocks."""
         self._unsent_of: dict[UUID, int] = {}
-        """The same of each tenant."""
+        """The same for each tenant."""
         self._waiting: list[Settled] = []
         self._cuts: list[Cut[Any]] = []
         self._under_way = 0
@@ -104,14 +103,14 @@ class Recorder:
         """Decisions that were answered and are not in the log, since the start."""
         self._recovery: asyncio.Task[None] | None = None
         self._rebuilds = 0
-        """How often states were, or are to be, made anew."""
+        """How often states were made anew, or will be."""
         self._loop = asyncio.get_running_loop()
         self.sent: Callable[[], None] = _nobody
-        """Called when what was waiting is on its way to the store, or is given up."""
+        """Called when the waiting decisions are on their way to the store, or are given up."""
 
     @property
     def seq(self) -> int:
-        """Number that the last decision made so far has, or will have when it is committed."""
+        """The number that the last decision made so far has, or will have when it is committed."""
         return self._committed + self._under_way + self._unsent
 
     @property
@@ -139,8 +138,8 @@ class Recorder:
     def check(self, tenant_id: UUID) -> int:
         """Refuse before a decision is made that could not be recorded.
 
-        A tenant may have as many decisions waiting as there are places free: the one that has most
-        is refused first.
+        A tenant may have as many decisions waiting as there are free places, so the tenant with the
+        most is refused first.
 
         Returns:
             What :meth:`check_still` takes after the decision.
@@ -236,7 +235,7 @@ class Recorder:
             self._begin_recovery()
 
     async def drain(self) -> None:
-        """Return when nothing waits any more."""
+        """Return when no decision waits any more."""
         while self.waiting:
             await asyncio.sleep(0.001)
 
@@ -301,7 +300,7 @@ class Recorder:
         settle(settled, None)
 
     def _failed(self, blocks: Sequence[LogBlock], error: BaseException) -> None:
-        """Nothing of these blocks is kept, and what was decided after them rests on them."""
+        """Nothing of these blocks is kept, and later decisions rest on them."""
         log.error("the decision log cannot be written", error=str(error))
         lost = [*blocks, *self._blocks]
         waiting = self._committing + self._waiting
@@ -352,7 +351,8 @@ class Recorder:
             except Exception:
                 log.exception("the states could not be rebuilt from the log")
                 continue
-            # No await since the gaps were handed in: the next decision is written behind them.
+            # There is no await since the gaps were handed in, so the next decision is written after
+            # them.
             log.info("the decision log can be written again")
             self._recovery = None
             return
@@ -380,7 +380,7 @@ class Recorder:
 
 
 def settle(waiting: Iterable[Settled], problem: Problem | None) -> None:
-    """Tell all that wait; what one of them does wrong is not for the others to bear."""
+    """Notify all that wait; a fault in one callback must not affect the others."""
     for settled in waiting:
         try:
             settled(problem)
@@ -389,7 +389,7 @@ def settle(waiting: Iterable[Settled], problem: Problem | None) -> None:
 
 
 def _nobody() -> None:
-    """Who waits for nothing."""
+    """A callback for a caller that waits for nothing."""
 
 
 def unavailable() -> Problem:

@@ -1,9 +1,8 @@
-"""A draft of definitions run over recorded events, beside the traffic.
-
-One worker process, one job at a time, half of the time at rest: decisions go first.  The
-draft's engine begins empty and is warmed by the events before the period, as far back as its
-windows look (a day at most); events count at the time they were observed.  Reading is done in short
-transactions, so that a long job does not hold back the database's housekeeping.
+"""Runs a draft of definitions over recorded events, beside the traffic. One worker process runs one
+job at a time and rests half of the time: decisions go first.  The draft's engine begins empty and
+is warmed by the events before the period, as far back as its windows look (a day at most); events
+count at the time they were observed.  Reading is done in short transactions, so that a long job
+does not hold back the database's housekeeping.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 MAX_WAITING = 16
 """Drafts that wait, of all tenants: each is held in memory."""
 MAX_KEYS = 250_000
-"""Entities that a replay remembers; what is more is evicted, and the result says so."""
+"""Entities that a replay remembers; more than these are evicted, and the result says so."""
 MAX_DIFFERENCES = 10_000
 """Decisions that differ and are listed; the others are only counted."""
 BATCH = 500
@@ -55,7 +54,7 @@ LONGEST_WARM_UP_NS = 86_400 * SECOND_NS
 
 @attrs.frozen(kw_only=True)
 class Draft:
-    """What a job runs."""
+    """The draft and the period of a job."""
 
     tenant_id: UUID
     document: bytes = attrs.field(repr=False)
@@ -65,7 +64,7 @@ class Draft:
 
 
 class NoReplays:
-    """What stands there where no job runs."""
+    """The replays of an application that runs no jobs."""
 
     def has_room(self) -> bool:
         """See :class:`Replays`."""
@@ -114,16 +113,15 @@ class Replays:
             self._changed.notify()
 
     def stop(self) -> None:
-        """Begin no other job; the one that runs is left as it is.
-
-        The next start says that it was stopped.
+        """Begin no other job, and leave the running one as it is. The next start reports that it
+        was stopped.
         """
         self._is_closing.set()
         with self._changed:
             self._changed.notify()
 
     def close(self) -> None:
-        """Wait for the end of what runs."""
+        """Wait for the end of the running job."""
         self.stop()
         if self._thread is not None:
             self._thread.join()

@@ -1,4 +1,4 @@
-"""Replay jobs: a draft over recorded events, and the decisions that come out otherwise."""
+"""Replay jobs: a draft over recorded events, and the decisions that differ."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def list_(call: Call) -> Answer:
 
 
 def read(call: Call) -> Answer:
-    """How far a job is, or what came out."""
+    """The progress of a job, or its result."""
     with call.app.store.read() as connection:
         found = replay_jobs.find(connection, call.tenant_id, call.ids["replay_job_id"])
     return Answer(body=_answer(found))
@@ -104,7 +104,7 @@ def cancel(call: Call) -> Answer:
 
 
 def list_differences(call: Call) -> Answer:
-    """Decisions that came out otherwise, in the order of arrival; also while the job runs."""
+    """Decisions that differ, in the order of arrival; also while the job runs."""
     after = page_after(call)
     with call.app.store.read() as connection:
         found = replay_jobs.differences(

@@ -47,8 +47,7 @@ def only_header(headers: Headers, name: str) -> str | None:
 def path_ids(values: Mapping[str, str]) -> dict[str, UUID]:
     """The ids in the path.
 
-    Raises:
-        Problem: ``not-found``; nothing has an id that is none.
+    Raises: Problem: ``not-found``; an id is malformed.
     """
     if not all(_UUID.fullmatch(value) for value in values.values()):
         raise Problem("not-found")
@@ -113,9 +112,7 @@ def require_media_type(headers: Iterable[tuple[bytes, bytes]], allowed: Sequence
 
 
 def path_as_written(scope: Scope) -> str:
-    """The path that was asked for, of which nothing is decoded: no other spelling of a path
-    leads to its route.
-    """
+    """The path of the request, not decoded: no other spelling leads to its route."""
     raw: bytes = scope["raw_path"]
     return raw.decode("ascii")
 

@@ -1,4 +1,4 @@
-"""What policies did: counts by policy and by time."""
+"""Results of policies: counts by policy and by time."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ RECENT = 10
 DAY_NS = 86_400_000_000_000
 SECOND_NS = 1_000_000_000
 MAX_STEPS = 1_500
-"""Of a timeline: more than a screen has columns."""
+"""The most steps of a timeline: more than a screen has columns."""
 STEPS = (60, 300, 900, 3_600, 21_600, 86_400)
 PREFERRED_STEPS = 150
 
 
 def list_policies(call: Call) -> Answer:
-    """Every policy with its counts; deleted ones that still have any are there too."""
+    """Every policy with its counts, also deleted policies that still have any."""
     query: wire.ResultsQuery = call.query
     after = page_after(call)
     last = UUID(str(after[0])) if after else UUID(int=0)
@@ -69,7 +69,7 @@ def read_policy(call: Call) -> Answer:
 
 
 def timeline(call: Call) -> Answer:
-    """Counts by steps of time, those without any too."""
+    """Counts by steps of time, also steps without any."""
     query: wire.TimelineQuery = call.query
     to_ns = call.now if query.to_ns is None else query.to_ns
     from_ns = to_ns - DAY_NS if query.from_ns is None else query.from_ns

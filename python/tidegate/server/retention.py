@@ -1,7 +1,6 @@
-"""What is too old is deleted beside the traffic: in small steps, with pauses between.
-
-A step in the log holds up commits for a few milliseconds.  Of the log nothing is deleted that a
-start could need: where the snapshots do not reach far enough, new ones are taken first.
+"""Deletes old data beside the traffic, in small steps with pauses between. A step in the log holds
+up commits for a few milliseconds. Nothing in the log is deleted that a start could need: where the
+snapshots do not reach far enough, new ones are taken first.
 """
 
 from __future__ import annotations
@@ -28,22 +27,19 @@ if TYPE_CHECKING:
     from tidegate.stores.base import Store
 
 PASS_SECONDS = 60.0
-"""How often it is looked for what has become too old."""
+"""How often retention looks for old data."""
 PAUSE_SECONDS = 0.05
 STEP_DECISIONS = 1_000
-"""With the pause, 20,000 decisions a second: more than arrive."""
+"""Decisions of a step. With the pause that is 20,000 decisions a second, more than arrive."""
 DAY_NS = 86_400_000_000_000
 _PAGE = 500
 
 
 @attrs.frozen
 class Retention:
-    """The deletion of what is too old.
-
-    Args:
-        store: where it is.
-        save_states: takes a snapshot of every tenant's state.
-        clock: nanoseconds since 1970.
+    """The deletion of old data. Args: store: where it is.
+    save_states: takes a snapshot of every tenant's state.
+    clock: nanoseconds since 1970.
     """
 
     _store: Store
@@ -51,7 +47,7 @@ class Retention:
     _clock: Callable[[], int] = time.time_ns
 
     async def run(self) -> None:
-        """Delete what is too old, for as long as the service runs."""
+        """Delete old data for as long as the service runs."""
         while True:
             try:
                 await self.one_pass()
@@ -62,7 +58,7 @@ class Retention:
             await asyncio.sleep(PASS_SECONDS)
 
     async def one_pass(self) -> None:
-        """Delete everything that is too old now."""
+        """Delete all data that is too old now."""
         now = self._clock()
         await self._repeat(self._store.derive, lambda c: idempotency.prune(c, now))
         await self._repeat(self._write, lambda c: revoked_tokens.prune(c, now))
@@ -70,7 +66,7 @@ class Retention:
         limits = await asyncio.to_thread(self._limits, now)
         if await asyncio.to_thread(self._need_snapshots, limits):
             await self._save_states()
-        # Of the log nothing goes that is not derived, and on stable storage.
+        # Nothing in the log is deleted before it is derived, and on stable storage.
         flushed = await asyncio.to_thread(self._store.flush_derived)
         for tenant_id in orphans:
             await self._repeat(
@@ -92,7 +88,7 @@ class Retention:
         run: Callable[[Callable[[Connection], int]], Future[int]],
         step: Callable[[Connection], int],
     ) -> int:
-        """Take a step until it deletes nothing; how much all of them deleted."""
+        """Repeat a step until it deletes nothing; returns how much all of them deleted."""
         total = 0
         while deleted := await asyncio.wrap_future(run(step)):
             total += deleted
@@ -125,7 +121,7 @@ def _pruning(
     tenant_id: UUID, before_ns: int, flushed_seq: int, *, is_deleted: bool = False
 ) -> Callable[[Connection], int]:
     def step(connection: Connection) -> int:
-        # The state of a deleted tenant is nothing that a start needs.
+        # A start does not need the state of a deleted tenant.
         safe = flushed_seq if is_deleted else retention.safe_seq(connection, tenant_id)
         return retention.prune(
             connection, tenant_id, before_ns, min(flushed_seq, safe), STEP_DECISIONS

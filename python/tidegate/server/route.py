@@ -1,4 +1,4 @@
-"""A route as data: everything that is said about it is said here, once."""
+"""A route as data: everything about it is declared here, once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 class Credential(Enum):
-    """What a caller has to show."""
+    """The credential that a caller has to show."""
 
     NONE = "nothing"
     API_KEY = "the API key header"
@@ -55,7 +55,7 @@ class Route:
         also_bare: the specification shows the path without the prefix; both lead here.
         rooted: the path has no prefix at all.
         max_bytes: bound of the request body.
-        media_types: of the request body; ``answer_type`` is that of the answer.
+        media_types: of the request body; ``answer_type`` is the media type of the answer.
     """
 
     method: Method
@@ -95,7 +95,7 @@ class Route:
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Every problem this route can answer with, those of the layer included."""
+        """Every problem this route can answer with, including those of the layer."""
         codes = [*self.refusals, "malformed-request", "internal-error", "store-unavailable"]
         codes += ["headers-too-large", "request-timeout"]
         if self.handler is not None:

@@ -46,7 +46,7 @@ _TENANT = "/tenants/{tenant_id}"
 _KEY = f"{_TENANT}/api-keys/{{api_key_id}}"
 _POLICY = f"{_TENANT}/policies/{{policy_id}}"
 _LOGIN_BYTES = 16 * 1024
-"""Bound of what anybody can send: it is read on the loop."""
+"""Bound of a body that anybody can send: it is read on the loop."""
 _LIST_BYTES = 4 * 1024 * 1024
 """Bound of a body with the entries of a list."""
 _DOCUMENT_BYTES = 32 * 1024 * 1024

@@ -55,17 +55,17 @@ if TYPE_CHECKING:
     from tidegate.stores.base import Store
 
 POLL_SECONDS = 0.25
-"""How often other processes' changes are looked for; a change is at work within a second."""
+"""How often other processes' changes are looked for; a change is active within a second."""
 TAKE_OVER_SECONDS = 5.0
-"""How long the answer to a change waits for it to be at work."""
+"""How long the answer to a change waits until the change is active."""
 RETRY_SECONDS = 2.0
 HOUSEKEEPING_SECONDS = 0.5
 GATHER_SECONDS = 1.0
 """How old the figures of engines and store are at most."""
 NOTE_USES_SECONDS = 10.0
-"""How often it is written down when API keys were last used."""
+"""How often the last use of API keys is written."""
 SAVING_SHARE = 0.05
-"""Of the time, at most, goes into saving states: large ones are saved less often."""
+"""The largest share of time spent on saving states: large ones are saved less often."""
 
 
 class Service:
@@ -124,7 +124,7 @@ class Service:
         self._saver = ThreadPoolExecutor(1, "tidegate-save", initializer=be_nice)
 
     async def start(self) -> HotPath:
-        """Bring everything to work from what the store holds."""
+        """Start everything from the content of the store."""
         self._loop = asyncio.get_running_loop()
         self.live.lost_decisions = await asyncio.to_thread(check_log, self.store)
         await self._crew.start()
@@ -213,7 +213,7 @@ class Service:
             seq, frozen = await self.recorder.cut(self._freeze, self.lanes.all_still)
             loop = asyncio.get_running_loop()
             while frozen:
-                # A state that is saved is held no longer.
+                # A saved state is held no longer.
                 tenant_id, revision, state = frozen.pop()
                 await loop.run_in_executor(
                     self._saver, self._save_state, tenant_id, revision, seq, state
@@ -233,17 +233,18 @@ class Service:
             pass
 
     def _record_gaps(self, found: Mapping[UUID, Gap]) -> Future[None]:
-        """Write in the audit how much was answered and not recorded."""
+        """Write into the audit how much was answered and not recorded."""
         # The states hold what the log does not: only a snapshot keeps it over a restart.
         self._snapshot_seq = -self.settings.store.snapshot_every
         return self.store.write(lambda connection: gaps.add(connection, found, time.time_ns()))
 
     def _definitions_changed(self, _tenant_id: UUID) -> None:
-        """A handler, on its worker thread, changed definitions; wait a little for the swap."""
+        """A handler has changed definitions, on its worker thread; wait a little for the swap."""
         self._take_over(self.runtimes.refresh)
 
     def _api_keys_changed(self, _tenant_id: UUID) -> None:
-        """A handler, on its worker thread, changed keys: its answer can be relied on."""
+        """A handler has changed keys, on its worker thread; they count before its answer is
+        sent."""
         self._take_over(self._refresh_keys)
 
     def _take_over(self, refresh: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -253,20 +254,20 @@ class Service:
         try:
             taken.result(TAKE_OVER_SECONDS)
         except TimeoutError:
-            pass  # It goes on, and is at work when it is compiled.
+            pass  # The compilation goes on, and the definitions are active when it ends.
         except Exception:
             log.exception("a change could not be taken over; it is tried again")
             self._loop.call_soon_threadsafe(self._changed.set)
 
     async def _refresh_keys(self) -> None:
-        # One after the other: what was read first would else be put in place last.
+        # One after the other: otherwise definitions read first could become active last.
         async with self._refreshing_keys:
             found = await asyncio.to_thread(self._read_keys)
             self.key_ring.replace(found)
             self.lanes.keep({key.tenant_text for key in found})
 
     async def _follow_changes(self) -> None:
-        """Take over what other processes wrote, and what failed before."""
+        """Take over changes of other processes, and changes that failed before."""
         while True:
             try:
                 async with asyncio.timeout(POLL_SECONDS):
@@ -305,7 +306,7 @@ class Service:
         self.idempotency.use(known, now)
 
     def _note_uses(self) -> None:
-        """Write down when API keys were last used; while nothing can be written, later."""
+        """Write when API keys were last used; while nothing can be written, do so later."""
         used = [(UUID(api_key_id), at) for api_key_id, at in self._admission.used.items()]
         with suppress(StoreUnavailableError):
             for start in range(0, len(used), STEP_ROWS):
@@ -314,7 +315,7 @@ class Service:
             self._admission.used.clear()
 
     async def _remove_interrupted(self) -> None:
-        """Remove what changes left that a kill, or a full disk, broke off."""
+        """Remove the rows of changes that a kill or a full disk interrupted."""
         with self.store.read() as connection:
             found = pending.interrupted(connection)
         for change in found:
@@ -342,7 +343,7 @@ class Service:
             self._save_after = finished + (finished - started) / SAVING_SHARE
 
     async def _gather_figures(self) -> None:
-        """Have figures at hand: who asks for them waits for no engine and no store."""
+        """Gather figures, so that whoever asks for them waits for no engine and no store."""
         while True:
             await asyncio.sleep(GATHER_SECONDS)
             try:
@@ -393,7 +394,7 @@ class _Taken:
 
 
 def _api_key(kept: api_keys.ApiKey, most: int) -> ApiKey:
-    """What the hot path needs of a key; its limit counts up to ``most``."""
+    """A key as the hot path needs it; its limit counts up to ``most``."""
     hashes: list[tuple[bytes, int | None]] = [(kept.secret_hash, None)]
     if kept.previous_secret_hash is not None:
         hashes.append((kept.previous_secret_hash, kept.previous_secret_until_ns or 0))

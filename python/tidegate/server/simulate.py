@@ -1,4 +1,4 @@
-"""A policy tried on one event: what would be decided now, and why; nothing is recorded."""
+"""Tries a policy on one event: the decision now, and its reasons; nothing is recorded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BODY = msgspec.json.Decoder(_Body)
 
 
 def simulate(call: Call) -> Answer:
-    """The decision on an event by the saved definitions, with the policy at work.
+    """The decision on an event by the saved definitions, with the policy active.
 
     The state is the engine's as it is now; the policy decides even if it is saved as a draft, and
     a draft in the body takes its place.

@@ -1,4 +1,4 @@
-"""What a new tenant begins with."""
+"""The definitions of a new tenant."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def read(call: Call) -> Answer:
 
 
 def change(call: Call) -> Answer:
-    """Another name or other settings; settings that are left out stay as they are."""
+    """Change the name or settings; settings that are left out stay as they are."""
     body: wire.TenantChange = call.body
     given = wire.given(body)
     with call.app.store.read() as connection:
@@ -120,7 +120,7 @@ def change(call: Call) -> Answer:
             settings=settings,
         )
         if settings != dict(seen.settings):
-            # A revision names all that a decision came from.
+            # A revision names everything that a decision was made from.
             tenants.count_definition_change(connection, call.tenant_id)
         made = tenants.find(connection, call.tenant_id)
         call.audit(
@@ -139,7 +139,7 @@ def change(call: Call) -> Answer:
 
 
 def delete(call: Call) -> Answer:
-    """The end of a tenant and of everything that is its own; its audit trail stays."""
+    """Delete a tenant with everything it owns; its audit trail stays."""
 
     def work(connection: Connection) -> None:
         found = tenants.find(connection, call.tenant_id)
@@ -154,7 +154,7 @@ def delete(call: Call) -> Answer:
 
 
 def to_answer(tenant: tenants.Tenant) -> wire.Tenant:
-    """What is answered for a tenant: with every setting."""
+    """The answer for a tenant, with every setting."""
     settings = {**_defaults(), **tenant.settings}
     return wire.Tenant(
         tenant_id=tenant.tenant_id,

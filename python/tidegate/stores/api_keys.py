@@ -1,4 +1,4 @@
-"""API keys: what is kept of them, which is never their text."""
+"""API keys as they are kept: everything but their text."""
 
 from __future__ import annotations
 

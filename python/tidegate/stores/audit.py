@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class AuditEntry:
-    """One change.  ``tenant_id`` is None for what belongs to no tenant."""
+    """One change.  ``tenant_id`` is None for a change that belongs to no tenant."""
 
     audit_id: UUID
-    """Of version 7: its order is that of the changes."""
+    """A UUID of version 7, so that ids sort in the order of the changes."""
     tenant_id: UUID | None
     at_ns: int
     actor: str

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class StoreError(TidegateError):
-    """Base of everything a store raises on purpose."""
+    """Base of every error that a store raises on purpose."""
 
     code = "store-error"
 
@@ -47,7 +47,7 @@ class StoreUnavailableError(StoreError):
 
 
 class StoreBusyError(StoreUnavailableError):
-    """More waits to be written than may wait; nothing of the refused work was taken."""
+    """The queue of writes is full; no part of the refused work was taken."""
 
     code = "store-busy"
 
@@ -127,7 +127,7 @@ class SchemaError(StoreError):
 
 @attrs.frozen
 class StoreStatistics:
-    """What a store tells about its writing, for metrics."""
+    """Figures of a store about its writing, for metrics."""
 
     waiting_entries: int
     """Log entries accepted and not yet committed."""
@@ -150,11 +150,11 @@ class StoreStatistics:
     index_seconds: float
     """Time spent indexing, all together."""
     index_error: str | None
-    """Why indexing does not get on, or None."""
+    """Why indexing makes no progress, or None."""
 
 
 class Store(Protocol):
-    """Where definitions, decisions and everything else of the service is kept.
+    """Keeps definitions, decisions and everything else of the service.
 
     Every method may be called from any thread.  A store writes on one thread, in
     the order it was asked: a write sees every append before it and none after.
@@ -168,8 +168,8 @@ class Store(Protocol):
             quietly: it changes nothing that :meth:`changed` is asked for.
 
         ``work`` runs on the writing thread, together with others in one
-        transaction, inside a savepoint: what it raises undoes its own changes
-        alone and is raised by the future.  It must not commit, block, or call the store.
+        transaction, inside a savepoint: an error undoes its own changes alone and is raised by the
+        future.  It must not commit, block, or call the store.
 
         Raises:
             StoreUnavailableError: nothing was done (also from the future: then nothing
@@ -178,7 +178,7 @@ class Store(Protocol):
         """
 
     def read(self) -> AbstractContextManager[Connection]:
-        """A reading transaction: one consistent picture of what is committed.
+        """A reading transaction: one consistent view of the committed data.
 
         Raises:
             StoreUnavailableError: no connection became free in time.
@@ -188,9 +188,9 @@ class Store(Protocol):
         """Append decisions to the log, in order; durable when the future is done.
 
         Raises:
-            StoreUnavailableError: as :meth:`write`.  After a failed commit nothing is
-                taken until :meth:`recover`: what was decided in the meantime rests on
-                decisions that were lost.
+            StoreUnavailableError: as :meth:`write`.  After a failed commit nothing is taken until
+            :meth:`recover`, because decisions made in the meantime rest on decisions that were
+            lost.
             StoreBusyError: too much waits.
         """
 
@@ -217,14 +217,14 @@ class Store(Protocol):
         """Run ``work`` in a transaction on what is derived from the log, in the tables that have
         the schema ``derived``; as :meth:`write` otherwise, but commits never wait for it.
 
-        What it raises undoes all of it and is raised by the future.
+        An error undoes all of it and is raised by the future.
 
         Raises:
             StoreUnavailableError: the store is closed.
         """
 
     def flush_derived(self) -> int:
-        """Return when what is derived from the decisions appended before is on stable storage.
+        """Return when the rows derived from the decisions appended before are on stable storage.
 
         Returns:
             The number of the last of them: up to it the log may be deleted.
@@ -235,9 +235,8 @@ class Store(Protocol):
         """
 
     def changed(self) -> bool:
-        """Whether anyone, also another process, committed anything but decisions since last asked.
-
-        May say so when nobody did.
+        """Whether this or another process committed anything but decisions since the last call. It
+        may answer yes when nobody did.
         """
 
     def statistics(self) -> StoreStatistics:

@@ -1,7 +1,6 @@
-"""Rows made ready to be written: encoded where nobody waits, and parted into short steps.
-
-The thread that commits decisions writes everything else, too: what it is handed here only has to
-be copied into the database.
+"""Rows made ready to be written: encoded where nobody waits, and divided into short steps. The
+thread that commits decisions writes everything else too, so the rows it gets here only have to be
+copied into the database.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class Rows:
             connection.exec_driver_sql(self.statement, list(self.values))
 
     def steps(self) -> Iterator[Step]:
-        """What writes them in short steps."""
+        """Functions that write them in short steps."""
         part: list[tuple[Any, ...]] = []
         size = 0
         for row in self.values:

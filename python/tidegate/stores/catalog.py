@@ -1,7 +1,6 @@
-"""The field catalog: names captured from traffic, how often they come and how varied they are.
-
-Derived from the log, from a sample of it whose size does not depend on the traffic: the share of
-events that has a name is still right, their number is not kept.
+"""The field catalog: names captured from traffic, how often they occur and how varied they are. It
+is derived from a sample of the log whose size does not depend on the traffic. So it knows the share
+of events that have a name, and not their number.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from tidegate.stores.log import LogLine
 
 MAX_NAMES = 1_000
-"""Names of one tenant: names come from outside, and anyone could invent more."""
+"""Names kept for one tenant: names are chosen by callers, and anyone could invent more."""
 MAX_NAME_CHARACTERS = 200
 MAX_EXAMPLE_CHARACTERS = 200
 MAX_VALUES = 1_000
@@ -59,14 +58,15 @@ class CatalogField:
 
     name: str
     type: str
-    """``string``, ``int``, ``double``, ``bool``, ``list`` or ``map``; ``dyn`` when it varies."""
+    """``string``, ``int``, ``double``, ``bool``, ``list`` or ``map``; ``dyn`` when the type
+    varies."""
     example: str
     """The last value seen, redacted as the log is, its first 200 characters; empty where it could
-    be a secret: of cookies and bodies, and of what was hashed."""
+    be a secret: for cookies, bodies, and values that were hashed."""
     fill_rate: float
-    """Share of events, 0 to 1, in which it is there and not empty."""
+    """Share of events, 0 to 1, in which the name is present and not empty."""
     distinct_estimate: int
-    """About how many values it has; 7 in 100 off as a rule."""
+    """Estimated number of its values, with a typical error of 7 %."""
     last_seen_at_ns: int
 
 
@@ -91,7 +91,7 @@ def fields(connection: Connection, tenant_id: UUID) -> list[CatalogField]:
 
 
 def learn(connection: Connection, sample: Iterable[LogLine]) -> None:
-    """Add what a sample of decisions has in its events."""
+    """Add the names in the events of a sample of decisions."""
     tenants: dict[UUID, dict[str, _Seen]] = {}
     looked_at = 0
     for line in sample:
@@ -113,7 +113,7 @@ def learn(connection: Connection, sample: Iterable[LogLine]) -> None:
 
 
 def captured(event: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The captured names of an event with their values, those that are empty left out."""
+    """The captured names of an event with their values, without empty ones."""
     request = event.get("request")
     sections = [("fields", event.get("fields"))]
     if isinstance(request, dict):

@@ -27,7 +27,7 @@ class Id(TypeDecorator[UUID]):
 
 
 class JsonText(str):
-    """JSON that is written as it is: its value was encoded before."""
+    """JSON that was encoded before and is written as it is."""
 
     __slots__ = ()
 

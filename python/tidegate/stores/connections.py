@@ -1,5 +1,5 @@
-"""Connections to an SQLite file: where it may lie, which library is safe, how it is opened,
-and what its errors mean."""
+"""Connections to an SQLite file: where the file may lie, which library is safe, how the file is
+opened, and what errors mean."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ NEEDED_VERSION = (3, 51, 0)
 BUSY_SECONDS = 5.0
 """How long to wait for another process, such as ``tidegate operator``, to end its write."""
 CHECKPOINT_PAGES = 1_000
-"""4 MiB of WAL between checkpoints, little enough to be copied without anyone noticing."""
+"""4 MiB of WAL between checkpoints, few enough to copy without a noticeable pause."""
 MAX_WAL_PAGES = 16_000
 """62.5 MiB: a WAL beyond it is checkpointed by whoever commits to it."""
 JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024
 WRITER_CACHE_KIB = 16 * 1024
 """The inner pages of every table; the rows of the log are not touched again."""
 DERIVED_CACHE_KIB = 32 * 1024
-"""The idempotency keys of the bucket that is being filled, a few megabytes, and the counts."""
+"""Room for the idempotency keys of the current bucket, a few megabytes, and the counts."""
 READER_CACHE_KIB = 2 * 1024
-"""For each of the readers; what they read again is in the cache of the file system."""
+"""For each reader; pages that are read again are in the cache of the file system."""
 READERS = 8
-"""Reads run on worker threads; more at once would only take turns on a few cores."""
+"""Reads run on worker threads; more at once would only wait for each other on a few cores."""
 READER_SECONDS = 5.0
 
 _LOST = {
@@ -70,7 +70,7 @@ def database_path(url: str) -> Path:
 
 
 def check_version(version: tuple[int, int, int] = dbapi2.sqlite_version_info) -> None:
-    """Refuse a library that could damage what it was told to keep.
+    """Refuse a library that could damage the data it keeps.
 
     Raises:
         UnsafeDatabaseError: it is one of those.
@@ -130,7 +130,7 @@ def writing_engine(path: Path) -> Engine:
 
 
 def looking_engine(path: Path) -> Engine:
-    """The engine of a connection that reads the database alone, whatever is beside it."""
+    """The engine of a connection that reads only the database, not the files beside it."""
     return _engine(path, "BEGIN", {"query_only": "ON"}, poolclass=NullPool)
 
 
@@ -181,7 +181,7 @@ def _engine(
     pragmas = {
         "journal_mode": "WAL",
         "synchronous": "FULL",
-        # The thread that derives does it in time, see `deriving.py`; this is the bound.
+        # The deriving thread does it in time, see `deriving.py`; this is the bound.
         "wal_autocheckpoint": str(MAX_WAL_PAGES),
         "journal_size_limit": str(JOURNAL_LIMIT_BYTES),
         "cache_size": str(-WRITER_CACHE_KIB),
@@ -209,7 +209,7 @@ def driver_connection(connection: Connection) -> Any:
 
 
 def check_durable(connection: Connection) -> None:
-    """Read back what durability rests on.
+    """Read back the settings on which durability rests.
 
     Raises:
         UnsafeDatabaseError: the file system, or someone else, did not let it be so.
@@ -222,7 +222,7 @@ def check_durable(connection: Connection) -> None:
 
 
 def is_corrupt(error: BaseException) -> bool:
-    """Whether an error says that a file is not what was written."""
+    """Whether an error says that a file is damaged."""
     return _code(error) in (dbapi2.SQLITE_CORRUPT, dbapi2.SQLITE_NOTADB)
 
 
@@ -263,7 +263,7 @@ def translated() -> Iterator[None]:
 
 
 def reason(error: BaseException) -> str:
-    """What the driver says, without the statement."""
+    """The driver's message, without the statement."""
     text = str(error.orig) if isinstance(error, DBAPIError) else str(error)
     return text or type(error).__name__
 

@@ -16,9 +16,9 @@ CHANGES = "changes"
 PRUNED_SEQ = "pruned_seq"
 """No decision after this one was deleted from the log."""
 LOG_ID = "log_id"
-"""A random number that tells this log from others, for what is derived from it."""
+"""A random number that identifies this log, for the file derived from it."""
 RECOVERIES = "recoveries"
-"""How often writing failed and was taken up again."""
+"""How often writing failed and was resumed."""
 
 
 def counter(connection: Connection, name: str) -> int:

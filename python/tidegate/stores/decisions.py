@@ -32,8 +32,8 @@ MAX_EXAMINED = 100_000
 MAX_PATH = 1_024
 """Characters of a path that searches see."""
 MAX_MEASURED = 20
-"""Unreadable rows of a page whose last number is looked for, some 10 ms each in a large log; of
-the others only the first is told."""
+"""Unreadable rows of a page whose last number is looked for, some 10 ms each in a large log; of the
+others only the first is reported."""
 MAX_ID = bytes([0xFF]) * 16
 
 
@@ -185,7 +185,7 @@ def search(
         query: which.
         limit: how many at most.
         before: ``next_before`` of the page before.
-        max_examined: when so many were looked at the page ends, with the row they are in.
+        max_examined: after this many decisions the page ends, with the row they are in.
     """
     least = b"" if query.from_ns is None else oldest_id(query.from_ns).bytes
     end = MAX_ID if query.to_ns is None else oldest_id(query.to_ns + 1_000_000).bytes

@@ -1,6 +1,6 @@
 """Definitions as they were: the whole document of every revision that decided anything.
 
-A set is kept whole, or as what differs from a whole one before it: when a list of 100,000
+A set is kept whole, or as a difference to a whole one before it: when a list of 100,000
 addresses gains one, the new set takes a few bytes.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 MAX_BYTES = 512 * 1024 * 1024
-"""What a document may unpack to; a damaged length cannot ask for more."""
+"""The most that a document may unpack to; a damaged length cannot ask for more."""
 _WORTHWHILE = 4
 """A difference is kept when it takes at most a quarter of what its base takes."""
 _LEVEL = 9
@@ -105,7 +105,7 @@ def load(connection: Connection, tenant_id: UUID, revision: int) -> bytes:
 
 
 def prune(connection: Connection, tenant_id: UUID, oldest: int) -> int:
-    """Forget the sets before a revision that none from it on needs; how many.
+    """Forget the sets before a revision that no set from it on needs; how many.
 
     The newest whole set stays: the next may be its difference.
     """

@@ -1,8 +1,7 @@
 """Definitions: lists, actions, entities, mitigations and policies, in the shape of a document.
 
-A body is what stands in a definitions document (docs/definitions.md); objects refer to
-each other by slug.  What holds between them is judged where the whole document is
-known, before it is written here.
+A body is an object as a definitions document has it (docs/definitions.md); objects refer to each
+other by slug. References are checked where the whole document is known, before it is written here.
 """
 
 from __future__ import annotations
@@ -45,11 +44,11 @@ class Definition:
 
 @attrs.frozen
 class Replacement:
-    """What :func:`compare` found, and :func:`replace_all` did."""
+    """The differences that :func:`compare` found, or :func:`replace_all` wrote."""
 
     created: tuple[Definition, ...]
     changed: tuple[tuple[Definition, Definition], ...]
-    """Each as it was and as it is."""
+    """Each object as it was and as it is."""
     deleted: tuple[Definition, ...]
 
 
@@ -162,10 +161,10 @@ def delete(
 def compare(
     present: Iterable[Definition], wanted: Iterable[Definition], now_ns: int
 ) -> Replacement:
-    """What makes the objects that are there into others; those that are the same stay untouched.
+    """The changes that turn the stored objects into others; equal objects stay untouched.
 
-    Revisions and times of ``wanted`` are not looked at: a changed object goes on from its
-    own, a new one begins at 1.
+    Revisions and times of ``wanted`` are ignored: a changed object continues from its own revision,
+    a new one begins at 1.
     """
     known = {(each.kind, each.object_id): each for each in present}
     created = []
@@ -221,7 +220,7 @@ def swap(connection: Connection, tenant_id: UUID, gone: Iterable[Definition], ma
     Raises:
         ConflictError: two of a kind share an id, slug or name.
     """
-    # Out first, all of them: a name may pass from one object to another.
+    # All are removed first: a name may pass from one object to another.
     by_kind: dict[str, list[UUID]] = {}
     for each in gone:
         by_kind.setdefault(each.kind, []).append(each.object_id)
@@ -250,7 +249,7 @@ def _key(tenant_id: UUID, kind: Kind, object_id: UUID) -> dict[str, object]:
 
 
 def _in_force(tenant_id: UUID) -> tuple[ColumnElement[bool], ...]:
-    """Of the tenant, and of no change that is not whole yet."""
+    """Rows of the tenant, without changes that are not complete yet."""
     table = tables.definitions
     return table.c.tenant_id == tenant_id, table.c.generation == _generation(tenant_id)
 

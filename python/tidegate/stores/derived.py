@@ -1,11 +1,9 @@
-"""The derived file: what is counted and learned from the decision log, beside the database.
-
-It lies in a file of its own so that the commits of decisions never wait for it, and is attached
-to every connection that reads under the name ``derived``.  It is flushed only at its checkpoints:
-what a power failure takes of it is derived once more from the log.  A file that is missing,
-damaged, or of another log is made again from the log in the same way.  Only what is older than
-the log, since retention deletes of the log what is durable here, is lost with it: counts of
-decisions that are kept no more, and names in the catalog.
+"""The derived file, beside the database: what is counted and learned from the decision log. It is a
+file of its own so that commits of decisions never wait for it. Every reading connection has it
+attached under the name ``derived``.  It is flushed only at its checkpoints: what a power failure
+takes from it is derived again.  A file that is missing, damaged, or of another log is made again
+from the log in the same way.  Retention deletes from the log what is durable here. So two things
+are lost with the file: counts of deleted decisions, and names in the catalog.
 """
 
 from __future__ import annotations
@@ -35,9 +33,9 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Update
 
 VERSION = 2
-"""Of the tables; a file of another version is made again."""
+"""The version of the tables; a file of another version is made again."""
 _WITH_EXAMPLES = 1
-"""The version before: its catalog may have secrets in examples, which are dropped."""
+"""The previous version: its catalog may have secrets in examples, which are dropped."""
 INDEXED_SEQ = "indexed_seq"
 """The last decision that the derived tables know."""
 _LOG_ID = "log_id"
@@ -45,15 +43,15 @@ _LOG_ID = "log_id"
 
 @attrs.frozen
 class Found:
-    """What a derived file says of itself."""
+    """The facts that a derived file states about itself."""
 
     log_id: int
-    """Of the log that it is derived from."""
+    """The id of the log that it is derived from."""
     indexed_seq: int
 
 
 def inspect(path: Path) -> Found | None:
-    """What the derived file of a database is; None when it is missing, damaged or outdated.
+    """The facts about the derived file of a database; None when it is missing, damaged or outdated.
 
     Args:
         path: of the database.
@@ -84,7 +82,7 @@ def inspect(path: Path) -> Found | None:
 
 
 def _drop_examples(connection: dbapi2.Connection) -> None:
-    """Bring a file of the version before to this one; what is dropped is overwritten on disk."""
+    """Bring a file of the previous version to this one; dropped data is overwritten on disk."""
     connection.execute("PRAGMA secure_delete=ON")
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("UPDATE field_catalog SET example = ''")
@@ -122,7 +120,7 @@ def make(path: Path, log_id: int) -> None:
 
 
 def is_whole(path: Path) -> bool:
-    """Whether the derived file of a database can be read to its end; as long as that takes."""
+    """Whether the derived file of a database can be read to its end; this reads all of it."""
     connection = dbapi2.connect(derived_path(path), isolation_level=None, timeout=BUSY_SECONDS)
     try:
         return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
@@ -144,7 +142,7 @@ def indexed_seq(connection: Connection) -> int:
 
 def take(connection: Connection) -> int:
     """As :func:`indexed_seq`, and from then on nobody else changes the derived file."""
-    # A transaction that begins with a write cannot find later that what it read is outdated.
+    # A transaction that begins with a write cannot find later that its reads are outdated.
     connection.execute(_set(derived_meta.c.value))
     return indexed_seq(connection)
 

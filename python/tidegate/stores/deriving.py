@@ -1,7 +1,6 @@
-"""The thread that derives from the log: beside the one that commits, and never in its way.
-
-It reads what is committed and writes the derived file; nobody waits for it but those who ask it to
-catch up.  It also copies the WAL of the database into the database, so that no commit has to.
+"""The thread that derives from the log, beside the one that commits and never in its way. It reads
+committed decisions and writes the derived file; only callers who ask it to catch up wait for it. It
+also copies the WAL into the database, so that no commit has to.
 """
 
 from __future__ import annotations
@@ -36,16 +35,16 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 PAUSE_SECONDS = 1.0
-"""Counts are this far behind at most, unless one asks; what has come meanwhile is one batch."""
+"""Counts are at most this far behind; all decisions of that time are one batch."""
 LEARN_SECONDS = 1.0
-"""The field catalog learns from large batches this often at most."""
+"""The field catalog learns from large batches at most this often."""
 RETRY_SECONDS = 1.0
 RESTART_PAGES = 8 * CHECKPOINT_PAGES
-"""A WAL of this size is begun anew."""
+"""A WAL of this size is started again from its beginning."""
 DERIVED_PAGES = 4 * CHECKPOINT_PAGES
 """The WAL of the derived file has the same pages again and again: copied late, they are few."""
 MAX_BEHIND = 100_000
-"""Decisions; further behind, the thread asks for as much of the processor as the others."""
+"""Decisions; when further behind, the thread runs at the priority of the others."""
 
 
 @attrs.define(eq=False)
@@ -60,11 +59,11 @@ class Deriver:
     Args:
         path: of the database.  The derived file is there, see :func:`derived.fits`.
         committed: gives the number of the last decision that this process knows of.
-        finish_checkpoint: asks the committing thread to copy what is left of the WAL, once nearly
-            all of it was: only between two of its commits there is an end to it.
+        finish_checkpoint: asks the committing thread to copy the rest of the WAL, once nearly all
+        of it is copied: the WAL stands still only between two commits.
         may_make: whether the derived file may be made again when it is found damaged; given
             when this process is the only one.
-        made: called when it was.
+        made: called when it was made again.
         flush: called about every second.
         monotonic: seconds of a clock that never jumps.
     """
@@ -103,7 +102,7 @@ class Deriver:
         self._thread.start()
 
     def write(self, work: Callable[[Connection], Any]) -> Future[Any]:
-        """Run a function in a transaction on what is derived.
+        """Run a function in a transaction on the derived file.
 
         Raises:
             StoreUnavailableError: the store is closed.
@@ -141,7 +140,7 @@ class Deriver:
             self._changed.notify()
         return future
 
-    # What follows runs on the thread, or before it starts.
+    # The functions below run on the thread, or before it starts.
 
     def _run(self) -> None:
         self._yield(behind=0)
@@ -159,9 +158,9 @@ class Deriver:
         self._close()
 
     def _keep_up(self) -> None:
-        """Index what is there, until somebody asks for something."""
-        # What comes meanwhile is for the next time: there is always a little more under load, and
-        # a small batch costs as much as a large one.
+        """Index what is there, until somebody queues a task."""
+        # Newer decisions wait for the next time: under load there is always a little more, and a
+        # small batch costs as much as a large one.
         until = self._committed()
         with suppress(OSError, ValueError):
             self._flush_beside()
@@ -252,7 +251,7 @@ class Deriver:
                 connection.close()
 
     def _checkpoint(self) -> None:
-        """Copy what has gathered in the logs of both files, so that their room is used again."""
+        """Copy the logs of both files into them, so that the room of the logs is used again."""
         for name, due in (("main", CHECKPOINT_PAGES), ("derived", DERIVED_PAGES)):
             with suppress(dbapi2.Error, StoreError):
                 _, pages, copied = self._pragma(f"PRAGMA {name}.wal_checkpoint(NOOP)")

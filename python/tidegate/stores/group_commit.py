@@ -1,8 +1,7 @@
 """Group commit: one thread takes whatever waits and commits it together.
 
 A commit costs one flush to the disk however much it holds, so work that arrives while
-one commit runs shares the next.  This module knows queues and futures; what a
-commit is, the store says.
+one commit runs shares the next.  This module knows queues and futures; the store defines a commit.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class Write:
     submitted: float
     is_quiet: bool
     outcome: Callable[[], Any] | None = None
-    """What the future gets once the commit is done, set by the committer."""
+    """The result for the future once the commit is done, set by the committer."""
 
 
 @attrs.define(eq=False)
@@ -113,7 +112,7 @@ class GroupCommit:
         size = sum(len(block.lines) for block in blocks)
         entries = sum(block.count for block in blocks)
         future: Future[None] = Future()
-        # What was decided has to be recorded: it can no longer be called off.
+        # A decision that was made has to be recorded: its append cannot be cancelled any more.
         future.set_running_or_notify_cancel()
         with self._changed:
             self._check()
@@ -165,7 +164,7 @@ class GroupCommit:
         return self._refusal is None
 
     def close(self) -> None:
-        """Refuse what comes, finish what was accepted, end the thread."""
+        """Refuse new work, finish accepted work, end the thread."""
         with self._changed:
             self._is_closing = True
             self._changed.notify()
@@ -214,7 +213,7 @@ class GroupCommit:
             if isinstance(work, Command):
                 break
             if isinstance(work, Write):
-                # Decisions that come meanwhile are committed with the next.
+                # Decisions that arrive meanwhile are committed with the next group.
                 if writes >= MAX_GROUP_WRITES or (work.is_quiet and is_quiet):
                     break
                 writes += 1
@@ -252,7 +251,7 @@ class GroupCommit:
                 _settle(work.future, work.outcome)
 
     def _fail(self, group: list[Work], error: Exception) -> None:
-        """Nothing of the group was kept, so what waits behind it rests on what is lost."""
+        """Nothing of the group was kept, so the work behind it rests on lost decisions."""
         reason = f"the last commit failed: {error}"
         with self._changed:
             self._refusal = reason

@@ -1,10 +1,10 @@
 """Idempotency keys of the last 24 hours, and the decision each stands for.
 
-Derived from the log: what was appended but not yet indexed is not here.
+Derived from the log: a decision that is not indexed yet is not here.
 
 Hashes are random, and each would change a page of its own in one large tree.  The keys of an hour
-are therefore in buckets, one for each 65,536 decisions: what is inserted now falls into a part of
-the tree that stays in memory.  A look-up asks each bucket of the last day.
+are therefore in buckets, one for each 65,536 decisions: new keys fall into a part of the tree that
+stays in memory.  A look-up asks each bucket of the last day.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BUCKET_BITS = 16
 """A bucket is numbered by the hour, and below that by the decision divided by 65,536."""
 _FETCH = 10_000
 
-# A seek for each bucket that there is, and one in each for the key.
+# One seek for each bucket, and one in each bucket for the key.
 _FIND = text("""
     WITH RECURSIVE buckets (bucket) AS (
         SELECT min(bucket) FROM derived.idempotency WHERE bucket >= :first
@@ -58,7 +58,7 @@ class UsedKey:
 
 
 def find(connection: Connection, key_hash: bytes, now_ns: int) -> UsedKey | None:
-    """What a key was used for, if it was within 24 hours (25 at most)."""
+    """The use of a key, if it was within 24 hours (25 at most)."""
     first, end = _buckets(now_ns)
     row = connection.execute(_FIND, {"first": first, "end": end, "key_hash": key_hash}).first()
     return None if row is None else UsedKey(row.fingerprint, row.seq)
@@ -92,5 +92,5 @@ def prune(connection: Connection, now_ns: int, limit: int = 10_000) -> int:
 def _buckets(now_ns: int) -> tuple[int, int]:
     """The first bucket that counts, and the first that does not any more."""
     hour = now_ns // HOUR_NS
-    # The hour to come is for clocks that were put back.
+    # The next hour is for clocks that were put back.
     return (hour - KEPT_HOURS) << BUCKET_BITS, (hour + 2) << BUCKET_BITS

@@ -1,10 +1,10 @@
-"""The index step: everything that is derived from the log, brought up to it.
+"""The index step brings the derived tables up to the log.
 
 A batch of log rows becomes rows of ``idempotency``, ``result_counts`` and ``field_catalog``, and
 ``indexed_seq`` moves with them in one transaction: a crash leaves all of it or nothing, and the
 next step goes on from there.  The extension counts the batch, and each table gets one statement
-for it, or for each bucket, for two reasons: the interpreter lock is let go meanwhile, and a
-decision costs a few microseconds.
+for it, or for each bucket, for two reasons: the interpreter lock is released meanwhile, and a
+decision costs only a few microseconds.
 
 These statements are SQLite's; PostgreSQL has ``json_to_recordset``.
 """
@@ -108,7 +108,7 @@ def read_batch(
     lost = gaps.known(connection)
     batch = _next_rows(connection, after, until, lost)
     first = batch[0].first_seq if batch else until + 1
-    # Numbers have no gap but for what retention deleted: what else is missing was lost.
+    # Retention alone leaves gaps in the numbers: anything else that is missing was lost.
     missing = max(after, counter(connection, PRUNED_SEQ)) + 1
     if first > missing and not gaps.covers(lost, missing, first - 1):
         raise DamagedLogError(after + 1, "is missing")
@@ -129,13 +129,13 @@ def index_batch(connection: Connection, batch: Batch) -> int:
 
     Args:
         connection: the deriving connection, in a transaction.
-        batch: what :func:`read_batch` gave.
+        batch: the result of :func:`read_batch`.
 
     Returns:
         The number of the last decision that is indexed now.
 
     Raises:
-        DamagedLogError: what is in the batch is no index.
+        DamagedLogError: the content of the batch is not an index.
     """
     indexed = derived.take(connection)
     if indexed != batch.after:

@@ -1,4 +1,4 @@
-"""Mitigations that operators ended: entries of the log that decide nothing.
+"""Mitigations that operators ended: log entries that are no decisions.
 
 A lift is in the log for its effects, so that whoever repeats the log repeats it, and beside the
 decisions in the history of its entity.  Its audit entry is written with it: both or neither are
@@ -28,18 +28,18 @@ class Lift:
     """Mitigations of one entity that were ended."""
 
     lift_id: UUID
-    """Of version 7."""
+    """A UUID of version 7."""
     tenant_id: UUID
     entity_id: UUID
     at_ns: int
     actor: str
     request_id: str
     revision: int
-    """Of the definitions at work."""
+    """Revision of the active definitions."""
     mitigations: Sequence[Mapping[str, Any]]
-    """Those that were ended, for the audit."""
+    """The mitigations that were ended, for the audit."""
     effects: bytes
-    """What repeats it on the state, as JSON."""
+    """The effects that repeat it on the state, as JSON."""
 
 
 def entry(lift: Lift) -> LogBlock:
@@ -89,5 +89,5 @@ def entry(lift: Lift) -> LogBlock:
 
 
 def join_effects(effects: Sequence[bytes]) -> bytes:
-    """The effects of several lifts as those of one."""
+    """The effects of several lifts, joined into one text."""
     return orjson.dumps([orjson.Fragment(each[1:-1]) for each in effects if each != b"[]"])

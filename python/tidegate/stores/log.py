@@ -1,9 +1,9 @@
-"""The decision log: the one record that everything about decisions is derived from.
+"""The decision log: the one record from which everything about decisions is derived.
 
 A row holds the decisions of one tenant in one commit, as zstd of NDJSON with a
 checksum.  Decisions are numbered from 1 without a gap across all tenants; a row knows
-its first number, so a line need not carry its own.  Beside the lines stands what
-indexes them, small enough to be read by the database itself.
+its first number, so a line need not carry its own.  Beside the lines stands their index, small
+enough to be read by the database itself.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from tidegate.stores.audit import AuditEntry
 
 LIFT = "lift"
-"""In place of the endpoint and of the action: the entry is no decision, see lifts.py."""
+"""Stands in place of the endpoint and of the action when the entry is a lift, see lifts.py."""
 MAX_ROW_ENTRIES = 256
 """Lines in a row: reading one decision unpacks its row, so a row stays below about 0.5 MB."""
 PACKED_BYTES = 64 * 1024
 """Packed bytes that are unpacked at once where the size is not known before."""
 MAX_ROW_BYTES = 256 * 1024 * 1024
-"""What a row may unpack to; a damaged length cannot ask for more."""
+"""The most that a row may unpack to; a damaged length cannot ask for more."""
 
 
 @attrs.frozen
@@ -52,11 +52,11 @@ class LogBlock:
         tenant_id: whose decisions they are.
         count: how many, 1 to :data:`MAX_ROW_ENTRIES`.
         received_at_ns: when the newest of their events arrived.
-        first_id: 16 bytes, the least of their ids: that of the first, as a rule.
-        last_id: 16 bytes, the greatest of their ids: that of the last, as a rule.
+        first_id: 16 bytes, the least of their ids, as a rule the first decision's.
+        last_id: 16 bytes, the greatest of their ids, as a rule the last decision's.
         lines: the decisions as lines of JSON, as :func:`encode_line` makes them, with a line
             feed between two.
-        index: what they are found by, as :func:`encode_index` makes it, with a comma between two.
+        index: their index entries, as :func:`encode_index` makes them, with a comma between two.
         audit: an entry that is written with them.
     """
 
@@ -153,7 +153,7 @@ def encode_index(
     fired: Sequence[tuple[str, str]],
     errors: Sequence[str],
 ) -> bytes:
-    """What a decision is found and counted by, as one JSON array.
+    """The index entry of a decision, by which it is found and counted, as one JSON array.
 
     Args:
         tenant_id: UUID as text, as all ids here.
@@ -244,7 +244,7 @@ class LogLine:
         return _ENDPOINTS.decode(self.line).endpoint != LIFT
 
     def effects(self) -> bytes:
-        """What repeats the decision on the state: all that a start needs of it."""
+        """The effects that repeat the decision on the state: all that a start needs of it."""
         # Found, not parsed: starts need hundreds of thousands.  Within strings quotes are escaped,
         # and nothing before the effects has an array of their name, nor they an event's.
         start = self.line.index(_EFFECTS_START) + len(_EFFECTS_START) - 1
@@ -298,7 +298,7 @@ def pack(lines: Sequence[bytes], separator: bytes) -> bytes:
 
 
 def unpack(seq: int, packed: bytes, most: int | None = None) -> bytes:
-    """What :func:`pack` was given, joined; no more than ``most`` bytes are believed.
+    """The text that :func:`pack` compressed; a row that claims more than ``most`` bytes is refused.
 
     Raises:
         DamagedLogError: it is not what was packed.
@@ -313,7 +313,7 @@ def unpack(seq: int, packed: bytes, most: int | None = None) -> bytes:
 
 
 class Packing:
-    """What :func:`pack` does, for what comes in pieces and is not to be held whole."""
+    """:func:`pack` for content that arrives in pieces and is too large to hold whole."""
 
     def __init__(self) -> None:
         self._packing = _ZSTD.pack.compressobj()
@@ -329,7 +329,7 @@ class Packing:
 
 
 def unpack_pieces(seq: int, packed: bytes, most: int) -> bytes:
-    """What was packed, in pieces or whole; no more than ``most`` bytes of it.
+    """The packed content, in pieces or whole; at most ``most`` bytes of it.
 
     Raises:
         DamagedLogError: it is not what was packed.
@@ -382,7 +382,7 @@ def row_checksum(
 
 
 def last_seq(connection: Connection) -> int:
-    """Number of the last decision, also if that was deleted or lost; 0 when there never was one."""
+    """Number of the last decision, even if it was deleted or lost; 0 when there never was one."""
     newest = (
         select(decision_log.c.first_seq + decision_log.c.count - 1)
         .order_by(decision_log.c.first_seq.desc())
@@ -446,10 +446,11 @@ def scan(
         after: number of the last decision that is not wanted.
         until: number of the last that is.
         tenant_id: of one tenant only.
-        passed: told of each damaged row that is passed over; without it the first ends the scan.
+        passed: called with each damaged row that is skipped; without it the first one ends the
+        scan.
 
     Raises:
-        DamagedLogError: a row is damaged; what was before it has been given.
+        DamagedLogError: a row is damaged; the decisions before it have been yielded.
     """
     end = last_seq(connection) if until is None else until
     # The row that holds `after` may hold decisions past it.
@@ -471,7 +472,7 @@ def scan(
 def read_many(connection: Connection, seqs: Sequence[int], tenant_id: UUID) -> Iterator[LogLine]:
     """Decisions of a tenant by number, in the order of ``seqs``, which is ascending.
 
-    Those that are there no more are left out.
+    Deleted ones are left out.
 
     Raises:
         DamagedLogError: a row is damaged.

@@ -31,7 +31,7 @@ class Membership:
     created_at_ns: int
     updated_at_ns: int
     accepted_at_ns: int | None = None
-    """When the operator first used it; before, nothing is shown of who they are."""
+    """When the operator first used it; before that, nothing about the operator is shown."""
 
 
 def put(
@@ -46,7 +46,8 @@ def put(
 ) -> Membership:
     """Give an operator a role in a tenant, in place of the one they have.
 
-    Whether there is such an operator is not looked at: it is not to be found out this way.
+    The function does not check whether there is such an operator, so that nobody can find that out
+    by it.
 
     Args:
         accepted_at_ns: when a new membership is accepted from the start.
@@ -144,7 +145,7 @@ def _keep_an_owner(connection: Connection, leaving: Membership) -> None:
             table.c.tenant_id == leaving.tenant_id,
             table.c.role == OWNER,
             table.c.user_id != leaving.user_id,
-            # Who never came may be nobody.
+            # An operator who never used it may not exist.
             table.c.accepted_at_ns.is_not(None),
         )
     ).scalar_one()

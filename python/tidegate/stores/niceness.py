@@ -1,4 +1,4 @@
-"""How much of the processor a thread asks for beside the others."""
+"""The priority of a thread beside the others."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import threading
 from contextlib import suppress
 
 BACKGROUND = 5
-"""A third of the weight of the threads that somebody waits for."""
+"""Gives a third of the weight of the threads that somebody waits for."""
 
 
 def be_nice(niceness: int = BACKGROUND) -> None:
-    """Give the thread that calls a niceness, 0 to 19, where the system lets threads have one.
-
-    Not everyone may make a thread less nice again: then it stays as it is, and gets its share.
+    """Give the calling thread a niceness, 0 to 19, where the system allows one for each thread. Not
+    every user may lower it again: then it stays as it is, and the thread still gets its share.
     """
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)

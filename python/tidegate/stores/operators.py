@@ -24,7 +24,7 @@ class Operator:
     operator_id: UUID
     name: str
     email: str
-    """In lower case: it is unique however it is written."""
+    """In lower case, so that it is unique however its letters are written."""
     password_hash: str | None = attrs.field(default=None, repr=False)
     disabled: bool = False
     tokens_valid_from_ns: int = 0

@@ -1,10 +1,11 @@
-"""Changes that are written in steps: hidden until they are whole, removed when they never were.
+"""Changes that are written in steps: hidden until they are complete, removed if they never are.
 
 A change of thousands of objects would hold up the commits of decisions if it were one transaction.
 Its rows in ``audit`` and ``policy_versions`` carry its id, and its definitions are a generation of
 their own beside the one in force; nobody sees them while ``pending_changes`` knows the id.  The
-last step, a short one, makes the generation the one in force and forgets the id: all of it is
-there at once.  Killed before, the next start finds the id and removes what carries it.
+last step, a short one, puts the generation in force and forgets the id, so all of the change
+appears at once. After a kill before that, the next start finds the id and removes the rows that
+carry it.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ class PendingChange:
     change_id: UUID
     tenant_id: UUID
     generation: int
-    """Of its definitions, and none in force; -1 when they are changed in place."""
+    """The generation of its definitions, not in force yet; -1 when they are changed in place."""
 
 
 def is_whole(change_id: Any) -> ColumnElement[bool]:
-    """Whether what carries this id, or none, is there to be seen."""
+    """Whether rows that carry this id, or none, are visible."""
     return or_(change_id.is_(None), change_id.not_in(select(table.c.change_id)))
 
 
@@ -53,11 +54,11 @@ def put_in_force(connection: Connection, change: PendingChange, removal_id: UUID
 
     Args:
         connection: the connection of a write.
-        change: all its steps are taken.
-        removal_id: of the pending change that the former generation is from then on.
+        change: a change all of whose steps are written. removal_id: id of the pending change that
+        the former generation becomes.
 
     Returns:
-        What is to be removed now.
+        The change that is to be removed now.
 
     Raises:
         NotFoundError: there is no such tenant.
@@ -75,12 +76,12 @@ def put_in_force(connection: Connection, change: PendingChange, removal_id: UUID
 
 
 def interrupted(connection: Connection) -> list[PendingChange]:
-    """Changes of which some step was taken and not the last."""
+    """Changes of which some step was written, but not the last."""
     return records.many(connection, records.of(PendingChange, table), PendingChange)
 
 
 def remove(connection: Connection, change: PendingChange, limit: int = STEP_ROWS) -> int:
-    """Take back a step of what an interrupted change wrote; how many rows, 0 when all is gone."""
+    """Remove some rows of an interrupted change; how many, 0 when none are left."""
     for part, place in (
         (tables.audit, (tables.audit.c.audit_id,)),
         (

@@ -1,4 +1,4 @@
-"""Replay jobs: a draft of definitions run over recorded events, and what it decides otherwise."""
+"""Replay jobs: a draft of definitions run over recorded events, and the decisions that differ."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAME = "replay job"
 
 @attrs.frozen(kw_only=True)
 class ReplayJob:
-    """A job.  ``request`` is what was asked for, ``result`` the counts by outcome."""
+    """A job.  ``request`` has the caller's request, ``result`` the counts by outcome."""
 
     job_id: UUID
     tenant_id: UUID
@@ -116,7 +116,7 @@ def advance(
     differences: Sequence[Difference],
     now_ns: int,
 ) -> ReplayJob:
-    """Note how far a running job is, and what it found since.
+    """Note how far a running job is, and the differences found since.
 
     Raises:
         ConflictError: the job was cancelled, or is over.
@@ -185,7 +185,7 @@ def fail_interrupted(connection: Connection, now_ns: int) -> int:
 def differences(
     connection: Connection, tenant_id: UUID, job_id: UUID, limit: int, after: int = -1
 ) -> list[Difference]:
-    """What a job found, in order, what comes after an ordinal.
+    """The differences that a job found, in order, after an ordinal.
 
     Raises:
         NotFoundError: there is no such job.

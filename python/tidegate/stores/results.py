@@ -1,4 +1,4 @@
-"""What policies did: counts by policy and by time.
+"""Results of policies: counts by policy and by time.
 
 Derived from the log, by the minute of ``observed_at``.
 """
@@ -17,16 +17,15 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
 
 ALL = UUID(int=0)
-"""In place of a policy: all decisions of the tenant."""
+"""Stands for all decisions of the tenant, in place of a policy."""
 MINUTE_NS = 60_000_000_000
 
 
 @attrs.frozen(kw_only=True)
 class Counts:
-    """How many decisions, and what they were.
-
-    For a policy: those in which one of its clauses fired, by its strongest mode.  For all:
-    every decision; ``monitor`` are those allowed although a clause fired.
+    """Numbers of decisions by outcome. For a policy: decisions in which one of its clauses fired,
+    by its strongest mode. For all: every decision; ``monitor`` counts those allowed although a
+    clause fired.
     """
 
     total: int = 0
@@ -55,7 +54,7 @@ def by_policy(
         connection: a connection of the store.
         tenant_id: whose.
         from_ns: from the minute of this time.
-        to_ns: up to this time; a minute it is inside of counts whole.
+        to_ns: up to this time; the minute it lies in counts whole.
     """
     query = _sums(tenant_id, from_ns, to_ns).add_columns(table.c.policy_id)
     rows = connection.execute(query.group_by(table.c.policy_id)).mappings()

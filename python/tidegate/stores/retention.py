@@ -1,8 +1,8 @@
-"""Retention: what is too old is deleted, a little at a time.
+"""Retention: old data is deleted, a little at a time.
 
 Appends wait while a step in the log runs, so each is small; call it again until it deletes
-nothing.  What was deleted from the log can neither be replayed at a start nor derived from it
-again: take a snapshot before, and flush what is derived.
+nothing.  Deleted decisions can neither be replayed at a start nor derived again, so take a snapshot
+and flush the derived file before.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MAX_STEP = 2_000
 STEP_ROWS = 200
 END_OF_TIME_NS = 2**63 - 1
 _LARGE = (definitions, policy_versions, definition_sets, snapshots, snapshot_parts)
-"""What does not go with its tenant at once, since there may be much of it."""
+"""Tables whose rows are not deleted with their tenant at once, since there may be many."""
 
 
 def prune(
@@ -50,10 +50,11 @@ def prune(
     Args:
         connection: the connection of a write.
         tenant_id: whose.
-        before_ns: what was received before it goes; a log row goes with its newest decision.
+        before_ns: decisions received before this time are deleted; a log row is as old as its
+        newest decision.
         up_to_seq: decisions after this one stay; see :func:`safe_seq` and
             :meth:`Store.flush_derived <tidegate.stores.base.Store.flush_derived>`.
-        limit: decisions deleted at most, but for those of the first row.
+        limit: most decisions to delete; the first row may have more.
     """
     # Rows of a tenant lie in order of arrival: the first that is young enough ends the search.
     rows = connection.execute(
@@ -90,7 +91,7 @@ def prune(
 def prune_derived(
     connection: Connection, tenant_id: UUID, before_ns: int, limit: int = MAX_STEP
 ) -> int:
-    """Delete what is derived from decisions received before a time; how many rows.
+    """Delete the rows derived from decisions received before a time; how many.
 
     Args:
         connection: the connection of :meth:`Store.derive <tidegate.stores.base.Store.derive>`.
@@ -138,7 +139,7 @@ def newest_seq(connection: Connection, tenant_id: UUID, before_ns: int) -> int:
 
 
 def safe_seq(connection: Connection, tenant_id: UUID) -> int:
-    """Up to which decision a start needs nothing of the log, whichever snapshot it takes."""
+    """The decision up to which a start needs nothing of the log, whichever snapshot it takes."""
     oldest = select(func.min(snapshots.c.seq)).where(snapshots.c.tenant_id == tenant_id)
     return connection.execute(oldest).scalar() or 0
 
@@ -168,7 +169,7 @@ def forget(connection: Connection, tenant_id: UUID, limit: int = STEP_ROWS) -> i
 
 
 def forget_derived(connection: Connection, tenant_id: UUID, limit: int = MAX_STEP) -> int:
-    """Delete what is derived from the decisions of a deleted tenant, a step at a time; how many
-    rows.  The decisions themselves are pruned."""
+    """Delete the rows derived from the decisions of a deleted tenant, a step at a time; how many.
+    The decisions themselves are pruned."""
     names = connection.execute(delete(field_catalog).where(field_catalog.c.tenant_id == tenant_id))
     return names.rowcount + prune_derived(connection, tenant_id, END_OF_TIME_NS, limit)

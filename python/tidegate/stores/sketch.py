@@ -1,4 +1,4 @@
-"""About how many different values were seen, in 256 bytes: HyperLogLog.
+"""Estimates the number of different values seen, in 256 bytes: HyperLogLog.
 
 Flajolet, Fusy, Gandouet, Meunier, "HyperLogLog: the analysis of a near-optimal cardinality
 estimation algorithm", 2007, with its correction for small numbers.
@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 
 REGISTERS = 256
-"""Off by 1.04 / sqrt(256), which is 6.5 %, as a rule."""
+"""The typical error is 1.04 / sqrt(256), which is 6.5 %."""
 EMPTY = bytes(REGISTERS)
 _BITS = 8
 _ALPHA = 0.7213 / (1 + 1.079 / REGISTERS)
@@ -33,7 +33,7 @@ def add(registers: bytes, hashes: Iterable[int]) -> bytes:
 
 
 def estimate(registers: bytes) -> int:
-    """How many different values there were, about."""
+    """An estimate of the number of different values."""
     raw = _ALPHA * REGISTERS**2 / sum(2.0**-rank for rank in registers)
     empty = registers.count(0)
     if raw <= 2.5 * REGISTERS and empty:

@@ -1,8 +1,7 @@
-"""Snapshots of the engines' state: what a start need not take from the log.
-
-A state may take many megabytes.  It is written in small parts, so that no commit has to carry it,
-and counts when the row that says how many there are is written behind them: killed before that,
-the one before it is still there, and the parts are removed by the next.
+"""Snapshots of the engines' state, which spare a start most of the log. A state may take many
+megabytes. It is written in small parts, so that no commit has to carry all of it. It counts when
+the last row, which says how many parts there are, is written. After a kill before that, the
+previous snapshot is still there, and the next one removes the parts.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 MAX_BYTES = 8 * 1024 * 1024 * 1024
-"""What a snapshot may unpack to: millions of keys with dozens of windows each."""
+"""The most that a snapshot may unpack to: millions of keys with dozens of windows each."""
 PART_BYTES = 256 * 1024
-"""A part: a commit that carries one takes a millisecond longer."""
+"""Size of a part: a commit that carries one takes a millisecond longer."""
 KEPT = 2
 """The newest, and the one before it should the newest be damaged."""
 
 
 class State(Protocol):
-    """What can be kept as a snapshot."""
+    """A state that can be kept as a snapshot."""
 
     @property
     def tenant_id(self) -> UUID: ...
@@ -60,7 +59,7 @@ class Snapshot:
     tenant_id: UUID
     seq: int
     revision: int
-    """Of the definitions that made it."""
+    """Revision of the definitions that made it."""
     body: bytes = attrs.field(repr=False)
     created_at_ns: int
 
@@ -82,7 +81,7 @@ def save(connection: Connection, snapshot: State) -> None:
 
 
 def steps(snapshot: State) -> list[Callable[[Connection], None]]:
-    """What saves a snapshot, in small writes one after another; :func:`tidy` comes after them.
+    """The small writes that save a snapshot, one after another; :func:`tidy` follows them.
 
     A large state takes long to compress: it is done here and now, where nobody waits for it, and
     not on the writing thread.
@@ -99,7 +98,7 @@ def steps(snapshot: State) -> list[Callable[[Connection], None]]:
 
 
 def tidy(connection: Connection, tenant_id: UUID, limit: int = 4) -> int:
-    """Remove parts of a tenant's snapshots that are kept no more, or never were whole.
+    """Remove parts of a tenant's snapshots that are no longer kept, or were never complete.
 
     Args:
         connection: the connection of a write.
@@ -205,7 +204,7 @@ def newest_seq(connection: Connection) -> int:
 
 
 def oldest_newest_ns(connection: Connection) -> int | None:
-    """When the newest snapshot of the tenant was taken that waits longest for another."""
+    """When a snapshot was taken of the tenant that has waited longest for the next one."""
     newest = select(func.max(table.c.created_at_ns).label("at")).group_by(table.c.tenant_id)
     return connection.execute(select(func.min(newest.subquery().c.at))).scalar()
 

@@ -60,7 +60,7 @@ T = TypeVar("T")
 log = logging.getLogger("tidegate")
 
 NEEDED_BYTES = 1024 * 1024
-"""Room on the disk without which writing is not taken up again: that of a full group."""
+"""Free bytes on the disk before writing is resumed: the size of a full group."""
 INSERT_LOG = """
     INSERT INTO decision_log (first_seq, tenant_id, count, received_at_ns, first_id, last_id,
                               index_body, body, checksum, previous_seq)
@@ -146,7 +146,7 @@ class SqliteStore:
 
     def index_now(self) -> None:
         """See :meth:`Store.index_now <tidegate.stores.base.Store.index_now>`."""
-        # What was appended before is committed then, or never will be.
+        # Earlier appends are committed then, or never will be.
         self._queue.command(lambda: None).result()
         self._deriver.catch_up().result()
 
@@ -204,7 +204,7 @@ class SqliteStore:
         self._queue.close()
         self._read_engine.dispose()
 
-    # What follows runs on the writing thread, or before it starts.
+    # The functions below run on the writing thread, or before it starts.
 
     def _open(self) -> None:
         """Open the writing connection, and learn where the log ends."""
@@ -222,9 +222,9 @@ class SqliteStore:
         self._writer = writer
 
     def _find_end(self) -> None:
-        """Go on after the last decision that anything knows of, though the log may end before.
-
-        Its number would be given twice else, and what knows it would be taken for the other.
+        """Continue after the last decision that anything knows of, though the log may end before
+        it. Otherwise its number would be given twice, and what knows it would take one for the
+        other.
         """
         writer = self._connection()
         log_id, last = counter(writer, LOG_ID), self._committed_seq
@@ -255,7 +255,7 @@ class SqliteStore:
         self._committed_seq = max(known)
 
     def _keep_mark(self) -> None:
-        """Note from now on how far the log goes."""
+        """From now on note how far the log goes."""
         writer = self._connection()
         self._log_id = counter(writer, LOG_ID)
         writer.rollback()
@@ -350,8 +350,8 @@ class SqliteStore:
             self._claim_log()
         entries = [block.audit for work in appends for block in work.blocks if block.audit]
         if len(appends) == len(group) and not entries:
-            # One statement is its own transaction: the interpreter lock, which a busy server
-            # gives back late, is let go once and not three times.
+            # One statement is its own transaction: the interpreter lock, which a busy server gives
+            # back late, is released once and not three times.
             return self._append(writer, appends, self._committed_seq)
         seq = self._committed_seq
         waiting: list[Append] = []
@@ -403,7 +403,7 @@ class SqliteStore:
         return seq
 
     def _undo(self) -> None:
-        """Leave no transaction open; a connection that cannot is of no further use."""
+        """Leave no transaction open; a connection that fails to do so is given up."""
         self._last_rows.clear()
         try:
             if self._writer is not None:

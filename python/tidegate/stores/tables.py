@@ -1,7 +1,7 @@
 """The tables, in one vocabulary for SQLite and PostgreSQL.
 
 Times are integers of nanoseconds since 1970, in columns that end in ``_ns``; ids are
-16 bytes.  What is derived from ``decision_log`` is in a file of its own, see ``derived.py``: it
+16 bytes.  Tables derived from ``decision_log`` are in a file of their own, see ``derived.py``: it
 can be made again from the log.
 """
 
@@ -44,7 +44,8 @@ def _tenant() -> Column[object]:
 
 
 def _former_tenant() -> Column[object]:
-    """Of a tenant that may be gone: its rows are then deleted in small steps."""
+    """A column for the id of a tenant that may be deleted: its rows are then deleted in small
+    steps."""
     return Column("tenant_id", Id, nullable=False)
 
 
@@ -132,7 +133,7 @@ definition_sets = Table(
     Column("body", LargeBinary, nullable=False),
     Column("created_at_ns", BigInteger, nullable=False),
     PrimaryKeyConstraint("tenant_id", "revision"),
-    comment="immutable; body is zstd of the document, with that of base_revision as dictionary",
+    comment="immutable; body is zstd of the document, the dictionary is base_revision's document",
 )
 
 policy_versions = Table(
@@ -191,7 +192,7 @@ memberships = Table(
     Column("accepted_at_ns", BigInteger),
     PrimaryKeyConstraint("tenant_id", "user_id"),
     Index(None, "user_id"),
-    comment="no foreign key to operators: who gives a role is not told whether there is one",
+    comment="no foreign key to operators: giving a role does not reveal whether there is one",
 )
 
 revoked_tokens = Table(

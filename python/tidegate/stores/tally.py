@@ -1,4 +1,4 @@
-"""What the index of a part of the log counts as; the only importer of the extension in a store."""
+"""Counts of the index of a part of the log; the only importer of the extension in a store."""
 
 from tidegate._native import tally
 

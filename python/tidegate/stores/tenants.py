@@ -108,7 +108,7 @@ def delete(
 ) -> None:
     """Delete a tenant with its keys and memberships.
 
-    What there may be much of goes in small steps afterwards, and nobody finds it without the
+    Large tables are cleared in small steps afterwards, and nobody finds their rows without the
     tenant; see :func:`tidegate.stores.retention.orphans`.
 
     Raises:
@@ -135,7 +135,7 @@ def generation(connection: Connection, tenant_id: UUID) -> int:
 
 
 def require(connection: Connection, tenant_id: UUID) -> None:
-    """Hold who adds to a tenant to there being one.
+    """Check that a tenant exists, before something is added to it.
 
     Raises:
         NotFoundError: there is no such tenant.
@@ -164,7 +164,8 @@ def count_definition_change(connection: Connection, tenant_id: UUID) -> int:
 def definition_revisions(connection: Connection) -> dict[UUID, tuple[int, int]]:
     """For each tenant, how often its definitions changed, and its own revision.
 
-    Settings are part of what an engine is built from, so either number can ask for a new one.
+    An engine is built from settings too, so a change of either number means that a new one is
+    needed.
     """
     table = tables.tenants
     query = select(table.c.tenant_id, table.c.definition_revision, table.c.revision)

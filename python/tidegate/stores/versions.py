@@ -1,4 +1,4 @@
-"""Versions of policies: every save keeps what was saved, for good."""
+"""Versions of policies: every save is kept for good."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def save(
     actor: str,
     now_ns: int,
 ) -> int:
-    """Keep what was saved; the number of the version.
+    """Keep a saved policy; the number of the version.
 
     Raises:
         NotFoundError: there is no such tenant.

@@ -1,4 +1,4 @@
-"""What hosts may test their own use of Tidegate with.
+"""Tools with which hosts can test their own use of Tidegate.
 
 ``strategies`` are Hypothesis strategies for schemas, expressions and events (the extra
 ``tidegate[testing]``); ``agreement`` compares the two evaluators, ``conformance`` runs the

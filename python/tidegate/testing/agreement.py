@@ -2,9 +2,9 @@
 
     python -m tidegate.testing.agreement --programs 200000 --seed 1
 
-The reference evaluator defines the language and the native one answers for it in
-service, so any difference is a fault in one of them (docs/canonical-tree.md says in which).
-Each one ever found is kept in ``tests/corpus/regressions.toml``.
+The reference evaluator defines the language and the native one runs it in service, so any
+difference is a fault in one of them (docs/canonical-tree.md says in which). Each one ever found is
+kept in ``tests/corpus/regressions.toml``.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ if TYPE_CHECKING:
 
 EVALUATORS: tuple[Evaluator, Evaluator] = ("reference", "native")
 UNPRICED = attrs.evolve(DEFAULT, cost=10**15)
-"""For the check: what may cost too much is compared as well, up to where it is stopped."""
+"""For the check: expressions that may cost too much are compared too, up to the point where they
+stop."""
 BATCH = 32
 """Programs that share a schema and a compiled set, which halves the time a program takes."""
 
 
 @attrs.frozen
 class Observed:
-    """What an evaluator made of a program, in terms that compare.
+    """The result of a program from one evaluator, in a form that compares.
 
     ``value`` is a VALUE of docs/canonical-tree.md; for an event that was refused,
     ``code`` is ``invalid-event``.
@@ -100,7 +101,7 @@ def _compare(
 
 
 def observe(rules: Rules, index: int, context: Mapping[str, Any] | bytes) -> Observed:
-    """What one evaluator makes of one rule on one event."""
+    """The result of one rule on one event, from one evaluator."""
     try:
         outcome = rules.outcome(index, context)
     except EventError:
@@ -113,7 +114,7 @@ def observe(rules: Rules, index: int, context: Mapping[str, Any] | bytes) -> Obs
 
 
 class Run:
-    """A run over generated programs: what it has seen so far."""
+    """A run over generated programs, with its counts so far."""
 
     def __init__(self, seed: int) -> None:
         self._choices = RandomChoices(random.Random(seed))  # noqa: S311 - to be repeatable
@@ -143,7 +144,7 @@ class Run:
         self.programs += BATCH
 
     def _limits(self) -> Limits:
-        """The usual ones or, now and then, so little cost or length that programs run out."""
+        """The usual limits or, now and then, so small a cost or length that programs reach it."""
         match self._choices.below(4):
             case 3:
                 return attrs.evolve(DEFAULT, cost=1 + self._choices.below(40))

@@ -1,12 +1,12 @@
-"""Decisions whose budget ends: repeated alike by whoever knows where.
+"""Decisions whose budget ends: given the place, everybody repeats them alike.
 
     python -m tidegate.testing.budgets --sets 100000 --seed 1
 
 The native engine counts and decides where the budget of a decision ends.  Given that, the
 reference makes the same record and the same state, and so does another native engine whose
 index learned from other events and that counts nothing.  Budgets are small, so that they end
-anywhere: in actions, in the keys of entities, at scopes, conditions and windows; others are
-met exactly, or are more than is needed.
+anywhere: in actions, in the keys of entities, at scopes, conditions and windows; others are used up
+exactly, or are larger than needed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ EVENTS = 12
 BUDGETS = (1, 2, 4, 8, 12, 20, 32, 48, 80, 120, 200, 400, 1_000_000)
 SETTINGS: tuple[OnBudgetExceeded, ...] = ("allow", "challenge", "block")
 EXPLAIN_EVERY = 5
-"""Decisions between two that are explained too: that takes as long as all else."""
+"""Every this many decisions one is explained too, which takes as long as everything else."""
 
 
 def with_budget(choices: Choices, compiled: CompiledDefinitions) -> CompiledDefinitions:

@@ -50,5 +50,5 @@ def pick(choices: Choices, options: Sequence[T]) -> T:
 
 
 def happens(choices: Choices, percent: int) -> bool:
-    """True in so many of a hundred cases."""
+    """True in ``percent`` of a hundred cases."""
     return choices.below(100) >= 100 - percent

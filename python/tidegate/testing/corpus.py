@@ -29,7 +29,7 @@ _MEMBERS = frozenset(
 
 @attrs.frozen
 class CorpusCase:
-    """One case: an expression, what it may read, and what must come of it."""
+    """One case: an expression, what it may read, and the expected result."""
 
     topic: str
     name: str
@@ -50,7 +50,7 @@ class CorpusCase:
         return observe(rules, 0, self.event)
 
     def differences(self, found: Observed) -> list[str]:
-        """In what ``found`` is not what the case expects; empty when it is right."""
+        """How ``found`` differs from what the case expects; empty when it is right."""
         members = attrs.asdict(found, recurse=False)
         return [
             f"{name}: expected {wanted!r}, found {members[name]!r}"

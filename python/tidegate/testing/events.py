@@ -1,4 +1,4 @@
-"""Generated schemas and events: what an expression may read, and something to read.
+"""Generated schemas and events: what an expression may read, and values to read.
 
 Parts are left out at random, and values are often ones that the expression mentions, so
 that both the missing cases and the hits are met.

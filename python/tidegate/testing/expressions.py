@@ -48,8 +48,8 @@ Bindings = dict[str, Type]
 
 @lru_cache(maxsize=4096)
 def producers(wanted: Type) -> tuple[tuple[Signature, tuple[tuple[str, Type], ...]], ...]:
-    """Every overload whose result may be ``wanted``, with what that makes of its type
-    parameters; one entry a function where a function has very many."""
+    """Every overload whose result may be ``wanted``, with the type parameters that follow from it;
+    one entry a function where a function has very many."""
     found = []
     for function in FUNCTIONS.values():
         for overload in function.overloads:
@@ -104,7 +104,7 @@ def _params(pattern: Type) -> set[str]:
             return set()
 
 
-# What an argument must be for a call to mean anything, where its type does not say it.
+# What an argument must be for a call to be meaningful, where its type does not say so.
 _CONSTANTS: Mapping[tuple[str, int], Sequence[str]] = {
     ("matches", 1): vocabulary.PATTERNS,
     ("regex.extract", 1): vocabulary.PATTERNS,

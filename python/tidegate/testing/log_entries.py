@@ -1,4 +1,4 @@
-"""What is answered and logged of a hot call: the definition that the native blocks are held to."""
+"""The answer and the log entry of a hot call: the definition to which native blocks are held."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from tidegate.policy.served import Served
 
 _NO_ERRORS = b'"errors":{}}'
-"""How a record ends in which no expression failed."""
+"""The end of a record in which no expression failed."""
 
 
 @attrs.frozen
 class Surroundings:
-    """What is the same for all calls of a tenant.
+    """The values shared by all calls of a tenant.
 
     Args:
         tenant_id: whose they are.
@@ -60,7 +60,7 @@ class LoggedCall:
 
 @attrs.frozen
 class Entry:
-    """What becomes of a decision."""
+    """The results of a decision."""
 
     answer: bytes
     line: bytes
@@ -109,8 +109,8 @@ def entry(around: Surroundings, call: LoggedCall, served: Served, duration_us: i
 
 
 def answer_of(around: Surroundings, call: LoggedCall, served: Served) -> bytes:
-    """The body that is sent: the runtime decision or the beacon event response of the interface
-    specification, the former with ``decision_id`` and ``reason``.
+    """The body of the answer: the runtime decision, with ``decision_id`` and ``reason``, or the
+    beacon event response of the interface specification.
     """
     if call.endpoint == "beacon":
         mode = None if served.mode is None else {"decision": served.mode}

@@ -1,4 +1,4 @@
-"""Generated definitions and the traffic they decide on: what two evaluators are compared by.
+"""Generated definitions and the traffic they decide on, by which two evaluators are compared.
 
 Everything is small on purpose: few actors, few values, short windows, little memory, so that
 windows fill, mitigations end and keys are evicted within some dozen events.  Times go forward
@@ -130,7 +130,7 @@ def changed(choices: Choices, definitions: Definitions) -> Definitions:
 
 
 def arrivals(choices: Choices, count: int) -> Iterator[Arrival]:
-    """So many events, in the order of their arrival."""
+    """``count`` events, in the order of their arrival."""
     received_at = START
     for number in range(count):
         received_at += _pause(choices)
@@ -154,7 +154,7 @@ def _condition(choices: Choices, actions: int, *, of_entity: bool = False) -> st
 
 
 def _joined(choices: Choices, options: list[str], depth: int) -> str:
-    """A condition, or some in a chain."""
+    """A condition, or several in a chain."""
     if depth > 0 and happens(choices, 40):
         sign = pick(choices, (" && ", " && ", " || "))
         parts = [_joined(choices, options, depth - 1) for _ in range(_count(choices, 2, 3))]
@@ -219,7 +219,7 @@ def _policy(choices: Choices, number: int, objects: tuple[int, int, int]) -> Pol
 
 
 def _clauses(choices: Choices, objects: tuple[int, int, int]) -> Iterator[Clause]:
-    """Clauses of which some ask for the same as the one before them."""
+    """Clauses, some with the same requirements as the clause before."""
     last = _clause(choices, 0, objects)
     for number in range(_count(choices, 1, 4)):
         if number > 0 and happens(choices, 45):
@@ -230,7 +230,7 @@ def _clauses(choices: Choices, objects: tuple[int, int, int]) -> Iterator[Clause
 
 
 def _like(choices: Choices, clause: Clause, name: str) -> Clause:
-    """A clause that asks for the same, mostly in another span."""
+    """A clause with the same requirements, mostly over another duration."""
     window = clause.window
     if window and happens(choices, 80):
         rule = _window(choices)

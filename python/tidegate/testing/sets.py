@@ -7,8 +7,8 @@ parts that rules share, negate, nest and get wrong, over few words, so that
 tests are often true; the reference evaluates every rule on every event. Some sets are
 made whole, some of another one by changes.
 
-To parse and check a text takes longer than all else. Parts are therefore checked once and
-come again in other sets, and rules are put together from checked parts.
+Parsing and checking a text takes longer than everything else. So each part is checked once and
+reused in other sets, and rules are assembled from checked parts.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Part:
 
     @classmethod
     def joined(cls, kind: str, root: checked.Checked, text: str, parts: Sequence[Part]) -> Part:
-        """The part that a node makes of others."""
+        """The part that a node forms from other parts."""
         args = [part.json for part in parts]
         node: dict[str, Any] = {"kind": kind, "span": [0, 0], "args": args}
         if isinstance(root, checked.Call):
@@ -334,7 +334,7 @@ class Difference:
 
 
 class Run:
-    """A run over generated sets: what it has seen so far."""
+    """A run over generated sets, with its counts so far."""
 
     def __init__(self, seed: int) -> None:
         self._choices = RandomChoices(random.Random(seed))  # noqa: S311 - to be repeatable
@@ -354,7 +354,7 @@ class Run:
         expected = [
             _held(rules, encode(event, read, variables=SCHEMA.fields), limits) for event in events
         ]
-        # A second time for what the index remembers of the first.
+        # A second time, when the index remembers values of the first.
         for event, held in zip(events * 2, expected * 2, strict=True):
             found, _ = native.match(event, errors=False)
             self.answers += len(rules)
@@ -368,7 +368,7 @@ class Run:
         programs = {name: rule.program(name) for name, rule in rules.items()}
         if happens(self._choices, 70):
             return _compiled(programs.values(), limits, sample)
-        # Of what comes last any part may be new: the order stays that of the rules.
+        # Any of the last rules may be new: the order of the rules stays.
         kept = self._choices.below(len(programs) + 1)
         before = list(programs.values())[:kept]
         wrong = [name for name in list(programs)[:kept] if happens(self._choices, 30)]
@@ -385,7 +385,7 @@ class Run:
         return set_.with_changes(added, [])
 
     def _limits(self) -> Limits:
-        """The usual ones or, now and then, so little cost that rules run out."""
+        """The usual limits or, now and then, so small a cost that rules reach it."""
         if happens(self._choices, 20):
             return attrs.evolve(DEFAULT, cost=1 + self._choices.below(40))
         return DEFAULT

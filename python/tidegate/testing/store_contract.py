@@ -52,7 +52,7 @@ from tidegate.testing.store_examples import (
 
 
 class WritingContract(StorePlaces):
-    """What is written stays, together or alone, in order."""
+    """A write stays, alone or with others, in order."""
 
     def test_a_write_returns_its_result_after_the_commit(self, store: Store) -> None:
         """When the future is done, others can read what was written."""
@@ -61,7 +61,7 @@ class WritingContract(StorePlaces):
             assert names(connection) == ["a"]
 
     def test_a_failing_write_undoes_itself_alone(self, store: Store) -> None:
-        """What shares the commit of a failing write is kept."""
+        """A write that shares the commit of a failing one is kept."""
 
         def fail(connection: Connection) -> None:
             put(connection, "failed")
@@ -93,7 +93,7 @@ class WritingContract(StorePlaces):
         assert store.statistics().commits - before <= 2
 
     def test_a_write_sees_what_came_before_it_and_nothing_after(self, store: Store) -> None:
-        """Order of asking is order of doing, also inside a group."""
+        """Writes happen in the order in which they were asked for, also inside a group."""
         with Held(store):
             done_before = store.append([entry(1), entry(2, OTHER_TENANT)])
             seen = store.write(log.last_seq)
@@ -103,7 +103,7 @@ class WritingContract(StorePlaces):
         assert (done(seen), done(seen_later)) == (2, 3)
 
     def test_readers_see_only_what_is_committed(self, store: Store) -> None:
-        """A reader sees nothing of a running transaction, and its picture stands still."""
+        """A reader sees nothing of a running transaction, and its view does not change."""
 
         def look(connection: Connection) -> list[str]:
             put(connection, "new")
@@ -118,12 +118,12 @@ class WritingContract(StorePlaces):
             assert names(late) == ["new"]
 
     def test_a_reader_cannot_write(self, store: Store) -> None:
-        """There is one way to write."""
+        """A reading connection cannot write."""
         with store.read() as connection, pytest.raises(Exception, match=r"readonly|read-only"):
             put(connection, "a")
 
     def test_acknowledged_work_survives_kill_9(self, url: str, open_store: OpenStore) -> None:
-        """What a process was told is durable is there after it was killed."""
+        """A write that was reported durable is there after the process was killed."""
         migrate(url)
         kind = f"{open_store.__module__}:{getattr(open_store, '__qualname__', '')}"
         process = subprocess.Popen(  # noqa: S603
@@ -168,7 +168,7 @@ class WritingContract(StorePlaces):
             store.write(log.last_seq)
 
     def test_too_much_waiting_work_is_refused(self, store: Store) -> None:
-        """The queue is bounded; what was refused was not taken."""
+        """The queue is bounded; a refused write was not made."""
         batch = [entry(number) for number in range(500)]
         accepted = []
         with Held(store):
@@ -187,7 +187,7 @@ class WritingContract(StorePlaces):
         assert store.statistics().waiting_entries == 0
 
     def test_a_change_is_told_once(self, store: Store, url: str, open_store: OpenStore) -> None:
-        """Changes by any process are told; decisions are none."""
+        """A change by any process is reported once; decisions do not count as changes."""
         store.changed()
         done(store.append([entry(1)]))
         assert not store.changed()
@@ -268,4 +268,4 @@ class LogContract(StorePlaces):
 
 
 class StoreContract(WritingContract, LogContract, IndexContract, HistoryContract, ObjectContract):
-    """Everything a store must do."""
+    """All the tests of a store."""

@@ -1,4 +1,4 @@
-"""The contract of a store for what is asked of the past: definition sets, lifts, histories."""
+"""The contract of a store for questions about the past: definition sets, lifts, histories."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def lift(number: int) -> Lift:
 
 
 class HistoryContract(StorePlaces):
-    """What is asked of the past."""
+    """Questions about the past."""
 
     def test_every_revision_is_there_as_it_was(self, shop: Store) -> None:
         """A list that gains an entry takes a few bytes more; a set is given back to the byte."""
@@ -89,7 +89,8 @@ class HistoryContract(StorePlaces):
                 definition_sets.load(connection, TENANT, 2)
 
     def test_a_lift_is_in_the_log_and_in_the_audit_but_no_decision(self, shop: Store) -> None:
-        """Who repeats the log repeats it; searches, counts and the catalog do not see it."""
+        """Whoever repeats the log repeats a lift; searches, counts and the catalog do not see
+        it."""
         done(shop.append([entry(1, entity_ids=(entity_id(1),)), lifts.entry(lift(2))]))
         shop.index_now()
         with shop.read() as connection:
@@ -108,7 +109,7 @@ class HistoryContract(StorePlaces):
         assert audited.request_id == "r-1"
 
     def test_the_effects_of_lifts_are_joined(self) -> None:
-        """What several clauses were lifted by is one text of effects."""
+        """Lifting several clauses gives one text of effects."""
         joined = lifts.join_effects([b'[["lift",1]]', b"[]", b'[["lift",2],["lift",3]]'])
         assert joined == b'[["lift",1],["lift",2],["lift",3]]'
 

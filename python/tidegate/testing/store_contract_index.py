@@ -1,4 +1,4 @@
-"""The tests that define what a store derives from its decision log."""
+"""The tests that define what a store derives from its log."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def key(number: int) -> tuple[bytes, bytes]:
 
 
 class DecisionContract(StorePlaces):
-    """Decisions are found, and only those that are asked for."""
+    """A search finds the decisions asked for, and no others."""
 
     @pytest.fixture
     def traffic(self, store: Store) -> Store:
@@ -116,7 +116,8 @@ class DecisionContract(StorePlaces):
         assert seen == list(range(9, -1, -1))
 
     def test_a_rare_decision_costs_pages_and_not_a_stall(self, traffic: Store) -> None:
-        """A page ends with the row in which so many were looked at, and says where to go on."""
+        """A page ends with the row in which the bound on examined decisions was reached, and says
+        where to go on."""
         query = DecisionQuery(path="/shop/1")
         before = None
         pages: list[list[int]] = []
@@ -128,7 +129,7 @@ class DecisionContract(StorePlaces):
         assert pages == [[], [1]]
 
     def test_a_decision_is_found_by_id_by_its_tenant(self, traffic: Store) -> None:
-        """All that decisions are found by comes back, and the log has the rest."""
+        """All values by which decisions are found come back, and the log has the rest."""
         name = decision_id(3, START_NS + 3 * SECOND_NS)
         with traffic.read() as connection:
             found = decisions.find(connection, TENANT, name)
@@ -235,7 +236,7 @@ class IdempotencyContract(StorePlaces):
             assert idempotency.find(connection, key(41)[0], START_NS) is None
 
     def test_a_key_is_free_again_after_a_day(self, store: Store) -> None:
-        """It counts for 24 hours and is forgotten an hour later at the latest."""
+        """A key counts for 24 hours and is forgotten an hour later at the latest."""
         done(store.append([entry(1, idempotency=key(1))]))
         store.index_now()
         with store.read() as connection:
@@ -253,7 +254,7 @@ class IdempotencyContract(StorePlaces):
         assert found.seq == 1
 
     def test_keys_of_the_day_are_listed_and_older_ones_pruned(self, store: Store) -> None:
-        """A filter can be filled with what still counts."""
+        """A filter can be filled with the keys that still count."""
         entries = [
             entry(number, received_at_ns=START_NS + number * HOUR_NS, idempotency=key(number))
             for number in range(40)
@@ -272,7 +273,7 @@ class IdempotencyContract(StorePlaces):
 
 
 class ResultContract(StorePlaces):
-    """What policies did is counted, once each."""
+    """The outcomes of policies are counted, once each."""
 
     @pytest.fixture
     def counted(self, store: Store) -> Store:
@@ -360,7 +361,7 @@ class CatalogContract(StorePlaces):
     """Names are learned from traffic."""
 
     def test_captured_names_have_a_fill_rate_and_a_distinct_count(self, store: Store) -> None:
-        """What is empty does not count as there; what varies is told apart."""
+        """An empty value does not count as present, and equal values count as one."""
         for start in range(0, 200, 20):
             entries = [
                 entry(
@@ -402,7 +403,7 @@ class CatalogContract(StorePlaces):
         assert (kept.fill_rate, kept.type) == (1, "int")
 
     def test_a_type_that_varies_is_dynamic(self, store: Store) -> None:
-        """A name that is a number now and text then has no one type."""
+        """A name that is sometimes a number and sometimes text has the type ``dyn``."""
         for value in (1, "one"):
             done(store.append([entry(1, event={"fields": {"n": value}})]))
             store.index_now()
@@ -424,7 +425,7 @@ class CatalogContract(StorePlaces):
 
 
 class RetentionContract(StorePlaces):
-    """What is too old goes, a little at a time, and nothing else."""
+    """Retention deletes what is too old, a little at a time, and nothing else."""
 
     def test_old_decisions_go_and_young_ones_stay(self, shop: Store) -> None:
         """Log, index and counts forget the same decisions."""
@@ -456,7 +457,7 @@ class RetentionContract(StorePlaces):
             assert results.of_policy(connection, TENANT).total == 5
 
     def test_what_a_start_needs_stays(self, shop: Store) -> None:
-        """Nothing after the oldest snapshot goes, however old it is."""
+        """Nothing after the oldest snapshot is deleted, however old it is."""
         rows = [[entry(10 * row + number) for number in range(3)] for row in range(4)]
         for row in rows:
             done(shop.append(row))
@@ -482,7 +483,7 @@ class RetentionContract(StorePlaces):
             assert [each.seq for each in page.decisions] == [12, 11, 10, 9, 8, 7]
 
     def test_examples_and_replays_go_with_the_decisions(self, shop: Store) -> None:
-        """Values of old events are nowhere."""
+        """Values of deleted events are in no table."""
         done(shop.append([entry(1, event={"fields": {"name": "ann"}})]))
         shop.index_now()
         job = replay_jobs.ReplayJob(
@@ -507,7 +508,7 @@ class RetentionContract(StorePlaces):
             assert replay_jobs.page(connection, TENANT, 9) == []
 
     def test_numbers_are_not_given_again(self, url: str, open_store: OpenStore) -> None:
-        """A log that was emptied goes on where it ended."""
+        """A log that was emptied continues with the next number."""
         migrate(url)
         store = open_store(url)
         done(store.append([entry(1), entry(2)]))

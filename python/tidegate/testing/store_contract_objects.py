@@ -52,7 +52,7 @@ class TenantContract(StorePlaces):
     """Tenants are kept apart by name and found by id."""
 
     def test_a_tenant_is_kept_as_it_was_given(self, shop: Store) -> None:
-        """What goes in comes out."""
+        """A tenant is read back as it was written."""
         with shop.read() as connection:
             assert tenants.find(connection, TENANT) == tenant()
             assert tenants.find_by_slug(connection, "bank").tenant_id == OTHER_TENANT
@@ -63,7 +63,7 @@ class TenantContract(StorePlaces):
                 tenants.find(connection, numbered(1))
 
     def test_names_and_slugs_are_unique(self, shop: Store) -> None:
-        """The conflict says what is the same."""
+        """The conflict names the value that two tenants share."""
         twin = attrs.evolve(tenant(numbered(1)), slug="twin")
         with pytest.raises(ConflictError, match="name"):
             done(shop.write(lambda connection: tenants.create(connection, twin)))
@@ -91,7 +91,7 @@ class TenantContract(StorePlaces):
         assert found.settings == {"retention_days": 7}
 
     def test_changes_of_definitions_are_counted(self, shop: Store) -> None:
-        """A look at one number tells that an engine is out of date."""
+        """One number says whether an engine is out of date."""
         assert done(shop.write(lambda c: tenants.count_definition_change(c, TENANT))) == 2
         with pytest.raises(NotFoundError):
             done(shop.write(lambda c: tenants.count_definition_change(c, numbered(1))))
@@ -284,7 +284,7 @@ class ApiKeyContract(StorePlaces):
             assert api_keys.find(connection, *place).revoked_at_ns == START_NS
 
     def test_use_is_noted_without_a_revision(self, shop: Store) -> None:
-        """Being used is no change anyone made."""
+        """Using a key does not count as a change."""
         done(shop.write(lambda c: api_keys.create(c, api_key(1))))
         done(shop.write(lambda c: api_keys.used(c, {numbered(1): LATER_NS, numbered(2): 1})))
         done(shop.write(lambda c: api_keys.used(c, {})))
@@ -334,7 +334,7 @@ class OperatorContract(StorePlaces):
         return shop
 
     def test_an_address_is_one_operator(self, staffed: Store) -> None:
-        """However it is written."""
+        """An operator is found by e-mail address, however its letters are written."""
         with staffed.read() as connection:
             assert operators.find_by_email(connection, "ANN@example.com").name == "Ann"
             assert len(operators.page(connection, 10)) == 2
@@ -352,7 +352,7 @@ class OperatorContract(StorePlaces):
             assert operators.find(connection, numbered(1)).disabled
 
     def test_a_membership_is_made_and_changed(self, staffed: Store) -> None:
-        """Putting it again changes the role."""
+        """Writing a membership again changes its role."""
         put = memberships.put
         made = done(staffed.write(lambda c: put(c, TENANT, numbered(2), "Viewer", START_NS)))
         changed = done(staffed.write(lambda c: put(c, TENANT, numbered(2), "Admin", LATER_NS)))
@@ -366,13 +366,14 @@ class OperatorContract(StorePlaces):
             assert [each.tenant_id for each in mine] == [TENANT]
 
     def test_a_membership_may_name_nobody(self, staffed: Store) -> None:
-        """Whether there is such an operator is not found out by giving it a role."""
+        """Giving a role does not reveal whether such an operator exists."""
         put = memberships.put
         made = done(staffed.write(lambda c: put(c, TENANT, numbered(9), "Viewer", START_NS)))
         assert made.accepted_at_ns is None
 
     def test_a_membership_is_accepted_once(self, staffed: Store) -> None:
-        """When its operator first uses it; later uses, and those of nobody, change nothing."""
+        """A membership is accepted when its operator first uses it; later uses, and uses of no
+        membership, change nothing."""
         put, accept, user = memberships.put, memberships.accept, numbered(2)
         done(staffed.write(lambda c: put(c, TENANT, user, "Viewer", START_NS)))
         done(staffed.write(lambda c: accept(c, TENANT, user, LATER_NS)))
@@ -383,7 +384,7 @@ class OperatorContract(StorePlaces):
         assert (found.accepted_at_ns, found.revision) == (LATER_NS, 1)
 
     def test_a_tenant_is_never_without_an_owner(self, staffed: Store) -> None:
-        """The last one can be neither removed nor demoted; one of two can."""
+        """The last Owner can be neither removed nor demoted; one of two can."""
         put = memberships.put
         with pytest.raises(ConflictError, match="last Owner"):
             done(staffed.write(lambda c: memberships.delete(c, TENANT, numbered(1))))
@@ -400,7 +401,7 @@ class OperatorContract(StorePlaces):
             done(staffed.write(lambda c: memberships.delete(c, TENANT, numbered(1))))
 
     def test_a_revoked_token_stays_revoked_until_its_end(self, store: Store) -> None:
-        """After its own time it is refused anyway, and forgotten."""
+        """A revoked token is forgotten after its own expiry, when it is refused anyway."""
         for _ in range(2):
             done(store.write(lambda c: revoked_tokens.revoke(c, "jti", LATER_NS, START_NS)))
         with store.read() as connection:
@@ -503,7 +504,7 @@ class RecordContract(StorePlaces):
                 replay_jobs.differences(connection, OTHER_TENANT, numbered(1), 3)
 
     def test_a_job_that_was_interrupted_has_failed(self, shop: Store) -> None:
-        """Nobody goes on with it; one that was cancelled is not run on either."""
+        """Nobody continues an interrupted job; a cancelled one does not continue either."""
         for number in (1, 2, 3):
             new = ReplayJob(
                 job_id=numbered(number),
@@ -531,4 +532,4 @@ class RecordContract(StorePlaces):
 class ObjectContract(
     TenantContract, DefinitionContract, ApiKeyContract, OperatorContract, RecordContract
 ):
-    """Everything that is written by hand."""
+    """All the tests of objects."""

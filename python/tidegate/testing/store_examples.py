@@ -1,4 +1,4 @@
-"""What the tests of a store are made of: decisions, places, a way to hold the writer up."""
+"""Building blocks for the tests of a store: decisions, places, a way to hold up the writer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ START_NS = 1_760_000_040_000_000_000
 """A full minute in October 2025."""
 SECOND_NS = 1_000_000_000
 WAIT_SECONDS = 30
-"""For what should be done at once: only a fault waits this long."""
+"""Seconds to wait for something that should be done at once; only a fault takes this long."""
 
 
 def decision_id(number: int, received_at_ns: int = START_NS) -> UUID:

@@ -2,9 +2,9 @@
 
     python -m tidegate.testing.trees DIRECTORY
 
-writes ``trees.jsonl`` beside the cases: a line for each case whose event JSON can hold,
-with its bundle, the event, and what the reference evaluator makes of it.  The tests of the
-native core read it without Python.
+writes ``trees.jsonl`` beside the cases: a line for each case whose event JSON can hold, with its
+bundle, the event, and the result of the reference evaluator.  The tests of the native core read it
+without Python.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The words that generated programs and events share, so that data hits the literals.
+"""The words that generated programs and events share, so that events match the literals.
 
 Each type of the language has a small pool of values, ordinary ones first, then the edges:
 limits of ranges, look-alike letters, control characters, text that only looks like
@@ -66,7 +66,7 @@ PATTERNS = (
     "x*", "[^/]+$", r"\.php$", "(?s)a.b", "a{2,3}", "é|ß", r"\bok\b", "([a-z]+)=", r"(\d)+",
     "(|a)+", "(?U)a+", "[[:alpha:]]", r"\pL", "^(?:GET|POST)$", "a??b?",
 )  # fmt: skip
-"""None has more than one group, which ``regex.extract`` refuses."""
+"""No pattern has more than one group, since ``regex.extract`` refuses those."""
 GLOBS = ("*", "a*", "*.php", "/api/*/users", "", r"\*", "*a*b*", "GET", "é*")
 ZONES = ("UTC", "Europe/Amsterdam", "America/New_York", "+05:30", "-02:00", "Asia/Kathmandu")
 ADDRESSES = (

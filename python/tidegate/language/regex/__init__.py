@@ -1,4 +1,4 @@
-"""The regular expressions of the language: pattern text to tree, and what is known of it.
+"""The regular expressions of the language: from pattern text to tree, and facts about it.
 
 ``parse`` accepts the common subset of RE2 and Rust's ``regex`` and decides by
 itself, in Python alone, whether a pattern is accepted.  ``translate`` gives the

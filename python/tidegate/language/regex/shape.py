@@ -1,4 +1,4 @@
-"""What a pattern amounts to: the facts that warnings and pre-filters ask for."""
+"""Facts about a pattern that warnings and prefilters ask for."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Regex:
     """An accepted pattern.
 
     ``group_names`` has an entry for each capturing group, from the first on;
-    ``size`` is the estimate of ``size.program_size`` in bytes, ``work`` that of
+    ``size`` is the estimate of ``size.program_size`` in bytes, ``work`` the estimate of
     ``work.step_work`` for each character of a subject.
     """
 

@@ -42,7 +42,7 @@ _SHIFT, _SHIFT_WORD = 28, 2
 _PRODUCT, _PRODUCT_WORD = 8, 3
 _MOST_PAIRS = 16
 _ENOUGH = 10_000
-"""Nobody asks how much more than this it is."""
+"""Past this bound the exact number does not matter."""
 
 _Needs: TypeAlias = frozenset[Position]
 _Ends: TypeAlias = dict[_Needs, int]
@@ -61,12 +61,13 @@ def step_work(root: RegexNode) -> int:
 
 
 class _EnoughError(Exception):
-    """There is more work than anyone asks for."""
+    """The work is past every bound."""
 
 
 @attrs.frozen
 class _Part:
-    """What may come first and last in a part, and under what it may be empty."""
+    """The positions that may come first and last in a part, and the assertions under which it may
+    be empty."""
 
     first: _Ends
     last: _Ends
@@ -115,8 +116,8 @@ class _Builder:
         return self.part(items[0]) if len(items) == 1 else self._run(len(items), len(items))
 
     def _run(self, length: int, least: int) -> _Part:
-        """So many characters one after another, of which the last may be left out down to
-        the ``least`` many."""
+        """A run of ``length`` characters, of which the last may be left out as long as ``least``
+        remain."""
         first = 1 << self._positions
         every = ((1 << length) - 1) << self._positions
         self._positions += length
@@ -137,8 +138,8 @@ class _Builder:
         )
 
     def _repetition(self, node: Repetition) -> _Part:
-        """As many copies; those of what may be empty are chained as those are that may be
-        left out."""
+        """The copies of a repeated part. Copies of a part that may be empty are chained like copies
+        that may be left out."""
         copies = max(1, node.minimum) if node.maximum is None else node.maximum
         if isinstance(node.item, Characters) and node.maximum:
             return self._run(copies, node.minimum)
@@ -185,7 +186,7 @@ def _runs(items: tuple[RegexNode, ...]) -> Iterator[list[RegexNode]]:
 
 def _near_work(distance: int, targets: int) -> int:
     first, last = _lowest(targets) // 64, (targets.bit_length() - 1) // 64
-    # In each word the first bits come from the word before that of the others.
+    # In each word the low bits come from the word before, the others from the same word.
     early = (1 << distance % 64) - 1
     all_early = sum(early << 64 * word for word in range(first, last + 1))
     pieces = _words(targets & all_early) + _words(targets & ~all_early)
@@ -222,6 +223,6 @@ def _united(parts: Iterable[tuple[_Ends, _Needs]]) -> _Ends:
 
 
 def _least(every: Iterable[_Needs]) -> frozenset[_Needs]:
-    """Without those that ask for more than another does."""
+    """The sets without those that ask for more than another set does."""
     found = set(every)
     return frozenset(one for one in found if not any(other < one for other in found))

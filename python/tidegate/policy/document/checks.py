@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 SECTIONS = ("lists", "actions", "entities", "mitigations", "policies")
 MAX_SUGGESTED = 1_000
-"""Among more slugs the nearest to a wrong one is not looked for: it takes too long."""
+"""With more slugs than this, no finding suggests the nearest one: the search takes too long."""
 MAX_ENTRY_FINDINGS = 20
-"""Bad entries of one list that are shown; the first few tell what is wrong with the rest."""
+"""The bad entries of one list that are shown; the first few explain the rest."""
 
 
 def check_whole(definitions: Definitions) -> Iterator[Finding]:
@@ -44,15 +44,15 @@ def _unique(section: str, objects: tuple[Any, ...]) -> Iterator[Finding]:
         return
     identifier = next(name for name in objects[0].__slots__ if name.endswith("_id"))
     codes = {"name": "duplicate-name", "slug": "duplicate-slug", identifier: "duplicate-id"}
-    told: set[int] = set()
+    reported: set[int] = set()
     for member, code in codes.items():
         seen: dict[str, int] = {}
         for at, each in enumerate(objects):
             value = getattr(each, member)
-            if not value or seen.setdefault(value, at) == at or at in told:
+            if not value or seen.setdefault(value, at) == at or at in reported:
                 continue
             # A repeated name gives a repeated slug and id: that is one mistake.
-            told.add(at)
+            reported.add(at)
             message = f"{quote(value)} is already the {_noun(member)} of `/{section}/{seen[value]}`"
             yield Finding(code, message, f"/{section}/{at}/{member}")
 

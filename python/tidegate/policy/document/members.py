@@ -1,4 +1,4 @@
-"""Single members against their shapes: what fits, what is wrong, what stands in for it."""
+"""Single members compared with their shapes: what fits, what is wrong, what replaces it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def hint_for(shape: shapes.Shape, text: str) -> str | None:
 
 
 def is_null(node: Node) -> bool:
-    """Whether a member was left empty, which is the same as left out."""
+    """Whether a member was left empty, which means the same as leaving it out."""
     return isinstance(node, Scalar) and node.value is None
 
 

@@ -1,7 +1,6 @@
-"""A tree to the model: every member by its shape, every finding at once.
-
-What cannot be read is reported and replaced by a stand-in, so that reading goes on and the
-rest of the document is checked as well; a model with stand-ins is never handed out.
+"""From a tree to the model: every member by its shape, every finding at once. A member that cannot
+be read is reported and replaced by a stand-in, so that the rest of the document is checked too; a
+model with stand-ins is never returned.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class _Member:
 
 @attrs.frozen
 class Reading:
-    """What came out of a tree: the model, and what was wrong on the way.
+    """The result of reading a tree: the model, and the findings on the way.
 
     ``stand_ins`` are the pointers of what could not be read.
     """
@@ -143,7 +142,7 @@ class _Reader:
             if values.get(name) is None:
                 values.pop(name, None)
                 if attribute.default is attrs.NOTHING:
-                    if name != "slug":  # without one, the name it is made from was reported
+                    if name != "slug":  # without a slug, the name it is made from was reported
                         self._report("missing-member", f"`{name}` is missing", pointer)
                     shape = shapes.shape_of(attribute)
                     values[name] = self._stand_in(shape, pointer_to(pointer, name))

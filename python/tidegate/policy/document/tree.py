@@ -17,7 +17,7 @@ from tidegate.policy.findings import Finding
 MAX_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 32
 MAX_NODES = 1_000_000
-"""Together with the size a bound on memory: about 300 bytes a node."""
+"""Bounds the memory, together with the size: a node takes about 300 bytes."""
 
 Style: TypeAlias = Literal["plain", "single", "double", "literal", "folded", "python"]
 
@@ -41,7 +41,7 @@ class Sequence:
 
 @attrs.frozen(kw_only=True)
 class Excerpt(Sequence):
-    """A list of plain data of which these items are to be read, and all count."""
+    """A list of plain data of which only these items are read, while all count."""
 
     items: tuple[Node, ...] = ()
     nodes: int

@@ -49,7 +49,8 @@ def compose_yaml(text: str) -> Node:
     """The tree of a YAML text.
 
     Raises:
-        UnreadableDocumentError: it is no YAML, uses what is not offered, or is past a limit.
+        UnreadableDocumentError: it is not YAML, uses a feature that is not offered, or is past a
+        limit.
     """
     try:
         return _compose(yaml.parse(text, Loader=_LOADER))

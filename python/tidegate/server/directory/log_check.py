@@ -1,4 +1,4 @@
-"""What is lost of the log, looked for at the start, and told: in the log, audit and metrics.
+"""Losses of the decision log, looked for at the start and reported in log, audit and metrics.
 
 The start looks at what it needs: the end of the log, by what other files know of it, and the rows
 after the oldest snapshot that counts or that are not derived yet.  ``tidegate verify`` looks at
@@ -32,7 +32,7 @@ _PAGE = 200
 
 
 def check_log(store: Store) -> int:
-    """Look for what is lost, tell of what was not known, and remember it to be passed over.
+    """Find losses, report new ones, and remember them, so that they are skipped.
 
     Args:
         store: of the owner, before anything is appended.
@@ -61,7 +61,7 @@ def check_log(store: Store) -> int:
 
 
 def _unknown(connection: Connection) -> Iterator[LogGap]:
-    """What the start needs of the log and is lost, and was not found before."""
+    """New losses among the entries that the start needs."""
     known = gaps.known(connection)
     after = min(snapshots.oldest_newest_seq(connection), derived.indexed_seq(connection))
     now = time.time_ns()

@@ -1,6 +1,6 @@
 """A data directory, opened: its file, the database and the keys belong together, or it is refused.
 
-Only an empty directory gets new parts.  What is missing beside what is there was lost, and nothing
+Only an empty directory gets new parts.  A part that is missing beside others was lost, and nothing
 is made in its place: new keys would end every token and API key, a new database would end
 everything else.
 """
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from tidegate.stores.directory.lock import Holder, Lock
 
 log = logging.getLogger("tidegate")
-"""Of the standard library: commands that have no log of their own say it on standard error."""
+"""Uses the standard library's logging: commands without a log of their own write to standard
+error."""
 
 DATABASE = "tidegate.db"
 KEYS = "keys"
@@ -53,7 +54,7 @@ class StrayPartError(TidegateError):
 
 
 class _UnsettledError(Exception):
-    """Something is to be written before the directory can be used."""
+    """Something must be written before the directory can be used."""
 
 
 def own_directory(directory: Path, waits: Callable[[Holder], None] | None = None) -> Lock:
@@ -146,7 +147,7 @@ def _held(directory: Path, lock: Lock | None) -> Iterator[None]:
 
 @attrs.frozen
 class _Parts:
-    """What is in a directory.
+    """The parts of a directory.
 
     Args:
         directory: there is one.
@@ -200,7 +201,7 @@ class _Parts:
             identity.store(connection, StoredIdentity(found.identity, None))
 
     def _left(self) -> list[str]:
-        """What is there beside a database."""
+        """The parts that stand beside a database."""
         names = {
             identity.FILE: self.directory / identity.FILE,
             "the keys": self.keys,
@@ -214,7 +215,7 @@ class _Parts:
             raise _UnsettledError
 
     def _made(self, file: DirectoryFile) -> Keys:
-        """Make what is missing of a directory that is being made."""
+        """Make the missing parts of a directory that is being made."""
         self._need_owner()
         keys = load_keys(self.keys)
         migrate(self.url)

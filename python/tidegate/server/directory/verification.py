@@ -1,7 +1,6 @@
-"""All of a data directory compared with what is known of it: checksums, numbers, identity.
+"""Compares all of a data directory with what is known of it: checksums, numbers, identity.
 
-It only reads, in short transactions, so it may run beside a server; what is appended after its
-start is not looked at.
+It only reads, in short transactions, so it may run beside a server; later appends are not checked.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class Verification:
 
     Args:
         directory: of the data.
-        progress: told from time to time what is looked at.
+        progress: called from time to time with what is being checked.
 
     Attributes:
         decisions: entries of the log that were looked at.
@@ -75,7 +74,7 @@ class Verification:
     known: list[str] = attrs.field(factory=list)
 
     def findings(self) -> Iterator[VerifyFinding]:
-        """Everything that is wrong, as it is found."""
+        """Every fault, as it is found."""
         try:
             open_directory(self.directory, is_read_only=True)
         except TidegateError as error:

@@ -1,7 +1,7 @@
 """Recorded decisions as they would be recorded now.
 
-What the log holds was redacted when it was written: by an earlier version of Tidegate, or by
-names that the tenant has added to since.  It is redacted once more before it is shown.
+The log was redacted when it was written, perhaps by an earlier version of Tidegate or by fewer
+names than the tenant has now. So it is redacted once more before it is shown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Kept:
-    """Shows what the log has, by the definitions that decide now.
+    """Shows entries of the log by the active definitions.
 
     Attributes:
         forms: of those definitions; None where nothing decides.

@@ -1,4 +1,4 @@
-"""What the shapes of all resources are made of."""
+"""Parts that the shapes of all resources share."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def given(body: Any) -> dict[str, Any]:
 
 @attrs.frozen(kw_only=True)
 class Versioned:
-    """What every object carries."""
+    """The members that every object has."""
 
     created_at: Time
     updated_at: Time

@@ -46,7 +46,7 @@ class FiredPolicy:
 
 @attrs.frozen(kw_only=True)
 class DecisionSummary:
-    """What a search shows of a decision."""
+    """The part of a decision that a search shows."""
 
     decision_id: UUID
     tenant_id: UUID
@@ -73,7 +73,7 @@ class DecidedEntity:
 
 @attrs.frozen(kw_only=True)
 class WindowValue:
-    """How far a window was filled, this event counted."""
+    """How far a window was filled, with this event counted."""
 
     value: int
     threshold: int
@@ -147,9 +147,8 @@ class Trace:
 class DecisionExplanation:
     """A recorded decision made again, by the definitions and the state of its time.
 
-    ``reproduced`` says whether it came out as it was recorded; if not, ``because`` has
-    everything that is known to stand in the way, and the trace, if there is one, is that of
-    the other decision.
+    ``reproduced`` says whether it equals the recorded one. If not, ``because`` has all known
+    reasons, and the trace, if there is one, shows the differing decision.
     """
 
     decision_id: UUID

@@ -1,6 +1,5 @@
-"""What decides: actions, entity definitions, mitigations, policies, lists.
-
-Bounds are those of ``policy.model``; a test holds the two together.
+"""Definitions: actions, entity definitions, mitigations, policies, lists. The bounds equal those of
+``policy.model``; a test compares the two.
 """
 
 from __future__ import annotations
@@ -229,7 +228,7 @@ class NamedList(ListSummary):
 
 @attrs.frozen(kw_only=True)
 class EntriesChange:
-    """Entries to put in and to take out, in this order; what is there already stays as it is."""
+    """Entries to add and to remove, in this order; present entries stay as they are."""
 
     add: Entries = ()
     remove: Entries = ()

@@ -1,4 +1,4 @@
-"""Entities: what is known of them, and the mitigations they are under."""
+"""Entities: their state, and their active mitigations."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class EntityWindow:
 
 @attrs.frozen(kw_only=True)
 class EntityLookup:
-    """An entity by the values it is made of."""
+    """An entity, given by its values."""
 
     entity_definition_id: UUID
     key: Annotated[
@@ -66,7 +66,7 @@ class EntityLookup:
 
 @attrs.frozen(kw_only=True)
 class EntityName:
-    """What an entity is called, whether or not anything is known of it."""
+    """The id and key of an entity, whether or not the engine knows it."""
 
     entity_id: UUID
     entity_definition_id: UUID
@@ -76,7 +76,7 @@ class EntityName:
 
 @attrs.frozen(kw_only=True)
 class EntityState:
-    """What the engine knows of an entity now."""
+    """The state of an entity in the engine now."""
 
     entity_id: UUID
     entity_definition_id: UUID

@@ -1,4 +1,4 @@
-"""Events, and what they are answered with."""
+"""Events, and the answers to them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Texts: TypeAlias = Annotated[
 
 @attrs.frozen(kw_only=True)
 class EventRequest:
-    """The request an event is about.  Other members are kept and not looked at."""
+    """The request an event is about.  Other members are kept and not interpreted."""
 
     method: str | None = None
     scheme: str | None = None
@@ -44,7 +44,7 @@ class EventRequest:
 class Event:
     """One event.  Other members are kept, and read where they are declared as variables."""
 
-    tenant_id: Annotated[str | None, Meta(description="if given, that of the key")] = None
+    tenant_id: Annotated[str | None, Meta(description="if given, the tenant of the key")] = None
     source: str | None = None
     observed_at: Time | None = None
     idempotency_key: Annotated[str, Meta(min_length=1, max_length=MAX_IDEMPOTENCY_KEY)] | None = (

@@ -1,4 +1,4 @@
-"""What an editor asks of an expression."""
+"""The check of an expression for an editor."""
 
 from __future__ import annotations
 

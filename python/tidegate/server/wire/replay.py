@@ -50,7 +50,7 @@ class PolicyOutcomes:
 
 @attrs.frozen(kw_only=True)
 class ReplayResult:
-    """What came out.  ``skipped`` are events that the draft refuses."""
+    """The result. ``skipped`` are events that the draft refuses."""
 
     events: int
     skipped: int

@@ -1,4 +1,4 @@
-"""What policies did."""
+"""Results of policies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ResultsQuery(Paging, Period):
 
 @attrs.frozen(kw_only=True)
 class Counts:
-    """How many decisions; those of a policy are the ones in which a clause of it fired."""
+    """Numbers of decisions; for a policy, of decisions in which one of its clauses fired."""
 
     total: int
     monitor: int

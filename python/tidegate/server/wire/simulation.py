@@ -28,7 +28,7 @@ class Simulation:
 
 @attrs.frozen(kw_only=True)
 class SimulationResult:
-    """What would be decided on an event now, were the policy active; nothing is recorded."""
+    """The decision on an event now, if the policy were active; nothing is recorded."""
 
     decision: dict[str, Any]
     fired: Annotated[bool, Meta(description="whether a clause of the policy fired")]

@@ -18,7 +18,7 @@ from tidegate.server.wire.common import (
 
 @attrs.frozen(kw_only=True)
 class TenantSettings:
-    """What holds for a whole tenant."""
+    """The settings of a whole tenant."""
 
     return_url_origins: Annotated[tuple[str, ...], Meta(max_length=100)] = ()
     proof_ttl_seconds: Annotated[int, Meta(ge=60, le=2_592_000)] = 1_800
@@ -70,6 +70,6 @@ class Membership(Versioned):
     user_id: UUID
     role: RoleName
     name: str | None
-    """Not told before the operator has used the tenant; so is ``email``."""
+    """Absent until the operator has used the tenant; so is ``email``."""
     email: str | None
     pending: bool

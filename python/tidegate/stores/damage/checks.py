@@ -1,4 +1,4 @@
-"""Whether the log is what was written: its numbers without a gap, its rows with their checksums."""
+"""Whether the log is intact: its numbers without a gap, its rows with their checksums."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def check_rows(
     links: dict[UUID, int] | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Finding]:
-    """What is lost of the log between two numbers, also what was found before.
+    """The losses of the log between two numbers, also those found before.
 
     Args:
         connection: a connection of the store.
@@ -63,7 +63,7 @@ def check_rows(
         until: number of the last that is; that the log has.
         links: the last row of each tenant so far, by its first number, where the whole log is
             looked at from its beginning: each row must follow the one before it of its tenant.
-        progress: told the number that was looked at last.
+        progress: called with the number that was checked last.
     """
     pruned = counter(connection, PRUNED_SEQ)
     # The row that holds `after` may begin before it.

@@ -53,7 +53,7 @@ def rows(
         columns: of ``decision_log``; the first is ``first_seq``.
         position: rows that begin after this number.
         until: and not after this one.
-        tenant_id: of one tenant only, as far as that can be told.
+        tenant_id: of one tenant only, as far as a row's tenant is known.
         limit: how many are read at once.
     """
     query = select(*columns).order_by(decision_log.c.first_seq).limit(limit)
@@ -85,7 +85,7 @@ def _one_by_one(
     unreadable: int | None = None
     for first_seq in row_numbers(connection, position, until, tenant_id):
         if first_seq is None:
-            # No index leads further: what is behind cannot be told from what is not there.
+            # No index leads further: rows behind cannot be distinguished from missing ones.
             unreadable = position + 1 if unreadable is None else unreadable
             break
         try:

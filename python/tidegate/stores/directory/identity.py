@@ -1,7 +1,7 @@
 """Which directory this is: an id that its file, the database and the keys carry alike.
 
-What was copied from elsewhere, or made anew where something is missing, carries another or none.
-The derived file is tied to the database by the number of the log; see ``derived.py``.
+A part that was copied from elsewhere, or made anew in place of a missing one, carries another id or
+none. The derived file is tied to the database by the number of the log; see ``derived.py``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FORM = re.compile(r"tidegate-directory-v1:([0-9a-f-]{36}):(new|whole)\n")
 
 @attrs.frozen
 class DirectoryFile:
-    """What the file of a directory says.
+    """The content of a directory's identity file.
 
     Attributes:
         identity: of the directory.
@@ -94,7 +94,7 @@ def write_whole(path: Path, text: str) -> None:
 
 @attrs.frozen
 class StoredIdentity:
-    """What the database says.
+    """The identity that the database holds.
 
     Attributes:
         identity: of the directory it was made for.

@@ -22,19 +22,19 @@ import orjson
 from tidegate.stores.base import HeldError, StoreUnavailableError
 
 _MAX_BYTES = 4_096
-"""No holder takes as many to describe."""
+"""Bytes of the file that are read; a description is shorter."""
 
 
 @attrs.frozen
 class Holder:
-    """Who holds the lock, as far as they have said."""
+    """The holder of the lock, as far as it has described itself."""
 
     pid: int | None = None
     host: str | None = None
     since: str | None = None
     """Time of RFC 3339."""
     address: str | None = None
-    """Where it serves; None before it does, and for a command."""
+    """The address it serves on; None before it serves, and for a command."""
 
     def __str__(self) -> str:
         if self.pid is None:
@@ -52,7 +52,7 @@ class Lock:
     _since: str = attrs.field(factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     def describe(self, address: str | None = None) -> None:
-        """Write down who holds the lock, for those who are refused."""
+        """Write down the holder, for processes that are refused."""
         holder = Holder(os.getpid(), socket.gethostname(), self._since, address)
         content = orjson.dumps(attrs.asdict(holder))
         # A full disk costs the description, not the lock.
@@ -90,8 +90,8 @@ def claim(database: Path, waits: Callable[[Holder], None] | None = None) -> Lock
 
     Args:
         database: its path; the directory is there.
-        waits: called with the holder when there is one, before waiting for its end; without it
-            nobody waits.
+        waits: called with the holder, if there is one, before waiting for its end; without
+        ``waits`` the call does not wait.
 
     Raises:
         HeldError: another process holds the lock.
@@ -123,7 +123,7 @@ def claim(database: Path, waits: Callable[[Holder], None] | None = None) -> Lock
 
 
 def read_holder(path: Path) -> Holder:
-    """Who holds a lock, by what the file says."""
+    """The holder of a lock, as the file describes it."""
     try:
         with path.open("rb") as file:
             found = orjson.loads(file.read(_MAX_BYTES))

@@ -1,4 +1,4 @@
-"""How far the log went, beside the database: what tells that its end was lost.
+"""How far the log went, noted beside the database, so that a lost end is noticed.
 
 A write-ahead log that was cut ends earlier and looks whole.  So every commit of decisions notes its
 last number here before anybody learns of it.  The note is a few bytes of memory that the kernel
@@ -19,7 +19,7 @@ from tidegate.stores.base import StoreUnavailableError
 
 _BYTES = 4_096
 _SLOTS = (0, 512)
-"""Written in turn: a note that is torn leaves the one before it."""
+"""Written alternately: a torn note leaves the one before it."""
 _FORM = struct.Struct("<8sqqq")
 _CHECK = struct.Struct("<Q")
 _MAGIC = b"tgmark01"
@@ -27,7 +27,7 @@ _MAGIC = b"tgmark01"
 
 @attrs.frozen(order=True)
 class Noted:
-    """What was committed at least.
+    """The least that was committed.
 
     Attributes:
         seq: number of the last decision.
@@ -84,7 +84,7 @@ class Mark:
         self._is_flushed = True
 
     def note(self, noted: Noted) -> None:
-        """Note what is committed: a copy in memory, no call of the operating system."""
+        """Note what is committed: a copy in memory, without a system call."""
         packed = _FORM.pack(_MAGIC, noted.log_id, noted.seq, noted.changes)
         at = _SLOTS[self._slot]
         self._memory[at : at + _FORM.size + _CHECK.size] = packed + _CHECK.pack(_hash(packed))

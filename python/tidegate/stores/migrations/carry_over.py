@@ -1,4 +1,4 @@
-"""What earlier versions derived within the database, copied into the file that it has now.
+"""Copies the tables that earlier versions derived inside the database into the derived file.
 
 It is done before the migration that drops it: a transaction over two files could end with neither.
 Interrupted, it is done again from its start.

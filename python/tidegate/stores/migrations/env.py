@@ -11,8 +11,8 @@ context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=metadata,
     version_table=VERSION_TABLE,
-    # Alembic believes SQLite cannot undo a change of tables; it can, inside a transaction
-    # that is begun in so many words, as those of the store are.
+    # Alembic believes SQLite cannot undo a change of tables. It can, inside a transaction that is
+    # begun explicitly, as the store begins its own.
     transactional_ddl=True,
     transaction_per_migration=True,
 )
