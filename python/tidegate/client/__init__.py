@@ -10,8 +10,6 @@ from tidegate.client.client import Client
 from tidegate.client.events import EncodedEvent, Event, RequestContext
 from tidegate.client.results import (
     BeaconResponse,
-    Block,
-    Challenge,
     DeliveryCounts,
     FailedEvent,
     RuntimeDecision,
@@ -24,8 +22,6 @@ __all__ = [
     "Backoff",
     "Batching",
     "BeaconResponse",
-    "Block",
-    "Challenge",
     "Client",
     "DeliveryCounts",
     "EncodedEvent",

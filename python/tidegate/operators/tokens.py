@@ -24,7 +24,7 @@ from tidegate.evaluation.json_text import Node, read_json
 from tidegate.policy.document.forms import identifier_problem
 
 if TYPE_CHECKING:
-    from joserfc._rfc7515.model import JWSAlgModel
+    from joserfc.jws import JWSAlgModel
 
 ALGORITHM = "EdDSA"
 AUDIENCE = "tidegate-api"

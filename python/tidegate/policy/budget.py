@@ -5,7 +5,7 @@ from __future__ import annotations
 from heapq import nlargest
 from typing import TYPE_CHECKING, TypeAlias
 
-from tidegate.policy.decision import BlockAnswer, ChallengeAnswer, DecidedAction
+from tidegate.decider import Action, Allow, Block, Challenge
 from tidegate.policy.findings import Finding
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Ends:
         return tuple(places[end] for end in ends if end is not None)
 
 
-def past_budget(setting: OnBudgetExceeded, return_url: str | None) -> DecidedAction:
+def past_budget(setting: OnBudgetExceeded, return_url: str | None) -> Action:
     """The answer where the budget ended and no clause gives one.
 
     Args:
@@ -104,11 +104,10 @@ def past_budget(setting: OnBudgetExceeded, return_url: str | None) -> DecidedAct
         return_url: of the event.
     """
     if setting == "challenge":
-        answer = ChallengeAnswer(_PROVIDER, _DIFFICULTY, return_url or None)
-        return DecidedAction("challenge", challenge=answer)
+        return Challenge(provider=_PROVIDER, difficulty=_DIFFICULTY, return_url=return_url or None)
     if setting == "block":
-        return DecidedAction("block", block=BlockAnswer(403, "", {}))
-    return DecidedAction("allow")
+        return Block()
+    return Allow()
 
 
 def _is_of_entity(place: str) -> bool:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tidegate.language.checker import CheckedExpression
     from tidegate.policy.compiled import CompiledClause, CompiledDefinitions, CompiledPolicy
     from tidegate.policy.decide import Decided, TriedClause
-    from tidegate.policy.decision import Decision
+    from tidegate.policy.decision import EngineDecision
     from tidegate.policy.secrets import Redacts
     from tidegate.policy.state import State
 
@@ -128,7 +128,7 @@ class PolicyExplanation:
 class Explanation:
     """A decision with everything that led to it; ``str()`` gives it in words."""
 
-    decision: Decision
+    decision: EngineDecision
     time: str
     actions: tuple[ActionExplanation, ...]
     entities: tuple[EntityExplanation, ...]
