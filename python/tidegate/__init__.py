@@ -10,6 +10,7 @@ joins them to a decision, ``Engine`` keeps the state between decisions.
 import typing
 
 from tidegate import testing
+from tidegate.decider import Allow, Block, Challenge, Decider, Decision
 from tidegate.definitions import load_definitions
 from tidegate.engine import Engine
 from tidegate.errors import (
@@ -35,8 +36,13 @@ if typing.TYPE_CHECKING:
     from tidegate.client import AsyncClient, Client
 
 __all__ = [
+    "Allow",
     "AsyncClient",
+    "Block",
+    "Challenge",
     "Client",
+    "Decider",
+    "Decision",
     "DefinitionsError",
     "Duration",
     "EffectsError",
