@@ -7,11 +7,13 @@ they need beside it is the extra ``client``.
 from tidegate.client.async_client import AsyncClient
 from tidegate.client.batcher import Batching
 from tidegate.client.client import Client
+from tidegate.client.errors import ClientError, ErrorDetail
 from tidegate.client.events import EncodedEvent, Event, RequestContext
 from tidegate.client.results import (
     BeaconResponse,
     DeliveryCounts,
     FailedEvent,
+    FailMode,
     RuntimeDecision,
 )
 from tidegate.client.retries import Backoff
@@ -23,9 +25,12 @@ __all__ = [
     "Batching",
     "BeaconResponse",
     "Client",
+    "ClientError",
     "DeliveryCounts",
     "EncodedEvent",
+    "ErrorDetail",
     "Event",
+    "FailMode",
     "FailedEvent",
     "RequestContext",
     "RuntimeDecision",

@@ -118,6 +118,8 @@ class ClauseExplanation:
 
 @attrs.frozen
 class PolicyExplanation:
+    """A policy: whether it was in scope, and its clauses."""
+
     slug: str
     in_scope: bool | None
     scope: ExpressionExplanation | None
