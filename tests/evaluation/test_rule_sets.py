@@ -305,3 +305,21 @@ def test_a_thread_may_match_while_another_changes() -> None:
     reader.join()
     assert wrong == []
     assert shared[0].match(event).matched == ["599"]
+
+
+@pytest.mark.parametrize("evaluator", ["native", "reference"])
+def test_a_batch_is_matched_as_its_events_are(evaluator: Evaluator) -> None:
+    """Bytes, dicts and prepared events, in order; a refused one has its error in its place."""
+    rules = RuleSet(
+        {"root": 'request.path == "/"', "number": "int(fields.n) > 1"}, evaluator=evaluator
+    )
+    texts = [b'{"request":{"path":"/"}}', b'{"fields":{"n":"2"}}', b"{}"]
+    alone = [rules.match(text, errors=True) for text in texts]
+    assert rules.match_batch(texts, errors=True) == alone
+    mixed = [texts[0], {"fields": {"n": "2"}}, rules.prepare(texts[2])]
+    assert rules.match_batch(mixed, errors=True) == alone
+    for form in (b"[]", {"request": 5}):
+        before, refused, after = rules.match_batch([texts[0], form, texts[1]])
+        assert isinstance(refused, EventError)
+        assert [before, after] == [rules.match(texts[0]), rules.match(texts[1])]
+    assert rules.match_batch([]) == []
