@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tidegate
-from tidegate.errors import CanonicalFormError
+from tidegate.errors import CanonicalFormError, EventError
 from tidegate.evaluation.rules import Evaluator
 from tidegate.testing.sets import Run, main
 
@@ -310,7 +310,7 @@ def test_a_thread_may_match_while_another_changes() -> None:
 @pytest.mark.parametrize("evaluator", ["native", "reference"])
 def test_a_batch_is_matched_as_its_events_are(evaluator: Evaluator) -> None:
     """Bytes, dicts and prepared events, in order; a refused one has its error in its place."""
-    rules = RuleSet(
+    rules = tidegate.RuleSet(
         {"root": 'request.path == "/"', "number": "int(fields.n) > 1"}, evaluator=evaluator
     )
     texts = [b'{"request":{"path":"/"}}', b'{"fields":{"n":"2"}}', b"{}"]
