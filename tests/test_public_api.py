@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import inspect
+import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 import tidegate
 
-NAMES = [name for name in tidegate.__all__ if name != "testing"]
-LATE = {"AsyncClient", "Client"}
+NAMES = [name for name in tidegate.__all__ if name not in ("testing", "__version__")]
+LATE = {"__version__", *tidegate._LATE}
 """Imported when they are named, with what they stand on."""
+TYPES = [
+    name
+    for name in NAMES
+    if inspect.isclass(getattr(tidegate, name)) or inspect.isfunction(getattr(tidegate, name))
+]
 
 
 def test_every_public_name_is_listed() -> None:
@@ -34,7 +49,12 @@ def test_the_client_is_imported_when_it_is_named() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-@pytest.mark.parametrize("name", NAMES)
+def test_the_version_is_that_of_the_distribution() -> None:
+    """As every package tells it."""
+    assert tidegate.__version__ == metadata.version("tidegate")
+
+
+@pytest.mark.parametrize("name", TYPES)
 def test_public_names_have_a_docstring(name: str) -> None:
     """Whoever meets a public name can read what it is."""
     assert inspect.getdoc(getattr(tidegate, name))
@@ -47,3 +67,133 @@ def test_public_methods_have_a_docstring(name: str) -> None:
     assert not [
         member for member, value in members if not member.startswith("_") and not value.__doc__
     ]
+
+
+# --- every type in a signature ---------------------------------------------------------------
+
+
+@cache
+def names_of(module: ModuleType) -> dict[str, Any]:
+    """What a name means in a module, also one that only a type checker imports."""
+    known = dict(vars(module))
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tidegate"):
+            source = importlib.import_module(str(node.module))
+            for each in node.names:
+                known.setdefault(each.asname or each.name, getattr(source, each.name, None))
+    return known
+
+
+def annotations_of(value: Any) -> Iterator[tuple[str, str]]:
+    """The annotations of a function, or of the public members of a class, with their module."""
+    if inspect.isfunction(value):
+        yield from ((value.__module__, str(text)) for text in value.__annotations__.values())
+        return
+    yield from (
+        (value.__module__, str(text))
+        for member, text in vars(value).get("__annotations__", {}).items()
+        if not member.startswith("_")
+    )
+    for name, member in vars(value).items():
+        if name.startswith("_") and name != "__init__":
+            continue
+        member = getattr(member, "fget", None) or getattr(member, "__func__", member)
+        if inspect.isfunction(member):
+            yield from annotations_of(member)
+
+
+def types_of(name: str) -> Iterator[tuple[str, Any]]:
+    """The types of this package that a public name has in its signatures."""
+    value = getattr(tidegate, name)
+    parts = [value] if inspect.isfunction(value) else inspect.getmro(value)
+    ours = [each for each in parts if each.__module__.startswith("tidegate")]
+    for module, annotation in (found for each in ours for found in annotations_of(each)):
+        if not module.startswith("tidegate."):
+            continue
+        known = names_of(sys.modules[module])
+        for word in re.findall(r"(?<![.'\"])\b[A-Za-z]\w*", annotation):
+            found = known.get(word)
+            if inspect.isclass(found) and found.__module__.startswith("tidegate"):
+                yield word, found
+            elif word in ALIASES:
+                yield word, getattr(tidegate, word)
+
+
+ALIASES = {"Action", "ActionType", "Admission", "Clock", "Evaluator", "FailMode", "Mode", "Part",
+           "Reason", "Source", "Type"}  # fmt: skip
+"""Names for several types; each has to be there."""
+WITHOUT_PAGE = {"Calls", "Redactor", "ReferenceRedactor"}
+"""Of the service's own way through the engine."""
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_type_in_a_signature_is_exported(name: str) -> None:
+    """What is given or taken can be named without looking for where it is made."""
+    exported = [getattr(tidegate, each) for each in NAMES]
+    missing = {
+        word for word, found in types_of(name) if not any(found is each for each in exported)
+    }
+    assert not missing - WITHOUT_PAGE
+
+
+# --- what a type checker sees ----------------------------------------------------------------
+
+GOOD = """
+from collections.abc import Awaitable
+from typing import assert_never
+import tidegate
+
+def status(decider: tidegate.Decider[tidegate.Decision]) -> int:
+    match decider.decide({"request": {"path": "/"}}).action:
+        case tidegate.Allow():
+            return 200
+        case tidegate.Challenge(redirect_url=url):
+            return 302 if url else 401
+        case tidegate.Block() as block:
+            return block.status_code
+        case other:
+            assert_never(other)
+
+def type_of(decision: tidegate.Decision) -> str:
+    if decision.action.type == "block":
+        return decision.action.body
+    return decision.action.type
+
+def all_three(
+    engine: tidegate.Engine, client: tidegate.Client, calls: tidegate.AsyncClient
+) -> tidegate.Decider[Awaitable[tidegate.Decision]]:
+    print(tidegate.__version__, status(engine), status(client), type_of(engine.decide(b"{}")))
+    return calls
+"""
+BAD = (
+    "import tidegate; tidegate.Engin",
+    "import tidegate; tidegate.AsyncCleint",
+    "import tidegate; tidegate.Decision.from_record",
+    "import tidegate\ndef f(d: tidegate.EngineDecision) -> object: return d.polcy",
+    "import tidegate\ndef f(d: tidegate.Decision) -> int: return d.action.status_code",
+)
+
+
+def checked(program: str, command: list[str], where: Path) -> subprocess.CompletedProcess[str]:
+    path = where / "program.py"
+    path.write_text(program)
+    return subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_a_type_checker_narrows_the_action_and_sees_a_misspelt_name(
+    checker: str, tmp_path: Path
+) -> None:
+    """Who forgets an action, or misspells a name, is told before the program runs."""
+    if checker == "pyright":
+        found = shutil.which("pyright", path=f"{Path(sys.executable).parent}:/usr/bin")
+        if found is None:
+            pytest.skip("pyright is not installed")
+        command = [found, "--pythonpath", sys.executable]
+    else:
+        cache_dir = f"--cache-dir={tmp_path / 'cache'}"
+        command = [sys.executable, "-m", "mypy", "--strict", cache_dir, "--config-file="]
+    good = checked(GOOD, command, tmp_path)
+    assert good.returncode == 0, good.stdout + good.stderr
+    for program in BAD:
+        assert checked(program, command, tmp_path).returncode == 1, program

@@ -10,8 +10,9 @@ joins them to a decision, ``Engine`` keeps the state between decisions.
 import typing
 
 from tidegate import testing
-from tidegate.definitions import load_definitions
-from tidegate.engine import Engine
+from tidegate.decider import Action, ActionType, Allow, Block, Challenge, Decider, Decision, Reason
+from tidegate.definitions import Source, load_definitions
+from tidegate.engine import Clock, Engine, Frozen
 from tidegate.errors import (
     DefinitionsError,
     EffectsError,
@@ -21,42 +22,180 @@ from tidegate.errors import (
     SnapshotError,
     TidegateError,
 )
+from tidegate.evaluation.envelope import Admission
 from tidegate.evaluation.matches import Matches
-from tidegate.language.checker import check
+from tidegate.evaluation.rules import Evaluator, PreparedContext
+from tidegate.language.ast import Span
+from tidegate.language.checker import CheckedExpression, check
+from tidegate.language.diagnostics import Diagnostic
+from tidegate.language.estimate import CostEstimate
 from tidegate.language.printer import format
+from tidegate.language.references import References
 from tidegate.language.schema import NamedList, Schema
+from tidegate.language.types import Signature, Type
 from tidegate.limits import Limits
+from tidegate.policy.decision import EngineDecision, Entity, FiredClause, WindowValue
+from tidegate.policy.explain import (
+    ActionExplanation,
+    ClauseExplanation,
+    EntityExplanation,
+    Explanation,
+    ExpressionExplanation,
+    PolicyExplanation,
+    StepExplanation,
+    WindowExplanation,
+)
+from tidegate.policy.findings import Finding
+from tidegate.policy.keys import Part
+from tidegate.policy.model import Action as ActionDefinition
+from tidegate.policy.model import Block as BlockForm
+from tidegate.policy.model import Challenge as ChallengeForm
+from tidegate.policy.model import (
+    Clause,
+    Definitions,
+    EntityDefinition,
+    Mitigation,
+    Mode,
+    Policy,
+    Settings,
+    Tenant,
+    Window,
+)
+from tidegate.policy.model import NamedList as ListDefinition
 from tidegate.policy.served import Served
+from tidegate.policy.standing import ActiveMitigation, EntityState, WindowState
 from tidegate.program import Program, compile
-from tidegate.ruleset import RuleSet
+from tidegate.ruleset import RuleSet, Stats
 from tidegate.values import Duration, OptionalValue, Timestamp, TypeName, UInt
 
+_LATE = (
+    "AsyncClient",
+    "Backoff",
+    "Batching",
+    "BeaconResponse",
+    "Client",
+    "ClientError",
+    "DeliveryCounts",
+    "EncodedEvent",
+    "ErrorDetail",
+    "Event",
+    "FailMode",
+    "FailedEvent",
+    "RequestContext",
+    "RuntimeDecision",
+    "World",
+)
+"""What is imported when it is named: whoever only decides does not wait for the client."""
 if typing.TYPE_CHECKING:
-    from tidegate.client import AsyncClient, Client
+    from tidegate.client import (
+        AsyncClient,
+        Backoff,
+        Batching,
+        BeaconResponse,
+        Client,
+        ClientError,
+        DeliveryCounts,
+        EncodedEvent,
+        ErrorDetail,
+        Event,
+        FailedEvent,
+        FailMode,
+        RequestContext,
+        RuntimeDecision,
+        World,
+    )
+
+    __version__: str
 
 __all__ = [
+    "Action",
+    "ActionDefinition",
+    "ActionExplanation",
+    "ActionType",
+    "ActiveMitigation",
+    "Admission",
+    "Allow",
     "AsyncClient",
+    "Backoff",
+    "Batching",
+    "BeaconResponse",
+    "Block",
+    "BlockForm",
+    "Challenge",
+    "ChallengeForm",
+    "CheckedExpression",
+    "Clause",
+    "ClauseExplanation",
     "Client",
+    "ClientError",
+    "Clock",
+    "CostEstimate",
+    "Decider",
+    "Decision",
+    "Definitions",
     "DefinitionsError",
+    "DeliveryCounts",
+    "Diagnostic",
     "Duration",
     "EffectsError",
+    "EncodedEvent",
     "Engine",
+    "EngineDecision",
+    "Entity",
+    "EntityDefinition",
+    "EntityExplanation",
+    "EntityState",
+    "ErrorDetail",
     "EvaluationError",
+    "Evaluator",
+    "Event",
     "EventError",
+    "Explanation",
     "ExpressionError",
+    "ExpressionExplanation",
+    "FailMode",
+    "FailedEvent",
+    "Finding",
+    "FiredClause",
+    "Frozen",
     "Limits",
+    "ListDefinition",
     "Matches",
+    "Mitigation",
+    "Mode",
     "NamedList",
     "OptionalValue",
+    "Part",
+    "Policy",
+    "PolicyExplanation",
+    "PreparedContext",
     "Program",
+    "Reason",
+    "References",
+    "RequestContext",
     "RuleSet",
+    "RuntimeDecision",
     "Schema",
     "Served",
+    "Settings",
+    "Signature",
     "SnapshotError",
+    "Source",
+    "Span",
+    "Stats",
+    "StepExplanation",
+    "Tenant",
     "TidegateError",
     "Timestamp",
+    "Type",
     "TypeName",
     "UInt",
+    "Window",
+    "WindowExplanation",
+    "WindowState",
+    "WindowValue",
+    "World",
+    "__version__",
     "check",
     "compile",
     "format",
@@ -65,9 +204,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name in ("AsyncClient", "Client"):
-        from tidegate import client
+if not typing.TYPE_CHECKING:  # a type checker is to see a misspelt name
 
-        return getattr(client, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib import metadata
+
+            return metadata.version("tidegate")
+        if name in _LATE:
+            from tidegate import client
+
+            return getattr(client, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, final
 
+from tidegate.decider import ActionType, Reason
 from tidegate.errors import EventError
+from tidegate.evaluation.envelope import Admission
 from tidegate.evaluation.matches import Matches
 from tidegate.evaluation.rules import Context
-from tidegate.policy.decision import ActionType, Reason
 from tidegate.policy.model import Mode
 
 __all__ = [
@@ -85,6 +86,11 @@ class RuleSet:
             EventError: the event is refused.
         """
 
+    def match_batch(
+        self, contexts: Sequence[Context], errors: bool = False
+    ) -> list[Matches | EventError]:
+        """As :meth:`match` for each; a refused event has its error in its place."""
+
     def stats(self) -> dict[str, Any]:
         """What the index is made of."""
 
@@ -107,6 +113,7 @@ class Engine:
         databases: contents of address databases.
         sample: events that the index learns the frequency of conditions from.
         redactor: keeps secrets out of keys, state, effects and records.
+        events: which events it decides on.
 
     Raises:
         CanonicalFormError: the bundle is malformed.
@@ -119,6 +126,7 @@ class Engine:
         databases: list[bytes] = ...,
         sample: Sequence[bytes] = ...,
         redactor: Redactor | None = ...,
+        events: Admission = ...,
     ) -> Engine: ...
     def decide_record(
         self,

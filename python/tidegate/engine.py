@@ -8,18 +8,19 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, get_args
 
 import orjson
 
 from tidegate.definitions import load_compiled
 from tidegate.errors import TidegateError
+from tidegate.evaluation.envelope import Admission
 from tidegate.evaluation.geography import AddressDatabases
 from tidegate.evaluation.redact import Names
 from tidegate.evaluation.redact import Redactor as ReferenceRedactor
 from tidegate.policy.bundle import bundle
 from tidegate.policy.decide import LATEST
-from tidegate.policy.decision import Decision
+from tidegate.policy.decision import EngineDecision
 from tidegate.policy.document import compile_definitions
 from tidegate.policy.explain import Explanation, explain
 from tidegate.policy.key_forms import KeyForms
@@ -64,7 +65,7 @@ class _Deciding:
         received_at: int | None = None,
         *,
         ended_at: Sequence[str] | None = None,
-    ) -> Decision:
+    ) -> EngineDecision:
         """Decide on one event and remember it.
 
         Args:
@@ -79,7 +80,7 @@ class _Deciding:
             ValueError: the budget ended at no place of the definitions.
         """
         at = self._at(received_at)
-        return Decision.from_record(self._backend.decide_record(event, at, ended_at))
+        return EngineDecision.from_record(self._backend.decide_record(event, at, ended_at))
 
     def decide_json(self, body: bytes, received_at: int | None = None) -> bytes:
         """As :meth:`decide`, from JSON to the JSON that the caller is sent: the fastest way.
@@ -242,10 +243,14 @@ class Engine(_Deciding):
         redaction_key: what the hashes of secrets are made with, by the names in
             ``settings.redact``: keys of entities, state, effects, records and explanations
             then hold no secret in clear.  Without, they hold what the events do.
+        events: which events it decides on.  ``"strict"`` refuses an event that has nothing in
+            ``request`` and ``fields``, or an unknown member at its top: a line of a foreign log, a
+            misspelt name.  ``"lenient"`` keeps unknown members out quietly.  ``"any"`` decides
+            on everything, as a service recorded it.
 
     Raises:
         DefinitionsError: the definitions are refused, with every finding.
-        ValueError: a file is no address database.
+        ValueError: a file is no address database, or ``evaluator`` or ``events`` is unknown.
         OSError: a file cannot be read.
     """
 
@@ -258,8 +263,10 @@ class Engine(_Deciding):
         address_databases: Iterable[str | os.PathLike[str]] | None = None,
         sample: Sequence[bytes] = (),
         redaction_key: bytes | None = None,
+        events: Admission = "strict",
     ) -> None:
         self.evaluator = evaluator
+        self._events: Admission = _known(events)
         self._compiled = _compiled(definitions)
         contents = [Path(os.fspath(path)).read_bytes() for path in address_databases or ()]
         self._addresses = AddressDatabases.from_bytes(contents) if contents else None
@@ -277,6 +284,7 @@ class Engine(_Deciding):
         address_databases: Iterable[str | os.PathLike[str]] | None = None,
         sample: Sequence[bytes] = (),
         redaction_key: bytes | None = None,
+        events: Admission = "strict",
     ) -> Engine:
         """An engine with the state of a snapshot, as far as the definitions have a place for it.
 
@@ -291,6 +299,7 @@ class Engine(_Deciding):
             address_databases=address_databases,
             sample=sample,
             redaction_key=redaction_key,
+            events=events,
         )
         engine._backend.restore(snapshot)
         return engine
@@ -354,7 +363,7 @@ class Engine(_Deciding):
         """
         at = self._at(received_at)
         for _ in range(_EXPLAIN_ATTEMPTS):
-            decided = Decision.from_record(self._backend.peek(event, at, ended_at))
+            decided = EngineDecision.from_record(self._backend.peek(event, at, ended_at))
             ends = decided.budget_ended_at if ended_at is None else ended_at
             known = self._backend.entity_states(event, at, ends)
             explanation = explain(
@@ -390,7 +399,7 @@ class Engine(_Deciding):
         """
         return self._key_forms.named(definition, key, self.redactor)
 
-    def kept(self, decision: Decision) -> Decision:
+    def kept(self, decision: EngineDecision) -> EngineDecision:
         """A decision of these definitions as it is kept: one of an earlier version of Tidegate
         may have secrets in clear in its keys and its return URL."""
         return self._key_forms.decision(decision, self.redactor)
@@ -413,12 +422,16 @@ class Engine(_Deciding):
 
     def _make_backend(self, databases: list[bytes], sample: Sequence[bytes]) -> _Backend:
         if self.evaluator == "reference":
-            return ReferenceEngine(self._compiled, self._addresses, threading.Lock, self.redactor)
+            return ReferenceEngine(
+                self._compiled, self._addresses, threading.Lock, self.redactor, self._events
+            )
         if self.evaluator == "native":
             from tidegate.evaluation.native import NativeEngine
 
             assert not isinstance(self.redactor, ReferenceRedactor)
-            return NativeEngine(bundle(self._compiled), databases, sample, self.redactor)
+            return NativeEngine(
+                bundle(self._compiled), databases, sample, self.redactor, self._events
+            )
         raise ValueError(f'there is no evaluator `{self.evaluator}`; it is "native" or "reference"')
 
 
@@ -491,6 +504,12 @@ class _Backend(Protocol):
     def entity_state(self, definition: str, key: bytes, at: int, /) -> bytes | None: ...
     def find_entity(self, entity_id: str, /) -> bytes | None: ...
     def stats(self) -> dict[str, int]: ...
+
+
+def _known(events: Admission) -> Admission:
+    if events not in get_args(Admission):
+        raise ValueError(f'`events` is "strict", "lenient" or "any", not `{events}`')
+    return events
 
 
 def _compiled(

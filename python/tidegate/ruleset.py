@@ -23,6 +23,7 @@ from tidegate.language.types import BOOL
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from tidegate.errors import EventError
     from tidegate.evaluation.matches import Matches
     from tidegate.language.checker import CheckedExpression
 
@@ -142,6 +143,26 @@ class RuleSet:
             EventError: the event is refused.
         """
         return self._rules.match(event, errors)
+
+    def match_batch(
+        self,
+        events: Sequence[Mapping[str, Any] | bytes | PreparedContext],
+        errors: bool = False,
+    ) -> list[Matches | EventError]:
+        """As :meth:`match` for each event, in order.
+
+        Events that are all bytes are matched in one step, without the interpreter: other threads
+        run meanwhile.
+
+        Args:
+            events: as :meth:`match` takes them.
+            errors: the same.
+
+        Returns:
+            What :meth:`match` gives for each; an event that is refused has its error in its
+            place.
+        """
+        return self._rules.match_batch(events, errors)
 
     def prepare(self, event: Mapping[str, Any] | bytes) -> PreparedContext:
         """Encode an event once, to match this set against it many times."""

@@ -145,3 +145,38 @@ def test_demo_shows_summary_and_one_block() -> None:
     assert done.returncode == 0
     assert b"1,000 events" in done.stdout
     assert b"was blocked" in done.stdout
+
+
+def test_check_warns_about_a_key_that_most_share(tmp_path: Path) -> None:
+    """A path alone, in a definitions file."""
+    doubtful = tmp_path / "doubtful.yaml"
+    doubtful.write_text(
+        "apiVersion: tidegate/v1\nentities:\n  - name: A\n    key_fields: [request.raw_path]\n"
+    )
+    done = run("check", str(doubtful))
+    assert done.returncode == 0
+    assert b"[broad-key]" in done.stdout
+
+
+FOREIGN_LOG = b'{"remote_addr": "192.0.2.1", "status": 200}\n'
+TYPO = b'{"reqest": {"path": "/"}, "fields": {"status": "200"}}\n'
+
+
+@pytest.mark.parametrize("line", [FOREIGN_LOG, TYPO, b"{}\n"])
+@pytest.mark.parametrize(
+    "command",
+    [("decide", DEFINITIONS), ("eval", "request.path"), ("explain", DEFINITIONS)],
+    ids=lambda command: command[0],
+)
+def test_events_that_say_nothing_are_refused(command: tuple[str, str], line: bytes) -> None:
+    """A line of a foreign log, a misspelt member, nothing at all."""
+    done = run(*command, stdin=line)
+    assert done.returncode == 1
+    assert b"no such member" in done.stdout + done.stderr or line == b"{}\n"
+
+
+def test_unknown_members_are_ignored_on_request() -> None:
+    """The rest of the event is decided on; without any content it is refused all the same."""
+    assert run("decide", DEFINITIONS, "--ignore-unknown", stdin=TYPO).returncode == 0
+    assert run("eval", "fields.status", "--ignore-unknown", stdin=TYPO).returncode == 0
+    assert run("decide", DEFINITIONS, "--ignore-unknown", stdin=FOREIGN_LOG).returncode == 1

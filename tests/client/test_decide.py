@@ -13,7 +13,7 @@ from tests.client.scripted import ScriptedServer, cut, cut_midway, hang, problem
 from tests.client.worlds import QuickTime, world
 
 from tidegate import AsyncClient, Client
-from tidegate.client import Backoff, Block, Challenge, RuntimeDecision
+from tidegate.client import Backoff, RuntimeDecision
 from tidegate.client.errors import (
     AuthenticationError,
     ClientClosedError,
@@ -25,6 +25,7 @@ from tidegate.client.errors import (
     UnexpectedAnswerError,
     UnreachableError,
 )
+from tidegate.decider import Action, Allow, Block, Challenge
 from tidegate.errors import EventError
 
 KEY = "tg_test_key"
@@ -65,39 +66,29 @@ def test_the_request_is_the_one_of_the_interface(server: ScriptedServer) -> None
 
 
 @pytest.mark.parametrize(
-    ("action", "challenge", "block"),
+    ("action", "expected"),
     [
-        ({"type": "allow"}, None, None),
+        ({"type": "allow"}, Allow()),
         (
-            {"type": "challenge", "challenge": {"redirect_url": "https://t.test/c"}},
-            Challenge("https://t.test/c"),
-            None,
+            {"type": "challenge", "challenge": {"redirect_url": "https://x.test/c"}},
+            Challenge(redirect_url="https://x.test/c"),
         ),
-        ({"type": "block"}, None, Block()),
-        ({"type": "block", "block": {"status_code": 429}}, None, Block(429)),
+        ({"type": "block"}, Block(403, "", {})),
+        ({"type": "block", "block": {"status_code": 429}}, Block(429)),
         (
             {"type": "block", "block": {"status_code": 403, "body": "no", "headers": {"a": "b"}}},
-            None,
             Block(403, "no", {"a": "b"}),
         ),
     ],
 )
 def test_every_action_has_its_type(
-    server: ScriptedServer,
-    action: dict[str, object],
-    challenge: Challenge | None,
-    block: Block | None,
+    server: ScriptedServer, action: dict[str, object], expected: Action
 ) -> None:
     """An answer becomes one object with what its action needs."""
     server.script.append(reply(200, {"action": action, "reason": "policy", "decision_id": "d-1"}))
     with client(server) as calls:
         assert calls.decide(request=REQUEST) == RuntimeDecision(
-            action=action["type"],  # type: ignore[arg-type]
-            reason="policy",
-            decision_id="d-1",
-            idempotency_key="key-1",
-            challenge=challenge,
-            block=block,
+            action=expected, reason="policy", decision_id="d-1", idempotency_key="key-1"
         )
 
 
@@ -189,16 +180,12 @@ def test_the_timeout_holds_for_all_of_a_call(server: ScriptedServer, failure: ob
         calls.decide(request=REQUEST)
 
 
-@pytest.mark.parametrize(
-    ("mode", "action", "block"), [("open", "allow", None), ("closed", "block", Block(503))]
-)
-def test_the_fail_mode_answers_for_a_service_that_is_away(
-    mode: str, action: str, block: Block | None
-) -> None:
+@pytest.mark.parametrize(("mode", "action"), [("open", Allow()), ("closed", Block(503))])
+def test_the_fail_mode_answers_for_a_service_that_is_away(mode: str, action: Action) -> None:
     """The integration chose beforehand, and the result says that it was not the service."""
     with Client(closed_port(), KEY, fail_mode=mode, world=world(QuickTime())) as calls:  # type: ignore[arg-type]
         decision = calls.decide(request=REQUEST)
-    assert (decision.action, decision.block) == (action, block)
+    assert decision.action == action
     assert (decision.is_fallback, decision.reason) == (True, f"fail-{mode}")
     assert decision.decision_id is None
     assert isinstance(decision.error, UnreachableError)
@@ -272,7 +259,7 @@ def test_the_same_calls_are_there_for_asyncio(server: ScriptedServer) -> None:
             return await asyncio.gather(*(calls.decide(request=REQUEST) for _ in range(20)))
 
     decisions = asyncio.run(scene())
-    assert {decision.action for decision in decisions} == {"allow"}
+    assert {decision.action for decision in decisions} == {Allow()}
     assert len({decision.idempotency_key for decision in decisions}) == 20
 
 
@@ -288,7 +275,7 @@ def test_a_call_that_is_cancelled_ends(server: ScriptedServer) -> None:
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call
-            assert (await calls.decide(request=REQUEST)).action == "allow"
+            assert (await calls.decide(request=REQUEST)).action == Allow()
 
     asyncio.run(scene())
 
@@ -343,3 +330,28 @@ def test_options_that_mean_nothing_are_refused(options: dict[str, object]) -> No
     """At the start, not at the first visitor."""
     with pytest.raises(ValueError, match=r"`timeout`|`fail_mode`"):
         Client("http://127.0.0.1", KEY, **options)  # type: ignore[arg-type]
+
+
+def test_an_event_can_be_given_whole(server: ScriptedServer) -> None:
+    """As an engine takes it; members by name take the place of its own."""
+    with client(server) as calls:
+        calls.decide({"request": REQUEST, "source": "edge"}, source="shop", fields={"a": "b"})
+    sent = json.loads(server.received[0].body)
+    assert (sent["request"], sent["source"], sent["fields"]) == (REQUEST, "shop", {"a": "b"})
+
+
+def test_a_misspelt_member_is_refused_before_it_is_sent(server: ScriptedServer) -> None:
+    """The service would not look at it."""
+    with client(server) as calls, pytest.raises(EventError) as refused:
+        calls.decide({"request": REQUEST, "feilds": {}})
+    assert (refused.value.pointer, server.received) == ("/feilds", [])
+
+
+@pytest.mark.parametrize("code", ["empty-payload", "invalid-event"])
+def test_a_refused_event_is_an_event_error(server: ScriptedServer, code: str) -> None:
+    """As an engine would raise it, and a refusal of the service at the same time."""
+    server.always = problem(422, code)
+    with client(server) as calls, pytest.raises(EventError) as refused:
+        calls.decide(request=REQUEST)
+    assert isinstance(refused.value, InvalidRequestError)
+    assert refused.value.code == code

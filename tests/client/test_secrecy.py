@@ -170,7 +170,7 @@ def test_a_certificate_is_always_verified(secured: ssl.SSLContext, certificate: 
         assert not server.received
         trust = ssl.create_default_context(cafile=certificate)
         with Client(server.base_url, KEY, tls=trust) as calls:
-            assert calls.decide(fields={"a": "b"}).action == "allow"
+            assert calls.decide(fields={"a": "b"}).action.type == "allow"
 
 
 def test_verification_cannot_be_turned_off() -> None:

@@ -13,6 +13,7 @@ import pytest
 from tidegate.errors import EventError
 from tidegate.evaluation.addresses import parse_network
 from tidegate.evaluation.encoder import canonical_path, encode
+from tidegate.evaluation.known_agents import KNOWN_AGENTS, KnownAgent
 from tidegate.language.schema import FIELD_MODEL
 from tidegate.language.types import parse_type
 from tidegate.values import Duration, Map, OptionalValue, Timestamp, UInt
@@ -195,6 +196,28 @@ def test_user_agents_have_families() -> None:
     assert fields({}, *names) == ["", "", "", False]
     far = "é" * 512 + bot
     assert fields(request(user_agent=far), "derived.is_bot") == [False]
+
+
+@pytest.mark.parametrize("known", KNOWN_AGENTS, ids=lambda known: known.family)
+def test_known_agents_are_robots_in_every_form(known: KnownAgent) -> None:
+    """By themselves, among the words of a browser, and on a phone; in either case of letters."""
+    for form in (
+        "{}/1.0",
+        "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_5) AppleWebKit/605.1.15 (KHTML, like Gecko) "
+        "Version/13.1.1 Safari/605.1.15 ({}/0.1; +https://maker.example/about)",
+        "Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X Build/MMB29P) AppleWebKit/537.36 (KHTML, like "
+        "Gecko) Chrome/125.0.0.0 Mobile Safari/537.36 (compatible; {})",
+    ):
+        for family in (known.family, known.family.lower()):
+            event = request(user_agent=form.format(family))
+            assert fields(event, "derived.is_bot") == [True], form
+
+
+def test_a_word_that_only_begins_like_a_known_agent_is_none() -> None:
+    """``Claude-Users`` may be anybody."""
+    for user_agent in ("Claude-Users/1.0", "MyGoogleOther/1.0", "xClaude-Userx"):
+        names = ("derived.ua_family", "derived.is_bot")
+        assert fields(request(user_agent=user_agent), *names)[1] is False, user_agent
 
 
 class Atlas:

@@ -23,6 +23,7 @@ from tidegate.errors import EventError
 from tidegate.evaluation.addresses import parse_network
 from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.geography import AddressDatabases
+from tidegate.evaluation.known_agents import KNOWN_AGENTS, KnownAgent
 from tidegate.language.schema import FIELD_MODEL, Schema
 from tidegate.language.types import parse_type
 from tidegate.testing.strategies import event_bytes, events, schemas
@@ -238,6 +239,15 @@ def test_edges_are_drawn_alike(event: Any) -> None:
     """The limits to the unit, the numbers that no kind holds, the names that fold."""
     for declared in (MODEL, MODEL | VARIABLES):
         assert agreed(event, declared) == agreed(json.dumps(event).encode(), declared)
+
+
+@pytest.mark.parametrize("known", KNOWN_AGENTS, ids=lambda known: known.family)
+def test_known_agents_are_read_alike(known: KnownAgent) -> None:
+    """As words and as parts of words, in either case, beside characters beyond ASCII."""
+    family = known.family
+    for text in (family, family.upper(), f"x{family}", f"{family}_", f"é{family}é", f"{family}9"):
+        for user_agent in (text, f"Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X) ({text}/1.0)"):
+            agreed(json.dumps({"request": {"user_agent": user_agent}}).encode(), MODEL)
 
 
 class Text(str):

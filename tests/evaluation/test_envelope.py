@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.errors import EventError
-from tidegate.evaluation.envelope import envelope
+from tidegate.evaluation.envelope import admit, envelope
 
 
 def outcome(body: bytes) -> tuple[object, ...]:
@@ -57,3 +57,31 @@ def test_an_event_is_empty_without_request_and_fields(text: str, empty: bool) ->
 def test_what_a_decision_would_refuse_is_refused(text: bytes, pointer: str) -> None:
     """With the same pointer."""
     assert outcome(text) == ("refused", pointer)
+
+
+@pytest.mark.parametrize(
+    ("event", "unknown"),
+    [
+        (b'{"reqest":{},"z":1}', "reqest"),
+        ({"request": {"other": 1}, "z": 1}, "z"),
+        ({"request": {"path": "/"}, 5: 1}, "5"),
+        (b'{"source":"a","fields":{"z":1},"tenant_id":"t"}', None),
+    ],
+)
+def test_the_first_unknown_member_is_named(event: object, unknown: str | None) -> None:
+    """At the top of the event; inside ``request`` and ``fields`` anything may be."""
+    assert envelope(event).unknown == unknown  # type: ignore[arg-type]
+
+
+def test_an_admission_refuses_what_it_says() -> None:
+    """``strict`` unknown members and nothing at all, ``lenient`` the latter, ``any`` neither."""
+    unknown, empty = b'{"request":{"path":"/"},"z":1}', b'{"source":"edge"}'
+    admit(unknown, "lenient")
+    admit(unknown, "any")
+    admit(empty, "any")
+    with pytest.raises(EventError, match="no such member") as refused:
+        admit(unknown, "strict")
+    assert refused.value.pointer == "/z"
+    for admission in ("strict", "lenient"):
+        with pytest.raises(EventError, match="must hold something"):
+            admit(empty, admission)  # type: ignore[arg-type]

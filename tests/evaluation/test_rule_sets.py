@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tidegate
-from tidegate.errors import CanonicalFormError
+from tidegate.errors import CanonicalFormError, EventError
 from tidegate.evaluation.rules import Evaluator
 from tidegate.testing.sets import Run, main
 
@@ -79,7 +79,7 @@ NEGATIONS = (
 
 
 def test_rules_that_say_what_must_not_be_hold_as_the_reference_says() -> None:
-    """Negations have the reference's answers, whatever the event has, lacks or has of another type."""
+    """Negations have the reference's answers, also where a field is absent or of another type."""
     expressions = {
         f"{shape}-{number}": text.format(number, number)
         for shape, text in enumerate(NEGATIONS)
@@ -301,3 +301,21 @@ def test_a_thread_may_match_while_another_changes() -> None:
     reader.join()
     assert wrong == []
     assert shared[0].match(event).matched == ["599"]
+
+
+@pytest.mark.parametrize("evaluator", ["native", "reference"])
+def test_a_batch_is_matched_as_its_events_are(evaluator: Evaluator) -> None:
+    """Bytes, dicts and prepared events, in order; a refused one has its error in its place."""
+    rules = tidegate.RuleSet(
+        {"root": 'request.path == "/"', "number": "int(fields.n) > 1"}, evaluator=evaluator
+    )
+    texts = [b'{"request":{"path":"/"}}', b'{"fields":{"n":"2"}}', b"{}"]
+    alone = [rules.match(text, errors=True) for text in texts]
+    assert rules.match_batch(texts, errors=True) == alone
+    mixed = [texts[0], {"fields": {"n": "2"}}, rules.prepare(texts[2])]
+    assert rules.match_batch(mixed, errors=True) == alone
+    for form in (b"[]", {"request": 5}):
+        before, refused, after = rules.match_batch([texts[0], form, texts[1]])
+        assert isinstance(refused, EventError)
+        assert [before, after] == [rules.match(texts[0]), rules.match(texts[1])]
+    assert rules.match_batch([]) == []

@@ -42,7 +42,7 @@ class Checker:
     logged: dict[str, tuple[str, bytes]] = attrs.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        self.reference = Engine(self.document)
+        self.reference = Engine(self.document, events="any")
 
     def check(self, database: Path, acknowledged: list[Acknowledged]) -> None:
         """Compare; the server must be at rest.

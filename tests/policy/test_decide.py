@@ -23,19 +23,19 @@ from building import (
 
 from tidegate.engine import Engine
 from tidegate.errors import EventError
-from tidegate.policy.decision import Decision
+from tidegate.policy.decision import EngineDecision
 from tidegate.values import Timestamp
 
 LOGIN = {"name": "Login", "expression": 'request.path == "/login"'}
 BROKEN = {"name": "Broken", "expression": 'int(fields["n"]) > 0'}
 
 
-def fired(decision: Decision) -> list[str]:
+def fired(decision: EngineDecision) -> list[str]:
     """Names of the clauses that fired; those that did as active in brackets."""
     return [f"({each.clause})" if each.active else each.clause for each in decision.fired]
 
 
-def at(engine: Engine, seconds: float, **members: Any) -> Decision:
+def at(engine: Engine, seconds: float, **members: Any) -> EngineDecision:
     """Decide on an event that happened and arrived so many seconds after the start."""
     return engine.decide(event(**members), START + round(seconds * SECOND))
 
@@ -564,7 +564,7 @@ def test_a_record_survives_the_way_out_and_in(build: Build) -> None:
         ],
     )
     decision = engine.decide(event("/login"))
-    assert Decision.from_record(decision.to_record()) == decision
+    assert EngineDecision.from_record(decision.to_record()) == decision
 
 
 def test_there_are_two_evaluators() -> None:

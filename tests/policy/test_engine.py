@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
@@ -12,6 +13,9 @@ from building import ADDRESS, ONCE, START, Build, document, event, policy
 from tidegate.definitions import load_definitions
 from tidegate.engine import Engine
 from tidegate.errors import DefinitionsError, EventError
+
+if TYPE_CHECKING:
+    from tidegate.evaluation.rules import Evaluator
 
 WINDOW = {"duration_seconds": 60, "threshold": 400}
 
@@ -59,6 +63,55 @@ def test_any_time_of_arrival_is_a_time(build: Build, received: int) -> None:
 
 def _decide_json(engine: Engine, received: int) -> bytes:
     return engine.decide_json(orjson.dumps(event()), received)
+
+
+FOREIGN = {"remote_addr": "192.0.2.1", "status": 200}
+"""A line of another program's log."""
+
+
+@pytest.mark.parametrize(
+    ("refused", "pointer"),
+    [
+        ({}, ""),
+        ({"source": "edge"}, ""),
+        ({"request": {"path": None}, "fields": {}}, ""),
+        (FOREIGN, "/remote_addr"),
+        ({**event(), "feilds": {"status": "401"}}, "/feilds"),
+    ],
+)
+def test_an_event_that_says_nothing_is_refused(build: Build, refused: Any, pointer: str) -> None:
+    """By every way to decide, in each form; nothing is remembered of it."""
+    engine = build(entities=[ADDRESS])
+    body = orjson.dumps(refused)
+    for attempt in (
+        lambda: engine.decide(refused),
+        lambda: engine.decide(body),
+        lambda: engine.decide_json(body),
+        lambda: engine.explain(refused),
+    ):
+        with pytest.raises(EventError) as error:
+            attempt()
+        assert error.value.pointer == pointer
+    (answer,) = engine.decide_batch([body])
+    assert isinstance(answer, EventError)
+    assert not orjson.loads(engine.snapshot())["keys"]
+
+
+def test_unknown_members_are_kept_out_where_that_is_wanted(evaluator: Evaluator) -> None:
+    """Quietly; an event without content is refused all the same, also after new definitions."""
+    made = document(entities=[ADDRESS])
+    first = Engine(made, evaluator, events="lenient")
+    for engine in (first, first.with_definitions(made)):
+        assert engine.decide({**event(), **FOREIGN}).action.type == "allow"
+        with pytest.raises(EventError, match="must hold something"):
+            engine.decide(FOREIGN)
+    assert Engine(made, evaluator, events="any").decide(FOREIGN).action.type == "allow"
+
+
+def test_there_is_no_other_admission(build: Build, evaluator: Evaluator) -> None:
+    """A misspelt one would be the wrong one."""
+    with pytest.raises(ValueError, match="strict"):
+        Engine(document(), evaluator, events="stict")  # type: ignore[arg-type]
 
 
 def test_a_batch_is_decided_in_order(build: Build) -> None:

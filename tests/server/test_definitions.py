@@ -387,6 +387,40 @@ def test_writes_are_in_the_audit_trail(owner: Caller, tenant: str) -> None:
     assert update["after"]["enabled"] is False
 
 
+DOUBTFUL_KEYS = {
+    "request.path": "broad-key",
+    "request.raw_path": "broad-key",
+    "request.referer": "often-blank-key",
+    'request.headers["x-request-id"]': "per-request-key",
+}
+
+
+@pytest.mark.parametrize(("key", "code"), DOUBTFUL_KEYS.items())
+def test_a_doubtful_key_is_warned_about_at_every_door(
+    owner: Caller, tenant: str, key: str, code: str
+) -> None:
+    """POST, PATCH, the whole document and the check of one expression say the same."""
+    entity = made(owner, tenant, "entity-definitions", {**ENTITY, "key_fields": [key]})
+    place = f"{tenant}/entity-definitions/{entity['entity_definition_id']}"
+    changed = owner.patch(place, {"priority": 7}).json()
+    for answer in (entity, changed):
+        (warning,) = answer["warnings"]
+        assert (warning["code"], warning["pointer"]) == (code, "/key_fields/0")
+        assert (warning["line"], warning["column"]) == (1, 1)
+    assert "warnings" not in owner.get(place).json()
+    document = owner.get(f"{tenant}/definitions").json()
+    applied = owner.request("PUT", f"{tenant}/definitions?dry_run=true", json=document).json()
+    assert [each["code"] for each in applied["warnings"]] == [code]
+    body = {"expression": key, "purpose": "key-field"}
+    report = owner.post(f"{tenant}/expressions/check", body).json()
+    assert [each["code"] for each in report["diagnostics"]] == [code]
+
+
+def test_a_good_key_has_no_warnings(owner: Caller, tenant: str) -> None:
+    """The answer then has no such member."""
+    assert "warnings" not in made(owner, tenant, "entity-definitions", ENTITY)
+
+
 # --- expressions/check -------------------------------------------------------------------------
 
 

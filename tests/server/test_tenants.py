@@ -15,14 +15,14 @@ from tidegate.server.api_keys import hash_key
 from tidegate.stores import api_keys
 
 
-def test_a_new_tenant_has_an_owner_and_two_entity_definitions(owner: Caller, tenant: str) -> None:
-    """The creator, and the two by which traffic is grouped from the first event on."""
+def test_a_new_tenant_has_an_owner_and_entity_definitions(owner: Caller, tenant: str) -> None:
+    """The creator, and those by which traffic is grouped from the first event on."""
     (mine,) = owner.get("me").json()["memberships"]
     assert mine["role"] == "Owner"
     found = owner.get(f"{tenant}/entity-definitions").json()
-    assert [each["name"] for each in found] == ["bot-crawlers", "ip-user-agent"]
+    assert [each["name"] for each in found] == ["bot-crawlers", "ip-user-agent", "ip"]
     assert found[1]["key_fields"] == ["request.client_ip", "request.user_agent"]
-    assert found[0]["priority"] < found[1]["priority"]
+    assert found[0]["priority"] < found[1]["priority"] < found[2]["priority"]
 
 
 def test_settings_have_their_defaults_and_are_changed_one_by_one(

@@ -12,13 +12,14 @@ from service_process import Service
 from tests.client.scripted import Received, ScriptedServer, Step, reply
 
 from tidegate import AsyncClient, Client
-from tidegate.client import BeaconResponse, Block, DeliveryCounts, FailedEvent
+from tidegate.client import BeaconResponse, DeliveryCounts, FailedEvent
 from tidegate.client.errors import (
     AuthenticationError,
     InvalidRequestError,
     NotFoundError,
     RateLimitedError,
 )
+from tidegate.decider import Allow, Block, Challenge
 
 
 @pytest.fixture
@@ -58,21 +59,22 @@ def probe(client_ip: str) -> Any:
 def test_decisions_of_every_type_are_read(calls: Client) -> None:
     """Allowed, challenged and blocked, with all that each brings."""
     allowed = calls.decide(request={"method": "GET", "path": "/", "client_ip": address()})
-    assert (allowed.action, allowed.reason, allowed.is_fallback) == ("allow", "no-match", False)
+    assert (allowed.action, allowed.reason) == (Allow(), "no-match")
+    assert not allowed.is_fallback
     assert allowed.decision_id
     challenged = calls.decide(
         request={"method": "POST", "path": "/checkout", "client_ip": address()},
         fields={"risk_score": "0.9", "account_id": str(uuid4())},
     )
-    assert (challenged.action, challenged.reason) == ("challenge", "policy")
-    assert challenged.challenge is not None
-    assert challenged.challenge.redirect_url.startswith("http")
+    assert (challenged.action.type, challenged.reason) == ("challenge", "policy")
+    assert isinstance(challenged.action, Challenge)
+    assert (challenged.action.redirect_url or "").startswith("http")
     visitor = address()
     decisions = [calls.decide(request=probe(visitor)) for _ in range(4)]
-    assert [each.action for each in decisions] == ["allow", "allow", "block", "block"]
-    assert decisions[2].block == Block(403, "Request refused.", {"cache-control": "no-store"})
+    assert [each.action.type for each in decisions] == ["allow", "allow", "block", "block"]
+    assert decisions[2].action == Block(403, "Request refused.", {"cache-control": "no-store"})
     [after] = [calls.decide(request={"path": "/", "client_ip": visitor})]
-    assert (after.action, after.reason) == ("block", "active-mitigation")
+    assert (after.action.type, after.reason) == ("block", "active-mitigation")
 
 
 def test_a_key_that_was_used_gives_the_first_answer(calls: Client) -> None:
@@ -169,8 +171,8 @@ def test_an_event_whose_answer_was_lost_counts_once(
         assert unlucky.decide(request=probe(visitor)).is_replayed
         assert unlucky.send_now({"request": probe(visitor)}).active_mitigation is None
         assert len(between.received) == 4
-    assert calls.decide(request={"path": "/", "client_ip": visitor}).action == "allow"
-    assert calls.decide(request=probe(visitor)).action == "block"
+    assert calls.decide(request={"path": "/", "client_ip": visitor}).action.type == "allow"
+    assert calls.decide(request=probe(visitor)).action.type == "block"
 
 
 def pass_on(service: Service, *, is_lost: bool) -> Step:

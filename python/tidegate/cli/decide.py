@@ -7,14 +7,15 @@ import time
 
 import click
 
-from tidegate.cli.events import events_argument, read_events
+from tidegate.cli.events import admission_option, events_argument, read_events
 from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json
 from tidegate.cli.summary import Summary
 from tidegate.definitions import load_definitions
 from tidegate.engine import Engine
 from tidegate.errors import EventError
+from tidegate.evaluation.envelope import Admission
 from tidegate.evaluation.rules import Evaluator
-from tidegate.policy.decision import Decision
+from tidegate.policy.decision import EngineDecision
 
 
 @click.command()
@@ -23,13 +24,19 @@ from tidegate.policy.decision import Decision
 @click.option(
     "--summary", "summarise", is_flag=True, help="Print a table instead of each decision."
 )
+@admission_option
 @evaluator_option
 @json_option
 def decide(
-    definitions: str, events: str, summarise: bool, evaluator: Evaluator, as_json: bool
+    definitions: str,
+    events: str,
+    summarise: bool,
+    admission: Admission,
+    evaluator: Evaluator,
+    as_json: bool,
 ) -> None:
     """Decide each line of EVENTS (JSON lines, gzip or plain; - is standard input)."""
-    engine = Engine(load_definitions(definitions), evaluator=evaluator)
+    engine = Engine(load_definitions(definitions), evaluator=evaluator, events=admission)
     summary = decide_all(
         engine, events, each=None if summarise else _print_json if as_json else _print_line
     )
@@ -56,11 +63,11 @@ def decide_all(engine: Engine, events: str, each: object = None) -> Summary:
     return summary
 
 
-def _print_json(number: int, decision: Decision) -> None:
+def _print_json(number: int, decision: EngineDecision) -> None:
     print_json({"line": number, **decision.to_record()})
 
 
-def _print_line(number: int, decision: Decision) -> None:
+def _print_line(number: int, decision: EngineDecision) -> None:
     place = f"{decision.policy} / {decision.clause}" if decision.policy else "-"
     console.print(
         f"{number:>7}  {decision.action.type:<9}  {decision.reason:<17}  {place}", markup=False

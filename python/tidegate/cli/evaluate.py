@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from tidegate.cli.events import events_argument, read_events
+from tidegate.cli.events import admission_option, events_argument, read_events
 from tidegate.cli.output import console, evaluator_option, json_option, print_json, to_json
 from tidegate.errors import EvaluationError, EventError
+from tidegate.evaluation.envelope import Admission, admit
 from tidegate.evaluation.rules import Evaluator
 from tidegate.program import Program, compile
 
@@ -17,14 +18,17 @@ from tidegate.program import Program, compile
 @click.command("eval")
 @click.argument("expression")
 @events_argument
+@admission_option
 @evaluator_option
 @json_option
-def evaluate(expression: str, events: str, evaluator: Evaluator, as_json: bool) -> None:
+def evaluate(
+    expression: str, events: str, admission: Admission, evaluator: Evaluator, as_json: bool
+) -> None:
     """Evaluate EXPRESSION over each line of EVENTS and print the values."""
     program = compile(expression, evaluator=evaluator)
     failed = False
     for line in read_events(events):
-        result = _outcome(program, line.text)
+        result = _outcome(program, line.text, admission)
         failed = failed or "error" in result
         if as_json:
             print_json({"line": line.number, **result})
@@ -35,8 +39,9 @@ def evaluate(expression: str, events: str, evaluator: Evaluator, as_json: bool) 
     sys.exit(1 if failed else 0)
 
 
-def _outcome(program: Program, event: bytes) -> dict[str, Any]:
+def _outcome(program: Program, event: bytes, admission: Admission) -> dict[str, Any]:
     try:
+        admit(event, admission)
         return {"value": program.evaluate(event)}
     except EvaluationError as error:
         return {"error": error.code, "message": error.message}

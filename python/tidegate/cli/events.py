@@ -19,6 +19,14 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 events_argument = click.argument("events", default="-", type=click.Path(allow_dash=True))
 
+admission_option = click.option(
+    "--ignore-unknown",
+    "admission",
+    flag_value="lenient",
+    default="strict",
+    help="Keep unknown members of events out quietly; without it such an event is refused.",
+)
+
 
 @attrs.frozen
 class Line:

@@ -6,11 +6,12 @@ import sys
 
 import click
 
-from tidegate.cli.events import events_argument, read_events
+from tidegate.cli.events import admission_option, events_argument, read_events
 from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json
 from tidegate.definitions import load_definitions
 from tidegate.engine import Engine
 from tidegate.errors import EventError
+from tidegate.evaluation.envelope import Admission
 from tidegate.evaluation.rules import Evaluator
 
 
@@ -20,14 +21,20 @@ from tidegate.evaluation.rules import Evaluator
 @click.option(
     "--line", type=click.IntRange(min=1), help="Explain this line; the last one when left out."
 )
+@admission_option
 @evaluator_option
 @json_option
 def explain(
-    definitions: str, events: str, line: int | None, evaluator: Evaluator, as_json: bool
+    definitions: str,
+    events: str,
+    line: int | None,
+    admission: Admission,
+    evaluator: Evaluator,
+    as_json: bool,
 ) -> None:
     """Decide EVENTS up to a line, then explain that line: every condition,
     every node's value, every window, and why nothing fired where nothing did."""
-    engine = Engine(load_definitions(definitions), evaluator=evaluator)
+    engine = Engine(load_definitions(definitions), evaluator=evaluator, events=admission)
     waiting = None
     for event in read_events(events):
         if waiting is not None:

@@ -11,7 +11,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tidegate.policy.decision import Decision
+    from tidegate.policy.decision import EngineDecision
 
 OUTCOMES = ("allow", "challenge", "block")
 MODES = ("Monitor", "Challenge", "Block")
@@ -36,7 +36,7 @@ class Summary:
     refused: Counter[str] = attrs.field(factory=Counter)
     seconds: float = 0.0
 
-    def add(self, decision: Decision) -> None:
+    def add(self, decision: EngineDecision) -> None:
         self.outcomes[decision.action.type] += 1
         self.reasons[decision.reason] += 1
         if decision.policy is not None and decision.clause is not None:

@@ -7,13 +7,13 @@ they need beside it is the extra ``client``.
 from tidegate.client.async_client import AsyncClient
 from tidegate.client.batcher import Batching
 from tidegate.client.client import Client
+from tidegate.client.errors import ClientError, ErrorDetail
 from tidegate.client.events import EncodedEvent, Event, RequestContext
 from tidegate.client.results import (
     BeaconResponse,
-    Block,
-    Challenge,
     DeliveryCounts,
     FailedEvent,
+    FailMode,
     RuntimeDecision,
 )
 from tidegate.client.retries import Backoff
@@ -24,12 +24,13 @@ __all__ = [
     "Backoff",
     "Batching",
     "BeaconResponse",
-    "Block",
-    "Challenge",
     "Client",
+    "ClientError",
     "DeliveryCounts",
     "EncodedEvent",
+    "ErrorDetail",
     "Event",
+    "FailMode",
     "FailedEvent",
     "RequestContext",
     "RuntimeDecision",

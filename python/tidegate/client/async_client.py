@@ -12,7 +12,14 @@ import orjson
 
 from tidegate.client.batcher import GATHERED, Batcher, Batching, OnDelivered, OnError
 from tidegate.client.errors import ClientClosedError, ClientError, TimedOutError
-from tidegate.client.events import EncodedEvent, Event, RequestContext, encode_event, stamp
+from tidegate.client.events import (
+    EncodedEvent,
+    Event,
+    RequestContext,
+    encode_event,
+    known_members,
+    stamp,
+)
 from tidegate.client.results import (
     BeaconResponse,
     DeliveryCounts,
@@ -104,6 +111,8 @@ class AsyncClient:
 
     async def decide(
         self,
+        event: Mapping[str, Any] | None = None,
+        /,
         *,
         request: RequestContext | None = None,
         fields: Mapping[str, Any] | None = None,
@@ -117,6 +126,8 @@ class AsyncClient:
         """What to do with one request.
 
         Args:
+            event: the whole event, in the shape of docs/fields.md; members that are given by
+                name too take the place of its own.
             request: of the visitor; forward query parameters and cookies, where proofs are.
             fields: anything else that rules are to see.
             return_url: where a visitor who passes a challenge goes back to.
@@ -130,12 +141,13 @@ class AsyncClient:
             ServiceError: the service refuses the key or the request, in every fail mode: a
                 visitor must not be able to choose the fallback.
             ClientError: there is no decision, and the fail mode is ``raise``.
-            EventError: the request cannot be written as JSON.
+            EventError: the event has an unknown member, cannot be written as JSON, or is refused
+                by the service (then an ``InvalidEventError``).
         """
         mode = self._fail_mode if fail_mode is None else fail_mode
         seconds = self._timeout if timeout is None else timeout
         _check(seconds, mode)
-        members = {
+        named = {
             "observed_at": observed_at,
             "idempotency_key": idempotency_key,
             "source": source,
@@ -143,11 +155,12 @@ class AsyncClient:
             "request": request,
             "fields": fields,
         }
-        event = encode_event(members, self._source, self._world)
-        key = event.idempotency_key
+        members = {name: value for name, value in named.items() if value is not None}
+        encoded = encode_event(known_members(event or {}) | members, self._source, self._world)
+        key = encoded.idempotency_key
         try:
             decision = await self._call(
-                RUNTIME_PATH, event.body, seconds, lambda answer: read_decision(answer, key)
+                RUNTIME_PATH, encoded.body, seconds, lambda answer: read_decision(answer, key)
             )
         except ClientError as error:
             if mode == "raise" or not error.is_transient:

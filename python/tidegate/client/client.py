@@ -110,6 +110,8 @@ class Client:
 
     def decide(
         self,
+        event: Mapping[str, Any] | None = None,
+        /,
         *,
         request: RequestContext | None = None,
         fields: Mapping[str, Any] | None = None,
@@ -124,6 +126,7 @@ class Client:
         process = self._current()
         return process.thread.run(
             process.calls.decide(
+                event,
                 request=request,
                 fields=fields,
                 return_url=return_url,

@@ -12,6 +12,7 @@ ClientError
 │   ├── ConflictError           409, 412
 │   ├── PayloadTooLargeError    413
 │   ├── InvalidRequestError     422
+│   ├── InvalidEventError       400 and 422 for what an event is; an EventError too
 │   ├── RateLimitedError        429
 │   └── UnavailableError        408 and 5xx
 ├── QueueFullError          an event was dropped: the queue had no room
@@ -25,7 +26,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from tidegate.errors import TidegateError
+from tidegate.errors import EventError, TidegateError
 
 
 @attrs.frozen(kw_only=True)
@@ -144,6 +145,18 @@ class InvalidRequestError(ServiceError):
     """The request can be read and is not valid; ``errors`` says where."""
 
 
+class InvalidEventError(InvalidRequestError, EventError):
+    """The service refuses the event, as an engine would: ``pointer`` says where."""
+
+    def __init__(
+        self, status: int, problem: Mapping[str, Any], retry_after: float | None = None
+    ) -> None:
+        InvalidRequestError.__init__(self, status, problem, retry_after)
+        self.message = self.detail
+        self.pointer = next((each.pointer or "" for each in self.errors), "")
+        self.offset = None
+
+
 class RateLimitedError(ServiceError):
     """The rate limit of the key is exceeded."""
 
@@ -169,14 +182,20 @@ _FAMILIES: Mapping[int, type[ServiceError]] = {
 }
 
 
+_EVENT_CODES = frozenset(("empty-payload", "invalid-event", "invalid-json"))
+
+
 def service_error(status: int, problem: object, retry_after: float | None = None) -> ServiceError:
     """The error of a refusal, of its family.
 
     Args:
         problem: the parsed body, whatever it is.
     """
+    document = problem if isinstance(problem, dict) else {}
+    if status in (400, 422) and document.get("code") in _EVENT_CODES:
+        return InvalidEventError(status, document, retry_after)
     family = UnavailableError if status >= 500 else _FAMILIES.get(status, BadRequestError)
-    return family(status, problem if isinstance(problem, dict) else {}, retry_after)
+    return family(status, document, retry_after)
 
 
 def _details(found: object) -> tuple[ErrorDetail, ...]:

@@ -19,13 +19,29 @@ MAX_EVENT_BYTES = 64 * 1024
 """The service takes no larger one."""
 
 
+MEMBERS = (
+    "request",
+    "fields",
+    "source",
+    "observed_at",
+    "return_url",
+    "idempotency_key",
+    "tenant_id",
+)
+"""The members of an event."""
+
+
 class RequestContext(TypedDict, total=False):
     """The request of a visitor, as the service is told of it."""
 
     method: str
+    scheme: str
+    host: str
     path: str
     client_ip: str
     user_agent: str
+    referer: str
+    content_type: str
     headers: Mapping[str, str]
     query_params: Mapping[str, str]
     cookies: Mapping[str, str]
@@ -84,6 +100,21 @@ def encode_event(event: Mapping[str, Any], source: str | None, world: World) -> 
         }
         raise PayloadTooLargeError(413, problem)
     return EncodedEvent(event, members["idempotency_key"], body)
+
+
+def known_members(event: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of an event that is to be decided on.
+
+    Raises:
+        EventError: it has one that means nothing, such as a misspelt one.
+    """
+    for name in event:
+        if name not in MEMBERS:
+            raise EventError(
+                "an event has no such member; its members are " + ", ".join(map(repr, MEMBERS)),
+                f"/{name}",
+            )
+    return dict(event)
 
 
 def stamp(event: Mapping[str, Any], world: World) -> Mapping[str, Any]:

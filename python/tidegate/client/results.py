@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import attrs
 
 from tidegate.client.errors import ClientError, service_error
+from tidegate.decider import DEFAULT_STATUS, Action, Allow, Block, Challenge, Decision
 
 if TYPE_CHECKING:
     from tidegate.client.answer import Answer
+    from tidegate.decider import Reason
 
-ActionType: TypeAlias = Literal["allow", "challenge", "block"]
 FailMode: TypeAlias = Literal["open", "closed", "raise"]
 
 
-@attrs.frozen
-class Challenge:
-    """Where the visitor is to be sent."""
-
-    redirect_url: str
-
-
-@attrs.frozen
-class Block:
-    """What the visitor is to be answered with; None means the integration's own default."""
-
-    status_code: int | None = None
-    body: str | None = None
-    headers: Mapping[str, str] = attrs.field(factory=dict)
-
-
 @attrs.frozen(kw_only=True)
-class RuntimeDecision:
+class RuntimeDecision(Decision):
     """What to do with one request.
 
     ``is_fallback`` tells that the service did not decide: the fail mode did, because of
@@ -41,14 +26,7 @@ class RuntimeDecision:
     ``fail-closed``.
     """
 
-    action: ActionType
-    reason: str
-    decision_id: str | None
     idempotency_key: str
-    challenge: Challenge | None = None
-    """Present when the action is ``challenge``."""
-    block: Block | None = None
-    """Present when the action is ``block``."""
     is_replayed: bool = False
     """Whether it is the first answer of its idempotency key once more."""
     is_fallback: bool = False
@@ -92,13 +70,10 @@ class FailedEvent:
 
 def fallback(mode: Literal["open", "closed"], error: ClientError, key: str) -> RuntimeDecision:
     """The decision when the service gave none."""
-    closed = mode == "closed"
     return RuntimeDecision(
-        action="block" if closed else "allow",
-        reason=f"fail-{mode}",
-        decision_id=None,
+        action=Block(503) if mode == "closed" else Allow(),
+        reason="fail-closed" if mode == "closed" else "fail-open",
         idempotency_key=key,
-        block=Block(status_code=503) if closed else None,
         is_fallback=True,
         error=error,
     )
@@ -111,32 +86,27 @@ def read_decision(answer: Answer, key: str) -> RuntimeDecision:
         ClientError: it is a refusal, or of another shape.
     """
     match answer.json():
-        case {"action": {"type": "allow" | "challenge" | "block" as action, **details}, **rest}:
-            challenge = block = None
-            if action == "challenge":
-                challenge = _challenge(details.get("challenge"))
-            elif action == "block":
-                block = _block(details.get("block"))
-            if (action == "challenge") == (challenge is not None) and (action == "block") == (
-                block is not None
-            ):
-                decision_id, reason = rest.get("decision_id"), rest.get("reason")
-                return RuntimeDecision(
-                    action=action,
-                    reason=reason if isinstance(reason, str) else "",
-                    decision_id=decision_id if isinstance(decision_id, str) else None,
-                    idempotency_key=key,
-                    challenge=challenge,
-                    block=block,
-                    is_replayed=answer.is_replayed,
-                )
+        case {"action": dict(found), **rest} if (action := _action(found)) is not None:
+            decision_id, reason = rest.get("decision_id"), rest.get("reason")
+            return RuntimeDecision(
+                action=action,
+                # A reason that a later service may give is no reason to refuse its answer.
+                reason=cast("Reason", reason if isinstance(reason, str) else ""),
+                decision_id=decision_id if isinstance(decision_id, str) else None,
+                idempotency_key=key,
+                is_replayed=answer.is_replayed,
+            )
     raise answer.unexpected("the answer is no runtime decision")
 
 
-def _challenge(found: object) -> Challenge | None:
+def _action(found: dict[str, Any]) -> Action | None:
     match found:
-        case {"redirect_url": str(url)}:
-            return Challenge(url)
+        case {"type": "allow"}:
+            return Allow()
+        case {"type": "challenge", "challenge": {"redirect_url": str(url)}}:
+            return Challenge(redirect_url=url)
+        case {"type": "block"}:
+            return _block(found.get("block"))
     return None
 
 
@@ -152,7 +122,7 @@ def _block(found: object) -> Block | None:
         and isinstance(headers, dict)
         and all(isinstance(value, str) for value in headers.values())
     ):
-        return Block(status, body, headers)
+        return Block(DEFAULT_STATUS if status is None else status, body or "", headers)
     return None
 
 

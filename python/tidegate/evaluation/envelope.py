@@ -1,10 +1,25 @@
-"""What a service asks of an event before it is decided on: the definition of the native one."""
+"""What is asked of an event before it is decided on: the definition of the native one."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
 import attrs
 
-from tidegate.evaluation.event import read_event
+from tidegate.errors import EventError
+from tidegate.evaluation.event import EVENT_TEXTS, read_event
+from tidegate.evaluation.json_text import pointer
+
+Admission: TypeAlias = Literal["strict", "lenient", "any"]
+"""Which events are decided on.
+
+``strict``: those with something in ``request`` or ``fields`` and without unknown members at their
+top; ``lenient``: unknown members are kept out quietly; ``any``: all, as a service recorded them.
+"""
+
+MEMBERS = frozenset((*EVENT_TEXTS, "observed_at", "request", "fields"))
+"""The members of an event."""
 
 
 @attrs.frozen
@@ -12,27 +27,51 @@ class Envelope:
     """The members of an event that are about it; None for one that is absent.
 
     ``empty`` tells that neither ``request`` nor ``fields`` has a member that is not null.
+    ``unknown`` is the first member of the event that means nothing, None when there is none.
     """
 
     idempotency_key: str | None
     tenant_id: str | None
     source: str | None
     empty: bool
+    unknown: str | None
 
 
-def envelope(body: bytes) -> Envelope:
+def envelope(event: Mapping[str, Any] | bytes) -> Envelope:
     """Read an event as a decision would.
 
     Raises:
         EventError: the event is refused.
     """
-    event = read_event(body, frozenset())
-    parts = [event.members[name] for name in ("request", "fields") if name in event.members]
+    read = read_event(event, frozenset())
+    parts = [read.members[name] for name in ("request", "fields") if name in read.members]
+    # Of a dict, only what means something is read.
+    names = event if isinstance(event, Mapping) else read.members
     return Envelope(
-        idempotency_key=event.texts.get("idempotency_key"),
-        tenant_id=event.texts.get("tenant_id"),
-        source=event.texts.get("source"),
+        idempotency_key=read.texts.get("idempotency_key"),
+        tenant_id=read.texts.get("tenant_id"),
+        source=read.texts.get("source"),
         empty=not any(
             member.kind != "null" for part in parts for member in (part.content or {}).values()
         ),
+        unknown=next((str(name) for name in names if name not in MEMBERS), None),
     )
+
+
+def admit(event: Mapping[str, Any] | bytes, admission: Admission) -> None:
+    """Refuse an event that is not to be decided on.
+
+    Raises:
+        EventError: the event is refused.
+    """
+    if admission == "any":
+        return
+    found = envelope(event)
+    if admission == "strict" and found.unknown is not None:
+        message = (
+            "an event has no such member; its members are `request`, `fields`, `source`, "
+            "`observed_at`, `return_url`, `idempotency_key` and `tenant_id`"
+        )
+        raise EventError(message, pointer([found.unknown]))
+    if found.empty:
+        raise EventError("`request` or `fields` must hold something")

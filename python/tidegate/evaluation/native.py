@@ -40,6 +40,7 @@ class NativeRules:
         self.prepare = self._rules.prepare
         self.evaluate = self._rules.evaluate
         self.match = self._rules.match
+        self.match_batch = self._rules.match_batch
         self.stats = self._rules.stats
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 import attrs
 import orjson
 
-from tidegate.errors import CanonicalFormError, EvaluationError, ExpressionError
+from tidegate.errors import CanonicalFormError, EvaluationError, EventError, ExpressionError
 from tidegate.evaluation import reference
 from tidegate.evaluation.document import Compiled, Document, Programs
 from tidegate.evaluation.encoder import encode
@@ -50,6 +50,9 @@ class Rules(Protocol):
     def outcome(self, index: int, context: Context) -> Outcome: ...
     def evaluate(self, index: int, context: Context) -> Any: ...
     def match(self, context: Context, errors: bool) -> Matches: ...
+    def match_batch(
+        self, contexts: Sequence[Context], errors: bool
+    ) -> list[Matches | EventError]: ...
     def stats(self) -> dict[str, Any]: ...
 
 
@@ -204,6 +207,15 @@ class ReferenceRules:
             name: outcome.failure.code for name, outcome in outcomes if outcome.failure is not None
         }
         return Matches(matched, failed if errors else {})
+
+    def match_batch(self, contexts: Sequence[Context], errors: bool) -> list[Matches | EventError]:
+        answers: list[Matches | EventError] = []
+        for context in tuple(contexts):
+            try:
+                answers.append(self.match(context, errors))
+            except EventError as error:
+                answers.append(error)
+        return answers
 
     def stats(self) -> dict[str, Any]:
         """The same as for the native evaluator. There is no index, so every rule is evaluated."""

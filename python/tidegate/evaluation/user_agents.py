@@ -1,4 +1,4 @@
-"""Families of browser, system and device, by ua-parser's data."""
+"""Families of browser, system and device, by ua-parser's data and a table of our own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 import attrs
 import orjson
 from ua_parser import BasicResolver, Domain, load_lazy_builtins
+
+from tidegate.evaluation.known_agents import KNOWN_AGENTS
 
 MAX_BYTES = 1_024
 """A user agent is read this far: the patterns backtrack, and no honest one is longer."""
@@ -33,7 +35,10 @@ def _resolver() -> BasicResolver:
 
 
 def patterns() -> bytes:
-    """The data as JSON with the names of ua-parser's ``regexes.yaml``, for the native encoder."""
+    """The data as JSON for the native encoder.
+
+    ua-parser's has the names of its ``regexes.yaml``; ``known_agents`` has those of our own table.
+    """
     # The lazy matchers carry what they are made of; their types do not say so.
     matchers: tuple[list[Any], list[Any], list[Any]] = load_lazy_builtins()
     browsers, systems, devices = matchers
@@ -50,6 +55,7 @@ def patterns() -> bytes:
             }
             for each in devices
         ],
+        "known_agents": [{"word": each.word, "family": each.family} for each in KNOWN_AGENTS],
     }
     return orjson.dumps(data)
 
@@ -62,13 +68,26 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 """Counted as U+FFFD: engines differ in which of them are letters, digits or spaces."""
 
 
+def _known_agent(text: str) -> str | None:
+    """The family of the first agent of our table whose word a user agent has."""
+    folded = text.lower()
+    return next((each.family for each in KNOWN_AGENTS if _has_word(folded, each.word)), None)
+
+
+def _has_word(text: str, word: str) -> bool:
+    """Whether a text has a word with neither letter, digit nor ``_`` beside it."""
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.ASCII) is not None
+
+
 @lru_cache(maxsize=1024)
 def families(user_agent: str) -> Families:
     """The families of a user agent."""
     text = _NOT_ASCII.sub("\N{REPLACEMENT CHARACTER}", _start(user_agent))
     found = _resolver()(text, Domain.ALL)
-    return Families(
+    families = Families(
         browser=found.user_agent.family if found.user_agent else UNKNOWN_FAMILY,
         system=found.os.family if found.os else UNKNOWN_FAMILY,
         device=found.device.family if found.device else UNKNOWN_FAMILY,
     )
+    known = None if families.device == ROBOT_DEVICE else _known_agent(text)
+    return families if known is None else attrs.evolve(families, browser=known, device=ROBOT_DEVICE)

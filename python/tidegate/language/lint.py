@@ -266,6 +266,45 @@ _BROAD = frozenset(
         "request.content_type",
     )
 )
+_OFTEN_BLANK = frozenset(
+    (
+        "request.referer",
+        "request.content_type",
+        "derived.path_extension",
+        "derived.country",
+        "derived.asn",
+        "derived.as_org",
+    )
+)
+_OFTEN_BLANK_HEADERS = frozenset(
+    (
+        "content-type",
+        "dnt",
+        "forwarded",
+        "from",
+        "if-modified-since",
+        "if-none-match",
+        "origin",
+        "range",
+        "referer",
+        "via",
+        "x-forwarded-for",
+        "x-requested-with",
+    )
+)
+_PER_REQUEST_NAMES = frozenset(
+    (
+        "correlation_id",
+        "event_id",
+        "idempotency_key",
+        "nonce",
+        "request_id",
+        "span_id",
+        "timestamp",
+        "trace_id",
+    )
+)
+"""Of fields, parameters and cookies: `-` and the case of letters do not count."""
 _PER_REQUEST = frozenset(
     (
         "x-request-id",
@@ -286,7 +325,12 @@ def key_warnings(parts: Sequence[tuple[Checked, Type]]) -> list[list[Diagnostic]
     """Warnings about the expressions that make one key, in their order."""
     alone = len(parts) == 1
     return [
-        [*timestamp_key(root), *per_request_key(root), *(broad_key(root, kind) if alone else ())]
+        [
+            *timestamp_key(root),
+            *per_request_key(root),
+            *often_blank_key(root),
+            *(broad_key(root, kind) if alone else ()),
+        ]
         for root, kind in parts
     ]
 
@@ -302,12 +346,26 @@ def per_request_key(root: Checked) -> Iterator[Diagnostic]:
     """A key made of what identifies one request."""
     for node in walk(root):
         name = _header_name(node)
-        if name in _PER_REQUEST:
-            yield _warn("per-request-key", f"`{name}` is new with each request", node.span)
+        if name in _PER_REQUEST or _folded(_entry_name(node)) in _PER_REQUEST_NAMES:
+            shown = quote(name or _entry_name(node) or "")
+            yield _warn("per-request-key", f"{shown} is new with each request", node.span)
+
+
+def often_blank_key(root: Checked) -> Iterator[Diagnostic]:
+    """A key made of what many requests do not have."""
+    for node in walk(root):
+        name = node.name if type(node) is Field else _header_name(node)
+        if name in _OFTEN_BLANK or (type(node) is not Field and name in _OFTEN_BLANK_HEADERS):
+            message = f"many requests have no {quote(name or '')}: they are in no entity, or in one"
+            hint = "use a part that every request has: who leaves this out escapes a window"
+            yield _warn("often-blank-key", message, node.span, hint)
 
 
 def broad_key(root: Checked, kind: Type) -> Iterator[Diagnostic]:
     """A key that most events share."""
+    if type(root) is Field and root.name in _PATHS:
+        message = "a path alone puts everybody who asks for it into one entity"
+        yield _warn("broad-key", message, root.span, "add a part such as `request.client_ip`")
     is_broad = type(root) is Literal or (type(root) is Field and root.name in _BROAD)
     if is_broad or kind is BOOL:
         message = "as the only part of a key this puts most events into one entity"
@@ -322,6 +380,24 @@ def _header_name(node: Checked) -> str | None:
             return name
         case _:
             return None
+
+
+def _entry_name(node: Checked) -> str | None:
+    """The name of an entry of a map that a client or a source fills."""
+    match node:
+        case Index(operand=Field(name=section), index=Literal(value=str(name))):
+            return name if section in _ENTRIES else None
+        case Select(operand=Field(name=section), field=name):
+            return name if section in _ENTRIES else None
+        case _:
+            return None
+
+
+_ENTRIES = ("fields", "request.query_params", "request.cookies", "request.route_params")
+
+
+def _folded(name: str | None) -> str | None:
+    return None if name is None else name.replace("-", "_").lower()
 
 
 _CHECKS: dict[type, tuple[Callable[..., Iterator[Diagnostic]], ...]] = {

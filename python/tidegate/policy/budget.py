@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tidegate.policy.decision import BlockAnswer, ChallengeAnswer, DecidedAction
+from tidegate.decider import Action, Allow, Block, Challenge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,7 +53,7 @@ class Ends:
         return tuple(places[end] for end in ends if end is not None)
 
 
-def past_budget(setting: OnBudgetExceeded, return_url: str | None) -> DecidedAction:
+def past_budget(setting: OnBudgetExceeded, return_url: str | None) -> Action:
     """The answer when the budget ended and no clause gives one.
 
     Args:
@@ -61,11 +61,10 @@ def past_budget(setting: OnBudgetExceeded, return_url: str | None) -> DecidedAct
         return_url: of the event.
     """
     if setting == "challenge":
-        answer = ChallengeAnswer(_PROVIDER, _DIFFICULTY, return_url or None)
-        return DecidedAction("challenge", challenge=answer)
+        return Challenge(provider=_PROVIDER, difficulty=_DIFFICULTY, return_url=return_url or None)
     if setting == "block":
-        return DecidedAction("block", block=BlockAnswer(403, "", {}))
-    return DecidedAction("allow")
+        return Block()
+    return Allow()
 
 
 def _is_of_entity(place: str) -> bool:

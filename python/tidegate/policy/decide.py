@@ -11,22 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from tidegate import decider
 from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.evaluation.reference import evaluate
 from tidegate.language.types import STRING
 from tidegate.limits import CLOCK_TOLERANCE
 from tidegate.policy.budget import Ends, past_budget
-from tidegate.policy.decision import (
-    BlockAnswer,
-    ChallengeAnswer,
-    DecidedAction,
-    Decision,
-    Entity,
-    FiredClause,
-    Reason,
-    WindowValue,
-)
+from tidegate.policy.decision import EngineDecision, Entity, FiredClause, WindowValue
 from tidegate.policy.keys import EntityKey, Part, counted_text, entity_id, part_of
 from tidegate.policy.secrets import PLAIN, Reading, kept_part
 from tidegate.policy.state import Block, Change, Count, Mitigate, State
@@ -88,7 +80,7 @@ class TriedClause:
 class Decided:
     """A decision, what it changes, and how it came about."""
 
-    decision: Decision
+    decision: EngineDecision
     changes: tuple[Change, ...]
     time: int
     entities: tuple[AppliedEntity, ...]
@@ -100,11 +92,10 @@ class Decided:
 
     def to_wire(self) -> dict[str, Any]:
         """The answer to the caller."""
-        decision, challenge = self.decision, self.decision.action.challenge
-        if challenge is not None and self.return_url is not None:
-            exact = attrs.evolve(challenge, return_url=self.return_url)
-            action = attrs.evolve(decision.action, challenge=exact)
-            decision = attrs.evolve(decision, action=action)
+        decision, action = self.decision, self.decision.action
+        if isinstance(action, decider.Challenge) and self.return_url is not None:
+            exact = attrs.evolve(action, return_url=self.return_url)
+            decision = attrs.evolve(decision, action=exact)
         return decision.to_wire()
 
 
@@ -386,12 +377,12 @@ class _Walk:
             tuple(each for key, each in self._mitigations if key == entity.key),
         )
 
-    def _decision(self) -> Decision:
+    def _decision(self) -> EngineDecision:
         fired = [each for each in self._tried if each.fired]
         answer = next((each for each in fired if _mode(each.clause) != "Monitor"), None)
         mitigation = answer.clause.mitigation if answer else None
         ended_at = self._ends.reached(self._final)
-        return Decision(
+        return EngineDecision(
             action=self._action(answer, ended_at),
             reason=_reason(answer, ended_at),
             policy=answer.policy.slug if answer else None,
@@ -413,7 +404,7 @@ class _Walk:
         kept = text if self._redactor is None else self._redactor.link(text)
         return kept or None
 
-    def _action(self, answer: TriedClause | None, ended_at: tuple[str, ...]) -> DecidedAction:
+    def _action(self, answer: TriedClause | None, ended_at: tuple[str, ...]) -> decider.Action:
         if answer is None and ended_at:
             setting = self._compiled.on_budget_exceeded
             return past_budget(setting, self._kept_link(RETURN_URL))
@@ -421,19 +412,16 @@ class _Walk:
         if mitigation is not None and mitigation.challenge is not None:
             challenge = mitigation.challenge
             return_url = self._kept_link(RETURN_URL) or challenge.default_return_url_template
-            return DecidedAction(
-                "challenge",
-                challenge=ChallengeAnswer(challenge.provider, challenge.difficulty, return_url),
+            return decider.Challenge(
+                provider=challenge.provider, difficulty=challenge.difficulty, return_url=return_url
             )
         if mitigation is not None and mitigation.block is not None:
             block = mitigation.block
-            return DecidedAction(
-                "block", block=BlockAnswer(block.status_code, block.body, dict(block.headers))
-            )
-        return DecidedAction("allow")
+            return decider.Block(block.status_code, block.body, dict(block.headers))
+        return decider.Allow()
 
 
-def _reason(answer: TriedClause | None, ended_at: tuple[str, ...]) -> Reason:
+def _reason(answer: TriedClause | None, ended_at: tuple[str, ...]) -> decider.Reason:
     if answer is not None:
         return "active-mitigation" if answer.active else "policy"
     return "budget-exceeded" if ended_at else "no-match"

@@ -2,49 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import orjson
 
+from tidegate.decider import Action, Allow, Block, Challenge, Decision
 from tidegate.policy.model import Mode
-
-ActionType: TypeAlias = Literal["allow", "challenge", "block"]
-Reason: TypeAlias = Literal["no-match", "policy", "active-mitigation", "budget-exceeded"]
-
-
-@attrs.frozen
-class ChallengeAnswer:
-    """The challenge that the client must complete, and where it wants to go afterwards."""
-
-    provider: str
-    difficulty: int
-    return_url: str | None
-
-
-@attrs.frozen
-class BlockAnswer:
-    """The answer to the blocked client."""
-
-    status_code: int
-    body: str
-    headers: Mapping[str, str]
-
-
-@attrs.frozen
-class DecidedAction:
-    """What to do with the request; a member named by the type says how."""
-
-    type: ActionType
-    challenge: ChallengeAnswer | None = None
-    block: BlockAnswer | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
-        return attrs.asdict(
-            self, filter=lambda _, value: value is not None or _.name == "return_url"
-        )
 
 
 @attrs.frozen
@@ -78,8 +44,8 @@ class FiredClause:
 
 
 @attrs.frozen
-class Decision:
-    """One decision.
+class EngineDecision(Decision):
+    """One decision, with its record; what is not asked for is not read of the record.
 
     Attributes:
         action: what to do with the request.
@@ -95,8 +61,6 @@ class Decision:
             of an expression among actions and policies, one among entities, or both.
     """
 
-    action: DecidedAction
-    reason: Reason
     policy: str | None
     clause: str | None
     mitigation: str | None
@@ -105,32 +69,38 @@ class Decision:
     fired: tuple[FiredClause, ...]
     errors: Mapping[str, str]
     budget_ended_at: tuple[str, ...] = ()
+    _record: bytes | str | Mapping[str, Any] = attrs.field(
+        default=b"", init=False, eq=False, repr=False
+    )
 
     @classmethod
-    def from_record(cls, record: bytes | str | Mapping[str, Any]) -> Decision:
+    def from_record(cls, record: bytes | str | Mapping[str, Any]) -> EngineDecision:
         """The decision of a record, as :meth:`to_record` gives it or as JSON text."""
-        data = record if isinstance(record, Mapping) else orjson.loads(record)
-        return cls(
-            action=_action(data["action"]),
-            reason=data["reason"],
-            policy=data["policy"],
-            clause=data["clause"],
-            mitigation=data["mitigation"],
-            entities=tuple(
-                Entity(each["definition"], each["entity_id"], tuple(each["key"]))
-                for each in data["entities"]
-            ),
-            matched_actions=tuple(data["matched_actions"]),
-            fired=tuple(_fired(each) for each in data["fired"]),
-            errors=dict(data["errors"]),
-            budget_ended_at=tuple(data.get("budget_ended_at", ())),
-        )
+        decision = cls.__new__(cls)
+        object.__setattr__(decision, "_record", record)
+        return decision
+
+    if not TYPE_CHECKING:  # a misspelt name is to be an error
+
+        def __getattr__(self, name: str) -> Any:
+            """Read a member of the record when it is first asked for."""
+            # Most callers look at the action alone; to build all takes ten times as long.
+            read = _READ.get(name)
+            if read is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            record = self._record
+            if not isinstance(record, Mapping):
+                record = orjson.loads(record)
+                object.__setattr__(self, "_record", record)
+            value = read(record)
+            object.__setattr__(self, name, value)
+            return value
 
     def to_record(self) -> dict[str, Any]:
         """Everything, as JSON data."""
         ended = {"budget_ended_at": list(self.budget_ended_at)} if self.budget_ended_at else {}
         return {
-            "action": self.action.to_dict(),
+            "action": action_to_dict(self.action),
             "reason": self.reason,
             "policy": self.policy,
             "clause": self.clause,
@@ -144,18 +114,66 @@ class Decision:
 
     def to_wire(self) -> dict[str, Any]:
         """The answer to the caller."""
-        return {"action": self.action.to_dict(), "reason": self.reason}
+        return {"action": action_to_dict(self.action), "reason": self.reason}
 
 
-def _action(data: Mapping[str, Any]) -> DecidedAction:
-    challenge, block = data.get("challenge"), data.get("block")
-    return DecidedAction(
-        data["type"],
-        ChallengeAnswer(**challenge) if challenge else None,
-        BlockAnswer(**block) if block else None,
+def action_to_dict(action: Action) -> dict[str, Any]:
+    """An action of an engine as JSON data; a member named by the type says how."""
+    match action:
+        case Challenge():
+            how: dict[str, Any] = {
+                "provider": action.provider,
+                "difficulty": action.difficulty,
+                "return_url": action.return_url,
+            }
+            return {"type": action.type, "challenge": how}
+        case Block():
+            how = {
+                "status_code": action.status_code,
+                "body": action.body,
+                "headers": dict(action.headers),
+            }
+            return {"type": action.type, "block": how}
+        case Allow():
+            return {"type": action.type}
+
+
+def _action(data: Mapping[str, Any]) -> Action:
+    match data["type"]:
+        case "challenge":
+            return Challenge(**data["challenge"])
+        case "block":
+            return Block(**data["block"])
+        case _:
+            return _ALLOW
+
+
+_ALLOW = Allow()
+
+
+def _entities(record: Mapping[str, Any]) -> tuple[Entity, ...]:
+    return tuple(
+        Entity(each["definition"], each["entity_id"], tuple(each["key"]))
+        for each in record["entities"]
     )
 
 
 def _fired(data: Mapping[str, Any]) -> FiredClause:
     window = data["window"]
     return FiredClause(**{**data, "window": WindowValue(**window) if window else None})
+
+
+_READ: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    "action": lambda record: _action(record["action"]),
+    "reason": itemgetter("reason"),
+    "decision_id": lambda _: None,
+    "policy": itemgetter("policy"),
+    "clause": itemgetter("clause"),
+    "mitigation": itemgetter("mitigation"),
+    "entities": _entities,
+    "matched_actions": lambda record: tuple(record["matched_actions"]),
+    "fired": lambda record: tuple(_fired(each) for each in record["fired"]),
+    "errors": lambda record: dict(record["errors"]),
+    "budget_ended_at": lambda record: tuple(record.get("budget_ended_at", ())),
+}
+"""Member of a decision to how it is read of a record."""

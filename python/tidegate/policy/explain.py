@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tidegate.language.checker import CheckedExpression
     from tidegate.policy.compiled import CompiledClause, CompiledDefinitions, CompiledPolicy
     from tidegate.policy.decide import Decided, TriedClause
-    from tidegate.policy.decision import Decision
+    from tidegate.policy.decision import EngineDecision
     from tidegate.policy.secrets import Redacts
     from tidegate.policy.state import State
 
@@ -118,6 +118,8 @@ class ClauseExplanation:
 
 @attrs.frozen
 class PolicyExplanation:
+    """A policy: whether it was in scope, and its clauses."""
+
     slug: str
     in_scope: bool | None
     scope: ExpressionExplanation | None
@@ -128,7 +130,7 @@ class PolicyExplanation:
 class Explanation:
     """A decision with everything that led to it; ``str()`` gives it in words."""
 
-    decision: Decision
+    decision: EngineDecision
     time: str
     actions: tuple[ActionExplanation, ...]
     entities: tuple[EntityExplanation, ...]

@@ -10,12 +10,13 @@ from uuid import UUID
 
 import attrs
 
+from tidegate.decider import Challenge
 from tidegate.policy.keys import EntityKey, Part, entity_id
 from tidegate.policy.secrets import Reading, kept_parts
 
 if TYPE_CHECKING:
     from tidegate.policy.compiled import CompiledDefinitions
-    from tidegate.policy.decision import Decision
+    from tidegate.policy.decision import EngineDecision
     from tidegate.policy.secrets import Redacts
 
 
@@ -77,7 +78,7 @@ class KeyForms:
         kept = EntityKey.of(slug, kept_parts(redactor, form.readings, key))
         return str(entity_id(self.tenant, form.id, kept)), kept.parts
 
-    def decision(self, decision: Decision, redactor: Redacts | None) -> Decision:
+    def decision(self, decision: EngineDecision, redactor: Redacts | None) -> EngineDecision:
         """A decision as it is kept: one of an earlier version of Tidegate may have secrets in
         clear in its keys and its return URL."""
         if redactor is None:
@@ -94,8 +95,7 @@ class KeyForms:
             attrs.evolve(each, entity_id=ids.get(each.entity_id or "", each.entity_id))
             for each in decision.fired
         )
-        action, challenge = decision.action, decision.action.challenge
-        if challenge is not None and challenge.return_url is not None:
-            kept_url = redactor.link(challenge.return_url)
-            action = attrs.evolve(action, challenge=attrs.evolve(challenge, return_url=kept_url))
+        action = decision.action
+        if isinstance(action, Challenge) and action.return_url is not None:
+            action = attrs.evolve(action, return_url=redactor.link(action.return_url))
         return attrs.evolve(decision, action=action, entities=tuple(entities), fired=fired)

@@ -10,6 +10,7 @@ import attrs
 import orjson
 
 from tidegate.errors import EventError, SnapshotError
+from tidegate.evaluation.envelope import admit
 from tidegate.policy import effects, standing
 from tidegate.policy.decide import decide
 from tidegate.policy.places import kept_key
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from tidegate.evaluation.encoder import AddressLookup
+    from tidegate.evaluation.envelope import Admission
     from tidegate.policy.compiled import CompiledDefinitions
     from tidegate.policy.decide import Decided
     from tidegate.policy.keys import EntityKey
@@ -37,6 +39,7 @@ class ReferenceEngine:
         addresses: the address databases, if there are any.
         make_turn: makes a lock, when threads share the engine.
         redactor: keeps secrets out of keys and records, if there is one.
+        events: which events it decides on.
     """
 
     def __init__(
@@ -45,7 +48,9 @@ class ReferenceEngine:
         addresses: AddressLookup | None = None,
         make_turn: Callable[[], AbstractContextManager[object]] = nullcontext,
         redactor: Redacts | None = None,
+        events: Admission = "any",
     ) -> None:
+        self._events = events
         self._compiled = compiled
         self._addresses = addresses
         self._redactor = redactor
@@ -135,7 +140,9 @@ class ReferenceEngine:
         with self._turn:
             if compiled.tenant != self._compiled.tenant:
                 raise SnapshotError("the definitions are of another tenant")
-            heir = ReferenceEngine(compiled, self._addresses, self._make_turn, redactor)
+            heir = ReferenceEngine(
+                compiled, self._addresses, self._make_turn, redactor, self._events
+            )
             heir.restore(save(self._compiled, self._state))
             self._heirs.add(heir)
         return heir
@@ -198,6 +205,7 @@ class ReferenceEngine:
         received_at: int,
         ended_at: Sequence[str] | None = None,
     ) -> Decided:
+        admit(event, self._events)
         return decide(
             self._compiled,
             self._state,

@@ -10,8 +10,9 @@ import orjson
 from tidegate.policy import effects
 
 if TYPE_CHECKING:
+    from tidegate.decider import ActionType, Reason
     from tidegate.policy.decide import Decided
-    from tidegate.policy.decision import ActionType, Decision, Reason
+    from tidegate.policy.decision import EngineDecision
     from tidegate.policy.model import Mode
 
 _STRENGTH = ("Monitor", "Challenge", "Block")
@@ -109,7 +110,7 @@ def _without_query(path: str) -> str:
     return path.partition("?")[0].partition("#")[0]
 
 
-def _strongest(decision: Decision) -> list[tuple[str, Mode]]:
+def _strongest(decision: EngineDecision) -> list[tuple[str, Mode]]:
     strongest: dict[str, Mode] = {}
     for each in decision.fired:
         known = strongest.get(each.policy, "Monitor")

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
+from msgspec import UNSET
 
 from tidegate.policy.findings import pointer_to
 from tidegate.server import wire
 from tidegate.server.problems import ErrorDetail, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from uuid import UUID
 
+    from tidegate.policy.findings import Finding
     from tidegate.server.definition_set import DefinitionSet
     from tidegate.stores.definitions import Definition, Kind
 
@@ -161,8 +163,20 @@ def _clause_wire(clause: Mapping[str, Any], known: DefinitionSet) -> dict[str, A
     return members
 
 
-def to_answer(kind: DefinitionKind, stored: Definition, known: DefinitionSet) -> Any:
-    """The answer for an object."""
+def to_answer(
+    kind: DefinitionKind,
+    stored: Definition,
+    known: DefinitionSet,
+    warnings: Sequence[Finding] = (),
+) -> Any:
+    """The answer for an object.
+
+    Args:
+        kind: of the object.
+        stored: the object.
+        known: the set it belongs to.
+        warnings: of the write that is answered; left out of the answer when there are none.
+    """
     members = to_wire_members(kind, stored.body, known)
     members |= {
         "slug": stored.slug,
@@ -174,9 +188,23 @@ def to_answer(kind: DefinitionKind, stored: Definition, known: DefinitionSet) ->
     }
     if kind is LIST:
         members["entry_count"] = len(members["entries"])
+    if warnings:
+        members["warnings"] = tuple(map(to_warning, warnings))
     return kind.answer(**members)
 
 
 def wire_pointer(pointer: str) -> str:
     """A pointer into an object of the document, as a pointer into the object on the wire."""
     return "/".join(_WIRE_NAMES.get(part, part) for part in pointer.split("/"))
+
+
+def to_warning(finding: Finding) -> wire.DefinitionWarning:
+    """What is answered for a warning."""
+    return wire.DefinitionWarning(
+        code=finding.code,
+        detail=finding.message,
+        pointer=finding.pointer,
+        line=UNSET if finding.line is None else finding.line,
+        column=UNSET if finding.column is None else finding.column,
+        hint=UNSET if finding.hint is None else finding.hint,
+    )

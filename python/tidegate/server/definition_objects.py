@@ -22,10 +22,11 @@ from tidegate.stores.base import NotFoundError
 from tidegate.stores.definitions import Definition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
+    from tidegate.policy.findings import Finding
     from tidegate.server.definition_kinds import DefinitionKind
 
 
@@ -59,10 +60,12 @@ class Handlers:
         members = {each.name: getattr(body, each.name) for each in attrs.fields(type(body))}
         object_id = new_id()
 
-        seen: list[tuple[Definition, DefinitionSet]] = []
+        seen: list[tuple[Definition, DefinitionSet, Sequence[Finding]]] = []
 
         def prepare(present: DefinitionSet) -> SetChange:
-            model = present.check_put(self.kind, object_id, to_body(self.kind, members, present))
+            body = to_body(self.kind, members, present)
+            checked = present.check_put(self.kind, object_id, body)
+            model = checked.model
             made = Definition(
                 tenant_id=call.tenant_id,
                 kind=self.kind.name,
@@ -74,13 +77,13 @@ class Handlers:
                 created_at_ns=call.now,
                 updated_at_ns=call.now,
             )
-            seen[:] = [(made, present)]
+            seen[:] = [(made, present, checked.warnings)]
             return SetChange([ObjectChange("create", None, made)])
 
         change_definitions(call, prepare)
-        made, present = seen[0]
+        made, present, warnings = seen[0]
         return Answer(
-            body=to_answer(self.kind, made, present),
+            body=to_answer(self.kind, made, present, warnings),
             revision=made.revision,
             location=f"{call.path}/{object_id}",
         )
@@ -118,13 +121,14 @@ class Handlers:
             finish: what is kept in place of the checked body.
             audited: what the audit trail holds in place of the bodies.
         """
-        seen: list[tuple[Definition, DefinitionSet]] = []
+        seen: list[tuple[Definition, DefinitionSet, Sequence[Finding]]] = []
 
         def prepare(present: DefinitionSet) -> SetChange | None:
             before = self._present(call, present)
             call.require_revision(before.revision)
-            seen[:] = [(before, present)]
-            model = present.check_put(self.kind, before.object_id, body_of(present, before))
+            checked = present.check_put(self.kind, before.object_id, body_of(present, before))
+            model, warnings = checked.model, checked.warnings
+            seen[:] = [(before, present, warnings)]
             body = to_members(model)
             if finish is not None:
                 body = finish(before, body)
@@ -132,12 +136,13 @@ class Handlers:
                 return None
             made = attrs.evolve(before, slug=model.slug, name=model.name, body=body)
             made = definitions.succeeding(before, made, call.now)
-            seen[:] = [(made, present)]
+            seen[:] = [(made, present, warnings)]
             return SetChange([ObjectChange(action, before, made, audited)])
 
         change_definitions(call, prepare)
-        result, present = seen[0]
-        return Answer(body=to_answer(self.kind, result, present), revision=result.revision)
+        result, present, warnings = seen[0]
+        body = to_answer(self.kind, result, present, warnings)
+        return Answer(body=body, revision=result.revision)
 
     def delete(self, call: Call) -> Answer:
         """Delete an object to which no other refers."""

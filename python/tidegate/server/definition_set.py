@@ -57,6 +57,19 @@ class ActiveDefinitions:
         return ready if stored == _stored(definition) else None
 
 
+@attrs.frozen
+class Checked:
+    """An object that holds together with the set.
+
+    Attributes:
+        model: as it was read.
+        warnings: about it, with pointers into the object as the wire has it.
+    """
+
+    model: Any
+    warnings: tuple[Finding, ...]
+
+
 @attrs.frozen(kw_only=True)
 class DefinitionSet:
     """All definitions of a tenant at one revision, by section in the order of the document.
@@ -145,8 +158,8 @@ class DefinitionSet:
             **sections,
         }
 
-    def check_put(self, kind: DefinitionKind, object_id: UUID, body: Mapping[str, Any]) -> Any:
-        """The model of an object, once the set with it in place holds together.
+    def check_put(self, kind: DefinitionKind, object_id: UUID, body: Mapping[str, Any]) -> Checked:
+        """An object as it was read, once the set with it in place holds together.
 
         Args:
             object_id: of the object that is changed, or of the new one.
@@ -173,7 +186,9 @@ class DefinitionSet:
             shown = self.document(entries=False)
             shown[kind.section][at : at + 1] = changed
             raise _refusal(shown, findings, f"/{kind.section}/{at}") from None
-        return getattr(compilation.compiled.source, kind.section)[at]
+        shown = {kind.section: {at: changed[0]}}
+        found = _of_object(shown, compilation.findings, f"/{kind.section}/{at}")
+        return Checked(getattr(compilation.compiled.source, kind.section)[at], found)
 
     def check_delete(self, kind: DefinitionKind, object_id: UUID) -> None:
         """Refuse to delete an object to which others refer. The set was valid before, so whatever
@@ -258,6 +273,17 @@ def in_text(document: Mapping[str, Any], finding: Finding) -> Finding:
         return finding
     position = Source(text).position(finding.span.start)
     return attrs.evolve(finding, line=position.line, column=position.column)
+
+
+def _of_object(
+    document: Mapping[str, Any], findings: Iterable[Finding], place: str
+) -> tuple[Finding, ...]:
+    """The findings about the object at a place, with pointers into it."""
+    return tuple(
+        attrs.evolve(in_text(document, each), pointer=wire_pointer(each.pointer[len(place) :]))
+        for each in findings
+        if each.pointer.startswith(f"{place}/")
+    )
 
 
 def _value_at(document: Any, pointer: str) -> Any:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import attrs
-from msgspec import UNSET
 
 from tidegate.operators.permissions import Permission
 from tidegate.policy.document import parse_document, to_members
@@ -15,7 +14,7 @@ from tidegate.server import wire
 from tidegate.server.authorise import require
 from tidegate.server.call import Answer, Call
 from tidegate.server.definition_changes import ObjectChange, SetChange, change_definitions
-from tidegate.server.definition_kinds import KINDS
+from tidegate.server.definition_kinds import KINDS, to_warning
 from tidegate.server.definition_set import load_set
 from tidegate.stores import definitions
 from tidegate.stores.definitions import Definition
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tidegate.policy.compile import Compilation
-    from tidegate.policy.findings import Finding
     from tidegate.policy.model import Definitions
     from tidegate.server.definition_kinds import DefinitionKind
     from tidegate.server.definition_set import DefinitionSet
@@ -75,7 +73,7 @@ def replace(call: Call) -> Answer:
         revision=revision + is_written,
         dry_run=query.dry_run,
         changes=tuple(changes),
-        warnings=tuple(map(_warning, compilation.findings)),
+        warnings=tuple(map(to_warning, compilation.findings)),
     )
     return Answer(body=made, revision=made.revision)
 
@@ -172,15 +170,4 @@ def _settings_change(present: DefinitionSet, settings: dict[str, Any]) -> wire.C
         id=str(present.tenant_id),
         name=present.tenant.name,
         members=tuple(members),
-    )
-
-
-def _warning(finding: Finding) -> wire.DefinitionWarning:
-    return wire.DefinitionWarning(
-        code=finding.code,
-        detail=finding.message,
-        pointer=finding.pointer,
-        line=UNSET if finding.line is None else finding.line,
-        column=UNSET if finding.column is None else finding.column,
-        hint=UNSET if finding.hint is None else finding.hint,
     )

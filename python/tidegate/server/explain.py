@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tidegate.errors import EventError
-from tidegate.policy.decision import Decision
+from tidegate.policy.decision import EngineDecision
 from tidegate.policy.model import Settings
 from tidegate.server import wire
 from tidegate.server.call import Answer, Call
@@ -45,12 +45,12 @@ def explain(call: Call) -> Answer:
             gone = f"the definitions of revision {logged.revision} are no longer kept"
             return _answer(found, logged, recorded, because=[gone])
     try:
-        ended_at = Decision.from_record(logged.record).budget_ended_at
+        ended_at = EngineDecision.from_record(logged.record).budget_ended_at
         explanation = past.engine.explain(logged.event, logged.received_at_ns, ended_at=ended_at)
     except EventError as error:
         refused = f"the event as it is kept is refused: {error.message}"
         return _answer(found, logged, recorded, past, because=[refused])
-    if explanation.decision == past.engine.kept(Decision.from_record(logged.record)):
+    if explanation.decision == past.engine.kept(EngineDecision.from_record(logged.record)):
         return _answer(found, logged, recorded, past, explanation)
     retention_days = int(tenant.settings.get("retention_days", Settings().retention_days))
     because = list(_reasons(call, logged, past, retention_days))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.errors import ExpressionError
 from tidegate.language.diagnostics import Source
+from tidegate.language.lint import key_warnings
 from tidegate.language.printer import format as format_text
 from tidegate.language.schema import NamedList
 from tidegate.limits import DEFAULT
@@ -41,10 +42,11 @@ def check_expression(call: Call) -> Answer:
     except ExpressionError as error:
         found = _findings(body.expression, error.diagnostics)
         return Answer(body=wire.ExpressionReport(ok=False, diagnostics=found))
+    of_key = key_warnings([(checked.root, checked.type)]) if body.purpose == "key-field" else [[]]
     return Answer(
         body=wire.ExpressionReport(
             ok=True,
-            diagnostics=_findings(body.expression, checked.warnings),
+            diagnostics=_findings(body.expression, [*checked.warnings, *of_key[0]]),
             type=str(checked.type),
             fields=tuple(sorted(checked.references.fields)),
             lists=tuple(sorted(checked.references.lists)),

@@ -162,7 +162,7 @@ def _base(
     redaction_key: bytes,
 ) -> tuple[Engine, int]:
     """An engine to fold into, and the number of the last decision it knows of."""
-    engine = Engine(definitions, redaction_key=redaction_key)
+    engine = Engine(definitions, redaction_key=redaction_key, events="any")
     wanted = _Wanted(engine, orjson.loads(logged.record)["entities"])
     for snapshot in snapshots.newest(connection, found.tenant_id, before_seq=found.seq):
         try:

@@ -163,7 +163,7 @@ def run(job_id: UUID, draft: Draft, application: Application) -> None:
     note = partial(_note, application.store, job_id=job_id, draft=draft)
     note(replay_jobs.start, now_ns=application.clock())
     definitions = bounded(orjson.loads(draft.document))
-    engine = Engine(definitions, redaction_key=application.keys.redaction)
+    engine = Engine(definitions, redaction_key=application.keys.redaction, events="any")
     outcomes = Outcomes(draft.from_ns, MAX_DIFFERENCES)
     begin_ns = max(0, draft.from_ns - warm_up_ns(engine.definitions))
     for batch in _batches(application.store, draft, begin_ns):

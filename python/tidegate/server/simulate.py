@@ -49,7 +49,7 @@ def simulate(call: Call) -> Answer:
 
 
 def _explained(call: Call, definitions: Definitions, event: bytes) -> Explanation:
-    engine = Engine(definitions, redaction_key=call.app.keys.redaction)
+    engine = Engine(definitions, redaction_key=call.app.keys.redaction, events="any")
     try:
         state = call.app.runtime.state_of(call.tenant_id, event, call.now)
         if state is not None:

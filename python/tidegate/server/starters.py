@@ -27,8 +27,19 @@ def starting_entities(tenant_id: UUID) -> tuple[EntityDefinition, ...]:
             entity_definition_id=identifier("ip-user-agent"),
             name="ip-user-agent",
             slug="ip-user-agent",
-            description="Everybody else, by client address and user agent.",
+            description="By client address and user agent; without a user agent too.",
             priority=100,
             key_fields=("request.client_ip", "request.user_agent"),
+            # Whoever could leave the user agent out would escape every window.
+            match_expression='request.client_ip != ""',
+            on_missing_key="blank",
+        ),
+        EntityDefinition(
+            entity_definition_id=identifier("ip"),
+            name="ip",
+            slug="ip",
+            description="By client address alone, whatever the user agent says.",
+            priority=200,
+            key_fields=("request.client_ip",),
         ),
     )

@@ -26,7 +26,7 @@ from tidegate.policy import snapshot
 from tidegate.policy.bundle import bundle
 from tidegate.policy.compile import compile_all
 from tidegate.policy.decide import decide
-from tidegate.policy.decision import Decision
+from tidegate.policy.decision import EngineDecision
 from tidegate.policy.explain import explain
 from tidegate.policy.model import OnBudgetExceeded
 from tidegate.policy.state import State
@@ -94,7 +94,7 @@ class Trio:
         decided = decide(self._compiled, self._state, body, at, ended_at=ends)
         self._state.apply(decided.changes)
         yield from self._compare("reference", record, decided.decision.to_record())
-        again = Decision.from_record(record)
+        again = EngineDecision.from_record(record)
         yield from self._compare("record", record, again.to_record())
         repeated = self._repeating.decide_record(body, at, again.budget_ended_at)
         yield from self._compare("native", record, orjson.loads(repeated))

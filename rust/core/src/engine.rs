@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bumpalo::Bump;
 use foldhash::fast::RandomState;
 
+use crate::admission::Admission;
 use crate::budget::{Budget, Spent};
 use crate::conditions::{Conditions, KnownOutcomes};
 use crate::decide::{Decision, decide, event_time};
@@ -133,6 +134,7 @@ pub struct Engine {
     /// From the engine whose state it took over.
     inherited: Option<Arc<Journal>>,
     heirs: Heirs,
+    admission: Admission,
 }
 
 impl Engine {
@@ -141,7 +143,14 @@ impl Engine {
         // No decision is to wait for it.
         definitions.plan();
         let state = State::new(definitions.max_keys, RandomState::default());
-        Self { definitions, reference_data, state, inherited: None, heirs: Heirs::default() }
+        Self {
+            definitions,
+            reference_data,
+            state,
+            inherited: None,
+            heirs: Heirs::default(),
+            admission: Admission::Any,
+        }
     }
 
     /// An engine that goes on with the state of another.
@@ -153,6 +162,15 @@ impl Engine {
     ) -> Self {
         let engine = Self::new(definitions, reference_data);
         Self { state, inherited: Some(journal), ..engine }
+    }
+
+    /// The same engine, which decides on events by this admission.
+    pub fn admitting(self, admission: Admission) -> Self {
+        Self { admission, ..self }
+    }
+
+    pub fn admission(&self) -> Admission {
+        self.admission
     }
 
     pub fn definitions(&self) -> &Definitions {
@@ -383,6 +401,9 @@ impl Engine {
     {
         let definitions = &self.definitions;
         let event = source.read(&definitions.layout, arena, &definitions.limits)?;
+        if let Some(error) = self.admission.refusal(&event) {
+            return Err(source.refused(error));
+        }
         let settings = Settings {
             trusted_proxies: &definitions.trusted_proxies,
             databases: self.reference_data.databases.as_deref(),

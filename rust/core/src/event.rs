@@ -36,6 +36,14 @@ pub struct RawVariable<'a> {
     pub pointer: String,
 }
 
+/// A member of the event that means nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownMember<'a> {
+    pub name: &'a str,
+    /// Where its value begins in the text, if it is one.
+    pub offset: Option<usize>,
+}
+
 /// The members of an event that fields are computed from; text is borrowed.
 #[derive(Clone, Debug, Default)]
 pub struct RawEvent<'a> {
@@ -48,6 +56,8 @@ pub struct RawEvent<'a> {
     pub tenant_id: Option<&'a str>,
     /// Whether `request` or `fields` has a member that is not null.
     pub has_content: bool,
+    /// The first member that is none of docs/fields.md and no declared variable.
+    pub unknown: Option<UnknownMember<'a>>,
     pub body: Option<RawBody<'a>>,
     /// The values of the declared variables that some program reads, not yet
     /// converted to their types.
@@ -159,12 +169,17 @@ impl<'a> Reading<'_, 'a> {
     fn members(
         &mut self,
         reader: &mut Reader<'a>,
-        member: fn(&mut Self, &mut Reader<'a>, &str, Option<&'a str>) -> Result<()>,
+        member: fn(&mut Self, &mut Reader<'a>, &'a str, Option<&'a str>) -> Result<()>,
     ) -> Result<()> {
         reader.texts(|reader, name, text| member(self, reader, name.text, text))
     }
 
-    fn member(&mut self, reader: &mut Reader<'a>, name: &str, text: Option<&'a str>) -> Result<()> {
+    fn member(
+        &mut self,
+        reader: &mut Reader<'a>,
+        name: &'a str,
+        text: Option<&'a str>,
+    ) -> Result<()> {
         if self.layout.declares_variable(name) {
             return pass(reader, text);
         }
@@ -179,9 +194,28 @@ impl<'a> Reading<'_, 'a> {
             "observed_at" => self.event.observed_at = read_observed_at(reader, text)?,
             "request" => return self.request(reader, text),
             "fields" => return self.section(reader, Section::Fields, text),
-            _ => return pass(reader, text),
+            _ => return self.unknown(reader, name, text),
         }
         Ok(())
+    }
+
+    #[cold]
+    fn unknown(
+        &mut self,
+        reader: &mut Reader<'a>,
+        name: &'a str,
+        text: Option<&'a str>,
+    ) -> Result<()> {
+        let offset = match text {
+            Some(text) => reader.offset().saturating_sub(text.len().saturating_add(2)),
+            None => {
+                reader.kind()?;
+                reader.offset()
+            }
+        };
+        let found = UnknownMember { name, offset: Some(offset) };
+        self.event.unknown.get_or_insert(found);
+        pass(reader, text)
     }
 
     fn request(&mut self, reader: &mut Reader<'a>, text: Option<&'a str>) -> Result<()> {
@@ -194,7 +228,7 @@ impl<'a> Reading<'_, 'a> {
     fn request_member(
         &mut self,
         reader: &mut Reader<'a>,
-        name: &str,
+        name: &'a str,
         text: Option<&'a str>,
     ) -> Result<()> {
         self.event.has_content |= text.is_some() || !reader.next_is(b'n');
@@ -468,6 +502,19 @@ mod tests {
             assert_eq!(event.member(Member::Method), Some("get"));
             assert_eq!(event.member(Member::Path), None);
         });
+    }
+
+    #[test]
+    fn the_first_unknown_member_is_kept_with_its_place() {
+        for (text, name, offset) in [
+            (r#"{"reqest": {}, "z": 1}"#, "reqest", 11),
+            (r#"{"source":"edge","a":"text","b":1}"#, "a", 21),
+        ] {
+            with_event(text, |event| {
+                assert_eq!(event.unknown, Some(UnknownMember { name, offset: Some(offset) }));
+            });
+        }
+        with_event(r#"{"request":{"other":1},"x.y":1}"#, |event| assert_eq!(event.unknown, None));
     }
 
     #[test]

@@ -24,6 +24,7 @@
 //! Failures caused by text or data are values of [`error`], never panics.
 
 pub mod address;
+pub mod admission;
 pub mod block;
 pub mod budget;
 pub mod bundle;

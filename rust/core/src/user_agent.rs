@@ -34,10 +34,25 @@ pub struct Families {
     pub device: String,
 }
 
+/// An agent that a table of our own names: `tidegate/evaluation/known_agents.py`.
+#[derive(Debug, Deserialize)]
+struct KnownAgent {
+    /// A word of the user agent, in ASCII lower case.
+    word: String,
+    family: String,
+}
+
+#[derive(Deserialize)]
+struct KnownAgents {
+    #[serde(default)]
+    known_agents: Vec<KnownAgent>,
+}
+
 /// The compiled data, and the answers it gave lately: a search takes some twenty
 /// microseconds, a remembered answer a few hundredths of that.
 pub struct UserAgents {
     extractor: Extractor<'static>,
+    known: Vec<KnownAgent>,
     hasher: RandomState,
     shards: [Mutex<Shard>; SHARDS],
 }
@@ -61,7 +76,8 @@ impl fmt::Display for BadUserAgentData {
 impl std::error::Error for BadUserAgentData {}
 
 impl UserAgents {
-    /// Compiles the data, given as JSON with the names of ua-parser's `regexes.yaml`.
+    /// Compiles the data, given as JSON with the names of ua-parser's `regexes.yaml`, and beside
+    /// them `known_agents`, for robots that ua-parser's data does not know as such.
     ///
     /// # Errors
     /// [`BadUserAgentData`] for JSON of another shape, or a pattern that does not compile.
@@ -76,7 +92,9 @@ impl UserAgents {
         }
         let extractor =
             Extractor::try_from(regexes).map_err(|error| BadUserAgentData(error.to_string()))?;
-        Ok(Self { extractor, hasher: RandomState::default(), shards: Default::default() })
+        let KnownAgents { known_agents: known } =
+            serde_json::from_slice(json).map_err(|error| BadUserAgentData(error.to_string()))?;
+        Ok(Self { extractor, known, hasher: RandomState::default(), shards: Default::default() })
     }
 
     /// The families of a user agent.
@@ -98,13 +116,38 @@ impl UserAgents {
 
     fn search(&self, user_agent: &str) -> Families {
         let (browser, system, device) = self.extractor.extract(user_agent);
-        let known = |family: Option<&str>| family.unwrap_or(UNKNOWN_FAMILY).to_owned();
-        Families {
-            browser: known(browser.as_ref().map(|found| &*found.family)),
-            system: known(system.as_ref().map(|found| &*found.os)),
-            device: known(device.as_ref().map(|found| &*found.device)),
+        let text = |family: Option<&str>| family.unwrap_or(UNKNOWN_FAMILY).to_owned();
+        let mut families = Families {
+            browser: text(browser.as_ref().map(|found| &*found.family)),
+            system: text(system.as_ref().map(|found| &*found.os)),
+            device: text(device.as_ref().map(|found| &*found.device)),
+        };
+        if families.device != ROBOT_DEVICE
+            && let Some(known) = self.known_agent(user_agent)
+        {
+            known.clone_into(&mut families.browser);
+            ROBOT_DEVICE.clone_into(&mut families.device);
         }
+        families
     }
+
+    /// The family of the first known agent whose word the user agent has.
+    fn known_agent(&self, user_agent: &str) -> Option<&str> {
+        let folded = user_agent.to_ascii_lowercase();
+        let known = self.known.iter().find(|agent| has_word(&folded, &agent.word));
+        known.map(|agent| &*agent.family)
+    }
+}
+
+/// Whether a text has a word with neither letter, digit nor `_` beside it.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    text.match_indices(word).any(|(at, _)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let end = at.saturating_add(word.len());
+        let after = text.get(end..).and_then(|after| after.chars().next());
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
 }
 
 fn from_slice(json: &[u8]) -> serde_json::Deserializer<serde_json::de::SliceRead<'_>> {
@@ -179,6 +222,9 @@ mod tests {
         "os_parsers": [{"regex": "(Linux)", "os_replacement": "$1"}],
         "device_parsers": [
             {"regex": "bot\\{1,2\\}|bot", "regex_flag": "i", "device_replacement": "Spider"}
+        ],
+        "known_agents": [
+            {"word": "a-user", "family": "A-User"}, {"word": "preview", "family": "Preview"}
         ]
     }"#;
 
@@ -196,6 +242,18 @@ mod tests {
         assert_eq!(families("Mozilla (Linux) Fox/5"), expected("Fox", "Linux", "Other"));
         assert_eq!(families("xBot"), expected("x robot", "Other", "Spider"));
         assert_eq!(families("curl"), expected("Other", "Other", "Other"));
+    }
+
+    #[test]
+    fn a_known_agent_is_a_robot_where_the_data_knows_none() {
+        let known = "Mozilla (Linux) Fox/5 (Preview; A-User/1.0)";
+        assert_eq!(families(known), expected("A-User", "Linux", "Spider"));
+        assert_eq!(families("PREVIEW"), expected("Preview", "Other", "Spider"));
+        for other in ["xpreview", "preview2", "a-user_agent", "aa-user", "\u{e9}"] {
+            assert_eq!(families(other), expected("Other", "Other", "Other"), "{other}");
+        }
+        assert_eq!(families("previewer preview").0, "Preview");
+        assert_eq!(families("xBot preview"), expected("x robot", "Other", "Spider"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PySequence};
 use tidegate_core::EventError;
+use tidegate_core::admission::Admission;
 use tidegate_core::budget::{Budget, Ends, Spent};
 use tidegate_core::definitions::Definitions;
 use tidegate_core::engine::{Engine, EventSource, ReferenceData};
@@ -21,7 +22,7 @@ use tidegate_core::user_agent::UserAgents;
 use crate::aside::drop_aside;
 use crate::calls::PyCalls;
 use crate::error::{effects_error, event_error, program_error, snapshot_error};
-use crate::event::{read_event, read_return_url, user_agents};
+use crate::event::{read_event, read_return_url, read_top, user_agents};
 use crate::redact::PyRedactor;
 use crate::serve::PyServed;
 
@@ -40,20 +41,25 @@ pub(crate) struct PyEngine {
 #[pymethods]
 impl PyEngine {
     #[new]
-    #[pyo3(signature = (bundle, databases = Vec::new(), sample = Vec::new(), redactor = None))]
+    #[pyo3(signature = (
+        bundle, databases = Vec::new(), sample = Vec::new(), redactor = None, events = "any"
+    ))]
     fn new(
         py: Python<'_>,
         bundle: &[u8],
         databases: Vec<Vec<u8>>,
         sample: Vec<PyBackedBytes>,
         redactor: Option<&Bound<'_, PyRedactor>>,
+        events: &str,
     ) -> PyResult<Self> {
+        let admission = Admission::named(events)
+            .ok_or_else(|| PyValueError::new_err(format!("there is no admission `{events}`")))?;
         let (definitions, user_agents) = read_definitions(py, bundle, &sample, redactor)?;
         let databases = (!databases.is_empty()).then(|| AddressDatabases::new(databases));
         let databases =
             databases.transpose().map_err(|error| PyValueError::new_err(error.to_string()))?;
         let reference_data = ReferenceData { user_agents, databases: databases.map(Arc::new) };
-        Ok(Self { engine: Engine::new(definitions, reference_data) })
+        Ok(Self { engine: Engine::new(definitions, reference_data).admitting(admission) })
     }
 
     #[pyo3(signature = (event, received_at, ended_at = None))]
@@ -179,7 +185,8 @@ impl PyEngine {
     ) -> PyResult<Self> {
         let (definitions, user_agents) = read_definitions(py, bundle, &sample, redactor)?;
         let engine = py.detach(|| self.engine.succeeded_by(definitions, user_agents));
-        engine.map(|engine| Self { engine }).map_err(|error| snapshot_error(py, &error))
+        let admitted = engine.map(|engine| engine.admitting(self.engine.admission()));
+        admitted.map(|engine| Self { engine }).map_err(|error| snapshot_error(py, &error))
     }
 
     fn freeze(slf: &Bound<'_, Self>) -> PyFrozen {
@@ -353,6 +360,7 @@ impl EventSource for Object<'_> {
     ) -> PyResult<RawEvent<'a>> {
         let mut event = read_event(&self.0, layout, arena, limits)?;
         event.return_url = read_return_url(&self.0, layout, arena, limits)?;
+        read_top(&self.0, layout, arena, limits, &mut event)?;
         Ok(event)
     }
 

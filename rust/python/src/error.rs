@@ -48,6 +48,11 @@ pub(crate) fn event_error(py: Python<'_>, error: EventError) -> PyErr {
     raised(|| EVENT_ERROR.get(py)?.call1((error.message, error.pointer, error.offset)))
 }
 
+/// Whether an exception is the refusal of an event.
+pub(crate) fn is_event_error(py: Python<'_>, error: &PyErr) -> PyResult<bool> {
+    Ok(error.is_instance(py, EVENT_ERROR.get(py)?))
+}
+
 /// `CanonicalFormError` with message and pointer.
 pub(crate) fn program_error(py: Python<'_>, error: ProgramError) -> PyErr {
     raised(|| CANONICAL_FORM_ERROR.get(py)?.call1((error.message, error.pointer)))

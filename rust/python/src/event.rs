@@ -13,7 +13,7 @@ use pyo3::types::{
     PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PySequence, PyString, PyTuple,
 };
 use tidegate_core::error::EventError;
-use tidegate_core::event::{self, RawBody, RawEvent, RawVariable, several};
+use tidegate_core::event::{self, RawBody, RawEvent, RawVariable, UnknownMember, several};
 use tidegate_core::field::{Member, Section};
 use tidegate_core::json::pointer_step;
 use tidegate_core::layout::Layout;
@@ -60,6 +60,22 @@ pub(crate) fn read_return_url<'a>(
         None => Ok(None),
     });
     read.map_err(|refusal| refusal.raise(event.py()))
+}
+
+/// Whether an event in Python objects has content, and its first unknown member: what only an
+/// admission looks at.
+///
+/// # Errors
+/// Whatever a mapping of the caller's raises.
+pub(crate) fn read_top<'a>(
+    event: &Bound<'_, PyAny>,
+    layout: &Layout,
+    arena: &'a Bump,
+    limits: &Limits,
+    raw: &mut RawEvent<'a>,
+) -> PyResult<()> {
+    let reader = DictReader { layout, arena, limits };
+    reader.read_top(event, raw).map_err(|refusal| refusal.raise(event.py()))
 }
 
 /// ua-parser's data, compiled once for the process, when some program needs it.
@@ -154,6 +170,25 @@ impl<'a> DictReader<'_, 'a> {
             raw.variables = self.read_variables(&members)?;
         }
         Ok(raw)
+    }
+
+    fn read_top(&self, event: &Bound<'_, PyAny>, raw: &mut RawEvent<'a>) -> Result<()> {
+        let Some(members) = as_dict(event)? else { return Ok(()) };
+        for (name, value) in &members {
+            // A name that is no text means nothing either.
+            let name = name.cast::<PyString>().ok().and_then(|name| name.to_str().ok());
+            match name.unwrap_or_default() {
+                name if self.layout.declares_variable(name) => {}
+                "request" | "fields" => raw.has_content |= has_content(&value)?,
+                "source" | "return_url" | "idempotency_key" | "tenant_id" | "observed_at" => {}
+                _ if raw.unknown.is_some() => {}
+                name => {
+                    let name = self.arena.alloc_str(name);
+                    raw.unknown = Some(UnknownMember { name, offset: None });
+                }
+            }
+        }
+        Ok(())
     }
 
     fn read_request(&self, request: &Bound<'_, PyAny>, raw: &mut RawEvent<'a>) -> Result<()> {
@@ -477,6 +512,12 @@ fn observed_at(moment: &Bound<'_, PyAny>) -> Result<Timestamp> {
         },
     };
     read.ok_or_else(|| Refusal::new("must be RFC 3339 text with an offset"))
+}
+
+/// Whether a mapping has a member that is not null.
+fn has_content(members: &Bound<'_, PyAny>) -> Result<bool> {
+    let members = as_dict(members)?;
+    Ok(members.is_some_and(|members| members.iter().any(|(_, value)| !value.is_none())))
 }
 
 /// Whether a value has no number that is infinite or none.

@@ -5,20 +5,20 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PySequence, PyString};
 use tidegate_core::constant::write_value;
 use tidegate_core::prepared::PreparedRecord;
 use tidegate_core::record::Record;
 use tidegate_core::user_agent::UserAgents;
-use tidegate_core::{ErrorCode, Failure, RuleSet};
+use tidegate_core::{ErrorCode, EventError, Failure, RuleSet};
 
 use crate::arena::with_arena;
 use crate::aside::drop_aside;
 use crate::context::read_record;
 use crate::convert::to_python;
 use crate::error::{
-    change_error, evaluation_error, event_error, foreign_context, no_such_rule, program_error,
-    too_many_parts,
+    change_error, evaluation_error, event_error, foreign_context, is_event_error, no_such_rule,
+    program_error, too_many_parts,
 };
 use crate::event::user_agents;
 use crate::matches::matches;
@@ -151,11 +151,36 @@ impl PyRuleSet {
             }
             _ => self.with_record(context, |record| Ok(Found::of(&self.rules, record, errors)))?,
         };
-        let failed = PyDict::new(py);
-        for (index, code) in &found.failed {
-            failed.set_item(self.id(*index), code.as_str())?;
-        }
-        matches(self.names(py, &found.matched)?, failed)
+        self.shown(py, &found)
+    }
+
+    #[pyo3(signature = (contexts, errors = false))]
+    fn match_batch<'py>(
+        &self,
+        contexts: &Bound<'py, PySequence>,
+        errors: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = contexts.py();
+        // Others may change a list while the interpreter is released, but no tuple.
+        let contexts = contexts.to_tuple()?;
+        let texts = contexts.iter_borrowed().map(|context| context.extract());
+        let Ok(texts) = texts.collect::<Result<Vec<&[u8]>, _>>() else {
+            let each = contexts.iter().map(|context| self.r#match(&context, errors));
+            let each = each.map(|answer| answer.or_else(|error| refused(py, error)));
+            return PyList::new(py, each.collect::<PyResult<Vec<_>>>()?);
+        };
+        let read = |text: &&[u8]| {
+            with_arena(|arena| {
+                let record = self.rules.read(text, self.user_agents, arena)?;
+                Ok(Found::of(&self.rules, &record, errors))
+            })
+        };
+        let found: Vec<Result<Found, EventError>> = py.detach(|| texts.iter().map(read).collect());
+        let answers = found.into_iter().map(|found| match found {
+            Ok(found) => self.shown(py, &found),
+            Err(error) => Ok(event_error(py, error).into_value(py).into_bound(py).into_any()),
+        });
+        PyList::new(py, answers.collect::<PyResult<Vec<_>>>()?)
     }
 
     /// What the index is made of.
@@ -198,6 +223,14 @@ impl PyRuleSet {
         self.rules.id(index as usize)
     }
 
+    fn shown<'py>(&self, py: Python<'py>, found: &Found) -> PyResult<Bound<'py, PyAny>> {
+        let failed = PyDict::new(py);
+        for (index, code) in &found.failed {
+            failed.set_item(self.id(*index), code.as_str())?;
+        }
+        matches(self.names(py, &found.matched)?, failed)
+    }
+
     /// The ids of some rules; those of few rules and of a long answer are made once for all
     /// answers.
     fn names<'py>(&self, py: Python<'py>, rules: &[u32]) -> PyResult<Bound<'py, PyList>> {
@@ -230,6 +263,14 @@ impl PyRuleSet {
         }
         with_arena(|arena| run(&read_record(context, &self.rules, self.user_agents, arena)?))
     }
+}
+
+/// The refusal of an event as an object; any other error stays one.
+fn refused<'py>(py: Python<'py>, error: PyErr) -> PyResult<Bound<'py, PyAny>> {
+    if is_event_error(py, &error)? {
+        return Ok(error.into_value(py).into_bound(py).into_any());
+    }
+    Err(error)
 }
 
 /// The rules that hold and, when asked for, those that are errors.

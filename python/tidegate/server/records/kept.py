@@ -13,7 +13,7 @@ import orjson
 
 from tidegate.errors import EventError
 from tidegate.evaluation.native import Redactor
-from tidegate.policy.decision import Decision
+from tidegate.policy.decision import EngineDecision
 
 if TYPE_CHECKING:
     from tidegate.policy.key_forms import KeyForms
@@ -45,7 +45,7 @@ class Kept:
         if self.forms is None:
             read: dict[str, Any] = orjson.loads(record)
             return read
-        return self.forms.decision(Decision.from_record(record), self.redactor).to_record()
+        return self.forms.decision(EngineDecision.from_record(record), self.redactor).to_record()
 
     def event(self, event: bytes) -> Any:
         """An event without what are secrets now."""

@@ -22,6 +22,12 @@ from tidegate.server.wire.common import (
     Versioned,
     partial,
 )
+from tidegate.server.wire.documents import DefinitionWarning
+
+Warnings: TypeAlias = Annotated[
+    tuple[DefinitionWarning, ...] | UnsetType,
+    Meta(description="in the answer to a write: what is most likely not meant"),
+]
 
 
 @attrs.frozen(kw_only=True)
@@ -45,6 +51,7 @@ class Action(Versioned):
     description: str
     enabled: bool
     expression: str
+    warnings: Warnings = UNSET
 
 
 @attrs.frozen(kw_only=True)
@@ -74,6 +81,7 @@ class EntityDefinition(Versioned):
     key_fields: tuple[str, ...]
     match_expression: str | None
     on_missing_key: Literal["skip", "blank"]
+    warnings: Warnings = UNSET
 
 
 @attrs.frozen(kw_only=True)
@@ -117,6 +125,7 @@ class Mitigation(Versioned):
     ttl_seconds: int
     challenge: Challenge | None
     block: Block | None
+    warnings: Warnings = UNSET
 
 
 @attrs.frozen(kw_only=True)
@@ -167,6 +176,7 @@ class Policy(Versioned):
     priority: int
     expression: str | None
     clauses: tuple[Clause, ...]
+    warnings: Warnings = UNSET
 
 
 @attrs.frozen(kw_only=True)
@@ -219,6 +229,7 @@ class ListSummary(Versioned):
     description: str
     kind: Literal["ip", "string"]
     entry_count: int
+    warnings: Warnings = UNSET
 
 
 @attrs.frozen(kw_only=True)

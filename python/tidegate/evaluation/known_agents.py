@@ -1,0 +1,89 @@
+"""Agents of known makers that name themselves, where ua-parser's data sees no robot.
+
+It misses some names, and others beside the name of a browser or phone.  A user agent that has one
+of these words is a robot's.  The words are those that the makers publish; whoever sends one has
+not thereby shown to be the maker.  Both evaluators read this table.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+UPDATED = "2026-11-23"
+"""The day on which the makers' pages were last read."""
+
+
+@attrs.frozen
+class KnownAgent:
+    """One agent.
+
+    Attributes:
+        family: the value of ``derived.ua_family``.
+        maker: who runs it.
+    """
+
+    family: str
+    maker: str
+
+    @property
+    def word(self) -> str:
+        """What its user agent has, in either case of letters: the name itself, as a word."""
+        return self.family.lower()
+
+
+_BY_MAKER: dict[str, tuple[str, ...]] = {
+    "Amazon": ("Amazonbot", "Amzn-SearchBot", "Amzn-User", "NovaAct"),
+    "Anthropic": ("ClaudeBot", "Claude-User", "Claude-SearchBot", "Claude-Web", "anthropic-ai"),
+    "Apple": ("Applebot", "Applebot-Extended", "AppleNewsBot"),
+    "Cloudflare": (
+        "CloudFlare-AlwaysOnline",
+        "Cloudflare-AMP",
+        "Cloudflare-Diagnostics",
+        "Cloudflare-Healthchecks",
+        "Cloudflare-SSLDetector",
+        "Cloudflare-Traffic-Manager",
+        "Cloudflare SpeedTest",
+    ),
+    "Cohere": ("cohere-ai", "cohere-training-data-crawler"),
+    "Datadog": ("DatadogSynthetics", "Datadog/Synthetics"),
+    "DuckDuckGo": ("DuckDuckBot", "DuckAssistBot"),
+    "Google": (
+        "APIs-Google",
+        "AdsBot-Google",
+        "FeedFetcher-Google",
+        "Google-Agent",
+        "Google-CloudVertexBot",
+        "Google-CWS",
+        "Google-InspectionTool",
+        "Google-NotebookLM",
+        "Google-PageRenderer",
+        "Google-Read-Aloud",
+        "Google-Safety",
+        "Google-Site-Verification",
+        "GoogleOther",
+        "Googlebot",
+        "Mediapartners-Google",
+        "Storebot-Google",
+    ),
+    "Meta": (
+        "facebookcatalog",
+        "facebookexternalhit",
+        "meta-externalads",
+        "meta-externalagent",
+        "meta-externalfetcher",
+        "meta-webindexer",
+    ),
+    "Microsoft": ("BingPreview", "MicrosoftPreview", "adidxbot", "bingbot"),
+    "Mistral": ("MistralAI-User",),
+    "OpenAI": ("ChatGPT-User", "GPTBot", "OAI-AdsBot", "OAI-SearchBot"),
+    "Perplexity": ("Perplexity-User", "PerplexityBot"),
+    "You.com": ("YouBot",),
+}
+
+KNOWN_AGENTS = tuple(
+    KnownAgent(family, maker)
+    for maker, families in _BY_MAKER.items()
+    # The longer name first: `Applebot-Extended` has the word `Applebot` too.
+    for family in sorted(families, key=len, reverse=True)
+)
+"""Looked for in this order; the first that is found names the family."""
