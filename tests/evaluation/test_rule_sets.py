@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import threading
-from typing import TYPE_CHECKING
 
 import orjson
 import pytest
@@ -16,9 +15,6 @@ import tidegate
 from tidegate.errors import CanonicalFormError, EventError
 from tidegate.evaluation.rules import Evaluator
 from tidegate.testing.sets import Run, main
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 EVENT = b'{"request":{"method":"GET","path":"/login","user_agent":"GoogleBot"}}'
 
@@ -79,7 +75,7 @@ NEGATIONS = (
 
 
 def test_rules_that_say_what_must_not_be_hold_as_the_reference_says() -> None:
-    """Negations have the reference's answers, also where a field is absent or of another type."""
+    """Negations have the reference's answers, whatever the event has, lacks or cannot read."""
     expressions = {
         f"{shape}-{number}": text.format(number, number)
         for shape, text in enumerate(NEGATIONS)
@@ -126,21 +122,7 @@ def test_a_long_answer_names_the_rules_of_its_set() -> None:
     assert rules.match(EVENT).matched == every
 
 
-@pytest.mark.parametrize(
-    "left_out",
-    [(), (0,), (599,), (0, 1, 150, 599), (7, 8, 9, 50, 52, 54), range(1, 250), range(0, 450, 2)],
-)
-def test_a_long_answer_leaves_out_what_does_not_hold(left_out: Iterable[int]) -> None:
-    """Few gaps or many, at the ends of the set or between."""
-    rules = tidegate.RuleSet(
-        {str(n): f'!request.headers.exists(name, name == "h{n}")' for n in range(600)}
-    )
-    event = {"request": {"headers": {f"h{number}": "" for number in left_out}}}
-    expected = [str(number) for number in range(600) if number not in left_out]
-    assert rules.match(event).matched == expected
-
-
-def test_stats_name_the_rules_that_no_search_helps() -> None:
+def test_stats_name_the_rules_that_are_evaluated_on_every_event() -> None:
     """A rule that only excludes is evaluated on every event, and stats say so."""
     rules = tidegate.RuleSet(
         {
