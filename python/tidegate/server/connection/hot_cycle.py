@@ -6,7 +6,8 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from tidegate.server.answer import Answer
-from tidegate.server.hot import REQUEST_ID_HEADER, finished, given_request_id
+from tidegate.server.headers import REQUEST_ID_HEADER, given_request_id
+from tidegate.server.hot import finished
 from tidegate.server.hot_call import HotCall
 from tidegate.server.limits import MAX_BODY_BYTES, too_large
 from tidegate.server.problems import Problem
