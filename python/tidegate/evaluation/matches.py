@@ -8,8 +8,7 @@ from typing import NamedTuple
 class Matches(NamedTuple):
     """Which rules hold for one event."""
 
-    # A tuple, since every call makes one: an attrs class takes several times as long. The
-    # extension makes it without a call (rust/python/src/matches.rs).
+    # A tuple, since every call makes one: an attrs class takes several times as long.
 
     matched: list[str]
     """Ids of the rules that are true, in the order of the set."""
