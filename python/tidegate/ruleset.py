@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from tidegate import notebook
 from tidegate.errors import ExpressionError
 from tidegate.evaluation.rules import (
     Evaluator,
@@ -56,6 +57,12 @@ class Stats:
     def bytes_a_rule(self) -> float:
         """Memory of a rule with its share of the index, without its text."""
         return (self.index_bytes + self.rule_bytes) / max(self.rules, 1)
+
+    def _repr_html_(self) -> str:
+        figures = attrs.asdict(self)
+        always = figures.pop("always")
+        rows = [(name.replace("_", " "), f"{number:,}") for name, number in figures.items()]
+        return notebook.table((), rows) + notebook.table(("evaluated always", ""), always.items())
 
 
 class RuleSet:
@@ -187,6 +194,9 @@ class RuleSet:
 
     def __len__(self) -> int:
         return len(self._rules)
+
+    def __repr__(self) -> str:
+        return f"<RuleSet of {len(self)} rules, {self.evaluator}>"
 
 
 def _check_all(expressions: Mapping[str, str], schema: Schema) -> dict[str, CheckedExpression]:
