@@ -6,6 +6,7 @@ One for manylinux_2_28; one for musllinux_1_2 where rustup has the target.  They
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import sys
@@ -33,6 +34,8 @@ def installed_targets() -> set[str]:
 def main() -> int:
     """Build what can be built here, and say what cannot."""
     targets = installed_targets()
+    # Zig is found as a module of the first `python3`.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for target, compatibility in WHEELS.items():
         if target not in targets:
             print(f"{compatibility} is left out: rustup target add {target}", file=sys.stderr)
@@ -41,7 +44,7 @@ def main() -> int:
             sys.executable, "-m", "maturin", "build", "--release", "--locked", "--zig",
             "--target", target, "--compatibility", compatibility,
         ]  # fmt: skip
-        subprocess.run(command, cwd=ROOT, check=True)
+        subprocess.run(command, cwd=ROOT, env={**os.environ, "PATH": path}, check=True)
     return 0
 
 
