@@ -8,7 +8,7 @@ export CARGO_NET_RETRY ?= 5
 RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
 .PHONY: run test rust-tests kill-test restart-test damage-test attack fuzz-api check agree bench \
-	conformance sizes docs clean
+	conformance sizes wheels docs clean
 
 run: .venv/built           ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
 	$(BIN)/tidegate serve --demo
@@ -43,6 +43,14 @@ check: .venv/built         ## formatting, lint, types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest tidegate._native
+	$(BIN)/deptry python
+	$(BIN)/python tools/notices.py --check
+	@if cargo deny --version >/dev/null 2>&1; then cargo deny --locked check; \
+	else echo "cargo deny is not installed: cargo install --locked cargo-deny"; fi
+
+wheels: .venv/installed    ## wheels for manylinux_2_28, and for musllinux_1_2 where rustup has the target
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang
+	$(BIN)/python tools/wheels.py
 
 agree: .venv/built         ## 200,000 generated programs through both evaluators
 	$(BIN)/python -m tidegate.testing.agreement --programs 200000

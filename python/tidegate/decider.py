@@ -11,6 +11,8 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import attrs
 
+from tidegate import notebook
+
 ActionType: TypeAlias = Literal["allow", "challenge", "block"]
 Reason: TypeAlias = Literal[
     "no-match",
@@ -84,6 +86,14 @@ class Decision:
     action: Action
     reason: Reason
     decision_id: str | None = attrs.field(default=None, kw_only=True)
+
+    def _repr_html_(self) -> str:
+        return notebook.table((), self._shown())
+
+    def _shown(self) -> list[tuple[str, object]]:
+        """What a notebook shows."""
+        how = attrs.asdict(self.action, filter=lambda _, value: value not in (None, "", {}))
+        return [("action", how.pop("type")), *how.items(), ("reason", self.reason)]
 
 
 Answer_co = TypeVar("Answer_co", covariant=True)

@@ -304,6 +304,9 @@ class Engine(_Deciding):
         engine._backend.restore(snapshot)
         return engine
 
+    def __repr__(self) -> str:
+        return f"<Engine of {len(self.definitions.policies)} policies, {self.evaluator}>"
+
     @property
     def definitions(self) -> Definitions:
         """The definitions it decides by."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tidegate import notebook
 from tidegate.evaluation.rules import Evaluator, PreparedContext, compile_rules
 from tidegate.language.checker import CheckedExpression, check
 from tidegate.language.schema import Schema
@@ -57,6 +58,16 @@ class Program:
     def prepare(self, context: Mapping[str, Any] | bytes) -> PreparedContext:
         """Encode an event once, to evaluate this program on it many times."""
         return self._rules.prepare(context)
+
+    def _repr_html_(self) -> str:
+        estimate = self.cost_estimate.total
+        rows = [
+            ("type", self.result_type),
+            ("reads", ", ".join(sorted(self.references.fields))),
+            ("costs at most", f"{estimate:,} units"),
+            *(("warning", each.message) for each in self.checked.warnings),
+        ]
+        return notebook.text(self.text) + notebook.table((), rows)
 
     def __repr__(self) -> str:
         return f"<Program {self.text!r} -> {self.result_type}, {self.evaluator}>"

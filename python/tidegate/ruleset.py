@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from tidegate import notebook
 from tidegate.errors import ExpressionError
 from tidegate.evaluation.rules import (
     Evaluator,
@@ -43,6 +44,12 @@ class Stats:
     """Rules that are evaluated only when a search found something that they need."""
     always: dict[str, str]
     """Id to reason of the rules that are evaluated on every event."""
+
+    def _repr_html_(self) -> str:
+        figures = attrs.asdict(self)
+        always = figures.pop("always")
+        rows = [(name.replace("_", " "), f"{number:,}") for name, number in figures.items()]
+        return notebook.table((), rows) + notebook.table(("evaluated always", ""), always.items())
 
 
 class RuleSet:
@@ -174,6 +181,9 @@ class RuleSet:
 
     def __len__(self) -> int:
         return len(self._rules)
+
+    def __repr__(self) -> str:
+        return f"<RuleSet of {len(self)} rules, {self.evaluator}>"
 
 
 def _check_all(expressions: Mapping[str, str], schema: Schema) -> dict[str, CheckedExpression]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tidegate import notebook
+
 
 class Matches(NamedTuple):
     """Which rules hold for one event."""
@@ -14,3 +16,7 @@ class Matches(NamedTuple):
     """Ids of the rules that are true, in the order of the set."""
     errors: dict[str, str]
     """Id to error code of the rules that are errors; filled when asked for."""
+
+    def _repr_html_(self) -> str:
+        rows = [(name, "matched") for name in self.matched] + list(self.errors.items())
+        return notebook.table(("rule", ""), rows) if rows else notebook.text("no rule matched")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import orjson
 
+from tidegate import notebook
 from tidegate.decider import Action, Allow, Block, Challenge, Decision
 from tidegate.policy.model import Mode
 
@@ -95,6 +96,30 @@ class EngineDecision(Decision):
             value = read(record)
             object.__setattr__(self, name, value)
             return value
+
+    def _repr_html_(self) -> str:
+        fired = notebook.table(
+            ("fired", "clause", "mitigation", "mode", "window"),
+            (
+                (
+                    each.policy,
+                    each.clause,
+                    each.mitigation,
+                    each.mode + (", active" if each.active else ""),
+                    each.window and f"{each.window.value} of {each.window.threshold}",
+                )
+                for each in self.fired
+            ),
+        )
+        return notebook.table((), self._shown()) + (fired if self.fired else "")
+
+    def _shown(self) -> list[tuple[str, object]]:
+        shown = super()._shown()
+        shown += [(name, getattr(self, name)) for name in ("policy", "clause", "mitigation")]
+        shown += [(each.definition, ", ".join(map(str, each.key))) for each in self.entities]
+        shown.append(("actions", ", ".join(self.matched_actions)))
+        shown += [(f"error in {place}", code) for place, code in self.errors.items()]
+        return [(name, value) for name, value in shown if value]
 
     def to_record(self) -> dict[str, Any]:
         """Everything, as JSON data."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from tidegate import notebook
 from tidegate.evaluation.trace import Step, Trace, trace
 from tidegate.language import checked
 from tidegate.language.diagnostics import Source
@@ -144,6 +145,9 @@ class Explanation:
 
     def __str__(self) -> str:
         return render(self)
+
+    def _repr_html_(self) -> str:
+        return notebook.text(str(self))
 
 
 def explain(

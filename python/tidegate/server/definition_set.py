@@ -186,7 +186,7 @@ class DefinitionSet:
             shown = self.document(entries=False)
             shown[kind.section][at : at + 1] = changed
             raise _refusal(shown, findings, f"/{kind.section}/{at}") from None
-        shown = {kind.section: {at: changed[0]}}
+        shown = {kind.section: {str(at): changed[0]}}
         found = _of_object(shown, compilation.findings, f"/{kind.section}/{at}")
         return Checked(getattr(compilation.compiled.source, kind.section)[at], found)
 

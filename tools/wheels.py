@@ -1,0 +1,52 @@
+"""Builds wheels that run on older systems than this one, by the linker of Zig.
+
+One for manylinux_2_28; one for musllinux_1_2 where rustup has the target.  They are put into
+``target/wheels``.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+MACHINE = platform.machine()
+WHEELS = {
+    f"{MACHINE}-unknown-linux-gnu": "manylinux_2_28",
+    f"{MACHINE}-unknown-linux-musl": "musllinux_1_2",
+}
+
+
+def installed_targets() -> set[str]:
+    """The targets that the compiler here can build for."""
+    host = f"{MACHINE}-unknown-linux-gnu"
+    try:
+        command = ["rustup", "target", "list", "--installed"]
+        found = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return {host}
+    return {host, *found.stdout.split()}
+
+
+def main() -> int:
+    """Build what can be built here, and say what cannot."""
+    targets = installed_targets()
+    # Zig is found as a module of the first `python3`.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for target, compatibility in WHEELS.items():
+        if target not in targets:
+            print(f"{compatibility} is left out: rustup target add {target}", file=sys.stderr)
+            continue
+        command = [
+            sys.executable, "-m", "maturin", "build", "--release", "--locked", "--zig",
+            "--target", target, "--compatibility", compatibility,
+        ]  # fmt: skip
+        subprocess.run(command, cwd=ROOT, env={**os.environ, "PATH": path}, check=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
