@@ -96,7 +96,7 @@ def test_only_one_module_imports_the_extension() -> None:
 
 
 def test_the_client_imports_only_itself_and_the_exceptions() -> None:
-    """It talks to a service: the engine and the server are on the other side."""
+    """The client imports nothing of the engine and the server."""
     own = {
         name
         for path in (PACKAGE / "client").rglob("*.py")

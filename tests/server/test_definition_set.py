@@ -100,7 +100,7 @@ def changed(
 def test_active_definitions_are_not_read_again_and_change_nothing(
     changes: Mapping[Any, str], entries: bool
 ) -> None:
-    """Only what has changed is read, and the definitions are those of the whole document."""
+    """Only changed objects are read again, and the result equals the whole document."""
     first = saved()
     active = first.activate(read_document(first.document()))
     second = changed(first, changes, active)
@@ -117,7 +117,7 @@ def test_active_definitions_are_not_read_again_and_change_nothing(
 
 
 def test_an_object_that_was_made_again_is_read_again() -> None:
-    """It has the id and the revision of the one that was deleted, and says something else."""
+    """A new object with the id and revision of a deleted one is read again."""
     first = saved()
     active = first.activate(read_document(first.document()))
     old = first.objects[LIST.section][0]
@@ -140,7 +140,7 @@ def test_an_active_list_keeps_its_entries() -> None:
 
 
 def test_active_definitions_count_as_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A set that could not be read as a whole, after a restart, cannot be come to by changes."""
+    """Changes cannot produce a set that could not be read as a whole after a restart."""
     first = saved()
     document = first.document()
     second = attrs.evolve(first, active=first.activate(read_document(document)))
