@@ -96,7 +96,7 @@ def test_only_one_module_imports_the_extension() -> None:
 
 
 def test_the_client_imports_only_itself_and_the_exceptions() -> None:
-    """The client imports nothing of the engine and the server."""
+    """It talks to a service: the engine and the server are on the other side."""
     own = {
         name
         for path in (PACKAGE / "client").rglob("*.py")

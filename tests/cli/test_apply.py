@@ -59,7 +59,7 @@ def test_apply_is_idempotent(run: Run, document: Path) -> None:
 
 
 def test_a_dry_run_changes_nothing(run: Run, document: Path) -> None:
-    """A dry run prints what the same call would do, and changes nothing."""
+    """It prints what the same call without the option then does."""
     wanted = changes(run("apply", str(document), "--dry-run", "--json"))
     assert wanted
     assert changes(run("apply", str(document), "--dry-run", "--json")) == wanted
@@ -70,7 +70,7 @@ def test_a_dry_run_changes_nothing(run: Run, document: Path) -> None:
 def test_an_export_applies_without_a_change(
     run: Run, document: Path, tmp_path: Path, form: str
 ) -> None:
-    """Exported definitions, in either form, apply to their tenant without a change."""
+    """There and back: in both forms the same definitions."""
     run("apply", str(document))
     exported = tmp_path / f"exported.{form}"
     run("export", "--format", form, "-o", str(exported))
@@ -81,7 +81,7 @@ def test_an_export_applies_without_a_change(
 def test_an_export_makes_another_tenant_the_same(
     served: Served, run: Run, document: Path, tmp_path: Path
 ) -> None:
-    """Exported without its tenant, a document makes another tenant equal."""
+    """Without its tenant it is good for any other."""
     run("apply", str(document))
     content = json.loads(run("export", "--format", "json").stdout)
     del content["tenant"]
@@ -147,7 +147,7 @@ def test_settings_are_for_owners(served: Served, owned: tuple[Caller, str], tmp_
 
 
 def test_a_tenant_is_named_when_there_are_several(served: Served, owner: Caller, run: Run) -> None:
-    """An operator of several tenants names one by slug or id; otherwise the command lists them."""
+    """By slug or id; without one the command says which there are."""
     other = owner.post("tenants", {"name": f"Other {owner.operator_id}"}).json()
     result = run("export", code=1)
     assert other["slug"] in str(result.exception)

@@ -53,14 +53,14 @@ def test_check_of_an_expression_gives_type_and_cost() -> None:
 
 
 def test_wrong_calls_exit_with_2() -> None:
-    """A wrong call gets an error and exit code 2."""
+    """A call that makes no sense is told so, with exit code 2."""
     assert run("check").returncode == 2
     assert run("decide", "no-such-file.yaml").returncode == 2
     assert run("no-such-command").returncode == 2
 
 
-def test_an_invalid_setting_is_reported_in_a_line() -> None:
-    """An invalid setting gives one line that names it and its valid values."""
+def test_a_setting_that_cannot_be_is_told_in_a_line() -> None:
+    """Which one, and what it may be."""
     done = run("serve", "--store-durability", "most")
     assert done.returncode == 1
     assert done.stderr.startswith(b"error: ")
@@ -77,7 +77,7 @@ def test_fmt_prints_the_canonical_layout() -> None:
 
 
 def test_eval_prints_a_value_a_line() -> None:
-    """`eval` prints a value for each line of standard input, errors among the values."""
+    """One expression over JSON lines from standard input, errors among the values."""
     events = b'{"fields":{"n":"4"}}\n\n{"fields":{"n":"four"}}\n'
     done = run("eval", 'int(fields["n"]) * 2', "--json", stdin=events)
     first, second = (json.loads(line) for line in done.stdout.splitlines())
@@ -118,7 +118,7 @@ def test_decide_tells_refused_lines_and_goes_on() -> None:
 
 
 def test_evaluators_give_the_same_summary() -> None:
-    """Both evaluators give the same summary of the sample traffic."""
+    """The sample traffic has one answer."""
     summaries = []
     for evaluator in ("native", "reference"):
         summary = json.loads(
@@ -140,7 +140,7 @@ def test_explain_shows_values_and_windows() -> None:
 
 
 def test_demo_shows_summary_and_one_block() -> None:
-    """`tidegate demo` prints a summary and explains one block."""
+    """What `make run` runs."""
     done = run("demo")
     assert done.returncode == 0
     assert b"1,000 events" in done.stdout

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     _Placed: TypeAlias = tuple[str, CheckedExpression]
 
 _PROVIDER, _DIFFICULTY = "pow", 4
-"""Difficulty of the challenge past the budget: the default of a mitigation."""
+"""Of the challenge past the budget: what a mitigation has that does not say."""
 
 
 RESERVE = 4
-"""Entities have a budget of their own: the budget of a decision, divided by this."""
+"""Entities have a budget of their own: what a decision may take, divided by this."""
 NAMED = 3
 """The dearest expressions that a warning names."""
 
 
 def budget_warnings(compiled: CompiledDefinitions) -> Iterator[Finding]:
-    """Warnings that one event may take more work than a decision is allowed.
+    """Warnings that one event may take more work than a decision may.
 
     The estimate is of an event for which every expression is evaluated, equal ones once, over
     texts of the declared sizes (``language/sizes``).
@@ -43,7 +43,7 @@ def budget_warnings(compiled: CompiledDefinitions) -> Iterator[Finding]:
 
 
 def _over(whose: str, placed: Iterable[_Placed], limit: int) -> Iterator[Finding]:
-    """A warning, if the work of some expressions may pass a limit."""
+    """A warning, if what some expressions may take is over a limit."""
     work = {id(expression): (expression.cost_estimate.work, place) for place, expression in placed}
     total = sum(units for units, _ in work.values())
     if total > limit:
@@ -84,7 +84,7 @@ class Ends:
         return end is not None and self._order[place] >= end
 
     def reached(self, last: str | None) -> tuple[str, ...]:
-        """The places at which the budget ended, up to the last clause that was tried.
+        """The places at which it ended up to the last clause that was tried.
 
         Args:
             last: the place of a final clause that fired, None where none did.
@@ -97,7 +97,7 @@ class Ends:
 
 
 def past_budget(setting: OnBudgetExceeded, return_url: str | None) -> DecidedAction:
-    """The answer when the budget ended and no clause gives one.
+    """The answer where the budget ended and no clause gives one.
 
     Args:
         setting: of the tenant.

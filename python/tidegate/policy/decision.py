@@ -1,4 +1,4 @@
-"""The decision on one event, and its reasons; equal from both evaluators."""
+"""What was decided on one event, and why; the same from both evaluators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Reason: TypeAlias = Literal["no-match", "policy", "active-mitigation", "budget-e
 
 @attrs.frozen
 class ChallengeAnswer:
-    """The challenge that the client must complete, and where it wants to go afterwards."""
+    """What the client is to complete, and where it wants to go afterwards."""
 
     provider: str
     difficulty: int
@@ -25,7 +25,7 @@ class ChallengeAnswer:
 
 @attrs.frozen
 class BlockAnswer:
-    """The answer to the blocked client."""
+    """What the blocked client is sent."""
 
     status_code: int
     body: str
@@ -143,7 +143,7 @@ class Decision:
         }
 
     def to_wire(self) -> dict[str, Any]:
-        """The answer to the caller."""
+        """What the caller is sent."""
         return {"action": self.action.to_dict(), "reason": self.reason}
 
 

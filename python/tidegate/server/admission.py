@@ -78,7 +78,7 @@ class Admission:
         room = self._take(key, events, now)
         return room, None if room == events else self._over(key, now)
 
-    def admit(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
+    def admit_calls(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
         """Admit calls by their credentials, and refuse the others. Returns: The admitted calls, in
         order, each with its key.
         """
@@ -89,11 +89,11 @@ class Admission:
         by_credential.pop(None, None)
         refused: set[HotCall] = set()
         for credential, of_key in by_credential.items():
-            over = self._admit(credential, of_key)
+            over = self._admit_alike(credential, of_key)
             refused.update(over)
         return [call for call in calls if call not in refused] if refused else calls
 
-    def _admit(self, credential: bytes | None, calls: Sequence[HotCall]) -> Sequence[HotCall]:
+    def _admit_alike(self, credential: bytes | None, calls: Sequence[HotCall]) -> Sequence[HotCall]:
         """Admit calls with the same credential; returns the refused ones."""
         try:
             key = self._key(credential)

@@ -125,7 +125,7 @@ class CallQueue:
         try:
             calls, self._arrived = self._arrived, []
             if calls:
-                self._sort(self.admission.admit(calls))
+                self._sort(self.admission.admit_calls(calls))
             end = time.perf_counter_ns() + TURN_NS
             while lanes.ready:
                 self._step(lanes.next())

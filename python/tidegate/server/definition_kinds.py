@@ -27,8 +27,8 @@ class DefinitionKind:
         name: in the store and in the audit.
         section: of the definitions document.
         id_member: name of the id, on the wire and in the document.
-        create: the body of a POST; every answer has the same defaults.
-        answer: the class of the answer.
+        create: what a POST carries; its defaults are those of every answer.
+        answer: what is answered.
     """
 
     name: Kind
@@ -162,7 +162,7 @@ def _clause_wire(clause: Mapping[str, Any], known: DefinitionSet) -> dict[str, A
 
 
 def to_answer(kind: DefinitionKind, stored: Definition, known: DefinitionSet) -> Any:
-    """The answer for an object."""
+    """What is answered for an object."""
     members = to_wire_members(kind, stored.body, known)
     members |= {
         "slug": stored.slug,
@@ -178,5 +178,5 @@ def to_answer(kind: DefinitionKind, stored: Definition, known: DefinitionSet) ->
 
 
 def wire_pointer(pointer: str) -> str:
-    """A pointer into an object of the document, as a pointer into the object on the wire."""
+    """A pointer into an object of the document as one into what the wire carries."""
     return "/".join(_WIRE_NAMES.get(part, part) for part in pointer.split("/"))

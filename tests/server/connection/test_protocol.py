@@ -71,7 +71,7 @@ class Waiting:
     calls: list[HotCall] = attrs.field(factory=list)
 
     def add(self, call: HotCall) -> None:
-        self.calls.extend(self.admission.admit([call]))
+        self.calls.extend(self.admission.admit_calls([call]))
 
     def answer(self, outcome: Answer | Exception = ALLOWED) -> bytes:
         """Decide the only call under way; its body."""
