@@ -36,7 +36,7 @@ def fired(decision: Decision) -> list[str]:
 
 
 def at(engine: Engine, seconds: float, **members: Any) -> Decision:
-    """Decide on an event that happened and arrived some seconds after the start."""
+    """Decide on an event that happened and arrived so many seconds after the start."""
     return engine.decide(event(**members), START + round(seconds * SECOND))
 
 
