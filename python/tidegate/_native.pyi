@@ -257,7 +257,7 @@ class Frozen:
         """The state as JSON; the interpreter is released meanwhile."""
 
     def write(self, take: Callable[[bytes], object]) -> None:
-        """Hand the state over as JSON, in pieces of about a megabyte. An error of ``take`` ends it."""
+        """Hand over JSON, in pieces of about a megabyte; an error of ``take`` ends it."""
 
 @final
 class Served:

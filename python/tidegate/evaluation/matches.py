@@ -1,4 +1,4 @@
-"""The result of matching a set against an event."""
+"""What matching a set against an event ends in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Matches(NamedTuple):
     """Which rules hold for one event."""
 
-    # A tuple, since every call makes one: an attrs class takes several times as long. The
+    # A tuple, for every call makes one: an attrs class takes several times as long. The
     # extension makes it without a call (rust/python/src/matches.rs).
 
     matched: list[str]

@@ -79,8 +79,10 @@ class Admission:
         return room, None if room == events else self._over(key, now)
 
     def admit_calls(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
-        """Admit calls by their credentials, and refuse the others. Returns: The admitted calls, in
-        order, each with its key.
+        """Admit calls by their credentials, and refuse the others.
+
+        Returns:
+            The admitted calls, in order, each with its key.
         """
         by_credential: dict[bytes | None, list[HotCall]] = {}
         for call in calls:

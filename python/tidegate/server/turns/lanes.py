@@ -36,7 +36,11 @@ MOST_HEAVY_AT_ONCE = 4
 
 
 class Line:
-    """A line of lanes that wait for a thread. Args: places: steps at a time."""
+    """A line of lanes that wait for a thread.
+
+    Args:
+        places: steps at a time.
+    """
 
     def __init__(self, places: int) -> None:
         self.places = places
@@ -98,8 +102,9 @@ class Lanes:
             self.drop(lane)
 
     def line_up(self, lane: Lane) -> None:
-        """Put a lane in line, if it has a step to make and is not in line. A lane without a step in
-        this turn or the last comes before the others.
+        """Put a lane in line, if it has a step to make and is not in line.
+
+        A lane without a step in this turn or the last comes before the others.
         """
         if not lane.may_step or lane.is_listed:
             return
