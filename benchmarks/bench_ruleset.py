@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SIZES = (100, 1_000, 10_000)
 EVENTS = 500
-"""Evenly spaced events that are matched in turn."""
+"""Evenly spaced events, matched one after the other."""
 
 pytestmark = [
     pytest.mark.benchmark(group="rule set"),
@@ -46,7 +46,7 @@ def events() -> list[bytes]:
     return list(found[:: max(1, len(found) // EVENTS)][:EVENTS])
 
 
-def in_turn(match: Callable[[Any], object], inputs: Sequence[Any]) -> Callable[[], object]:
+def over_all(match: Callable[[Any], object], inputs: Sequence[Any]) -> Callable[[], object]:
     """A call that matches the next input each time: one event alone would be all in cache."""
     following = cycle(inputs).__next__
     return lambda: match(following())
@@ -54,18 +54,18 @@ def in_turn(match: Callable[[Any], object], inputs: Sequence[Any]) -> Callable[[
 
 def test_match_bytes(benchmark: BenchmarkFixture, size: int) -> None:
     """JSON in, ids out."""
-    benchmark(in_turn(rule_set(size).match, events()))
+    benchmark(over_all(rule_set(size).match, events()))
 
 
 def test_match_dict(benchmark: BenchmarkFixture, size: int) -> None:
     """A dict in, ids out."""
-    benchmark(in_turn(rule_set(size).match, [json.loads(event) for event in events()]))
+    benchmark(over_all(rule_set(size).match, [json.loads(event) for event in events()]))
 
 
 def test_match_prepared(benchmark: BenchmarkFixture, size: int) -> None:
     """Matching alone: the event is already encoded."""
     rules = rule_set(size)
-    benchmark(in_turn(rules.match, [rules.prepare(event) for event in events()]))
+    benchmark(over_all(rules.match, [rules.prepare(event) for event in events()]))
 
 
 def test_build_from_text(benchmark: BenchmarkFixture, size: int) -> None:

@@ -38,7 +38,7 @@ ALL = "all decisions"
 
 
 @click.command()
-@click.option("--events", "limit", type=int, help="Only the first so many.")
+@click.option("--events", "limit", type=int, help="Only this many, the first.")
 def main(limit: int | None) -> None:
     """Send, count, compare."""
     if not has_traffic():

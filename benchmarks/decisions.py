@@ -46,7 +46,7 @@ PAGE_COLUMNS = 100
 
 
 def many_policies(count: int) -> dict[str, Any]:
-    """A definitions document of so many policies, each with one clause and a window."""
+    """A definitions document of some number of policies, each with one clause and a window."""
     document = to_definitions(read_policies())
     published = document["policies"]
     rules = itertools.islice(iterate_rules(count), count - len(published))
@@ -69,7 +69,7 @@ def many_policies(count: int) -> dict[str, Any]:
 
 
 def filled(definitions: Definitions, keys: int) -> bytes:
-    """A snapshot of so many keys, each with one window that holds two times."""
+    """A snapshot of some number of keys, each with one window that holds two times."""
     snapshot = orjson.loads(tidegate.Engine(definitions).snapshot())
     clauses = [
         (policy.slug, clause.name)

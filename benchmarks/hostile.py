@@ -110,7 +110,7 @@ def _patterns_in(node: Any) -> Iterator[str]:
 
 
 def heaviest(patterns: Iterable[str], count: int) -> list[str]:
-    """So many patterns of most work among those that are accepted."""
+    """The ``count`` accepted patterns of the most work."""
     work: dict[str, int] = {}
     for pattern in dict.fromkeys(patterns):
         with suppress(RegexError):

@@ -78,7 +78,7 @@ def main(seconds: float, rounds: int, rules: int, opa_program: str | None, as_js
             calls["opa"] = (opa.ADDRESS, opa.PATH, wrapped, [])
         for round_number in range(rounds + 1):
             length = seconds if round_number else 2.0
-            # What a load leaves to be derived is derived under the next: each is next in turn.
+            # Decisions of one load are derived under the next, so each load is next alternately.
             order = reversed(calls.items()) if round_number % 2 else iter(calls.items())
             for name, (address, path, bodies, headers) in order:
                 result = load(program, address, path, bodies, CONNECTIONS, length, headers)

@@ -29,7 +29,7 @@ BATCH = 1_000
 DAYS = 4
 """That the traffic was recorded on."""
 PASSES_BEFORE = 80
-"""The first pass lies so many times four days back: no event may come from the future."""
+"""Passes of four days each; the first lies this many back, so that no event is from the future."""
 WARM_UP_SHARE = 0.2
 GROWTH_ALLOWED = 0.10
 REPORT_SECONDS = 30.0

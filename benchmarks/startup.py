@@ -56,7 +56,7 @@ def build(way: str, rules: Path, event: Path) -> dict[str, float]:
 
 
 def measure(size: int, runs: int) -> dict[str, dict[str, float]]:
-    """Medians over ``runs`` new processes of each way, taken in turn."""
+    """Medians over ``runs`` new processes of each way, taken alternately."""
     import tidegate
 
     texts = {rule.rule_id: rule.expression for rule in workload.load().rules(size)}

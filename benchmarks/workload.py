@@ -27,7 +27,7 @@ TRAFFIC = Path(__file__).parents[2] / "shared" / "data" / "traffic"
 """Where the shared traffic data lies when it has been put beside the repository."""
 
 SAMPLE_STEP = 60
-"""Every how-manieth event of the shared traffic is in the sample: about 4,000 of them."""
+"""One event in this many of the shared traffic is in the sample: about 4,000 of them."""
 
 SEQUENCE_LENGTH = 20_000
 """How many consecutive events there are for benchmarks that keep state."""

@@ -17,6 +17,6 @@ settings.load_profile("tidegate")
 
 @pytest.fixture(params=["reference", "native"])
 def evaluator(request: pytest.FixtureRequest) -> Evaluator:
-    """The name of each evaluator in turn."""
+    """The name of an evaluator; the test runs once for each."""
     chosen: Evaluator = request.param
     return chosen

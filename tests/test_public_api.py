@@ -41,7 +41,7 @@ def test_every_public_name_is_listed() -> None:
 
 
 def test_the_client_is_imported_when_it_is_named() -> None:
-    """Whoever only decides needs no HTTP library, and does not wait for one."""
+    """Importing the package does not import the client's HTTP library."""
     program = (
         "import sys, tidegate; assert 'httpx2' not in sys.modules, 'early';"
         "tidegate.Client; assert 'tidegate.client' in sys.modules, 'never'"
@@ -56,7 +56,7 @@ def test_the_version_is_that_of_the_distribution() -> None:
 
 @pytest.mark.parametrize("name", TYPES)
 def test_public_names_have_a_docstring(name: str) -> None:
-    """Whoever meets a public name can read what it is."""
+    """Every public name has a docstring."""
     assert inspect.getdoc(getattr(tidegate, name))
 
 

@@ -63,7 +63,7 @@ def test_every_value_has_its_kind_and_survives_both_borders(value: Any, kind: st
 
 @pytest.mark.parametrize("value", [{1, 2}, object(), 1j, range(3)])
 def test_other_objects_are_no_values(value: object) -> None:
-    """What has no place in the language is refused by type."""
+    """An object without a place in the language is refused by its type."""
     with pytest.raises(TypeError):
         kind_of(value)
     with pytest.raises(TypeError):
@@ -118,7 +118,7 @@ def test_comparisons_are_charged_before_they_are_made() -> None:
 
 
 def test_order_takes_an_integer_beside_a_double_as_the_nearest_double() -> None:
-    """As the published cases have it, unlike equality."""
+    """In an order, unlike in equality, an integer beside a double counts as the nearest double."""
     assert compare(INT_MAX, float(2**63)) == 0
     assert compare(UInt(UINT_MAX), 1.0) == 1
     assert compare(2**53 + 1, 2**53) == 1
@@ -131,12 +131,12 @@ def test_order_takes_an_integer_beside_a_double_as_the_nearest_double() -> None:
     ("left", "right"), [(None, None), ([], []), (True, 1), ("a", b"a"), (TypeName("a"),) * 2]
 )
 def test_values_without_an_order_are_refused(left: Any, right: Any) -> None:
-    """Only bools, numbers, strings, bytes, timestamps and durations have an order."""
+    """Values of kinds without an order cannot be compared."""
     with pytest.raises(TypeError):
         compare(left, right)
 
 
-def test_map_keys_are_told_apart_as_the_language_does() -> None:
+def test_map_keys_are_compared_as_the_language_does() -> None:
     """true is not 1, 1 is 1u, a whole double finds the integer."""
     entries = Map([(True, "bool"), (1, "int"), ("1", "string")])
     assert [entries[True], entries[1], entries[UInt(1)], entries[1.0], entries["1"]] == [
@@ -198,7 +198,7 @@ def test_values_out_of_range_do_not_come_in(value: object) -> None:
 
 
 def test_a_map_that_a_dict_would_merge_stays_a_map() -> None:
-    """Nothing is lost on the way out."""
+    """A map whose keys a dict would merge stays a map."""
     assert to_python(Map([("a", Map([("b", 1)]))])) == {"a": {"b": 1}}
     kept = to_python(Map([(True, "x"), (1, "y")]))
     assert isinstance(kept, Map)

@@ -34,7 +34,7 @@ SKIPPABLE = ("answers", "changes", "decisions", "hostile", "patterns", "python")
 @click.option("--set", "names", type=click.Choice(list(SETS)), multiple=True, default=list(SETS))
 @click.option("--skip", type=click.Choice(SKIPPABLE), multiple=True)
 @click.option("--generated", default=10_000, show_default=True, help="Sets compared for G14.")
-@click.option("--events", "limit", type=click.IntRange(1), help="Only so many events a check.")
+@click.option("--events", "limit", type=click.IntRange(1), help="At most this many events a check.")
 def main(
     directory: Path | None,
     names: tuple[str, ...],

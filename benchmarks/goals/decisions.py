@@ -1,6 +1,6 @@
 """G12 and G13: whole decisions with state through the public API, and the state by itself.
 
-The bound of nine clauses is that of a prototype that counted windows of given keys. Both are
+The bound of nine clauses comes from a prototype that counted windows of given keys. Both are
 measured against it: that alone (the Rust benchmark ``count_windows``: of clauses that count
 different events, and of clauses that count the same), and whole events, which are also read,
 matched and answered.

@@ -1,4 +1,4 @@
-"""G6: what a caller in Python pays, beside what others do there, measured in turn."""
+"""G6: what a caller in Python pays, beside other engines, measured alternately."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def measure(events: Sequence[bytes]) -> list[Goal]:
 
 
 def _beside_others(events: Sequence[bytes]) -> list[Goal]:
-    """The rules that all engines can say, by each in turn, those of Python lambdas among them."""
+    """The rules that all engines can express, run alternately by each, Python lambdas among
+    them."""
     rules = common_rules(SIZE)
     plain = [event for event in events if has_plain_path(orjson.loads(event))]
     dicts = [orjson.loads(event) for event in plain]

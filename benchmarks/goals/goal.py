@@ -12,7 +12,7 @@ class Goal:
     """One line of the table.
 
     ``found`` is None where something it needs is not there; ``why`` then says what. Of several
-    runs it is the median, and ``best`` is that of the best one.
+    runs it is the median, and ``best`` is the value of the best one.
     """
 
     name: str

@@ -205,7 +205,7 @@ def of_many_parts() -> list[Hostile]:
             ],
         ),
         Hostile(
-            "all rules come to by what is common",
+            "all rules found by what is common",
             [
                 f'request.method == "GET" && size(request.path) > {number}'
                 for number in range(RULES)

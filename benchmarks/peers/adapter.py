@@ -71,7 +71,7 @@ class Adapter(ABC):
 
 
 class OneByOne(Adapter):
-    """An engine without rule sets: each rule is asked in turn.
+    """An engine without rule sets: rules are evaluated one after the other.
 
     The event is prepared once for all of them where the engine allows it, so that a set is
     not charged for reading the event again and again.

@@ -46,7 +46,7 @@ class ToRuleEngine(Translator):
 
 
 class RuleEngine(OneByOne):
-    """Each rule asked in turn, over the members of a request as names.
+    """Each rule evaluated one after the other, over the members of a request as names.
 
     The package copies a nested object each time a rule names it, so a rule that said
     ``request.path`` would pay for the whole request.

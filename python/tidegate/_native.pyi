@@ -103,7 +103,7 @@ class RuleSet:
 
 @final
 class Engine:
-    """Definitions at work: decisions out, state kept between them.  Threads may share one.
+    """Active definitions: decisions out, state kept between them.  Threads may share one.
 
     ``received_at`` is in nanoseconds since 1970.  Answers are JSON: the record and the snapshot
     of docs/decision.md.
@@ -148,7 +148,7 @@ class Engine:
         """
 
     def decide_json(self, body: bytes, received_at: int) -> bytes:
-        """Decide, remember, and give what the caller is sent.
+        """Decide, remember, and give the answer to the caller.
 
         Raises:
             EventError: the event is refused.
@@ -172,7 +172,7 @@ class Engine:
         """
 
     def apply_effects(self, effects: Iterable[bytes]) -> None:
-        """Repeat decisions by what they did.
+        """Repeat decisions by their effects.
 
         Raises:
             EffectsError: one is malformed; those before it are applied, nothing of it is.
@@ -245,10 +245,11 @@ class Engine:
     def lift(
         self, definition: str, key: bytes, policy: str, clause: str | None, at: int
     ) -> bytes | None:
-        """End what a policy, or one of its clauses, has set; the effects, or None."""
+        """End the mitigations that a policy, or one of its clauses, has set; the effects, or
+        None."""
 
     def entity_state(self, definition: str, key: bytes, at: int) -> bytes | None:
-        """How an entity stands, as JSON, or None when nothing is known of it."""
+        """The state of an entity, as JSON, or None when nothing is known of it."""
 
     def find_entity(self, entity_id: str) -> bytes | None:
         """Definition and key of the entity of an id, as JSON, or None when it is not known."""
@@ -261,13 +262,10 @@ class Frozen:
     """A state at one moment."""
 
     def snapshot(self) -> bytes:
-        """It as JSON; the interpreter is let go meanwhile."""
+        """The state as JSON; the interpreter is released meanwhile."""
 
     def write(self, take: Callable[[bytes], object]) -> None:
-        """Hand it over as JSON, in pieces of about a megabyte.
-
-        What ``take`` raises ends it.
-        """
+        """Hand over JSON, in pieces of about a megabyte; an error of ``take`` ends it."""
 
 @final
 class Served:
@@ -311,7 +309,7 @@ class Calls:
         """The calls with an idempotency key: their numbers, hashes of the keys, and of the bodies.
 
         The hash that stands for a key is BLAKE2b of 16 bytes, keyed, over the 16 bytes of the
-        tenant's id, the endpoint, a zero byte and the key; that of a body is XXH3 of 128 bits.
+        tenant's id, the endpoint, a zero byte and the key; the hash of a body is XXH3 of 128 bits.
         """
 
     def decide(
@@ -326,12 +324,12 @@ class Calls:
         """Decide on the calls that are not refused, in order, and remember them.
 
         Args:
-            ids: 16 bytes for each call: what its decision is called.
+            ids: 16 bytes for each call: the id of its decision.
             api_key_ids: the key that each came with.
             received_at: nanoseconds since 1970.
             base_url: of the service, for the URLs of challenges.
             redactor: makes what is kept of the events.
-            aside: numbers of calls that are not decided on.
+            aside: numbers of deferred calls, which are not decided on.
 
         Raises:
             ValueError: there are not as many ids or keys as calls.
@@ -346,11 +344,11 @@ class Block:
 
     @property
     def answers(self) -> list[bytes | None]:
-        """What each call is answered; None where there is no decision."""
+        """The answer to each call; None where there is no decision."""
 
     @property
     def failures(self) -> list[tuple[int, EventError]]:
-        """The calls that were to be decided on and are no events, by their number."""
+        """The calls whose events were refused, by their number."""
 
     @property
     def count(self) -> int:
@@ -368,7 +366,7 @@ class Block:
 
     @property
     def index(self) -> bytes:
-        """What they are found by, also as it has it."""
+        """Their index entries, in the form of ``LogBlock`` too."""
 
     @property
     def actions(self) -> list[tuple[str, str, int]]:
@@ -389,8 +387,8 @@ class PlainForm(Generic[_T]):
     A plain request is a POST over HTTP/1.1 to one of the targets, in printable ASCII, with at most
     32 headers; ``host``, ``x-service-api-key``, ``content-type: application/json`` and
     ``content-length``, in decimal, are there once each and ``x-request-id`` at most once; nothing
-    else says how it is framed, encoded or answered.  What is recognised, every parser of HTTP reads
-    alike.
+    else says how it is framed, encoded or answered.  Every parser of HTTP reads a recognised
+    request alike.
 
     Args:
         targets: paths, and what stands for each in the result.
@@ -436,13 +434,13 @@ class Redactor:
         """A text that stood under a name which is no secret, without its secrets."""
 
     def secret(self, name: str, text: str) -> str:
-        """What stands for a secret; one that is redacted already stays as it is."""
+        """The hash that replaces a secret; a value that is such a hash already stays as it is."""
 
 FACTS: dict[str, int]
 """Bounds that the engine has, by their names in :mod:`tidegate.limits`."""
 
 def tally(index: bytes, first: int) -> tuple[list[tuple[int, bytes, str]], str]:
-    """What a store derives from the index of decisions of its log.
+    """The rows that a store derives from the index of decisions of its log.
 
     Args:
         index: arrays of ``tidegate.stores.log.encode_index``, joined by commas.

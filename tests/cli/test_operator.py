@@ -48,14 +48,14 @@ def test_the_first_operator_makes_database_and_keys(directory: Path) -> None:
 
 
 def test_an_address_belongs_to_one_operator(directory: Path) -> None:
-    """However it is written."""
+    """An e-mail address belongs to one operator, however its letters are written."""
     create(directory)
     result = run(directory, "create", EMAIL.upper(), "--no-password", code=1)
     assert "someone@example.test" not in result.stdout
 
 
-def test_a_token_and_a_password_let_in(tmp_path: Path) -> None:
-    """What the commands make is good for the server on the same database."""
+def test_a_token_and_a_password_are_accepted(tmp_path: Path) -> None:
+    """A server on the same database accepts the token and password that the commands made."""
     with serving(tmp_path) as served:
         create(tmp_path)
         token = run(tmp_path, "token", EMAIL).stdout.strip()
@@ -72,7 +72,7 @@ def test_a_token_and_a_password_let_in(tmp_path: Path) -> None:
 
 
 def test_a_new_password_ends_tokens(tmp_path: Path) -> None:
-    """Whoever had the old one is out."""
+    """A new password ends the tokens made before it."""
     with serving(tmp_path) as served:
         create(tmp_path)
         headers = {"authorization": f"Bearer {run(tmp_path, 'token', EMAIL).stdout.strip()}"}
@@ -90,7 +90,7 @@ def test_a_new_password_ends_tokens(tmp_path: Path) -> None:
 
 
 def test_an_operator_can_be_made_owner_of_a_tenant(tmp_path: Path) -> None:
-    """By slug or id: the way back in when all Owners are gone."""
+    """The command makes an operator an Owner by slug or id, also when all Owners are gone."""
     with serving(tmp_path) as served:
         _, tenant_id = served.owner()
         create(tmp_path, "--owner-of", tenant_id)
@@ -103,12 +103,12 @@ def test_an_operator_can_be_made_owner_of_a_tenant(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("email", ["", "nobody", "a@b@c", " a@b", "a@b\x07"])
 def test_what_is_no_address_is_refused(directory: Path, email: str) -> None:
-    """A wrong call, and nothing is made."""
+    """A text that is not an e-mail address is a wrong call, and no operator is made."""
     run(directory, "create", email, "--no-password", code=2)
     assert not directory.exists()
 
 
 def test_a_short_password_is_refused(directory: Path) -> None:
-    """And nothing is made."""
+    """A short password is refused, and no operator is made."""
     run(directory, "create", EMAIL, "--password-stdin", stdin="short\n", code=1)
     assert not directory.exists()

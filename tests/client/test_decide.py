@@ -107,7 +107,7 @@ def test_every_action_has_its_type(
     ],
 )
 def test_another_shape_is_no_decision(server: ScriptedServer, content: object) -> None:
-    """What is not the service's is never read as an answer."""
+    """An answer of another shape is never read as a decision."""
     server.always = reply(200, content)
     with client(server) as calls, pytest.raises(UnexpectedAnswerError):
         calls.decide(request=REQUEST)
@@ -149,7 +149,7 @@ def test_retry_after_is_waited_for(server: ScriptedServer) -> None:
 
 
 def test_a_wait_past_the_deadline_is_not_begun(server: ScriptedServer) -> None:
-    """The visitor waits; an answer that cannot come in time is given up at once."""
+    """The client gives up at once when no answer can arrive in time."""
     server.always = problem(429, "rate-limited", retry_after="30")
     time = QuickTime()
     with client(server, time, fail_mode="open") as calls:
@@ -212,7 +212,7 @@ def test_whatever_is_the_services_fault_is_covered(server: ScriptedServer, step:
 def test_no_fail_mode_covers_a_refusal(
     server: ScriptedServer, step: object, error: type[ClientError]
 ) -> None:
-    """What a visitor puts in a request must not be a way to the fallback; once is enough, too."""
+    """A refusal is raised in every fail mode, after one attempt."""
     server.always = step  # type: ignore[assignment]
     with client(server, fail_mode="open") as calls, pytest.raises(error):
         calls.decide(request=REQUEST)
@@ -228,7 +228,7 @@ def test_a_request_that_is_too_large_never_reaches_the_fail_mode(server: Scripte
 
 @pytest.mark.parametrize("value", ["\ud800", {1, 2}, 2**80])
 def test_what_is_no_json_is_refused_here(server: ScriptedServer, value: object) -> None:
-    """It is the caller who can mend it."""
+    """An event that JSON cannot hold is refused before it is sent."""
     with client(server, fail_mode="open") as calls, pytest.raises(EventError):
         calls.decide(fields={"a": value})
     assert not server.received
@@ -327,7 +327,7 @@ def test_a_closed_client_refuses(server: ScriptedServer) -> None:
 
 @pytest.mark.parametrize("options", [{"timeout": 0}, {"timeout": -1}, {"fail_mode": "maybe"}])
 def test_options_that_mean_nothing_are_refused(options: dict[str, object]) -> None:
-    """At the start, not at the first visitor."""
+    """Options that make no sense are refused when the client is made."""
     with pytest.raises(ValueError, match=r"`timeout`|`fail_mode`"):
         Client("http://127.0.0.1", KEY, **options)  # type: ignore[arg-type]
 

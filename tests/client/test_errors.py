@@ -44,7 +44,7 @@ from tidegate.errors import TidegateError
     ],
 )
 def test_every_status_has_its_family(status: int, family: type[ServiceError]) -> None:
-    """One class for what callers treat alike; all are Tidegate's."""
+    """Each status becomes one class of error, and all are Tidegate's."""
     error = service_error(status, {"code": "some-code", "detail": "too bad"})
     assert type(error) is family
     assert isinstance(error, ClientError)
@@ -62,7 +62,7 @@ def test_every_code_of_the_service_keeps_its_code() -> None:
 
 
 def test_a_problem_keeps_its_places() -> None:
-    """What the service found is there as objects, without what the client does not know."""
+    """The findings of a problem become objects; members unknown to the client are dropped."""
     document = {
         "code": "invalid-event",
         "detail": "x",
@@ -85,7 +85,7 @@ def test_a_refusal_by_something_else_is_still_an_error(document: object) -> None
 
 
 def test_a_page_is_not_read_as_a_problem() -> None:
-    """Only what is declared a problem document is read as one."""
+    """Only a declared problem document is read as one."""
     answer = Answer(503, {"content-type": "text/html", "retry-after": "4"}, b'{"code": "x"}')
     with pytest.raises(UnavailableError) as caught:
         answer.json()

@@ -50,7 +50,7 @@ def test_many_threads_decide_with_one_client(server: ScriptedServer) -> None:
 
 
 def test_closing_ends_the_calls_of_other_threads(server: ScriptedServer) -> None:
-    """Nobody waits for an answer that cannot come any more."""
+    """Closing the client ends the calls of other threads with an error."""
     arrived = threading.Event()
 
     async def hold(received: Received, writer: asyncio.StreamWriter) -> None:
@@ -75,8 +75,8 @@ def test_closing_ends_the_calls_of_other_threads(server: ScriptedServer) -> None
     assert len(ended) == 1
 
 
-def test_a_callback_that_waits_for_the_client_is_told_so(server: ScriptedServer) -> None:
-    """It would wait for itself; sending without waiting is allowed."""
+def test_a_callback_that_waits_for_the_client_gets_an_error(server: ScriptedServer) -> None:
+    """A callback that waits for its own client gets an error; sending without waiting works."""
     raised: list[BaseException] = []
 
     def delivered(*_arguments: object) -> None:

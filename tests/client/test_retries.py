@@ -20,7 +20,7 @@ def test_waits_double_up_to_the_cap_and_are_spread() -> None:
 
 
 def test_what_the_service_asks_for_is_the_least_wait() -> None:
-    """Never earlier than it said, and spread behind it."""
+    """A retry comes no earlier than the service asks, and is spread after that."""
     backoff = Backoff(base=1)
     assert backoff.delay(1, 0, retry_after=5) == 5
     assert backoff.delay(1, 0.5, retry_after=5) == 5.5
@@ -51,6 +51,6 @@ def test_retry_after_is_read_with_care(headers: dict[str, str], seconds: float |
 
 @pytest.mark.parametrize("options", [{"attempts": 0}, {"base": 0}, {"cap": -1}])
 def test_a_backoff_that_means_nothing_is_refused(options: dict[str, float]) -> None:
-    """At least one attempt, and waits that are waits."""
+    """A backoff needs at least one attempt and positive waits."""
     with pytest.raises(ValueError, match=next(iter(options))):
         Backoff(**options)  # type: ignore[arg-type]

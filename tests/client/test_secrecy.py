@@ -41,7 +41,7 @@ def everything_of(error: BaseException) -> str:
 def test_the_key_shows_in_no_error_and_no_log(
     server: ScriptedServer, step: Step, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """However a call fails, and with every logger at its most talkative."""
+    """The key is in no error and no log line, however a call fails."""
     caplog.set_level(logging.DEBUG)
     server.always = step
     calls = Client(
@@ -56,7 +56,7 @@ def test_the_key_shows_in_no_error_and_no_log(
 
 
 def test_the_key_shows_in_no_text_of_a_client() -> None:
-    """Nor in the error that a malformed one causes."""
+    """The key is in no text of a client, nor in the error for a malformed key."""
     with Client("https://t.test/base/", KEY) as calls:
         assert repr(calls) == "<tidegate.client.client.Client https://t.test/base>"
         assert KEY not in repr(vars(calls))
@@ -103,7 +103,7 @@ def test_addresses_that_would_expose_the_key_are_refused(address: str) -> None:
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:8080", "http://localhost", "http://[::1]:1"])
 def test_plain_http_reaches_this_machine(address: str) -> None:
-    """For development, and for a proxy beside the application."""
+    """Plain HTTP reaches this machine, for development and for a proxy beside the application."""
     Client(address, KEY).close()
     Client("http://tidegate:8080", KEY, allow_http=True).close()
 
@@ -160,7 +160,7 @@ def secured(certificate: Path) -> ssl.SSLContext:
 
 
 def test_a_certificate_is_always_verified(secured: ssl.SSLContext, certificate: Path) -> None:
-    """Nobody's certificate gets no request; one that the caller trusts does."""
+    """A server with an untrusted certificate gets no request; one the caller trusts does."""
     with ScriptedServer(tls=secured) as server:
         with (
             Client(server.base_url, KEY, world=world(QuickTime())) as calls,

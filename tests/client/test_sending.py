@@ -73,7 +73,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 def test_events_leave_together_and_in_order(server: ScriptedServer) -> None:
-    """One request for what came close together, an event a line, each with a key of its own."""
+    """Events that come close together leave in one request, a line each, each with its own key."""
 
     async def scene(calls: AsyncClient) -> None:
         for number in range(5):
@@ -89,7 +89,7 @@ def test_events_leave_together_and_in_order(server: ScriptedServer) -> None:
 
 
 def test_a_batch_leaves_when_its_oldest_event_is_old_enough(server: ScriptedServer) -> None:
-    """Not before its age, and then without a further event."""
+    """A batch leaves at the age of its oldest event, without a further event."""
     time = StandingTime()
 
     async def scene(calls: AsyncClient) -> None:
@@ -106,7 +106,7 @@ def test_a_batch_leaves_when_its_oldest_event_is_old_enough(server: ScriptedServ
 
 
 def test_a_full_batch_does_not_wait(server: ScriptedServer) -> None:
-    """By number and by size; the clock stands still."""
+    """A batch that is full, by number or by size, leaves at once."""
 
     async def by_number(calls: AsyncClient) -> None:
         for number in range(7):
@@ -139,7 +139,7 @@ def test_flush_waits_for_what_was_sent_before_it(server: ScriptedServer) -> None
 
 
 def test_flush_gives_up_when_its_time_is_up(server: ScriptedServer) -> None:
-    """What waits goes on waiting, and is delivered later."""
+    """A flush ends at its timeout; the remaining events keep waiting and are delivered later."""
     server.script.append(hang)
 
     async def scene(calls: AsyncClient) -> None:
@@ -200,7 +200,7 @@ def test_attempts_count_anew_when_something_gets_through(server: ScriptedServer)
 
 
 def test_an_event_is_given_up_after_its_attempts(server: ScriptedServer) -> None:
-    """It is counted and handed back with the last error."""
+    """After its last attempt an event is counted as failed and handed back with the error."""
     server.always = items(429)
     failed: list[FailedEvent] = []
 
@@ -215,7 +215,7 @@ def test_an_event_is_given_up_after_its_attempts(server: ScriptedServer) -> None
 
 
 def test_retry_after_of_a_batch_is_waited_for(server: ScriptedServer) -> None:
-    """Also where the answer is a success that holds refused items."""
+    """A batch waits for Retry-After, also when a success holds refused items."""
     server.script.append(problem(503, "overloaded", retry_after="7"))
     time = QuickTime()
 
@@ -227,7 +227,7 @@ def test_retry_after_of_a_batch_is_waited_for(server: ScriptedServer) -> None:
 
 
 def test_a_refused_batch_fails_at_once(server: ScriptedServer) -> None:
-    """A wrong key does not become right."""
+    """A batch refused for its key is not tried again."""
     server.always = problem(401, "unauthenticated")
     failed: list[FailedEvent] = []
 
@@ -259,7 +259,7 @@ def test_a_batch_too_large_for_a_proxy_is_halved(server: ScriptedServer) -> None
 
 
 def test_a_single_event_that_is_too_large_fails(server: ScriptedServer) -> None:
-    """Halving ends."""
+    """Halving ends at one event, which then fails."""
     server.always = problem(413, "body-too-large")
     failed: list[FailedEvent] = []
 
@@ -287,7 +287,7 @@ def test_silence_ends_an_attempt(server: ScriptedServer) -> None:
 
 
 def test_items_of_another_shape_are_no_delivery(server: ScriptedServer) -> None:
-    """What does not say that an event is recorded is not taken for it."""
+    """An item that does not say that its event is recorded does not count as delivered."""
     server.always = reply(200, [{"status": 200}])
     failed: list[FailedEvent] = []
 
@@ -300,7 +300,7 @@ def test_items_of_another_shape_are_no_delivery(server: ScriptedServer) -> None:
 
 
 def test_a_full_queue_drops_the_newest_and_says_so(server: ScriptedServer) -> None:
-    """By number and by size; what was accepted before is not touched."""
+    """A queue full by number or size drops the new event, and keeps those accepted before."""
     failed: list[FailedEvent] = []
 
     async def scene(calls: AsyncClient) -> None:
@@ -337,7 +337,7 @@ def test_a_full_queue_can_make_the_sender_wait(server: ScriptedServer) -> None:
 
 
 def test_closing_frees_a_sender_that_waits(server: ScriptedServer) -> None:
-    """It learns that its event was not taken."""
+    """Closing wakes a waiting sender, which learns that its event was not taken."""
 
     async def scene(calls: AsyncClient) -> None:
         await calls.send(event(1))
@@ -369,7 +369,7 @@ def test_what_is_left_at_the_end_is_handed_back(server: ScriptedServer) -> None:
 
 
 def test_delivered_events_are_handed_on_with_their_answer(server: ScriptedServer) -> None:
-    """Whoever wants to know what became of an event is told."""
+    """`on_delivered` gets each delivered event with its answer."""
     delivered: dict[str, str] = {}
 
     async def scene(calls: AsyncClient) -> None:
@@ -388,7 +388,7 @@ def test_delivered_events_are_handed_on_with_their_answer(server: ScriptedServer
 def test_a_callback_that_fails_stops_nothing(
     server: ScriptedServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its error is logged, the other events are delivered."""
+    """A failing callback is logged, and the other events are delivered."""
 
     def fail(*_arguments: object) -> None:
         raise RuntimeError("oh")
@@ -404,7 +404,7 @@ def test_a_callback_that_fails_stops_nothing(
 def test_failures_that_nobody_asked_for_are_logged(
     server: ScriptedServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Without ``on_error`` an event still does not vanish silently; its content stays out."""
+    """Without ``on_error`` a failed event is logged, without its content."""
     caplog.set_level(logging.WARNING, "tidegate.client")
     server.always = items(400)
 
@@ -467,7 +467,7 @@ def test_many_threads_send_and_every_event_arrives_once(server: ScriptedServer) 
 
 
 def test_other_refusals_keep_their_family(server: ScriptedServer) -> None:
-    """An item's problem becomes the same error as that of a call."""
+    """An item's problem becomes the same error as a call's problem."""
     failed: list[FailedEvent] = []
 
     async def scene(calls: AsyncClient) -> None:

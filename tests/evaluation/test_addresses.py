@@ -21,7 +21,7 @@ from tidegate.evaluation.addresses import contains, parse_address, parse_network
     ],
 )
 def test_addresses_are_read(text: str, expected: str) -> None:
-    """In any spelling of RFC 4291; mapped ones are IPv4."""
+    """Addresses are read in any spelling of RFC 4291; mapped ones become IPv4."""
     assert str(parse_address(text)) == expected
 
 
@@ -49,7 +49,7 @@ def test_the_dotted_spelling_of_ipv6_is_for_events_only() -> None:
 
 
 def test_networks_keep_host_bits_and_mapped_ones_become_ipv4() -> None:
-    """From 96 bits on; a shorter one holds more than IPv4."""
+    """A mapped network of at least 96 bits becomes IPv4; a shorter one stays IPv6."""
     assert str(parse_network("10.1.2.3/8")) == "10.1.2.3/8"
     assert str(parse_network("::ffff:a01:203/104")) == "10.1.2.3/8"
     shorter = parse_network("::ffff:a01:203/95")
@@ -67,7 +67,7 @@ def test_near_networks_are_none(text: str) -> None:
 
 
 def test_a_range_is_an_address_or_a_network() -> None:
-    """An address is a range of one."""
+    """An address counts as a range of one."""
     assert str(parse_range("10.0.0.1")) == "10.0.0.1/32"
     assert str(parse_range("::1")) == "::1/128"
     assert str(parse_range("10.0.0.1/8")) == "10.0.0.1/8"
@@ -75,7 +75,7 @@ def test_a_range_is_an_address_or_a_network() -> None:
 
 
 def test_families_do_not_contain_one_another() -> None:
-    """Not even the networks that hold everything."""
+    """No IPv4 network contains an IPv6 address, nor the other way round."""
     address = ipaddress.ip_address("10.0.0.1")
     assert contains(ipaddress.ip_interface("10.9.9.9/8"), address)
     assert not contains(ipaddress.ip_interface("::/0"), address)

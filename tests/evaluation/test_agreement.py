@@ -46,7 +46,7 @@ def test_evaluators_agree_on_seeded_runs(seed: int) -> None:
 
 
 def test_a_difference_in_cost_alone_is_a_difference() -> None:
-    """Cost is part of the language."""
+    """Two results that differ in cost alone differ, since cost is part of the language."""
     seen = Comparison("1", {}, Observed(value=1, cost=1), Observed(value=1, cost=2))
     assert not seen.agrees
 

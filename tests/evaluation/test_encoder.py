@@ -36,7 +36,7 @@ def request(**members: Any) -> dict[str, Any]:
 
 
 def test_texts_follow_the_request() -> None:
-    """Each as docs/fields.md has it."""
+    """Each text field is made from the request as docs/fields.md says."""
     event = request(
         method="gEt", scheme="HTTPS", path="//A/%2e/b.PHP",
         headers={"Host": "Example.test:443", "User-Agent": "curl", "Referer": "r", "Content-Type": "t"},
@@ -50,7 +50,7 @@ def test_texts_follow_the_request() -> None:
 
 
 def test_every_field_of_the_model_has_a_value_of_its_type_or_is_absent() -> None:
-    """An empty event is an event."""
+    """Even of an empty event each field has a value of its type, or is absent."""
     record = encode({}, FIELD_MODEL, variables=FIELD_MODEL)
     assert set(FIELD_MODEL) - set(record) == {"observed_at", "request.body"}
     assert record["derived.ip_version"] == 0
@@ -59,7 +59,7 @@ def test_every_field_of_the_model_has_a_value_of_its_type_or_is_absent() -> None
 
 
 def test_only_what_is_named_is_computed() -> None:
-    """The record has no other fields."""
+    """The record holds the named fields and no others."""
     assert encode({"source": "x"}, ["source"], variables=FIELD_MODEL) == {"source": "x"}
 
 
@@ -87,12 +87,12 @@ def test_paths_have_one_canonical_form(raw: str, canonical: str) -> None:
     ],
 )  # fmt: skip
 def test_hosts_lose_their_port(host: str, expected: str) -> None:
-    """And nothing else."""
+    """A host loses its port and nothing else."""
     assert fields(request(host=host), "request.host") == [expected]
 
 
 def test_header_names_fold_and_values_join() -> None:
-    """At the place of the first; the other maps keep their names and the first value."""
+    """Equal header names join their values at the first place; other maps keep the first value."""
     event = request(
         headers={"Accept": ["a", None, 1.5, True], "X": [], "accept": "b", "Y": None},
         cookies={"A": ["1", "2"], "a": "3"},
@@ -103,7 +103,7 @@ def test_header_names_fold_and_values_join() -> None:
 
 
 def test_numbers_from_text_stay_as_they_were_written() -> None:
-    """From a dict there is nothing but Python's own writing."""
+    """Numbers keep their JSON text; from a dict they have Python's text."""
     names = ["fields"]
     data = b'{"fields":{"a":1.50,"b":-0,"c":1E2}}'
     assert dict(encode(data, names, variables=FIELD_MODEL)["fields"]) == {
@@ -128,7 +128,7 @@ def test_numbers_from_text_stay_as_they_were_written() -> None:
 def test_client_addresses_are_canonical(
     client_ip: str, text: str, subnet: str, version: int
 ) -> None:
-    """Or empty when they are none."""
+    """A client address is canonical text, or empty when it is not an address."""
     names = ("request.client_ip", "derived.ip_subnet", "derived.ip_version")
     assert fields(request(client_ip=client_ip), *names) == [text, subnet, version]
 
@@ -146,7 +146,8 @@ def test_client_addresses_are_canonical(
 def test_the_client_is_the_rightmost_address_that_is_no_trusted_proxy(
     chain: str, expected: str
 ) -> None:
-    """What stands left of an unreadable entry may be made up."""
+    """The client is the rightmost address outside trusted proxies; an unreadable entry ends the
+    search."""
     event = request(headers={"X-Forwarded-For": chain})
     assert fields(event, "request.client_ip") == [expected]
 
@@ -172,7 +173,7 @@ def test_bodies_are_values_or_strict_json_text(body: Any, expected: Any) -> None
 
 
 def test_bodies_of_dicts_are_held_to_the_same_numbers() -> None:
-    """An infinity has no place in JSON."""
+    """A body from a dict may hold no infinity, as in JSON."""
     event = {"fields": {"body": [float("inf")]}}
     assert encode(event, ["request.body"], variables=FIELD_MODEL) == {}
 
@@ -188,7 +189,7 @@ def test_moments_are_read_in_either_form() -> None:
 
 
 def test_user_agents_have_families() -> None:
-    """By ua-parser's data; ``Other`` for the unknown, nothing for nothing."""
+    """A user agent has ua-parser's families, ``Other`` for an unknown one, "" for none."""
     names = ("derived.ua_family", "derived.ua_os", "derived.ua_device", "derived.is_bot")
     bot = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
     assert fields(request(user_agent=bot), *names) == ["Googlebot", "Other", "Spider", True]
@@ -234,7 +235,7 @@ class Atlas:
 
 
 def test_addresses_are_looked_up_where_databases_are_given() -> None:
-    """Without databases, or without an address, nothing is known."""
+    """Without databases, or without an address, country and network are unknown."""
     names = ("derived.country", "derived.asn", "derived.as_org")
     event = request(client_ip="192.0.2.7")
     assert fields(event, *names, addresses=Atlas()) == ["NL", 64_496, "Example"]
@@ -288,7 +289,7 @@ def test_dicts_are_held_to_what_bytes_could_say(event: Any) -> None:
 
 
 def test_a_long_event_is_refused_unread() -> None:
-    """64 KiB, spaces included."""
+    """An event of more than 64 KiB, spaces included, is refused unread."""
     encode(b"{}" + b" " * 65_534, [], variables={})
     with pytest.raises(EventError) as raised:
         encode(b" " * 65_537, [], variables={})
@@ -296,7 +297,7 @@ def test_a_long_event_is_refused_unread() -> None:
 
 
 def test_what_the_encoder_does_not_know_is_ignored() -> None:
-    """Whatever it is."""
+    """Unknown members of an event are ignored, whatever they hold."""
     event = {"other": object(), "request": {"other": {1}}, "source": None}
     assert encode(event, ["source"], variables=FIELD_MODEL) == {"source": ""}
 
@@ -347,7 +348,7 @@ def test_variables_are_read_by_their_types(declared: str, given: Any, expected: 
     ],
 )  # fmt: skip
 def test_variables_of_another_type_are_refused(declared: str, given: Any) -> None:
-    """With the place where the value stood."""
+    """A variable of a wrong type is refused, with the place of its value."""
     for form in ({"x": given}, json.dumps({"x": given}).encode()):
         with pytest.raises(EventError) as raised:
             variable(declared, form)
@@ -355,7 +356,7 @@ def test_variables_of_another_type_are_refused(declared: str, given: Any) -> Non
 
 
 def test_variables_are_found_by_full_name_or_by_path() -> None:
-    """The full name counts first."""
+    """A variable is found by its full name first, then by its path."""
     assert variable("int", {"a.b": 1, "a": {"b": 2}}, "a.b") == 1
     assert variable("int", {"a": {"b": 2}}, "a.b") == 2
     assert variable("int", {"a": {}}, "a.b") == "absent"
@@ -367,7 +368,7 @@ def test_variables_are_found_by_full_name_or_by_path() -> None:
 
 
 def test_python_values_come_as_they_are() -> None:
-    """A dict can say what JSON cannot."""
+    """A dict can hold values that JSON cannot, and they arrive unchanged."""
     assert variable("dyn", {"x": UInt(1)}) == UInt(1)
     assert variable("map(int, string)", {"x": {1: "a"}}) == Map([(1, "a")])
     assert variable("duration", {"x": Duration(1)}) == Duration(1)
@@ -380,5 +381,5 @@ def test_a_name_of_the_model_with_another_type_is_a_variable() -> None:
 
 
 def test_what_the_decision_sets_is_in_no_event() -> None:
-    """Even if the event has such a member."""
+    """A name that the decision sets is never read from the event."""
     assert variable("bool", {"actions.login": True}, "actions.login") == "absent"

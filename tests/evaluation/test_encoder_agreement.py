@@ -187,7 +187,7 @@ def test_any_value_at_any_place_is_taken_or_refused_alike(place: str, value: Any
 @settings(max_examples=500)
 @given(st.data(), event_bytes())
 def test_damaged_text_is_judged_alike(data: st.DataObject, event: bytes) -> None:
-    """Bytes taken out, put in or changed."""
+    """Both readers give the same verdict on text with bytes removed, added or changed."""
     at = data.draw(st.integers(0, len(event)))
     taken = data.draw(st.integers(0, 3))
     put = data.draw(st.binary(max_size=3) | st.sampled_from([b"\\u", b"\\ud800", b'"', b",", b"1"]))
@@ -306,7 +306,7 @@ class Method(str, Enum):  # noqa: UP042 (its text is not what it shows)
     ],
 )
 def test_what_json_has_no_form_for_is_taken_or_refused_alike(event: Any) -> None:
-    """Python's own objects, in dicts."""
+    """Both encoders take or refuse Python's own objects alike."""
     for declared in (MODEL, MODEL | VARIABLES):
         agreed(event, declared)
 

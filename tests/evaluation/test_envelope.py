@@ -17,7 +17,7 @@ def outcome(body: bytes) -> tuple[object, ...]:
 
 
 def test_members_about_the_event_are_taken_out() -> None:
-    """Absent and null are the same."""
+    """Members about the event are read, and null counts as absent."""
     body = b'{"idempotency_key":"k\\n","tenant_id":null,"source":"","request":{"path":"/"}}'
     assert outcome(body) == ("k\n", None, "", False)
 
@@ -36,7 +36,7 @@ def test_members_about_the_event_are_taken_out() -> None:
     ],
 )
 def test_an_event_is_empty_without_request_and_fields(text: str, empty: bool) -> None:
-    """A member that is null is absent."""
+    """An event without a member that is not null in `request` or `fields` is empty."""
     assert outcome(text.encode())[3] is empty
 
 
@@ -55,7 +55,7 @@ def test_an_event_is_empty_without_request_and_fields(text: str, empty: bool) ->
     ],
 )
 def test_what_a_decision_would_refuse_is_refused(text: bytes, pointer: str) -> None:
-    """With the same pointer."""
+    """An event that a decision would refuse is refused with the same pointer."""
     assert outcome(text) == ("refused", pointer)
 
 

@@ -45,13 +45,13 @@ def test_the_first_database_that_knows_answers() -> None:
     "entry", [None, {}, [], "NL", {"country": "NL"}, {"country": {"iso_code": 5}}, ValueError("v6")]
 )
 def test_a_broken_entry_is_no_answer(entry: Any) -> None:
-    """An event is never refused for it."""
+    """A broken database entry counts as no answer, and the event is not refused."""
     databases = AddressDatabases([Database(entry)])
     assert (databases.country(ADDRESS), databases.asn(ADDRESS)) == ("", 0)
 
 
 def test_content_that_is_no_database_is_refused() -> None:
-    """Before any event."""
+    """Content that is not a database is refused when it is opened."""
     pytest.importorskip("maxminddb")
     with pytest.raises(ValueError, match="not an address database"):
         AddressDatabases.from_bytes([b"nonsense"])

@@ -50,7 +50,7 @@ from tidegate.values import Map, UInt, to_python
     ],
 )
 def test_text_that_is_no_strict_json_is_refused_at_its_byte(text: bytes, offset: int) -> None:
-    """There is no member to point to in broken text, but there is a place."""
+    """Broken text is refused at its byte, with an empty pointer."""
     with pytest.raises(EventError) as raised:
         read_json(text)
     assert (raised.value.pointer, raised.value.offset) == ("", offset)
@@ -76,7 +76,7 @@ def test_what_passes_a_limit_is_refused_with_its_place(
 
 
 def test_limits_hold_to_the_unit() -> None:
-    """What is just within them is read."""
+    """Text exactly at a limit is read."""
     read_json(b"[" * 32 + b"]" * 32)
     read_json(b"[" + b"1," * 255 + b"1]")
     read_json(b'"' + b"a" * 16_384 + b'"')
@@ -105,7 +105,7 @@ def test_values_are_those_of_the_language(text: str, expected: Any) -> None:
 
 
 def test_the_published_suite_is_judged_as_it_asks() -> None:
-    """But for duplicate members, which it accepts and we do not."""
+    """The published suite gets its verdicts, except that duplicate members are refused."""
     for case in shared_lines("data/adversarial/json/jsontestsuite.jsonl"):
         repeat = case.get("repeat")
         body = (
@@ -135,6 +135,6 @@ documents = st.recursive(
 
 @given(documents, st.booleans(), st.sampled_from([None, 1]))
 def test_what_a_json_writer_writes_is_read(document: Any, ascii_only: bool, indent: Any) -> None:
-    """In either spelling of strings, with or without spaces."""
+    """The output of a JSON writer is read, in either spelling of strings, spaces or none."""
     text = json.dumps(document, ensure_ascii=ascii_only, indent=indent)
     assert to_python(json_value(read_json(text.encode()))) == document

@@ -99,7 +99,7 @@ def test_refused_events_and_numbers() -> None:
     ],
 )
 def test_hostile_bundles_are_refused(data: bytes, pointer: str) -> None:
-    """Whatever is no bundle is an error with a pointer to the place."""
+    """A malformed bundle is an error with a pointer to the place."""
     with pytest.raises(CanonicalFormError) as caught:
         RuleSet(data)
     assert caught.value.pointer == pointer
@@ -135,7 +135,7 @@ def test_values_come_out_as_they_went_in(value: Any) -> None:
 
 
 def test_everyday_objects_become_values() -> None:
-    """What Python writes otherwise comes back as the values it stands for."""
+    """Everyday Python objects come back as the values they stand for."""
     moment = datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
     assert echo(moment) == Timestamp(10**9)
     assert echo(timedelta(milliseconds=1)) == Duration(10**6)

@@ -37,7 +37,7 @@ def redacted(make: Any, event: Any, patterns: list[str] = PATTERNS) -> Any:
 
 
 def test_values_under_matching_names_become_their_hash(make: Any) -> None:
-    """In headers, cookies, parameters and fields, whatever the case of the name."""
+    """A value under a matching name becomes a hash, in every map and in any case of the name."""
     sections = ("headers", "query_params", "route_params", "cookies")
     secret = {"Authorization": "Bearer x", "New_Password": "p", "other": "kept"}
     event = {"request": dict.fromkeys(sections, secret), "fields": secret}
@@ -54,7 +54,7 @@ def test_values_under_matching_names_become_their_hash(make: Any) -> None:
 
 
 def test_the_same_secret_has_the_same_hash_only_under_the_same_key(make: Any) -> None:
-    """So that decisions about one token can be found, by whoever has it and the key."""
+    """One secret has one hash for each key, so decisions about it can be found."""
     body = b'{"fields":{"secret":"x"}}'
     one, other = make(PATTERNS, KEY).redact(body), make(PATTERNS, b"other").redact(body)
     assert one == make(PATTERNS, KEY).redact(body)
@@ -62,7 +62,7 @@ def test_the_same_secret_has_the_same_hash_only_under_the_same_key(make: Any) ->
 
 
 def test_cookies_are_secrets_whatever_the_patterns(make: Any) -> None:
-    """In their header and one by one."""
+    """Cookies are hashed in their header and one by one, whatever the patterns."""
     headers = {"Cookie": "a=b; c=d", "SET-COOKIE": ["e", None, 1], "x": "cookie"}
     made = redacted(make, {"request": {"headers": headers, "cookies": {"cookie": "1"}}}, ["none"])
     assert made["request"]["headers"] == {
@@ -74,7 +74,7 @@ def test_cookies_are_secrets_whatever_the_patterns(make: Any) -> None:
 
 
 def test_the_tenant_may_ask_for_clear_text(make: Any) -> None:
-    """By a pattern after `!`, of a cookie as of any other name."""
+    """A pattern after `!` keeps a value in clear, for cookies as for other names."""
     values = {"theme": "dark", "csrf_token": "t", "x-token": "t", "sid": "s"}
     event = {"request": {"cookies": values}, "fields": values}
     made = redacted(make, event, ["*token", "!theme", "!CSRF-token"])
@@ -86,7 +86,7 @@ def test_the_tenant_may_ask_for_clear_text(make: Any) -> None:
 
 
 def test_members_of_the_field_model_are_no_secrets_by_name(make: Any) -> None:
-    """Even `*` leaves the frame of an event; members of no meaning are matched."""
+    """Even the pattern `*` spares the frame of an event, and matches unknown members."""
     event = {
         "source": "s",
         "observed_at": "t",
@@ -108,7 +108,7 @@ def test_members_of_the_field_model_are_no_secrets_by_name(make: Any) -> None:
 
 
 def test_null_stays_null(make: Any) -> None:
-    """It is the same as absent, and a hash would be present."""
+    """A null under a secret name stays null, since a hash would make it present."""
     assert redacted(make, {"fields": {"password": None}}) == {"fields": {"password": None}}
 
 
@@ -125,7 +125,7 @@ def test_null_stays_null(make: Any) -> None:
 )
 @pytest.mark.parametrize("place", ["path", "referer", "header", "return_url"])
 def test_a_query_in_a_link_is_searched_too(make: Any, place: str, text: str, kept: str) -> None:
-    """In the path as received, the referer and the return URL."""
+    """Secrets in the query of a path, referer or return URL are hashed."""
     event = {
         "path": {"request": {"path": text}},
         "referer": {"request": {"referer": text}},
@@ -168,7 +168,8 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_are_decoded_and_compared_without_what_separates_words(make: Any, name: str) -> None:
-    """As members, in queries, in forms and in matrix parameters, by the default patterns."""
+    """Encoded names and names with separators match the default patterns, in members, queries and
+    forms."""
     event = {
         "request": {
             "path": f"/a;{name}=SECRET/b?x=1&{name}=SECRET",
@@ -183,7 +184,7 @@ def test_names_are_decoded_and_compared_without_what_separates_words(make: Any, 
 
 
 def test_ordinary_names_are_no_secrets(make: Any) -> None:
-    """What traffic has most of stays to the byte."""
+    """The usual members of traffic stay unchanged to the byte."""
     names = ["path", "page", "passenger", "author", "tokens_used", "keyboard", "inside", "key",
              "id", "user", "accept", "host", "compass", "assessment", "monkey"]  # fmt: skip
     event = {
@@ -268,14 +269,14 @@ def test_texts_that_only_look_like_more_stay(make: Any, text: str) -> None:
 
 
 def test_a_value_that_is_redacted_stays(make: Any) -> None:
-    """So that a recorded event is redacted to itself."""
+    """Redacting a redacted event changes nothing."""
     hash_ = hashed("password", "x")
     event = {"fields": {"password": hash_, "body": f"a=1&password={hash_}"}}
     assert redacted(make, event) == event
 
 
 def test_numbers_stay_to_the_digit_and_blanks_go(make: Any) -> None:
-    """What is stored decides like what came."""
+    """Numbers keep their digits and blanks are dropped, so the stored event decides alike."""
     body = b'{ "fields" : { "n" : [ 1.50 , -0, 1e400 ] , "t" : "\\u00e9\\/\\u0001" } }'
     expected = '{"fields":{"n":[1.50,-0,1e400],"t":"é/\\u0001"}}'
     assert make(PATTERNS, KEY).redact(body) == expected.encode()
@@ -283,7 +284,7 @@ def test_numbers_stay_to_the_digit_and_blanks_go(make: Any) -> None:
 
 @pytest.mark.parametrize("body", [b"[]", b"{", b'{"a":1,"a":2}', b"{}" + b" " * 65_536, b'"\xff"'])
 def test_what_is_no_event_is_refused(make: Any, body: bytes) -> None:
-    """Nothing of it may be stored unread."""
+    """A text that is not an event is refused, since nothing unread may be stored."""
     with pytest.raises(EventError):
         make(PATTERNS, KEY).redact(body)
 
@@ -319,7 +320,7 @@ patterns = st.lists(
 @settings(max_examples=400)
 @given(shapes, patterns)
 def test_both_redact_generated_shapes_alike(event: Any, chosen: list[str]) -> None:
-    """To the byte."""
+    """Both redactors give the same bytes for generated shapes."""
     body = orjson.dumps(event)
     expected = redact.Redactor(chosen, KEY).redact(body)
     assert native.Redactor(chosen, KEY).redact(body) == expected
@@ -328,7 +329,7 @@ def test_both_redact_generated_shapes_alike(event: Any, chosen: list[str]) -> No
 @settings(max_examples=200)
 @given(event_bytes())
 def test_both_redact_generated_events_alike(body: bytes) -> None:
-    """Or refuse them alike."""
+    """Both redactors redact or refuse generated events alike."""
     answers = []
     for make in (redact.Redactor, native.Redactor):
         try:

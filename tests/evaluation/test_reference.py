@@ -66,7 +66,7 @@ def test_errors_are_passed_over_where_another_operand_decides(text: str, expecte
 def test_an_error_has_the_span_of_the_node_that_raised_it(
     text: str, expected: str, span: tuple[int, int] | None
 ) -> None:
-    """The first error in order is the one that is told."""
+    """The first error in order is the one that is reported."""
     failure = outcome(text, x=5, z=0, l=[0], m={"a": 1}).failure
     assert failure is not None
     assert failure.code == expected
@@ -113,7 +113,7 @@ def test_total_maps_answer_absent_keys_with_nothing() -> None:
     ],
 )
 def test_optional_forms_reach_inside(text: str, expected: Any) -> None:
-    """What is absent is empty, never an error."""
+    """Optional access to an absent member gives an empty optional, never an error."""
     assert value(text, m={"a": 1}, l=[0]) == expected
 
 
@@ -135,7 +135,7 @@ def test_optional_forms_reach_inside(text: str, expected: Any) -> None:
     ],
 )
 def test_macros_walk_lists_and_maps_in_order(text: str, expected: Any) -> None:
-    """One variable is an element or key, two are index or key, and element; the innermost wins."""
+    """Macros visit elements and keys in order, and the innermost variable of a name wins."""
     assert value(text) == expected
 
 
@@ -192,7 +192,7 @@ def test_what_is_not_evaluated_costs_nothing() -> None:
 
 
 def test_an_evaluation_ends_at_its_limit() -> None:
-    """It is never passed over, and the cost is told as the limit and one."""
+    """An exceeded cost is never passed over, and is reported as the limit plus one."""
     ended = outcome("l.exists(e, e < 0) || true", l=list(range(200)), limits=Limits(cost=100))
     assert ended.failure is not None
     assert (ended.failure.code, ended.cost) == ("cost_exceeded", 101)
@@ -215,7 +215,7 @@ def test_unknown_functions_and_kinds_are_no_overload() -> None:
 
 
 def test_a_result_may_be_anything() -> None:
-    """Null and optionals are values."""
+    """A result may be null or an optional."""
     assert outcome("null").failure is None
     assert value("optional.of(1)") == OptionalValue(1)
     assert code("m.a", m={}) == "no_such_key"

@@ -97,7 +97,7 @@ def test_rules_that_say_what_must_not_be_hold_as_the_reference_says() -> None:
 
 
 def test_alternatives_that_exclude_each_other_each_lead_to_their_rule() -> None:
-    """Not only the one that says what must not be, though others share that."""
+    """Each of two exclusive alternatives leads to its rule, also when other rules share them."""
     other = 'cidr("10.1.2.3/32").containsIP(fields["x"])'
     expressions = {
         "both": f'!(derived.is_bot && (request.method == "ab" || derived.is_bot || {other})'
@@ -139,7 +139,7 @@ def test_stats_name_the_rules_that_are_evaluated_on_every_event() -> None:
 
 
 def test_a_sample_changes_no_answer() -> None:
-    """What an index learned from events is where it looks first, never what holds."""
+    """A sample changes where the index looks first, never the answer."""
     expressions = {
         str(number): f'request.path.startsWith("/{letter}") || request.method == "{method}"'
         for number, (letter, method) in enumerate(
@@ -199,7 +199,7 @@ def test_a_changed_set_is_as_if_built_whole(
 
 @pytest.mark.parametrize("evaluator", ["native", "reference"])
 def test_an_answer_is_the_named_tuple_of_the_package(evaluator: Evaluator) -> None:
-    """Its parts have names and places, belong to it alone, and are collected like any other's."""
+    """An answer is a named tuple of its own, collected like any other."""
     rules = tidegate.RuleSet({"a": TEXTS[0], "e": "1 / count == 1"}, SCHEMA, evaluator)
     event = b'{"count": 0, ' + EVENT[1:]
     found = rules.match(event, errors=True)
@@ -242,9 +242,7 @@ def test_a_change_leaves_the_set_it_was_made_of(evaluator: Evaluator) -> None:
 def test_what_is_no_canonical_form_is_refused(
     evaluator: Evaluator, old: bytes, new: bytes, pointer: str
 ) -> None:
-    """Both evaluators refuse the same with one class of error; the reference may be less exact
-    about the place.
-    """
+    """Both evaluators refuse malformed canonical forms with one class of error."""
     data = tidegate.RuleSet({"a": "count == 1"}, SCHEMA).to_canonical()
     with pytest.raises(CanonicalFormError) as caught:
         tidegate.RuleSet.from_canonical(data.replace(old, new, 1), evaluator)

@@ -18,7 +18,7 @@ def test_a_trace_ends_as_the_evaluation_does() -> None:
 
 
 def test_every_node_that_was_evaluated_has_a_step_in_order_of_entry() -> None:
-    """With its value or failure, and the cost of all below it."""
+    """Each step has its node's value or failure, and the cost of all nodes below it."""
     text = "x == 1 || 1 / x == 1"
     steps = trace(check(text, SCHEMA).root, {"x": 0}).steps
     shown = [

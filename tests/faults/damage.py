@@ -142,7 +142,7 @@ class Case:
         """What the case ended as.
 
         Raises:
-            AssertionError: something is lost in silence, changed, or told by a traceback.
+            AssertionError: something is lost in silence, changed, or reported by a traceback.
         """
         directory = self.place / "data"
         shutil.copytree(self.left.directory, directory)
@@ -275,8 +275,8 @@ def run(cases: int, seed: int, *, is_quiet: bool = False) -> Counter[str]:
 def main(cases: int, seed: int | None) -> None:
     """Damage what a kill left, one place a case, and judge what is said of it."""
     outcomes = run(cases, time.time_ns() % 1_000_000 if seed is None else seed)
-    told = ", ".join(f"{count} {name}" for name, count in outcomes.most_common())
-    click.echo(f"{cases} cases: {told}; none silent, no traceback")
+    summary = ", ".join(f"{count} {name}" for name, count in outcomes.most_common())
+    click.echo(f"{cases} cases: {summary}; none silent, no traceback")
 
 
 if __name__ == "__main__":

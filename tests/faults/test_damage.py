@@ -10,7 +10,7 @@ CASES = 25
 
 
 def test_no_damage_is_silent() -> None:
-    """It is refused with a sentence, mended or reported, and never told by a traceback."""
+    """Every damage is refused with a sentence, mended or reported, and none ends in a traceback."""
     outcomes = run(CASES, time.time_ns() % 1_000_000, is_quiet=True)
     assert outcomes.total() == CASES
     assert outcomes[REPORTED] < CASES

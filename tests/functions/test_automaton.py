@@ -72,7 +72,7 @@ def test_all_matches_do_not_overlap(
     [("abc", 3, "abc"), ("abcd", 3, "abc"), ("aéé", 4, "aé"), ("😀😀", 7, "😀"), ("", 0, "")],
 )
 def test_clip_cuts_between_characters(subject: str, limit: int, expected: str) -> None:
-    """A subject is cut to so many bytes, never inside a character."""
+    """A subject is cut at the bound in bytes, never inside a character."""
     assert clip(subject, limit) == expected
 
 

@@ -68,7 +68,7 @@ def test_wrong_formats_are_errors(template: str, argument: Any, expected: str) -
 
 
 def test_arguments_left_over_are_ignored() -> None:
-    """As published engines do at evaluation."""
+    """Arguments left over are ignored, as in published engines."""
     assert value("template.format([1, 2])", template="%d") == "1"
 
 

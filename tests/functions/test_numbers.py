@@ -54,5 +54,5 @@ def test_rounding_keeps_what_has_no_fraction(function: str) -> None:
     ],
 )
 def test_what_has_no_number_is_an_error(text: str, argument: object, expected: str) -> None:
-    """No function guesses."""
+    """A math function without a number is an error, not a guess."""
     assert code(text, x=argument) == expected

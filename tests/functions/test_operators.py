@@ -75,5 +75,5 @@ def test_membership_of_a_total_map_tells_what_is_there() -> None:
 
 
 def test_doubles_overflow_to_infinity() -> None:
-    """As IEEE 754 has it."""
+    """A double past its range becomes an infinity, as in IEEE 754."""
     assert value("x * 10.0", x=1e308) == math.inf

@@ -14,7 +14,7 @@ from tidegate.values import TIMESTAMP_MIN, Duration, Timestamp, UInt
     ids=repr,
 )  # fmt: skip
 def test_zero_values_make_empty_optionals(zero: object) -> None:
-    """Every kind that has a zero has one."""
+    """The zero value of every kind makes an empty optional."""
     assert value("optional.ofNonZeroValue(x).hasValue()", x=zero) is False
 
 
@@ -22,7 +22,7 @@ def test_zero_values_make_empty_optionals(zero: object) -> None:
     "other", [True, 1, "0", [0], {"a": 0}, Timestamp(0), float("nan")], ids=repr
 )
 def test_other_values_make_full_optionals(other: object) -> None:
-    """Nothing but zero is zero."""
+    """A value that is not zero makes an optional that holds it."""
     assert value("optional.ofNonZeroValue(x).hasValue()", x=other) is True
 
 
@@ -40,7 +40,7 @@ def test_other_values_make_full_optionals(other: object) -> None:
     ],
 )
 def test_small_families_mean_what_they_say(claim: str) -> None:
-    """One claim for each function or two."""
+    """Each function of the small families gives its documented result."""
     assert value(claim) is True
 
 

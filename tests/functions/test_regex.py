@@ -32,7 +32,7 @@ def test_patterns_find_extract_and_replace(claim: str) -> None:
 
 @pytest.mark.parametrize("replacement", ["\\", "\\2", "\\x", "$1\\"])
 def test_a_replacement_names_only_groups_of_the_pattern(replacement: str) -> None:
-    """It is read before the subject, so that an error does not depend on the traffic."""
+    """A replacement with an unknown group is an error, even where nothing matches."""
     assert code("regex.replace('zzz', '(a)', r)", r=replacement) == "invalid_argument"
 
 

@@ -35,7 +35,7 @@ def test_overloads_are_chosen_by_kinds_in_order() -> None:
 
 
 def test_variadic_functions_take_many_arguments() -> None:
-    """Up to sixteen; a list takes more."""
+    """A variadic function takes up to sixteen arguments; a list may have more."""
     greatest = FUNCTIONS["math.greatest", False]
     assert greatest.choose([1] * 16) is not None
     assert greatest.choose([1] * 17) is None

@@ -117,5 +117,5 @@ def test_a_text_is_like_its_own_escaped_pattern(text: str) -> None:
 
 @given(st.text("%0aF é", max_size=12))
 def test_decoding_never_makes_text_longer(text: str) -> None:
-    """So rounds of it end, and need no limit of their own."""
+    """Decoding never makes text longer, so rounds of it end."""
     assert len(percent_decoded(text).encode()) <= len(text.encode())

@@ -20,13 +20,13 @@ from tidegate.values import INT_MAX, TIMESTAMP_MAX, TIMESTAMP_MIN, Duration, Tim
 
 @given(st.integers(TIMESTAMP_MIN, TIMESTAMP_MAX).map(Timestamp))
 def test_the_text_of_a_timestamp_reads_back(moment: Timestamp) -> None:
-    """To the nanosecond, from the year 1 to the year 9999."""
+    """A timestamp's text reads back to the nanosecond, from year 1 to year 9999."""
     assert parse_timestamp(timestamp_text(moment)) == moment
 
 
 @given(st.integers(-(2**63), INT_MAX).map(Duration))
 def test_the_text_of_a_duration_reads_back(length: Duration) -> None:
-    """To the nanosecond, over the whole range."""
+    """A duration's text reads back to the nanosecond, over the whole range."""
     assert parse_duration(duration_text(length)) == length
 
 
@@ -41,7 +41,7 @@ def test_the_text_of_a_duration_reads_back(length: Duration) -> None:
     ],
 )
 def test_timestamps_are_read(text: str, nanoseconds: int) -> None:
-    """RFC 3339 with any offset."""
+    """RFC 3339 text with any offset is read as a timestamp."""
     assert parse_timestamp(text) == Timestamp(nanoseconds)
 
 

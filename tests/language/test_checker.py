@@ -301,7 +301,7 @@ def test_refused_expressions(text: str, code: str, offending: str | None, hint: 
 
 
 def test_all_findings_at_once() -> None:
-    """Syntax aside, everything that is wrong is reported, in the order of the text."""
+    """Except for syntax errors, all findings are reported, in the order of the text."""
     text = 'request.pth == "/" && request.path.matches("(a") && x + "a" && nosuch() && 1 / 0 > x'
     codes = [each.code for each in findings(text)]
     assert codes == [
@@ -349,7 +349,7 @@ def test_certain_failures_in_dead_parts_are_let_through(text: str) -> None:
     ],
 )
 def test_patterns_and_lists_must_be_known_even_in_dead_parts(text: str, code: str) -> None:
-    """An evaluation comes to them before the constant that decides, and costs must agree."""
+    """An evaluation reaches them before the constant that decides, and costs must agree."""
     assert [each.code for each in findings(text)] == [code]
 
 

@@ -172,7 +172,7 @@ def test_every_comment_is_kept() -> None:
 
 
 def test_what_does_not_parse_is_not_formatted() -> None:
-    """Formatting refuses as parsing does."""
+    """The formatter refuses a text that the parser refuses."""
     with pytest.raises(ExpressionError):
         format("a &&")
 

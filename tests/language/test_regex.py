@@ -253,7 +253,7 @@ def test_work_is_bounded() -> None:
 
 
 def test_finding_takes_twice_the_work_and_the_way_of_the_thread() -> None:
-    """What may be passed between two characters counts where groups are asked for."""
+    """Finding groups counts the instructions that a thread may pass between two characters."""
     plain, optional = parse("(a)b"), parse("(?:(?:a?){50}[bc])*")
     assert 2 * plain.work < regex.find_work(plain.root, plain.work) < 3 * plain.work + 100
     assert regex.find_work(optional.root, optional.work) > DEFAULT.regex_work > optional.work

@@ -14,7 +14,7 @@ from tidegate.language.walk import children, measure, walk
 
 
 def test_parents_come_before_children_in_order() -> None:
-    """The walk follows the text."""
+    """The walk visits parents before children, in the order of the text."""
     names = [node.name for node in walk(parse("a + f(b, [c], {d: e})[g].h ? i : !j"))
              if isinstance(node, ast.Identifier)]  # fmt: skip
     assert names == list("abcdegij")

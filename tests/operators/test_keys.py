@@ -64,7 +64,7 @@ def test_an_open_directory_stops_the_start(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 def test_a_file_of_another_user_stops_the_start(tmp_path: Path) -> None:
-    """Its owner can read and change it."""
+    """A key file of another user stops the start, since its owner can read and change it."""
     load_keys(tmp_path / "keys")
     os.chown(tmp_path / "keys" / FILES[0], 65_534, 65_534)
     with pytest.raises(KeyFileError, match="another user"):
@@ -80,7 +80,7 @@ def test_a_missing_file_is_not_made_again(tmp_path: Path) -> None:
 
 
 def test_a_link_is_no_key_file(tmp_path: Path) -> None:
-    """What a link leads to is not what was made."""
+    """A symbolic link is refused as a key file."""
     load_keys(tmp_path / "keys")
     path = tmp_path / "keys" / FILES[0]
     path.rename(tmp_path / "elsewhere")
@@ -90,7 +90,7 @@ def test_a_link_is_no_key_file(tmp_path: Path) -> None:
 
 
 def test_a_directory_in_place_of_a_file_stops_the_start(tmp_path: Path) -> None:
-    """A refusal, not a crash."""
+    """A directory in place of a key file is refused with a message."""
     load_keys(tmp_path / "keys")
     path = tmp_path / "keys" / FILES[0]
     path.unlink()
@@ -126,7 +126,7 @@ def test_a_file_that_holds_anything_else_stops_the_start(tmp_path: Path, spoil: 
 
 
 def test_a_key_of_another_purpose_stops_the_start(tmp_path: Path) -> None:
-    """Files cannot be swapped."""
+    """Swapped key files stop the start."""
     load_keys(tmp_path / "keys")
     directory = tmp_path / "keys"
     (directory / FILES[0]).write_text(_content(directory, FILES[1]))
@@ -145,7 +145,7 @@ def test_publicly_known_secrets_stop_the_start(tmp_path: Path) -> None:
 
 
 def test_two_first_starts_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever is second takes the keys of the first and leaves nothing behind."""
+    """Of two first starts at once, the second takes the keys of the first."""
     directory = tmp_path / "keys"
     exists = Path.exists
     first = load_keys(directory)

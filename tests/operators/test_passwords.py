@@ -36,7 +36,7 @@ def test_nobody_has_no_password() -> None:
 
 
 def test_a_damaged_hash_lets_nobody_in() -> None:
-    """What is no Argon2 hash matches nothing."""
+    """A text that is not an Argon2 hash matches no password."""
     assert not is_password(GOOD, "plain text")
 
 

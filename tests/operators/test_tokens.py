@@ -71,7 +71,7 @@ def refused(tokens: Tokens, text: str, now: int = NOW) -> bool:
 
 
 def test_a_new_token_says_who_and_until_when(tokens: Tokens) -> None:
-    """What was put in comes out; no two tokens have the same id."""
+    """A new token holds its operator and expiry, and has an id of its own."""
     claims = tokens.read(tokens.issue(USER, NOW), NOW)
     assert (claims.operator_id, claims.issued_at) == (USER, NOW)
     assert claims.expires_at == NOW + LIFETIME_SECONDS
@@ -87,7 +87,7 @@ def test_claims_and_header_are_those_of_the_documentation(tokens: Tokens) -> Non
 
 
 def test_a_token_ends_without_leeway(tokens: Tokens) -> None:
-    """At the second of its expiry it counts no more."""
+    """At the second of its expiry a token no longer counts."""
     text = tokens.issue(USER, NOW, lifetime=60)
     assert not refused(tokens, text, NOW + 59)
     assert refused(tokens, text, NOW + 60)
@@ -101,7 +101,7 @@ def test_a_clock_behind_the_issuer_is_forgiven_for_a_little(tokens: Tokens) -> N
 
 
 def test_another_key_issuer_or_audience_is_refused(tokens: Tokens) -> None:
-    """Each of the three alone is enough."""
+    """A wrong key, a wrong issuer or a wrong audience is enough for a refusal."""
     text = tokens.issue(USER, NOW)
     assert refused(Tokens(bytes(reversed(SEED)), ISSUER), text)
     assert refused(Tokens(SEED, ISSUER + "/"), text)
@@ -118,7 +118,7 @@ def test_every_bit_of_a_token_counts(tokens: Tokens) -> None:
 
 
 def test_every_bit_of_a_signature_counts(tokens: Tokens) -> None:
-    """Every flipped bit is seen."""
+    """A token with any flipped bit of its signature is refused."""
     head, _, tail = tokens.issue(USER, NOW).rpartition(".")
     signature = decode(tail)
     for bit in range(8 * len(signature)):
@@ -130,7 +130,7 @@ def test_every_bit_of_a_signature_counts(tokens: Tokens) -> None:
 @pytest.mark.parametrize("claim", ["iss", "aud", "sub", "iat", "exp", "jti", "typ"])
 @pytest.mark.parametrize("value", [..., None, True, 0, -1, 1.5, 1e30, "", "x", [], [1], {}, [None]])
 def test_claims_have_exact_types(tokens: Tokens, claim: str, value: object) -> None:
-    """Whatever else stands in a claim, with a good signature, is refused."""
+    """A claim of another type is refused, even with a good signature."""
     assert refused(tokens, resigned(tokens, **{claim: value}))
 
 
@@ -147,7 +147,7 @@ def test_expiry_is_a_plain_integer(tokens: Tokens, literal: str) -> None:
 def test_a_token_past_the_limit_is_cut_before_anything_is_decoded(
     tokens: Tokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A long text costs nothing."""
+    """A token longer than the limit is refused before anything is decoded."""
 
     def decoded(part: str) -> bytes:
         raise AssertionError(f"decoded {len(part)} characters")
@@ -297,7 +297,7 @@ def test_recorded_attacks_have_the_recorded_answer(recipe: dict[str, Any], token
 
 @pytest.mark.parametrize("name", ["signature", "encryption", "key", "crypto"])
 def test_published_vectors_are_refused(name: str, tokens: Tokens) -> None:
-    """Whatever stands in the published vectors, valid for others or not, is no token of ours."""
+    """No token of the published vectors is accepted."""
     path = shared_path(f"{JWT_DATA}/wycheproof_json_web_{name}_test.json")
     seen = 0
     for group in json.loads(path.read_text())["testGroups"]:

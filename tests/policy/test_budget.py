@@ -67,7 +67,7 @@ def test_a_decision_within_its_budget_has_no_trace_of_it() -> None:
 
 
 def test_the_end_is_a_place_and_nothing_behind_it_fires() -> None:
-    """What stands before it is decided in full."""
+    """Everything before the end is decided in full, and nothing behind it fires."""
     made = record(native(3_000, policies=policies(9)), LONG)
     fired = [each["policy"] for each in made["fired"]]
     assert made["reason"] == "budget-exceeded"
@@ -100,7 +100,7 @@ def test_what_has_fired_before_the_end_answers() -> None:
     ],
 )
 def test_the_tenants_setting_answers_else(setting: str, action: dict[str, Any]) -> None:
-    """Whatever Monitor clauses fired; the reference says the same."""
+    """The tenant's setting answers when only Monitor clauses fired before the end."""
     made = compiled(
         3_000,
         settings={"on_budget_exceeded": setting},
@@ -162,7 +162,7 @@ def test_entities_have_a_reserve_of_their_own_that_ends_too() -> None:
 
 
 def test_a_final_clause_ends_the_walk_before_the_budget_does() -> None:
-    """Then it did not end, though the native engine had looked further."""
+    """A final clause before the place ends the walk, and the budget did not end."""
     last = policy({"name": "f", "final": True, "mitigation": "puzzle"}, name="Last")
     engine = native(300, mitigations=[PUZZLE], policies=[last, *policies(9)])
     made = record(engine, LONG)
@@ -171,7 +171,7 @@ def test_a_final_clause_ends_the_walk_before_the_budget_does() -> None:
 
 
 def test_places_that_are_none_are_refused() -> None:
-    """By both evaluators, rather than taken for something else."""
+    """Both evaluators refuse an end that is no place of the definitions."""
     made = compiled(MOST, policies=policies(1))
     for place in ("policies.q.expression", "policies.p0.clauses[1].expression", "actions.a", ""):
         with pytest.raises(ValueError, match="places"):
@@ -181,7 +181,7 @@ def test_places_that_are_none_are_refused() -> None:
 
 
 def test_an_explanation_tells_where_the_budget_ended() -> None:
-    """And repeats the decision from it."""
+    """An explanation says where the budget ended, and repeats the decision from there."""
     texts = [f'request.path.contains("{at}") || {HEAVY}' for at in range(9)]
     sections = {"policies": [policy({"name": "c", "expression": each}, name=f"P{at}")
                              for at, each in enumerate(texts)]}  # fmt: skip
@@ -197,7 +197,8 @@ def test_an_explanation_tells_where_the_budget_ended() -> None:
 
 
 def test_a_warning_names_the_dearest_when_definitions_may_end_their_budget() -> None:
-    """With their places and shares; ordinary ones have none."""
+    """Definitions that may end their budget get a warning with the dearest expressions; others get
+    none."""
     crowded = [f"[ab]*a[ab]{{900}}c{'x' * at}" for at in range(90)]
     texts = [f'request.path.matches("{pattern}")' for pattern in crowded]
     many = ", ".join(f'"{each}z"' for each in crowded[:9])
@@ -214,14 +215,14 @@ def test_a_warning_names_the_dearest_when_definitions_may_end_their_budget() -> 
 
 @pytest.mark.parametrize("seed", range(0, GENERATED, 15))
 def test_decisions_past_their_budget_are_repeated_from_its_end(seed: int) -> None:
-    """By the reference, by another native engine and by explanations, state and all."""
+    """The reference, another native engine and explanations repeat such a decision from its end."""
     for number in range(seed, seed + 15):
         _, differences = run(number)
         assert not differences, "\n".join(map(str, differences))
 
 
 def test_generated_budgets_end_everywhere() -> None:
-    """In actions, entities, scopes, conditions and windows, and nowhere."""
+    """Generated budgets end in actions, entities, scopes, conditions and windows, or not at all."""
     ended = set().union(*(run(seed)[0].ended for seed in range(GENERATED)))
     assert len(ended) >= 6
 

@@ -153,14 +153,14 @@ def spiced(choices: RandomChoices, body: bytes) -> bytes:
     ],
 )
 def test_a_call_is_refused_for_what_it_is(body: bytes, runtime: bool, refusal: str | None) -> None:
-    """Before anything is decided; the beacon takes an event that holds nothing."""
+    """A malformed call is refused before anything is decided; the beacon takes an empty event."""
     calls = read(NativeEngine(bundle(compiled(0))), body, runtime=runtime)
     assert calls.refusals == ([] if refusal is None else [(0, refusal)])
     assert decide(calls, 1).count == (1 if refusal is None else 0)
 
 
-def test_what_is_refused_or_set_aside_leaves_the_others_as_they_are() -> None:
-    """Its place is free in the answers, and nothing of it is logged or remembered."""
+def test_refused_and_deferred_calls_leave_the_others_as_they_are() -> None:
+    """A refused or deferred call has an empty place, and is neither logged nor remembered."""
     bodies = [b'{"request":{"path":"/%d"}}' % number for number in range(5)]
     bodies[1] = b'{"request":1}'
     engine, other = NativeEngine(bundle(compiled(3))), NativeEngine(bundle(compiled(3)))
@@ -181,7 +181,7 @@ def test_what_is_refused_or_set_aside_leaves_the_others_as_they_are() -> None:
 
 
 def test_an_event_that_cannot_be_kept_is_the_only_one_refused() -> None:
-    """It is longer than a redactor reads; nothing is decided on it, and the others are."""
+    """An event too long to redact is refused alone, and the others are decided."""
     made = compiled(3)
     made = attrs.evolve(made, limits=attrs.evolve(made.limits, event_bytes=100_000))
     engine, other = NativeEngine(bundle(made)), NativeEngine(bundle(made))
@@ -199,7 +199,7 @@ def test_an_event_that_cannot_be_kept_is_the_only_one_refused() -> None:
 
 
 def test_nothing_decided_is_an_empty_block() -> None:
-    """There is nothing to log then."""
+    """A block without decisions has nothing to log."""
     calls = read(NativeEngine(bundle(compiled(0))), b"[]")
     block = decide(calls, 1)
     assert (block.count, block.answers, block.lines, block.index) == (0, [None], b"", b"")
@@ -209,7 +209,7 @@ def test_nothing_decided_is_an_empty_block() -> None:
 @settings(max_examples=300)
 @given(event_bytes(), st.booleans())
 def test_calls_are_read_as_their_definition_says(body: bytes, runtime: bool) -> None:
-    """Refusals, and which have keys."""
+    """Calls are read with the refusals and keys that their definition gives."""
     calls = read(NativeEngine(bundle(compiled(0))), body, runtime=runtime)
     try:
         known = envelope(body)

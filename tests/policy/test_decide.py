@@ -52,16 +52,16 @@ class TestTime:
         return str(engine.explain(event(), received).entities[0].last_seen_at)
 
     def test_an_event_counts_at_its_own_time(self, build: Build) -> None:
-        """However late it arrives."""
+        """An event counts at its own time, however late it arrives."""
         seen = self.seen_at(build, "2020-01-01T00:00:00.25Z", START)
         assert seen == "2020-01-01T00:00:00.250Z"
 
     def test_an_event_without_a_time_counts_when_it_arrived(self, build: Build) -> None:
-        """The time it was received stands in."""
+        """An event without a time counts at the time it was received."""
         assert self.seen_at(build, None, START) == "2026-03-02T00:00:00.000Z"
 
     def test_an_event_of_the_future_counts_five_minutes_ahead_at_most(self, build: Build) -> None:
-        """Clocks differ, but not by more."""
+        """An event of the future counts at most five minutes ahead."""
         assert self.seen_at(build, "2026-03-02T00:04:59Z", START) == "2026-03-02T00:04:59.000Z"
         assert self.seen_at(build, "2027-01-01T00:00:00Z", START) == "2026-03-02T00:05:00.000Z"
 
@@ -70,7 +70,7 @@ class TestTime:
         assert self.seen_at(build, "0001-01-01T00:00:00Z", START) == "1970-01-01T00:00:00.000Z"
 
     def test_the_clock_of_the_engine_is_read_when_no_time_is_given(self, build: Build) -> None:
-        """And only then."""
+        """The engine reads its clock only when no time is given."""
         engine = build(entities=[ADDRESS])
         engine.decide(event())
         assert f'"{START}"' in engine.snapshot().decode()
@@ -80,7 +80,7 @@ class TestActions:
     """Rule 1: actions classify, and are fields of everything after them."""
 
     def test_matched_actions_are_named(self, build: Build) -> None:
-        """In order, by slug."""
+        """A decision names the matched actions in order, by slug."""
         other = {"name": "Get", "expression": 'request.method == "GET"'}
         engine = build(actions=[LOGIN, other])
         assert engine.decide(event("/login")).matched_actions == ("login", "get")
@@ -119,7 +119,7 @@ class TestEntities:
     """Rule 2: who the event belongs to."""
 
     def test_entities_come_by_priority_then_order(self, build: Build) -> None:
-        """The first is the primary one."""
+        """Entities come by priority, then in document order; the first is the primary one."""
         entities = [
             {"name": name, "priority": priority, "key_fields": ["request.method"]}
             for name, priority in (("c", 5), ("b", 7), ("a", 5), ("d", -1))
@@ -128,7 +128,7 @@ class TestEntities:
         assert [each.definition for each in decision.entities] == ["d", "c", "a", "b"]
 
     def test_the_id_is_a_hash_of_tenant_definition_and_key(self, build: Build) -> None:
-        """Anyone with the same definitions comes to the same id."""
+        """The same definitions give the same id everywhere."""
         definition_id = "0190f1c4-5b7e-7c3a-9d2e-000000000001"
         entity = {
             "entity_definition_id": definition_id,
@@ -155,7 +155,7 @@ class TestEntities:
 
     @pytest.mark.parametrize("field", ['fields["user"]', "string(request.body.user)"])
     def test_a_missing_part_can_count_as_blank(self, build: Build, field: str) -> None:
-        """With `blank` the part is the empty text."""
+        """With `blank` a missing key part is the empty text."""
         entity = {"name": "User", "key_fields": [field], "on_missing_key": "blank"}
         (found,) = build(entities=[entity]).decide(event()).entities
         assert found.key == ("",)
@@ -184,7 +184,7 @@ class TestClauses:
     """Rule 3: what makes a clause fire."""
 
     def test_policies_are_tried_by_priority_then_order(self, build: Build) -> None:
-        """Lower first; ties as in the document."""
+        """Policies are tried by priority, lower first, then in document order."""
         engine = build(
             policies=[
                 policy({"name": name}, name=name, priority=priority)
@@ -207,7 +207,7 @@ class TestClauses:
         )
 
     def test_all_actions_must_have_matched(self, build: Build) -> None:
-        """One is not enough."""
+        """A clause fires only when all its actions have matched."""
         other = {"name": "Get", "expression": 'request.method == "GET"'}
         engine = build(
             actions=[LOGIN, other], policies=[policy({"name": "x", "actions": ["login", "get"]})]
@@ -216,13 +216,13 @@ class TestClauses:
         assert fired(engine.decide(event("/"))) == []
 
     def test_the_entity_must_apply(self, build: Build) -> None:
-        """A clause about an actor needs one."""
+        """A clause about an actor fires only when its entity applies."""
         engine = build(entities=[ADDRESS], policies=[policy({"name": "x", "entity": "address"})])
         assert fired(engine.decide(event(ip="192.0.2.1"))) == ["x"]
         assert fired(engine.decide(event(ip="nonsense"))) == []
 
     def test_the_condition_is_evaluated_only_when_all_else_holds(self, build: Build) -> None:
-        """So that an error in it says something."""
+        """A condition is evaluated only when everything else holds."""
         engine = build(
             actions=[LOGIN],
             policies=[policy({"actions": ["login"], "expression": 'int(fields["n"]) > 0'})],
@@ -233,7 +233,7 @@ class TestClauses:
         }
 
     def test_a_condition_sees_its_entity_before_the_event(self, build: Build) -> None:
-        """Its count and times are those of the events before."""
+        """A condition sees the count and times of its entity before the event."""
         clauses = [
             {"name": "new", "expression": "entity.event_count == 0", "entity": "address"},
             {"name": "third", "expression": "entity.event_count == 2", "entity": "address"},
@@ -297,7 +297,7 @@ class TestAnswer:
     """Rule 4: the first Challenge or Block in order."""
 
     def test_without_a_policy_everything_is_allowed(self, build: Build) -> None:
-        """Reason no-match."""
+        """Without a policy every event is allowed, with the reason no-match."""
         decision = build().decide(event())
         assert (decision.action.type, decision.reason, decision.policy) == (
             "allow",
@@ -334,7 +334,7 @@ class TestAnswer:
         ]
 
     def test_monitor_clauses_alone_answer_nothing(self, build: Build) -> None:
-        """They are listed, and the reason is no-match."""
+        """Monitor clauses are listed, and the reason stays no-match."""
         engine = build(mitigations=[WATCH], policies=[policy({"name": "x", "mitigation": "watch"})])
         decision = engine.decide(event())
         assert (decision.action.type, decision.reason, fired(decision)) == (
@@ -379,7 +379,7 @@ class TestAnswer:
         }
 
     def test_the_wire_form_is_the_action_and_the_reason(self, build: Build) -> None:
-        """What `decide_json` gives is what the record says."""
+        """`decide_json` gives the action and reason of the record."""
         engine = build(mitigations=[ONCE], policies=[policy({"mitigation": "once"})])
         body = b'{"request": {"path": "/"}}'
         expected = b'{"action":{"type":"block","block":{"status_code":403,"body":"","headers":{}}},'
@@ -421,14 +421,14 @@ class TestMitigations:
         assert at(engine, 1, path="/").reason == "active-mitigation"
 
     def test_being_active_does_not_extend_it(self, build: Build) -> None:
-        """Only firing by itself does."""
+        """An active mitigation is not extended by answering with it."""
         engine = build(**self.ENGINE, policies=[policy(self.clause(mitigation="refuse"))])
         at(engine, 0, path="/login")
         at(engine, 50)
         assert at(engine, 61).action.type == "allow"
 
     def test_firing_again_extends_it(self, build: Build) -> None:
-        """And counts as fired by itself."""
+        """A clause that fires again by itself extends its mitigation."""
         engine = build(**self.ENGINE, policies=[policy(self.clause(mitigation="refuse"))])
         at(engine, 0, path="/login")
         assert fired(at(engine, 50, path="/login")) == ["x"]
@@ -436,20 +436,20 @@ class TestMitigations:
         assert fired(at(engine, 110)) == []
 
     def test_a_late_event_does_not_shorten_it(self, build: Build) -> None:
-        """The later end counts."""
+        """A late event does not bring the end of a mitigation forward."""
         engine = build(**self.ENGINE, policies=[policy(self.clause(mitigation="refuse"))])
         at(engine, 50, path="/login")
         at(engine, 0, path="/login")
         assert fired(at(engine, 109)) == ["(x)"]
 
     def test_a_ttl_of_nought_is_this_request_only(self, build: Build) -> None:
-        """No state is kept."""
+        """A mitigation with a time to live of 0 leaves no state."""
         engine = build(**self.ENGINE, policies=[policy(self.clause(mitigation="once"))])
         assert at(engine, 0, path="/login").action.type == "block"
         assert at(engine, 1).action.type == "allow"
 
     def test_a_clause_without_an_entity_mitigates_nobody(self, build: Build) -> None:
-        """There is no actor to keep it for."""
+        """A clause without an entity leaves no mitigation."""
         clause = {"actions": ["login"], "mitigation": "refuse"}
         engine = build(**self.ENGINE, policies=[policy(clause)])
         at(engine, 0, path="/login")
@@ -468,7 +468,7 @@ class TestMitigations:
         )
 
     def test_a_monitor_clause_can_keep_an_actor_let_through(self, build: Build) -> None:
-        """Final, with a time to live: an allow-list that remembers."""
+        """A final Monitor clause with a time to live keeps an actor allowed."""
         clause = self.clause(mitigation="watch", final=True)
         engine = build(
             **self.ENGINE, policies=[policy(clause, {"name": "all", "mitigation": "once"})]
@@ -478,7 +478,7 @@ class TestMitigations:
         assert fired(at(engine, 61)) == ["all"]
 
     def test_two_clauses_keep_their_own(self, build: Build) -> None:
-        """State is kept for each clause."""
+        """Each clause keeps its own mitigation."""
         second = {**self.clause(mitigation="refuse"), "name": "y", "actions": []}
         second["expression"] = 'request.path == "/y"'
         engine = build(**self.ENGINE, policies=[policy(self.clause(mitigation="refuse"), second)])
@@ -519,7 +519,7 @@ class TestDisabled:
         assert (decision.entities, fired(decision)) == ((), ["y"])
 
     def test_mitigations(self, build: Build) -> None:
-        """The clause monitors."""
+        """A clause with a disabled mitigation monitors."""
         engine = build(
             mitigations=[{**BLOCK, "enabled": False}], policies=[policy({"mitigation": "refuse"})]
         )
@@ -568,6 +568,6 @@ def test_a_record_survives_the_way_out_and_in(build: Build) -> None:
 
 
 def test_there_are_two_evaluators() -> None:
-    """Another name is refused."""
+    """An engine refuses the name of an unknown evaluator."""
     with pytest.raises(ValueError, match="there is no evaluator `quick`"):
         Engine(document(), "quick")  # type: ignore[arg-type]

@@ -114,7 +114,7 @@ def test_both_evaluators_decide_and_remember_alike(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(0, SCENARIOS, 3))
 def test_both_serve_alike_and_effects_make_the_state_again(seed: int) -> None:
-    """In either evaluator, also from the state of a snapshot in the middle."""
+    """Both evaluators serve alike, and effects repeat the state, also after a restart."""
     choices = RandomChoices(random.Random(seed))
     pair = Pair(compile_all(definitions(choices)).compiled)
     middle = pair.native.snapshot()
@@ -132,7 +132,7 @@ def test_both_serve_alike_and_effects_make_the_state_again(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(0, SCENARIOS, 10))
 def test_both_apply_effects_to_changed_definitions_alike(seed: int) -> None:
-    """What of them still has a place is the same for both."""
+    """Both evaluators apply the same part of effects to changed definitions."""
     choices = RandomChoices(random.Random(seed))
     before = definitions(choices)
     old = Pair(compile_all(before).compiled)
@@ -147,7 +147,8 @@ def test_both_apply_effects_to_changed_definitions_alike(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(0, SCENARIOS, 5))
 def test_both_change_definitions_under_way_alike(seed: int) -> None:
-    """As a snapshot would, and with what the old engine decides before it is let go."""
+    """Both evaluators take over the same state under changed definitions, with later decisions of
+    the old engine."""
     choices = RandomChoices(random.Random(seed))
     before = definitions(choices)
     old = compile_all(before).compiled
@@ -201,7 +202,7 @@ def test_both_tell_and_lift_alike(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(0, SCENARIOS, 10))
 def test_both_take_a_snapshot_into_changed_definitions_alike(seed: int) -> None:
-    """What of a snapshot still has a place is the same for both."""
+    """Both evaluators take the same part of a snapshot into changed definitions."""
     choices = RandomChoices(random.Random(seed))
     before = definitions(choices)
     old = Pair(compile_all(before).compiled)

@@ -81,7 +81,7 @@ def default_of(cls: type, attribute: attrs.Attribute[Any]) -> str:
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 def test_every_member_is_there_with_its_type_and_default(cls: Any) -> None:
-    """Nothing is missing, nothing too much, nothing out of date."""
+    """The page lists every member of the model with its type and default."""
     heading = "Document" if cls is model.Definitions else cls.__name__
     assert table(heading) == [
         [f"`{name}`", described(shapes.shape_of(attribute)), default_of(cls, attribute)]
@@ -90,13 +90,13 @@ def test_every_member_is_there_with_its_type_and_default(cls: Any) -> None:
 
 
 def test_the_redacted_names_are_there() -> None:
-    """The default that does not fit into its table."""
+    """The page lists the names that are redacted by default."""
     (line,) = [line for line in PAGE.splitlines() if line.startswith("`redact` is by default")]
     assert tuple(re.findall(r"`([^`]+)`", line)[1:]) == model.REDACTED_BY_DEFAULT
 
 
 def test_the_example_loads() -> None:
-    """Without a finding, and it means what it says."""
+    """The example of the page loads without a finding."""
     (example,) = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     compilation = read_document(example)
     assert compilation.findings == ()

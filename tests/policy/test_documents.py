@@ -165,7 +165,7 @@ def test_definitions_made_by_hand_are_checked_when_used() -> None:
 
 
 def test_a_changed_copy_of_loaded_definitions_is_checked_again() -> None:
-    """What was checked belongs to the instance that was read, not to copies of it."""
+    """A changed copy of checked definitions is checked again."""
     definitions = load_definitions(DOCUMENTS / "good" / "everything.yaml")
     assert compile_definitions(definitions).source is definitions
     broken = attrs.evolve(definitions, actions=())
@@ -186,7 +186,7 @@ def test_ids_are_derived_from_slugs() -> None:
 
 
 def test_repeated_list_entries_are_a_warning() -> None:
-    """They do no harm, but an author would want to know."""
+    """Repeated entries of a list give a warning, not an error."""
     document = {
         "apiVersion": "tidegate/v1",
         "tenant": {"name": "T"},

@@ -21,7 +21,7 @@ WINDOW = {"duration_seconds": 60, "threshold": 400}
 
 
 def test_definitions_come_as_mapping_path_or_loaded(build: Build, tmp_path: Path) -> None:
-    """All mean the same."""
+    """A mapping, a path and loaded definitions give the same engine."""
     made = document(entities=[ADDRESS])
     path = tmp_path / "definitions.json"
     path.write_bytes(orjson.dumps(made))
@@ -31,19 +31,19 @@ def test_definitions_come_as_mapping_path_or_loaded(build: Build, tmp_path: Path
 
 
 def test_refused_definitions_make_no_engine(build: Build) -> None:
-    """With every finding."""
+    """Refused definitions raise an error with every finding."""
     with pytest.raises(DefinitionsError, match="unknown member `entitys`"):
         build(entitys=[])
 
 
 def test_a_file_that_is_not_there_is_an_os_error(build: Build) -> None:
-    """Not a finding: nothing was read."""
+    """A missing file is an OSError, not a finding."""
     with pytest.raises(FileNotFoundError):
         Engine("no/such/file.yaml", build.evaluator)
 
 
 def test_what_is_no_address_database_is_refused(build: Build, tmp_path: Path) -> None:
-    """When the engine is made, not at the first event."""
+    """A file that is no address database is refused when the engine is made."""
     pytest.importorskip("maxminddb")
     path = tmp_path / "nonsense.mmdb"
     path.write_bytes(b"nonsense")
@@ -53,7 +53,7 @@ def test_what_is_no_address_database_is_refused(build: Build, tmp_path: Path) ->
 
 @pytest.mark.parametrize("received", [-1, -(2**63), -(10**30), 2**63, 10**30])
 def test_any_time_of_arrival_is_a_time(build: Build, received: int) -> None:
-    """What is past the ends of 64 bits counts as the end, and what is before 1970 as 1970."""
+    """A time of arrival outside 64 bits or before 1970 counts as the nearest valid one."""
     for decide in (lambda it: it.decide(event(), received), lambda it: _decide_json(it, received)):
         engine = build(entities=[ADDRESS])
         decide(engine)
@@ -154,7 +154,7 @@ def test_threads_may_share_an_engine(build: Build) -> None:
 
 
 def test_statistics_tell_what_is_held(build: Build) -> None:
-    """Keys, their bound and evictions."""
+    """Statistics give the keys held, their bound and evictions."""
     engine = build(entities=[ADDRESS], settings={"max_keys": 2})
     for last in range(3):
         engine.decide(event(ip=f"192.0.2.{last}"))

@@ -52,7 +52,7 @@ def clause(explanation: Explanation, name: str) -> ClauseExplanation:
 
 
 def test_an_explanation_changes_nothing(build: Build) -> None:
-    """However often it is asked for."""
+    """An explanation leaves the state unchanged, however often it is made."""
     made = engine(build)
     made.decide(event("/login"))
     before, stats = made.snapshot(), made.stats()
@@ -82,21 +82,21 @@ def test_it_is_the_decision_the_engine_makes_next(build: Build) -> None:
     ],
 )
 def test_it_says_why_a_clause_did_not_fire(build: Build, name: str, because: str) -> None:
-    """The first thing that did not hold."""
+    """An explanation names the first requirement of a clause that did not hold."""
     explanation = engine(build).explain(event("/login"))
     assert clause(explanation, name).because == because
     assert not clause(explanation, name).fired
 
 
 def test_it_says_that_an_action_did_not_match(build: Build) -> None:
-    """By name."""
+    """An explanation names an action that did not match."""
     assert clause(engine(build).explain(event("/")), "window").because == (
         "not matched: action `login`"
     )
 
 
 def test_it_says_what_error_a_condition_was(build: Build) -> None:
-    """With the code, and carets under the part that raised it."""
+    """An explanation gives the code of an error, with carets under the part that raised it."""
     explanation = engine(build).explain(event(fields={"n": "x"}))
     found = clause(explanation, "condition")
     assert found.because == "the condition is an error: invalid_argument"
@@ -107,7 +107,7 @@ def test_it_says_what_error_a_condition_was(build: Build) -> None:
 
 
 def test_it_marks_the_part_that_was_false(build: Build) -> None:
-    """Of a chain, the operand that decided."""
+    """An explanation marks the operand that decided a chain."""
     (login,) = engine(build).explain(event("/other")).actions
     assert login.expression.excerpt is not None
     line, carets = login.expression.excerpt.split("\n")
@@ -115,7 +115,7 @@ def test_it_marks_the_part_that_was_false(build: Build) -> None:
 
 
 def test_it_shows_the_value_of_every_node(build: Build) -> None:
-    """In the order in which they were evaluated."""
+    """An explanation shows the value of every node, in the order of evaluation."""
     (login,) = engine(build).explain(event("/login")).actions
     shown = [(step.text, step.value) for step in login.expression.steps]
     assert shown == [
@@ -130,7 +130,7 @@ def test_it_shows_the_value_of_every_node(build: Build) -> None:
 
 
 def test_it_shows_the_actor_as_it_was(build: Build) -> None:
-    """Count and times before this event."""
+    """An explanation shows the count and times of an actor before the event."""
     made = engine(build)
     made.decide(event(at=1))
     made.decide(event(at=2))
@@ -144,7 +144,8 @@ def test_it_shows_the_actor_as_it_was(build: Build) -> None:
 
 
 def test_it_tells_an_active_mitigation_and_its_end(build: Build) -> None:
-    """And why the clause does not fire by itself."""
+    """An explanation shows an active mitigation with its end, and why the clause did not fire by
+    itself."""
     made = engine(build)
     made.decide(event("/block"))
     found = clause(made.explain(event("/")), "block")
@@ -154,13 +155,13 @@ def test_it_tells_an_active_mitigation_and_its_end(build: Build) -> None:
 
 
 def test_it_tells_what_was_not_tried(build: Build) -> None:
-    """After a final clause fired."""
+    """An explanation lists the clauses that were not tried after a final clause."""
     explanation = engine(build).explain(event("/last"))
     assert clause(explanation, "after").because == "not tried: a final clause before it fired"
 
 
 def test_its_json_form_is_json(build: Build) -> None:
-    """And holds the record of the decision."""
+    """The JSON form of an explanation holds the record of the decision."""
     explanation = engine(build).explain(event("/login", fields={"n": "x"}))
     document: dict[str, Any] = orjson.loads(orjson.dumps(explanation.to_dict()))
     assert document["decision"] == explanation.decision.to_record()
@@ -182,7 +183,7 @@ def test_its_text_tells_it_all(build: Build) -> None:
 
 
 def test_a_refused_event_is_not_explained(build: Build) -> None:
-    """It is refused as for a decision."""
+    """An event that a decision refuses is refused by an explanation too."""
     with pytest.raises(EventError):
         engine(build).explain(b"[]")
 
@@ -239,11 +240,11 @@ def test_long_explanations_are_cut(build: Build) -> None:
     ],
 )
 def test_values_are_shown_as_an_author_would_write_them(value: object, text: str) -> None:
-    """Short, on one line."""
+    """Values are shown as an author would write them, short and on one line."""
     assert show(value) == text
 
 
 @given(st.text(max_size=300))
 def test_shown_texts_stay_on_one_line(text: str) -> None:
-    """Whatever an event holds cannot forge lines or speak to a terminal."""
+    """A shown text stays on one line and sends nothing to a terminal."""
     assert show(text).isprintable()

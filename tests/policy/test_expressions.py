@@ -56,7 +56,7 @@ FIT = document(
 
 
 def outcome(content: dict[str, Any], before: Any = None) -> tuple[Any, ...]:
-    """What reading comes to: what is live and found, or refused."""
+    """The result of reading: the live definitions and findings, or the refusal."""
     try:
         made = read_document(content, before)
     except DefinitionsError as error:

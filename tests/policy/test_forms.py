@@ -51,7 +51,7 @@ def test_a_header_is_not_named_like_a_part_of_every_object() -> None:
 
 
 def test_a_block_answer_is_bounded() -> None:
-    """Twenty headers, 64 KiB of body."""
+    """A block answer has at most twenty headers and 64 KiB of body."""
     assert is_accepted({"headers": {f"x-{number}": "v" for number in range(20)}})
     assert not is_accepted({"headers": {f"x-{number}": "v" for number in range(21)}})
     assert is_accepted({"body": "x" * 65_536})

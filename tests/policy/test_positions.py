@@ -42,7 +42,7 @@ def assert_offsets_fit(text: str, scalar: Scalar, expected: str) -> None:
 
 @given(TEXTS)
 def test_json_strings(value: str) -> None:
-    """However the characters are escaped."""
+    """Positions in a JSON string are right, however its characters are escaped."""
     for text in (json.dumps({"a": value}), json.dumps({"a": value}, ensure_ascii=False)):
         assert_offsets_fit(text, value_of(compose_json(text)), value)
 
@@ -50,7 +50,7 @@ def test_json_strings(value: str) -> None:
 @pytest.mark.parametrize("style", ["'", '"', "|", ">", None])
 @given(value=TEXTS)
 def test_yaml_scalars(style: str | None, value: str) -> None:
-    """In every style that the library may choose for it."""
+    """Positions in a YAML scalar are right, in every style that the library may choose."""
     text = yaml.dump({"a": value}, default_style=style, allow_unicode=True, width=40)
     text = text.replace("!!str ", "").replace('"a":', "a:")
     try:

@@ -56,7 +56,7 @@ PATTERNS = ((), ("n",), ("account",), ("account", "n", "cookie"), ("*",), ("*", 
     ],
 )
 def test_what_reads_a_secret_is_one(text: str, name: str | None) -> None:
-    """By the constant names it reads, or a whole map of them."""
+    """A key part is a secret by the constant names it reads, or by a whole map of them."""
     read = reading(check(text, Schema.default()).root, NAMES)
     assert (read.name if read.is_secret else None) == name
 
@@ -109,7 +109,7 @@ def test_no_secret_is_in_what_an_engine_keeps(evaluator: Evaluator) -> None:
 
 @pytest.mark.parametrize("evaluator", EVALUATORS)
 def test_a_recorded_event_has_the_key_it_was_decided_with(evaluator: Evaluator) -> None:
-    """So that it can be decided on again."""
+    """A recorded event gives the key that the original event had."""
     engine = _engine(evaluator)
     made = engine.decide(_event(), START)
     recorded = REDACTOR.redact(orjson.dumps(_event()))
@@ -119,7 +119,7 @@ def test_a_recorded_event_has_the_key_it_was_decided_with(evaluator: Evaluator) 
 
 @pytest.mark.parametrize("evaluator", EVALUATORS)
 def test_an_entity_is_found_by_its_value(evaluator: Evaluator) -> None:
-    """In clear or as its hash."""
+    """An entity is found by its value, in clear or as its hash."""
     engine = _engine(evaluator)
     entity = engine.decide(_event(), START).entities[0]
     for key in (("Bearer marker", "edge"), entity.key):
@@ -133,7 +133,7 @@ def test_an_entity_is_found_by_its_value(evaluator: Evaluator) -> None:
 
 @pytest.mark.parametrize("evaluator", EVALUATORS)
 def test_ids_and_keys_without_a_secret_are_what_they_were(evaluator: Evaluator) -> None:
-    """With a key or without one."""
+    """Ids and keys without a secret are the same with and without a redaction key."""
     with_key, without = (_engine(evaluator, key) for key in (KEY, None))
     one, other = (each.decide(_event(), START).entities for each in (with_key, without))
     assert one[1] == other[1]
@@ -142,7 +142,8 @@ def test_ids_and_keys_without_a_secret_are_what_they_were(evaluator: Evaluator) 
 
 @pytest.mark.parametrize("evaluator", EVALUATORS)
 def test_state_in_clear_becomes_hashes_when_it_is_read(evaluator: Evaluator) -> None:
-    """From a snapshot, from effects, and under changed definitions; windows go on."""
+    """Clear values become hashes when snapshots or effects are read, or definitions change; windows
+    go on."""
     before = _engine(evaluator, None)
     effects = [before.serve(orjson.dumps(_event()), START, "an id").effects]
     assert b"marker" in before.snapshot() + effects[0]
@@ -157,14 +158,14 @@ def test_state_in_clear_becomes_hashes_when_it_is_read(evaluator: Evaluator) -> 
     assert b"marker" in asked_for_clear.snapshot()
     changed_names = asked_for_clear.with_definitions(hashed.definitions)
     assert changed_names.snapshot() == hashed.snapshot()
-    # What the engine before decides meanwhile comes in clear too.
+    # Decisions of the old engine meanwhile arrive in clear too.
     asked_for_clear.decide(_event("Bearer another marker"), START + 1)
     assert b"marker" not in changed_names.snapshot()
     assert changed_names.stats()["keys"] == 4
 
 
 def test_a_record_in_clear_is_shown_as_it_would_be_kept() -> None:
-    """Its keys, the ids made of them, and the return URL."""
+    """A record in clear is shown with hashed keys, their ids, and a redacted return URL."""
     record = _engine(key=None).decide(_event(), START)
     engine = _engine()
     assert engine.kept(record) == engine.decide(_event(), START)
@@ -184,7 +185,7 @@ def test_a_record_in_clear_is_shown_as_it_would_be_kept() -> None:
     ],
 )
 def test_a_trace_shows_no_secret(condition: str) -> None:
-    """Neither a value, nor an element of a macro, nor the message of an error."""
+    """A trace shows no secret in a value, an element of a macro or the message of an error."""
     engine = Engine(
         document(policies=[policy({"name": "c", "expression": condition})]), redaction_key=KEY
     )

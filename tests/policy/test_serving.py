@@ -34,7 +34,7 @@ def guessing(build: Build, **settings: Any) -> Engine:
 
 
 def test_an_answer_carries_the_id_of_the_decision(build: Build) -> None:
-    """Beside what a caller is sent anyway."""
+    """A served answer has the decision's id beside the action and reason."""
     engine = build(mitigations=[PUZZLE], policies=[policy({"mitigation": "puzzle"})])
     served = serve(engine, event(return_url="https://here.test/"))
     challenge = {"provider": "pow", "difficulty": 4, "return_url": "https://here.test/"}
@@ -71,7 +71,7 @@ def test_what_is_absent_is_none(build: Build) -> None:
 
 
 def test_a_refused_event_is_not_served(build: Build) -> None:
-    """It has no decision, and nothing is remembered of it."""
+    """A refused event has no decision, and leaves no state."""
     engine = guessing(build)
     with pytest.raises(EventError):
         engine.serve(b'{"request": 1}', START, DECISION_ID)
@@ -79,7 +79,7 @@ def test_a_refused_event_is_not_served(build: Build) -> None:
 
 
 def test_effects_are_written_as_documented(build: Build) -> None:
-    """One entry for each entity that applies: its key, the time, counts and mitigations."""
+    """Effects have one entry for each applying entity: key, time, counts and mitigations."""
     engine = guessing(build)
     effects = [orjson.loads(serve(engine, event()).effects) for _ in range(3)]
     counted = ["event", "address", ["192.0.2.1"], str(START), [["guessing", "clause-1", None]]]
@@ -99,7 +99,7 @@ def test_effects_make_the_state_again_evictions_included(build: Build) -> None:
 
 
 def test_effects_without_a_place_are_passed_over(build: Build) -> None:
-    """As in a snapshot: entity gone, clause gone, other measure, no mitigation any more."""
+    """Effects on an entity, clause, measure or mitigation that is gone are skipped."""
     ends = str(START + 1)
     entries = [
         ["event", "gone", ["x"], str(START), [], []],
@@ -150,7 +150,7 @@ GOOD = ["event", "address", ["x"], "5", [["guessing", "clause-1", None]], []]
     ],
 )
 def test_malformed_effects_leave_nothing_of_themselves(build: Build, bad: bytes) -> None:
-    """Those before stay; the error says which it was."""
+    """Of several effects those before a malformed one stay, and the error gives its position."""
     engine = guessing(build)
     with pytest.raises(EffectsError, match="entry 1") as caught:
         engine.apply_effects([orjson.dumps([GOOD]), bad, orjson.dumps([GOOD])])
@@ -160,7 +160,7 @@ def test_malformed_effects_leave_nothing_of_themselves(build: Build, bad: bytes)
 
 
 def test_a_recorded_decision_is_explained_as_it_was_made(build: Build) -> None:
-    """From the effects before it and the time it was received: the state of then suffices."""
+    """The effects before a decision and its time of receipt are enough to explain it."""
     engine = guessing(build)
     log = []
     for number in range(6):

@@ -31,7 +31,7 @@ def test_a_name_gives_a_slug(name: str, action: str, other: str) -> None:
 
 @given(st.text(max_size=100), st.sampled_from(["action", "policy"]))
 def test_a_slug_made_from_a_name_is_one(name: str, kind: str) -> None:
-    """Unless the name has nothing to make it of."""
+    """A slug made from a name is valid, unless the name has nothing to make it from."""
     slug = slug_from_name(name, kind)
     assert not slug or is_slug(slug, kind)
 

@@ -39,7 +39,7 @@ def names(engine: Engine, at: int, **page: int) -> list[tuple[str, str]]:
 
 
 def test_active_mitigations_are_listed_in_the_order_of_their_names(build: Build) -> None:
-    """By definition, key, policy and clause, whatever the order of events."""
+    """Active mitigations are listed by definition, key, policy and clause."""
     listed = engine_of(build).active_mitigations(START + 5 * SECOND)
     assert [each.name for each in listed] == sorted(each.name for each in listed)
     assert len(listed) == 8
@@ -50,7 +50,7 @@ def test_active_mitigations_are_listed_in_the_order_of_their_names(build: Build)
 
 
 def test_ended_mitigations_are_not_listed(build: Build) -> None:
-    """Also those that the state has not forgotten yet."""
+    """Expired mitigations are not listed, even while the state still has them."""
     engine = engine_of(build)
     assert ("192.0.2.3", "guessing/seen") not in names(engine, START + 2 * SECOND + MINUTE)
     assert names(engine, START + 4 * SECOND + MINUTE) == []
@@ -70,7 +70,7 @@ def test_pages_follow_each_other_without_gap(build: Build) -> None:
 
 
 def test_a_lifted_mitigation_answers_no_more(build: Build) -> None:
-    """Nor is it listed; the window goes on."""
+    """A lifted mitigation neither answers nor is listed, and its window goes on."""
     engine, at = engine_of(build), START + MINUTE - SECOND
     waiting = event("/0", "192.0.2.1")
     assert engine.entity_state("address", ["192.0.2.1"], at) is not None
@@ -82,7 +82,7 @@ def test_a_lifted_mitigation_answers_no_more(build: Build) -> None:
 
 
 def test_all_of_a_policy_can_be_lifted_at_once(build: Build) -> None:
-    """Those of other policies and entities stay."""
+    """Lifting a policy leaves mitigations of other policies and entities."""
     engine, at = engine_of(build), START + 5 * SECOND
     engine.lift("address", ["192.0.2.1"], "guessing", None, at)
     kept = names(engine, at)
@@ -106,7 +106,7 @@ def test_what_is_not_there_is_not_lifted(build: Build) -> None:
 
 
 def test_effects_repeat_a_lift(build: Build) -> None:
-    """In the order of the log, with the decisions around it."""
+    """Effects repeat a lift in the order of the log, among the decisions around it."""
     engine, again = engine_of(build), engine_of(build)
     at = START + 5 * SECOND
     lifted = engine.lift("address", ["192.0.2.1"], "guessing", None, at)
@@ -120,7 +120,7 @@ def test_effects_repeat_a_lift(build: Build) -> None:
 
 
 def test_a_lift_of_an_unknown_entity_is_passed_over(build: Build) -> None:
-    """No block is made for it."""
+    """A lift of an unknown entity makes no block for it."""
     engine = engine_of(build)
     before = engine.snapshot()
     engine.apply_effects([b'[["lift","address",["203.0.113.1"],"5",[["guessing","twice"]]]]'])
@@ -145,7 +145,7 @@ def test_the_state_of_an_entity_is_what_is_known_of_it(build: Build) -> None:
 
 
 def test_an_entity_is_found_by_its_id(build: Build) -> None:
-    """The one that decisions name it by."""
+    """An entity is found by the id that decisions have."""
     engine = engine_of(build)
     decision = engine.decide(event("/0", "192.0.2.1"), START + 5 * SECOND)
     for entity in decision.entities:

@@ -47,7 +47,7 @@ class TestEviction:
     """At most `max_keys` keys; the one whose loss hurts least goes first."""
 
     def test_the_longest_untouched_key_goes_first(self, build: Build) -> None:
-        """A touch keeps a key."""
+        """The least recently updated key is evicted first."""
         engine = small(build, 3)
         for number, last in enumerate("1231"):
             at(engine, number, f"192.0.2.{last}")
@@ -57,7 +57,7 @@ class TestEviction:
         assert engine.stats()["evictions_total"] == 1
 
     def test_a_mitigated_key_stays_before_a_plain_one(self, build: Build) -> None:
-        """Even when it was not touched for longer."""
+        """A mitigated key outlives a plain one, even when it was updated earlier."""
         engine = small(build, 2)
         at(engine, 0, "192.0.2.1", "/bad")
         at(engine, 1, "192.0.2.2")
@@ -66,7 +66,7 @@ class TestEviction:
         assert engine.stats()["evictions_mitigated"] == 0
 
     def test_a_key_whose_mitigation_has_ended_goes_first(self, build: Build) -> None:
-        """It is then older than every plain one that matters."""
+        """A key whose mitigation has ended is evicted before plain ones."""
         engine = small(build, 2)
         at(engine, 0, "192.0.2.1", "/bad")
         at(engine, 1, "192.0.2.2")
@@ -75,7 +75,7 @@ class TestEviction:
         assert engine.stats()["evictions_mitigated"] == 0
 
     def test_with_mitigated_keys_only_the_oldest_goes_and_is_counted(self, build: Build) -> None:
-        """Memory is bounded whatever happens; the loss is told."""
+        """Memory is bounded whatever happens, and the loss is counted."""
         engine = small(build, 2)
         for number in range(3):
             at(engine, number, f"192.0.2.{number}", "/bad")
@@ -105,7 +105,7 @@ class TestEviction:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 30), st.booleans()), max_size=60))
 def test_the_state_never_holds_more_than_it_may(touches: list[tuple[int, int, bool]]) -> None:
-    """And its queues hold every key exactly once, whatever comes."""
+    """The state never passes its bound, and its queues hold every key exactly once."""
     state = State(4)
     for number, time, mitigates in touches:
         key = EntityKey.of("e", (number,))
@@ -174,7 +174,7 @@ class TestSnapshot:
         assert len(left(settings={"max_keys": 1})) == 1
 
     def test_a_smaller_threshold_keeps_the_newest(self, build: Build) -> None:
-        """As much as the window now looks at."""
+        """With a smaller threshold a window keeps its newest times."""
         engine = build(**{**SECTIONS, "policies": [self.wide(threshold=9)]})
         for second in range(5):
             at(engine, second, "192.0.2.1", "/bad")

@@ -42,7 +42,7 @@ def decide(engine: Engine, *seconds: float, ip: str = "192.0.2.1") -> list[str]:
 
 
 def test_windows_and_mitigations_go_on_by_changed_definitions(build: Build) -> None:
-    """What is filled stays filled."""
+    """Windows and mitigations keep their content under changed definitions."""
     old = build(**sections())
     decide(old, 0, 1)
     new = old.with_definitions(document(**sections(guessing(expression="true"))))
@@ -103,7 +103,7 @@ def test_the_new_engine_takes_over_what_the_old_still_decides(build: Build) -> N
 
 
 def test_the_old_engine_does_not_see_the_new_one(build: Build) -> None:
-    """It stays whole, should the change not be taken."""
+    """The old engine stays intact when the change is not used."""
     old = build(**sections())
     decide(old, 0)
     before = old.snapshot()
@@ -124,7 +124,7 @@ def test_a_line_of_successors_keeps_the_state(build: Build) -> None:
 
 
 def test_definitions_that_are_refused_change_nothing(build: Build) -> None:
-    """Malformed, or of another tenant."""
+    """Malformed definitions, or definitions of another tenant, leave the engine unchanged."""
     old = build(**sections())
     with pytest.raises(DefinitionsError):
         old.with_definitions(document(entitys=[]))
@@ -149,7 +149,7 @@ def test_a_frozen_state_stays_as_it_was(build: Build) -> None:
 
 
 def test_a_frozen_state_is_handed_over_in_pieces(build: Build) -> None:
-    """They make up the snapshot; what goes wrong with one ends it."""
+    """The pieces of a frozen state make up the snapshot, and an error ends the writing."""
     engine = build(**sections(settings={"max_keys": 9_000}))
     for last in range(9_000):
         decide(engine, 0, ip=f"2001:db8::{last:x}")
@@ -167,7 +167,7 @@ def test_a_frozen_state_is_handed_over_in_pieces(build: Build) -> None:
 
 
 def test_a_state_is_frozen_whole_while_threads_decide(build: Build) -> None:
-    """Two addresses that are always seen in turn differ by one event at most."""
+    """Two addresses that are seen alternately differ by one event at most."""
     engine = build(**sections(guessing(9)))
     done = threading.Event()
 

@@ -91,7 +91,7 @@ def test_the_edge_of_a_window_is_outside(build: Build) -> None:
 
 
 def test_windows_are_apart_for_each_actor_and_clause(build: Build) -> None:
-    """What one actor does fills no other's window."""
+    """The events of one actor fill no other actor's window."""
     window = {"duration_seconds": 60, "threshold": 2}
     condition = 'request.path == "/b"'
     engine = build(

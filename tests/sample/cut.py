@@ -51,7 +51,7 @@ LICENCES = (
 
 
 def spread(items: list[Any], most: int) -> list[Any]:
-    """At most so many of the items, from all over them."""
+    """At most a number of the items, from all over them."""
     return items[:: -(-len(items) // most)] if items else []
 
 

@@ -62,7 +62,7 @@ class Served:
     base_url: str
     http: httpx2.Client
     changed: list[UUID]
-    """Tenants whose definitions the server was told of."""
+    """Tenants of whose changed definitions the server was notified."""
     keys_changed: list[UUID]
 
     def operator(self, name: str = "Someone") -> Caller:

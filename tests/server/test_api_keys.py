@@ -54,7 +54,7 @@ def test_the_text_holds_the_prefix_and_256_bits() -> None:
     ],
 )
 def test_another_text_finds_nothing(change: object) -> None:
-    """Only the whole, exact text counts."""
+    """Only the whole, exact text of a key is accepted."""
     key = made()
     assert callable(change)
     assert ring(kept(key)).find(change(key.text).encode(), now=0) is None
@@ -80,7 +80,7 @@ def test_an_expired_key_finds_nothing() -> None:
 
 
 def test_a_key_that_was_found_is_still_looked_at() -> None:
-    """That a text was found once helps it neither beyond its end nor beyond its revocation."""
+    """A key that was accepted once is refused after its end or its revocation."""
     key = attrs.evolve(kept(made(), until=40), expires_at=50)
     keys, text = ring(key), made().text.encode()
     assert [keys.find(text, now=at) for at in (1, 39, 40, 1)] == [key, key, None, key]

@@ -29,7 +29,7 @@ def metric(service: Service) -> float:
 
 
 def test_a_heavy_event_is_answered_recorded_counted_and_explained(service: Service) -> None:
-    """It is found by its reason, and made again from where its budget ended."""
+    """A decision past its budget is found by its reason, and explained from its end."""
     shop, before = dear(service), metric(service)
     assert shop.decide("/")["reason"] == "no-match"
     answer = shop.decide(HEAVY)
@@ -51,7 +51,7 @@ def test_a_heavy_event_is_answered_recorded_counted_and_explained(service: Servi
 
 
 def test_the_setting_of_the_tenant_answers_and_can_be_changed(service: Service) -> None:
-    """By the document or by the tenant's own page."""
+    """The setting can be changed by document or by the tenant's own resource."""
     shop = dear(service, on_budget_exceeded="allow")
     assert shop.decide(HEAVY)["action"] == {"type": "allow"}
     changed = {"settings": {"on_budget_exceeded": "challenge"}}
@@ -62,7 +62,7 @@ def test_the_setting_of_the_tenant_answers_and_can_be_changed(service: Service) 
 
 
 def test_who_is_blocked_stays_blocked_by_a_heavy_event(service: Service) -> None:
-    """Whatever the setting: three logins block the address, and no heavy path is a way around."""
+    """A blocked address stays blocked on a heavy path, whatever the setting."""
     shop = dear(service, on_budget_exceeded="allow")
     for _ in range(3):
         last = shop.decide("/login")

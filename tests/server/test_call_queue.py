@@ -40,7 +40,7 @@ ONE, OTHER, UNKNOWN = (UUID(int=7 << 76 | 2 << 62 | number) for number in (1, 2,
 
 
 class Log:
-    """Takes blocks as a recorder does, and settles them when it is told to."""
+    """Takes blocks as a recorder does, and settles them when the test says so."""
 
     def __init__(self) -> None:
         self.blocks: list[LogBlock] = []
@@ -149,7 +149,7 @@ async def turns(count: int = 5) -> None:
 
 
 def test_calls_of_one_turn_make_one_block_of_each_tenant() -> None:
-    """They are answered when it is durable, and not before; those nobody knows are refused."""
+    """Calls of one turn are answered when their block is durable; unknown keys are refused."""
 
     async def scene(world: World) -> None:
         world.add(1)
@@ -175,7 +175,7 @@ def test_calls_of_one_turn_make_one_block_of_each_tenant() -> None:
 
 
 def test_more_calls_than_a_block_holds_take_more_turns() -> None:
-    """In their order, and none is left over."""
+    """More calls than a block holds are decided in order, over several turns."""
 
     async def scene(world: World) -> None:
         for number in range(AT_ONCE + 1):
@@ -190,7 +190,7 @@ def test_more_calls_than_a_block_holds_take_more_turns() -> None:
 
 
 def test_a_refused_call_does_not_spoil_the_others() -> None:
-    """Each has the refusal of its own."""
+    """Each refused call has its own refusal, and the others are decided."""
 
     async def scene(world: World) -> None:
         world.add(1, request=1)
@@ -236,7 +236,8 @@ def test_a_key_that_comes_twice_in_a_turn_is_decided_once() -> None:
 
 
 def test_a_commit_that_failed_lets_the_next_of_a_key_decide() -> None:
-    """One of those that waited is decided now, the other waits for it."""
+    """After a failed commit one of the calls that waited for the key is decided, the other waits
+    for it."""
 
     async def scene(world: World) -> None:
         for number in range(3):
@@ -256,7 +257,7 @@ def test_a_commit_that_failed_lets_the_next_of_a_key_decide() -> None:
 
 @pytest.mark.parametrize("key", [None, "a"])
 def test_nothing_is_decided_that_cannot_be_recorded(key: str | None) -> None:
-    """And its key is free for the next attempt."""
+    """A call that cannot be recorded is refused, and its key is free for the next attempt."""
 
     async def scene(world: World) -> None:
         world.log.refusal = Problem("overloaded")
@@ -304,8 +305,8 @@ class Sent(HotCall):
         self.outcomes.append(outcome)
 
 
-def test_calls_are_let_in_by_their_credentials() -> None:
-    """In one turn: each key has its limit, and the others' calls keep their order."""
+def test_calls_are_admitted_by_their_credentials() -> None:
+    """Calls of one turn count against their own keys' limits and keep their order."""
 
     async def scene(world: World) -> None:
         texts = [make_key(bytes([number]) * 42, PEPPER) for number in range(3)]
@@ -332,7 +333,7 @@ def test_calls_are_let_in_by_their_credentials() -> None:
 
 
 def test_one_call_is_not_behind_a_thousand_of_another_tenant() -> None:
-    """It is decided after one step of theirs at most; theirs keep their order."""
+    """One call waits for at most one step of another tenant with a thousand."""
 
     async def scene(world: World) -> None:
         for number in range(1_000):
@@ -354,7 +355,7 @@ def test_one_call_is_not_behind_a_thousand_of_another_tenant() -> None:
 
 
 def test_who_had_no_step_lately_is_next() -> None:
-    """Before a tenant that always has calls."""
+    """A tenant without a recent step comes before one that always has calls."""
 
     async def scene(world: World) -> None:
         number = 0
@@ -392,7 +393,7 @@ def test_a_tenant_waits_while_the_log_has_enough_of_it() -> None:
 
 
 def test_the_calls_of_a_tenant_that_is_gone_are_refused() -> None:
-    """All that wait, and its lane is forgotten."""
+    """All waiting calls of a deleted tenant are refused, and its lane is forgotten."""
 
     async def scene(world: World) -> None:
         world.add(1)
@@ -407,7 +408,7 @@ def test_the_calls_of_a_tenant_that_is_gone_are_refused() -> None:
 
 
 def test_the_keys_of_a_tenant_share_its_limit() -> None:
-    """What the tenant has no room for does not count against its key; others have their own."""
+    """Calls past the tenant's limit do not count against their key, nor against other tenants."""
     now = 0
     texts = [make_key(bytes([number]) * 42, PEPPER) for number in range(3)]
     made = [
@@ -429,7 +430,7 @@ def test_the_keys_of_a_tenant_share_its_limit() -> None:
 
 
 def test_a_limit_of_a_key_below_that_of_its_tenant_is_the_keys() -> None:
-    """The refusal says so."""
+    """A refusal names the key's limit when that is the lower one."""
     key = ApiKey(UUID(int=1), ONE, "", 10, (), None)
     admission = Admission(KeyRing(PEPPER), RateLimits(), lambda: 0, lambda: 0, tenant_limit=1_000)
     admission.count(key)
@@ -440,7 +441,7 @@ def test_a_limit_of_a_key_below_that_of_its_tenant_is_the_keys() -> None:
 
 
 def test_room_that_is_asked_for_is_not_taken() -> None:
-    """Of key and tenant alike."""
+    """Asking for room takes none, of the key or of the tenant."""
     key, other = (ApiKey(UUID(int=number), ONE, "", 60_000, (), None) for number in (1, 2))
     admission = Admission(KeyRing(PEPPER), RateLimits(), lambda: 0, lambda: 0, tenant_limit=10)
     for _ in range(3):

@@ -11,7 +11,7 @@ from tidegate.server.catalog import DESCRIPTIONS
 
 
 def test_every_field_of_the_model_is_described() -> None:
-    """None is forgotten, none is made up."""
+    """The catalog describes exactly the fields of the model."""
     assert DESCRIPTIONS.keys() == FIELD_MODEL.keys()
 
 
@@ -62,7 +62,7 @@ def test_a_viewer_sees_no_text_of_events(shop: Deciding) -> None:
 
 
 def test_a_name_that_becomes_a_secret_has_no_example_any_more(shop: Deciding) -> None:
-    """Its values may have been recorded in clear before."""
+    """A name that becomes a secret loses its example, which may be in clear."""
     shop.decide("/", fields={"badge": "b-1"})
     assert _catalog(shop, "Analyst")["fields.badge"]["example"] == "b-1"
     answer = shop.by("Owner").patch(
@@ -73,7 +73,7 @@ def test_a_name_that_becomes_a_secret_has_no_example_any_more(shop: Deciding) ->
 
 
 def test_pages_of_the_catalog_join(shop: Deciding) -> None:
-    """In the order of the names."""
+    """Pages of the catalog join in the order of the names."""
     names: list[str] = []
     path = f"/api/v1/{shop.path}/field-catalog?limit=7"
     while path:

@@ -39,7 +39,7 @@ def findings(value: Any) -> dict[str, str]:
 
 
 def test_a_good_body_becomes_an_instance() -> None:
-    """Members left out have their defaults; null and left out are told apart."""
+    """Members left out have their defaults, and differ from null ones."""
     body = {"name": "a", "inner": {"number": 3}, "items": [{"number": 1}], "changed": None}
     made = convert_body(body, Outer)
     assert made == Outer(name="a", inner=Inner(number=3), items=(Inner(number=1),), changed=None)
@@ -75,7 +75,7 @@ def test_a_whole_number_may_be_written_with_a_fraction() -> None:
 
 
 def test_every_item_of_a_list_is_looked_at() -> None:
-    """One bad item does not hide the next."""
+    """A bad item of a list does not hide the next one."""
     found = findings({"name": "a", "items": [{"number": "x"}, {"other": 1, "number": 99}]})
     assert set(found) == {"/items/0/number", "/items/1/other", "/items/1/number"}
 

@@ -37,7 +37,7 @@ def ids(decisions: list[dict[str, Any]], *numbers: int) -> list[str]:
 def test_decisions_are_found_by_what_is_known_of_them(
     shop: Deciding, busy: list[dict[str, Any]]
 ) -> None:
-    """By action, reason, policy, path, key, time and entity; the newest first."""
+    """Decisions are found by action, reason, policy, path, key, time and entity, newest first."""
     policies = shop.ids("policies")
     assert found(shop) == ids(busy, *range(7))
     assert found(shop, action="block") == ids(busy, 2, 3)
@@ -69,7 +69,8 @@ def test_pages_of_a_search_join(shop: Deciding, busy: list[dict[str, Any]]) -> N
 
 
 def test_a_decision_is_shown_in_full(shop: Deciding, busy: list[dict[str, Any]]) -> None:
-    """With ids beside slugs, the window that was reached, and the event without its secrets."""
+    """A decision is shown with ids beside slugs, the reached window, and the event without its
+    secrets."""
     decision = shop.get(f"decisions/{busy[2]['decision_id']}", role="Analyst")
     policies, mitigations = shop.ids("policies"), shop.ids("mitigations")
     assert decision["action"]["type"] == "block"
@@ -97,7 +98,7 @@ def explained(shop: Deciding, decision: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_every_decision_is_made_again_as_it_was(shop: Deciding, busy: list[dict[str, Any]]) -> None:
-    """Same windows, same mitigations, same answer; every node has its value of then."""
+    """An explanation repeats windows, mitigations and answer, with the value of every node."""
     explanations = [explained(shop, each) for each in busy]
     assert [each["reproduced"] for each in explanations] == [True] * 7
     assert [each["because"] for each in explanations] == [[]] * 7
@@ -133,7 +134,7 @@ def test_a_decision_is_explained_by_the_definitions_of_its_time(shop: Deciding) 
 
 
 def test_a_lift_is_part_of_the_past(shop: Deciding) -> None:
-    """What was decided after a lift is explained with it."""
+    """A decision after a lift is explained with the lift."""
     for _ in range(3):
         shop.decide("/login")
     blocked = shop.decide("/")
@@ -194,7 +195,7 @@ def test_another_tenants_decision_is_none(service: Service, shop: Deciding, path
     ids=lambda query: next(iter(query)),
 )
 def test_a_wrong_query_is_refused(shop: Deciding, query: dict[str, Any]) -> None:
-    """422 with the parameter."""
+    """A wrong query is a 422 that names the parameter."""
     answer = shop.by("Owner").get(f"{shop.path}/decisions", params=query)
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["parameter"] == next(iter(query))

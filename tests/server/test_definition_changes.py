@@ -118,7 +118,7 @@ def test_a_large_change_leaves_what_a_small_one_does(owner: Caller, tenant: str)
 def test_a_large_change_that_is_broken_off_leaves_nothing(
     served: Served, owner: Caller, tenant: str, watched: Watched, step: int
 ) -> None:
-    """Neither objects nor audit entries nor versions, whichever step it was."""
+    """A large change interrupted at any step leaves no objects, audit entries or versions."""
     assert put(owner, tenant, document(COUNT, "a")).status_code == 200
     before = owner.get(f"{tenant}/definitions").json()
     audited = owner.get(f"{tenant}/audit?limit=1").json()

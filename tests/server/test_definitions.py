@@ -56,7 +56,7 @@ def policy(owner: Caller, tenant: str) -> Any:
 def test_an_object_is_made_read_changed_and_deleted(
     served: Served, owner: Caller, tenant: str, noun: str
 ) -> None:
-    """The whole life of one of each kind; the service is told of every change."""
+    """The whole life of one object of each kind; the service is notified of every change."""
     identifier, body, change = KINDS[noun]
     answer = owner.post(f"{tenant}/{noun}", body)
     assert answer.status_code == 201
@@ -85,13 +85,13 @@ def test_an_object_is_made_read_changed_and_deleted(
     assert owner.delete(path).status_code == 204
     for answer in (owner.get(path), owner.patch(path, change), owner.delete(path)):
         assert answer.status_code == 404
-    told = [each for each in served.changed if str(each) == created["tenant_id"]]
-    assert len(told) == 4  # the tenant, the object, its change, its end
+    changed = [each for each in served.changed if str(each) == created["tenant_id"]]
+    assert len(changed) == 4  # the tenant, the object, its change, its end
 
 
 @each_kind
 def test_a_change_without_an_effect_is_none(owner: Caller, tenant: str, noun: str) -> None:
-    """Same members, same revision."""
+    """A change to the same members keeps the revision."""
     identifier, body, _ = KINDS[noun]
     created = made(owner, tenant, noun, body)
     path = f"{tenant}/{noun}/{created[identifier]}"
@@ -103,7 +103,7 @@ def test_a_change_without_an_effect_is_none(owner: Caller, tenant: str, noun: st
 def test_names_are_unique_in_a_tenant(
     served: Served, owner: Caller, tenant: str, noun: str
 ) -> None:
-    """Also names that give the same slug; another tenant is another matter."""
+    """Names, and names with the same slug, are unique within a tenant."""
     _, body, _ = KINDS[noun]
     made(owner, tenant, noun, body)
     answer = owner.post(f"{tenant}/{noun}", body)
@@ -129,7 +129,7 @@ def test_a_new_name_leaves_the_slug(owner: Caller, tenant: str, noun: str) -> No
 
 @each_kind
 def test_every_member_is_checked_again_in_a_change(owner: Caller, tenant: str, noun: str) -> None:
-    """Null where there is no null, unknown members, an empty name."""
+    """A change is checked for wrong nulls, unknown members and empty names."""
     identifier, body, _ = KINDS[noun]
     path = f"{tenant}/{noun}/{made(owner, tenant, noun, body)[identifier]}"
     for change in ({"name": None}, {"name": ""}, {"nmae": "x"}, {"revision": 7}, []):
@@ -149,7 +149,7 @@ def test_a_wrong_expression_is_refused_with_its_place(owner: Caller, tenant: str
 
 
 def test_a_wrong_key_field_is_named(owner: Caller, tenant: str) -> None:
-    """By its place in the list, and in its text."""
+    """A wrong key field is named by its place in the list and in its text."""
     body = {"name": "Account", "key_fields": ["fields.account_id", "request.\npth"]}
     answer = owner.post(f"{tenant}/entity-definitions", body)
     assert answer.status_code == 422
@@ -172,7 +172,7 @@ def test_all_findings_of_a_policy_come_at_once(owner: Caller, tenant: str) -> No
 
 
 def test_two_clauses_of_a_name_are_no_conflict_with_others(owner: Caller, tenant: str) -> None:
-    """The body is wrong, and says where."""
+    """Two clauses of one name are refused with the place in the body."""
     body = {**POLICY, "clauses": [{"name": "one"}, {"name": "one"}]}
     answer = owner.post(f"{tenant}/policies", body)
     assert answer.status_code == 422
@@ -181,7 +181,7 @@ def test_two_clauses_of_a_name_are_no_conflict_with_others(owner: Caller, tenant
 
 
 def test_a_policy_refers_by_id(owner: Caller, tenant: str, policy: Any) -> None:
-    """What was sent comes back, defaults filled in."""
+    """A policy comes back as it was sent, with defaults filled in."""
     clause = policy["clauses"][0]
     assert clause["window"] == {
         "duration_seconds": 60, "threshold": 5, "measure": "count", "field": None,
@@ -196,7 +196,7 @@ def test_a_policy_refers_by_id(owner: Caller, tenant: str, policy: Any) -> None:
 def test_a_policy_cannot_name_what_is_not_there(
     served: Served, owner: Caller, tenant: str, member: str
 ) -> None:
-    """Neither an unknown id nor another tenant's."""
+    """A policy cannot name an unknown id, nor an id of another tenant."""
     other, other_id = served.owner()
     foreign = {
         "action_ids": made(other, f"tenants/{other_id}", "actions", ACTION)["action_id"],
@@ -281,7 +281,7 @@ def test_every_save_of_a_policy_is_a_version(owner: Caller, tenant: str, policy:
 def test_a_version_that_no_longer_holds_is_not_restored(
     owner: Caller, tenant: str, policy: Any
 ) -> None:
-    """What it names may be gone."""
+    """A version that names deleted objects cannot be restored."""
     path = f"{tenant}/policies/{policy['policy_id']}"
     owner.patch(path, {"clauses": [{"name": "plain"}]})
     action_id = policy["clauses"][0]["action_ids"][0]
@@ -307,7 +307,7 @@ def test_entries_are_put_in_and_taken_out(owner: Caller, tenant: str) -> None:
 
 
 def test_a_list_has_a_bound(owner: Caller, tenant: str) -> None:
-    """As many entries as a list may have, and not one more."""
+    """A list may have entries up to its bound, and not one more."""
     entries = [f"v{number}" for number in range(100_000)]
     body = {"name": "Many", "kind": "string", "entries": entries}
     path = f"{tenant}/lists/{made(owner, tenant, 'lists', body)['list_id']}"
@@ -319,7 +319,8 @@ def test_a_list_has_a_bound(owner: Caller, tenant: str) -> None:
 def test_all_entries_of_all_lists_count_however_they_came(
     owner: Caller, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What could not be read as a whole could not decide."""
+    """Entries past the bound are refused however they are added, since the set could not be
+    compiled."""
     monkeypatch.setattr(tree, "MAX_NODES", 340)
     paths = [
         f"{tenant}/lists/{made(owner, tenant, 'lists', {**LIST, 'name': name})['list_id']}"
@@ -351,7 +352,7 @@ def test_a_document_may_give_the_slug_of_one_object_to_another(owner: Caller, te
 
 
 def test_changes_at_the_same_time_are_all_kept(owner: Caller, tenant: str) -> None:
-    """None is lost, and none is made against a set it was not checked against."""
+    """Simultaneous changes are all kept, each checked against the set it changes."""
     path = f"{tenant}/lists/{made(owner, tenant, 'lists', {**LIST, 'entries': []})['list_id']}"
     answers: list[int] = []
 

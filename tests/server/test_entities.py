@@ -54,7 +54,7 @@ def test_the_state_of_an_entity(shop: Deciding) -> None:
 
 
 def test_an_unknown_entity_has_no_state(service: Service, shop: Deciding) -> None:
-    """Nor has one of another tenant."""
+    """An unknown entity, or one of another tenant, has no state."""
     shop.decide("/login")
     other = service.tenant()
     for found in (entity(shop), str(uuid4())):
@@ -63,7 +63,7 @@ def test_an_unknown_entity_has_no_state(service: Service, shop: Deciding) -> Non
 
 
 def mitigate(shop: Deciding, count: int) -> None:
-    """Put so many addresses under a mitigation."""
+    """Put ``count`` addresses under a mitigation."""
     for number in range(count):
         for _ in range(3):
             shop.decide("/login", f"192.0.2.{number}")
@@ -104,7 +104,7 @@ def test_a_lifted_mitigation_answers_no_more(shop: Deciding) -> None:
 
 
 def test_one_clause_can_be_lifted(shop: Deciding) -> None:
-    """What another policy, or another clause, has set stays."""
+    """Lifting one clause leaves mitigations of other clauses and policies."""
     mitigate(shop, 1)
     found, policies = entity(shop), shop.ids("policies")
     assert lift(shop, found, policy_id=policies["watch"]) == 404
@@ -115,14 +115,14 @@ def test_one_clause_can_be_lifted(shop: Deciding) -> None:
 
 @pytest.mark.parametrize(("role", "status"), [("Analyst", 403), ("Viewer", 403), ("Stranger", 404)])
 def test_lifting_is_for_admins(shop: Deciding, role: str, status: int) -> None:
-    """Analysts look."""
+    """An Admin can lift mitigations; an Analyst can only read them."""
     mitigate(shop, 1)
     assert lift(shop, entity(shop), role) == status
     assert len(shop.get("active-mitigations")) == 1
 
 
 def test_a_lift_outlives_a_restart(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """It is in the log: whoever is made again from it is not under the mitigation."""
+    """A lift is in the log, so a rebuilt engine has it too."""
     directory = tmp_path_factory.mktemp("lifted")
     with deciding(directory) as service:
         shop = service.tenant()

@@ -24,7 +24,7 @@ WAIT_SECONDS = 30.0
 
 
 def test_a_running_service_is_alive_and_ready(service: Service) -> None:
-    """Without a credential, and never from a cache."""
+    """Health and readiness need no credential and are never cached."""
     for path, status in (("/healthz", "ok"), ("/readyz", "ready")):
         answer = service.http.get(path)
         assert (answer.status_code, answer.json()) == (200, {"status": status})
@@ -46,7 +46,7 @@ async def compiled_nowhere(_: UUID) -> CompiledSet:
 
 
 def test_a_log_that_cannot_be_written_is_not_ready(tmp_path: Path) -> None:
-    """At the start, while the log is away, at the stop: each has its reason."""
+    """A service is not ready at its start, while the log cannot be written, and at its stop."""
 
     @attrs.define
     class Log:
@@ -111,7 +111,7 @@ def names(page: bytes) -> set[str]:
 
 
 def test_figures_of_tenants_are_not_shown_to_everybody(tmp_path: Path) -> None:
-    """Without a credential those of process and store; with the token all; else nothing."""
+    """Figures of tenants need the token; without it only those of process and store are shown."""
     with deciding(tmp_path, metrics_token="a token of metrics") as made:
         anybody = made.http.get("/metrics")
         token = {"authorization": "Bearer a token of metrics"}
@@ -144,7 +144,7 @@ def test_figures_of_tenants_are_not_shown_to_everybody(tmp_path: Path) -> None:
 def test_who_sees_which_figures_is_a_setting(
     public: str, header: str | None, shown: Shown | None
 ) -> None:
-    """None is the strictest; without a token in the settings no header is one."""
+    """The setting `none` shows nothing, and without a configured token no header helps."""
     assert Figures(public, "right").shown_to(header) is shown
     assert Figures(public, "").shown_to("Bearer ") is (Shown.ALL if public == "all" else None)
 
@@ -168,7 +168,7 @@ def healthcheck(*arguments: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def test_the_command_asks_the_server(service: Service) -> None:
-    """0 when it is ready."""
+    """`tidegate healthcheck` exits with 0 when the server is ready."""
     done = healthcheck("--url", service.base_url)
     assert (done.returncode, done.stdout.strip()) == (0, b"ready")
     port = service.base_url.rpartition(":")[2]

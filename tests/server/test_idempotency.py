@@ -37,7 +37,7 @@ def test_the_second_waits_for_the_first_and_gets_its_answer() -> None:
 
 
 def test_a_decision_that_failed_frees_its_key() -> None:
-    """What was not decided can be tried again under the same key."""
+    """A call that was not decided can be sent again under the same key."""
 
     async def scene() -> None:
         known = keys()
@@ -52,7 +52,7 @@ def test_a_decision_that_failed_frees_its_key() -> None:
 
 
 def test_memory_answers_until_the_database_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key is let go when its decision is indexed, and not before."""
+    """A key is dropped when its decision is indexed, and not before."""
     monkeypatch.setattr(idempotency, "GENERATION", 1)
 
     async def scene() -> None:
@@ -70,8 +70,8 @@ def test_memory_answers_until_the_database_does(monkeypatch: pytest.MonkeyPatch)
     asyncio.run(scene())
 
 
-def test_keys_are_let_go_together() -> None:
-    """When the last decision of their generation is indexed, and none is under way."""
+def test_keys_are_dropped_together() -> None:
+    """Keys are dropped when the last decision of their generation is indexed, and none runs."""
 
     async def scene() -> None:
         known = keys()
@@ -90,7 +90,7 @@ def test_keys_are_let_go_together() -> None:
 
 @pytest.mark.parametrize("filled", [True, False])
 def test_a_stored_key_is_found(filled: bool) -> None:
-    """What an earlier process decided is answered from the database, filter or none."""
+    """A key of an earlier process is answered from the database, with or without a filter."""
 
     async def scene() -> None:
         stored = Recorded(b"body", b"answer")
@@ -134,7 +134,7 @@ def test_of_keys_together_one_can_fail() -> None:
 
 
 def test_of_those_that_looked_for_a_key_in_vain_one_takes_it() -> None:
-    """Not when another has taken it meanwhile."""
+    """Of several calls that did not find a key, one takes it."""
 
     async def scene() -> None:
         known = keys()
@@ -164,7 +164,7 @@ def test_a_key_taken_after_a_look_up_is_known_to_a_younger_filter() -> None:
 
 
 def test_a_look_up_from_before_keys_were_forgotten_counts_no_more() -> None:
-    """Its key may have been decided on, indexed and forgotten since."""
+    """A look-up that began before keys were dropped does not count."""
 
     async def scene() -> None:
         known = keys()

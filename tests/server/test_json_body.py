@@ -59,7 +59,7 @@ def test_a_number_may_have_many_digits() -> None:
 
 
 def test_depth_is_bounded() -> None:
-    """As many levels as the limit says, and not one more."""
+    """A body may nest up to the limit, and not one level more."""
     read_json_body(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
     refusal(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1))
 

@@ -52,7 +52,7 @@ def test_few_keys_within_the_time_take_little_memory(monkeypatch: pytest.MonkeyP
     assert made == [100, 100, 100, 100, 10_000]
 
 
-def test_old_generations_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_generations_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is older than the time costs no memory once a generation is full."""
     monkeypatch.setattr(key_filter, "CAPACITY", 100)
     known = KeyFilter(kept=1_000)

@@ -35,14 +35,14 @@ def test_every_route_says_who_may_call_it(route: Route) -> None:
 
 @pytest.mark.parametrize("noun", ["actions", "entity-definitions", "mitigations"])
 def test_paths_of_the_specification_have_no_prefix(owner: Caller, tenant: str, noun: str) -> None:
-    """Where it shows none, both forms answer the same."""
+    """A path that the specification shows without the prefix works in both forms."""
     bare, prefixed = owner.get(f"/{tenant}/{noun}"), owner.get(f"{tenant}/{noun}")
     assert bare.status_code == prefixed.status_code == 200
     assert bare.json() == prefixed.json()
 
 
 def test_other_paths_need_the_prefix(owner: Caller, tenant: str) -> None:
-    """There is one way to write each of them."""
+    """Any other path works only with the prefix."""
     assert owner.get(f"/{tenant}/policies").status_code == 404
 
 
@@ -56,7 +56,7 @@ def test_unknown_paths_are_problems(served: Served, path: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "POST", "PATCH", "OPTIONS", "TRACE", "PROPFIND"])
-def test_unknown_methods_are_told_the_known_ones(served: Served, method: str) -> None:
+def test_unknown_methods_get_the_known_ones(served: Served, method: str) -> None:
     """405 with ``Allow``, before any credential."""
     answer = served.http.request(method, "/api/v1/me")
     assert answer.status_code == 405
@@ -65,7 +65,7 @@ def test_unknown_methods_are_told_the_known_ones(served: Served, method: str) ->
 
 
 def test_a_method_cannot_be_overridden(owner: Caller, tenant: str) -> None:
-    """The method is that of the request line."""
+    """The method of the request line counts, whatever a header says."""
     owner.post(f"{tenant}/actions", ACTION)
     answer = owner.get(f"{tenant}/actions", headers={"x-http-method-override": "DELETE"})
     assert answer.status_code == 200
@@ -73,7 +73,7 @@ def test_a_method_cannot_be_overridden(owner: Caller, tenant: str) -> None:
 
 
 def test_head_is_get_without_a_body(owner: Caller) -> None:
-    """Same status and headers."""
+    """HEAD gives the status and headers of GET."""
     answer = owner.request("HEAD", "me")
     assert answer.status_code == 200
     assert answer.content == b""
@@ -107,7 +107,7 @@ def test_the_scheme_is_read_in_any_case(served: Served, owner: Caller) -> None:
 
 @pytest.mark.parametrize("place", ["cookie", "query", "body", "api key"])
 def test_a_token_elsewhere_does_not_count(served: Served, owner: Caller, place: str) -> None:
-    """Neither as a cookie, nor a parameter, nor in a body, nor as an API key."""
+    """A token in a cookie, a parameter, a body or as an API key does not count."""
     arguments = {
         "cookie": {"headers": {"cookie": f"service.auth_token={owner.token}"}},
         "query": {"params": {"access_token": owner.token}},
@@ -122,14 +122,14 @@ def test_a_token_elsewhere_does_not_count(served: Served, owner: Caller, place: 
 
 
 def test_two_credentials_are_refused(served: Served, owner: Caller) -> None:
-    """They could be read in two ways."""
+    """Two credentials are refused, since they could be read in two ways."""
     headers = [("authorization", f"Bearer {owner.token}")] * 2
     answer = served.http.get("/api/v1/me", headers=headers)
     assert answer.status_code == 400
 
 
 def test_the_credential_comes_before_the_body(served: Served, tenant: str) -> None:
-    """A stranger's body is not looked at."""
+    """The body of a caller without a credential is not read."""
     answer = served.http.post(f"/api/v1/{tenant}/actions", content=b"no json")
     assert answer.status_code == 401
 
@@ -154,7 +154,7 @@ def test_the_credential_comes_before_the_body(served: Served, tenant: str) -> No
 def test_a_body_must_be_json(
     owner: Caller, tenant: str, content_type: str | None, status: int
 ) -> None:
-    """By its content type, in UTF-8."""
+    """A body must be JSON in UTF-8 by its content type."""
     headers = {} if content_type is None else {"content-type": content_type}
     body = json.dumps(ACTION).encode()
     answer = owner.post(f"{tenant}/actions", content=body, headers=headers)
@@ -162,14 +162,14 @@ def test_a_body_must_be_json(
 
 
 def test_a_compressed_body_is_refused(owner: Caller, tenant: str) -> None:
-    """Nothing is unpacked."""
+    """A compressed body is refused and not unpacked."""
     headers = {"content-type": "application/json", "content-encoding": "gzip"}
     answer = owner.post(f"{tenant}/actions", content=b"x", headers=headers)
     assert answer.status_code == 415
 
 
 def test_a_body_past_the_limit_is_refused(owner: Caller, tenant: str) -> None:
-    """Whether its length is announced or not."""
+    """A body past the limit is refused, whether or not its length is announced."""
     headers = {"content-type": "application/json"}
     large = b" " * (64 * 1024 + 1)
     for content in (large, iter([large])):
@@ -182,7 +182,7 @@ def test_a_body_past_the_limit_is_refused(owner: Caller, tenant: str) -> None:
     "content", [b"", b"{", b"[NaN]", b'{"name":"a","name":"b"}', b"\xff", b"[" * 60_000]
 )
 def test_what_is_no_json_is_malformed(owner: Caller, tenant: str, content: bytes) -> None:
-    """400, with the place."""
+    """Malformed JSON is a 400 with its place."""
     headers = {"content-type": "application/json"}
     answer = owner.post(f"{tenant}/actions", content=content, headers=headers)
     assert answer.status_code == 400
@@ -199,7 +199,7 @@ def test_all_findings_are_in_one_answer(owner: Caller, tenant: str) -> None:
 
 @pytest.mark.parametrize("member", ["tenant_id", "action_id", "revision", "created_at"])
 def test_what_the_server_sets_cannot_be_sent(owner: Caller, tenant: str, member: str) -> None:
-    """There is no assignment of members that a body should not have."""
+    """A member that the server sets is refused in a body."""
     answer = owner.post(f"{tenant}/actions", {**ACTION, member: 1})
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"] == f"/{member}"
@@ -210,7 +210,7 @@ def test_what_the_server_sets_cannot_be_sent(owner: Caller, tenant: str, member:
     ["limit=0", "limit=501", "limit=x", "limit=1&limit=2", "unknown=1", "cursor=x", "%ff=1"],
 )
 def test_wrong_parameters_are_named(owner: Caller, query: str) -> None:
-    """422 with the parameter."""
+    """A wrong parameter is a 422 that names it."""
     answer = owner.get(f"tenants?{query}")
     assert answer.status_code == 422
     assert answer.json()["code"] == "invalid-request"
@@ -236,7 +236,7 @@ def test_answers_carry_the_headers_of_data(served: Served, owner: Caller) -> Non
 
 
 def test_a_request_id_is_echoed(owner: Caller) -> None:
-    """When it can be: anything else gets an id of ours."""
+    """A valid request id is echoed; any other is replaced."""
     answer = owner.get("me", headers={"x-request-id": "trace-1.2_3"})
     assert answer.headers["x-request-id"] == "trace-1.2_3"
     for bad in ("a b", "x" * 200, "<script>", '"'):
@@ -246,7 +246,7 @@ def test_a_request_id_is_echoed(owner: Caller) -> None:
 
 
 def test_a_refusal_carries_the_request_id(served: Served) -> None:
-    """In the body as in the header."""
+    """A refusal has the request id in its body and its header."""
     answer = served.http.get("/api/v1/me", headers={"x-request-id": "abc"})
     assert answer.json()["request_id"] == answer.headers["x-request-id"] == "abc"
 
@@ -293,7 +293,7 @@ def test_pages_follow_each_other(owner: Caller, tenant: str) -> None:
 
 
 def test_a_cursor_of_another_tenant_is_refused(served: Served, owner: Caller, tenant: str) -> None:
-    """It is bound to its list."""
+    """A cursor is refused for another list."""
     for number in range(2):
         owner.post(f"{tenant}/actions", {**ACTION, "name": f"Action {number}"})
     cursor = owner.get(f"{tenant}/actions?limit=1").links["next"]["url"].partition("cursor=")[2]
@@ -303,7 +303,7 @@ def test_a_cursor_of_another_tenant_is_refused(served: Served, owner: Caller, te
     assert owner.get(f"{tenant}/policies?limit=1&cursor={cursor}").status_code == 422
 
 
-def test_an_unknown_failure_is_logged_and_not_told(
+def test_an_unknown_failure_is_logged_and_not_sent(
     owner: Caller,
     served: Served,
     monkeypatch: pytest.MonkeyPatch,

@@ -23,7 +23,7 @@ GUESSES = 60
 
 
 class Clock:
-    """Seconds that pass when they are told to."""
+    """Seconds that pass when the test says so."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -43,7 +43,8 @@ def from_everywhere(attempts: LoginAttempts, name: str) -> None:
 
 
 def test_an_address_that_tried_a_name_too_often_has_to_wait() -> None:
-    """Until the oldest attempt is long enough ago; other names and addresses do not."""
+    """An address that tried a name too often waits until its oldest attempt has aged; others do
+    not."""
     clock = Clock()
     attempts = LoginAttempts(clock)
 
@@ -63,7 +64,7 @@ def test_an_address_that_tried_a_name_too_often_has_to_wait() -> None:
 
 
 def test_a_success_ends_the_wait_of_its_address() -> None:
-    """What failed before it does not count any more."""
+    """After a success earlier failures of the address do not count."""
     attempts = LoginAttempts()
 
     async def tries() -> None:
@@ -75,7 +76,7 @@ def test_a_success_ends_the_wait_of_its_address() -> None:
 
 
 def test_a_known_address_passes_the_slow_lane_by() -> None:
-    """Whoever logged in from there before is not held up by guesses from elsewhere."""
+    """An address that logged in before is not held up by guesses from elsewhere."""
     attempts = LoginAttempts()
     attempts.succeeded("home", "ann")
     from_everywhere(attempts, "ann")
@@ -114,7 +115,7 @@ def test_in_the_slow_lane_those_go_first_who_failed_least(monkeypatch: pytest.Mo
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The longest untouched is forgotten."""
+    """Past the bound the least recently used entry is forgotten."""
     monkeypatch.setattr(login_attempts, "MAX_REMEMBERED", 2)
     recent = login_attempts._Recent[int, list[int]](list)
     for key in (1, 2, 1, 3):
@@ -124,7 +125,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_guesses_that_come_together_are_counted_before_any_is_looked_at(served: Served) -> None:
-    """Of sixty at the same time ten are looked at, and then the right password has to wait, too."""
+    """Of sixty simultaneous guesses ten are checked, and then even the right password waits."""
     someone = served.operator()
 
     def guess(number: int) -> httpx2.Response:

@@ -1,4 +1,4 @@
-"""The OpenAPI document is that of the routes, and the committed copy is current."""
+"""The OpenAPI document describes the routes, and the committed copy is current."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def test_the_committed_copy_is_current() -> None:
 
 
 def test_the_server_serves_the_same(served: Served) -> None:
-    """What is committed is what is served."""
+    """The server serves the committed document."""
     answer = served.http.get("/openapi.json")
     assert answer.content == COMMITTED.read_bytes()
     assert answer.headers["content-type"] == "application/json"
 
 
 def test_every_route_is_in_the_document_and_nothing_else() -> None:
-    """Under each of its paths, with a name of its own."""
+    """The document has each route under each of its paths, with a unique name, and nothing else."""
     assert set(OPERATIONS) == {(each.method, path) for each in ROUTES for path in each.paths}
     names = [operation["operationId"] for operation in OPERATIONS.values()]
     assert len(set(names)) == len(names)
@@ -43,7 +43,7 @@ def test_every_route_is_in_the_document_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
 def test_every_status_of_a_route_is_listed(route: Route) -> None:
-    """Success and every refusal."""
+    """The document lists success and every refusal of a route."""
     operation = OPERATIONS[(route.method, route.paths[0])]
     statuses = {route.status} | {KINDS[code].status for code in route.codes}
     assert {str(status) for status in statuses} <= set(operation["responses"])

@@ -29,7 +29,7 @@ def test_a_cursor_opens_to_its_position() -> None:
 
 @pytest.mark.parametrize("letter", ["a", "\x00", '"', "\N{GRINNING FACE}"])
 def test_the_longest_place_opens(letter: str) -> None:
-    """Of the field catalog, whose names come with the traffic, and of active mitigations."""
+    """A cursor holds the longest names of the field catalog and of active mitigations."""
     cursors = Cursors(KEY)
     for place in (
         [f"request.query_params.{letter * MAX_NAME_CHARACTERS}"],
@@ -47,7 +47,7 @@ def test_a_cursor_belongs_to_one_list_and_one_service() -> None:
 
 
 def test_a_changed_cursor_does_not_open() -> None:
-    """No character can be another one."""
+    """A cursor with any character changed does not open."""
     cursors = Cursors(KEY)
     cursor = cursors.seal([7, "x"], SCOPE)
     for at in range(len(cursor) - 1):

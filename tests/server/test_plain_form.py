@@ -119,7 +119,7 @@ def require_agreement(data: bytes) -> bool:
 
 
 def test_a_plain_request_is_read_into_its_parts() -> None:
-    """Where it goes, the credential, the id of the caller if there is one, and the body."""
+    """A plain request gives its endpoint, credential, request id and body."""
     assert PLAIN.read(request(*HEADERS)) == (RUNTIME, b"tg_a_b", None, BODY)
     beacon = LINE.replace(RUNTIME.path.encode(), BEACON.path.encode())
     identified = request(*HEADERS, b"X-Request-Id: a-1", line=beacon)
@@ -240,7 +240,7 @@ EDITS = st.lists(
 def test_the_full_parser_reads_a_plain_request_alike(
     headers: list[bytes], order: list[bytes], edits: list[tuple[int, int, bytes]]
 ) -> None:
-    """Whatever headers there are, and whichever bytes are others: it is one request, the same."""
+    """The full parser reads every plain request as the same single request."""
     data = request(*order, *headers)
     for place, length, new in edits:
         data = data[:place] + new + data[place + length :]

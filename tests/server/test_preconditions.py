@@ -22,31 +22,31 @@ def lets_through(header: str, revision: int) -> bool:
 
 @pytest.mark.parametrize("header", ['"3"', "*", '"2", "3"', '"2" ,"3"', ' "3" '])
 def test_the_present_revision_lets_a_change_through(header: str) -> None:
-    """Alone, in a list, or as any."""
+    """A tag of the present revision passes, alone, in a list, or as any."""
     assert lets_through(header, 3)
 
 
 @pytest.mark.parametrize("header", ['"2"', 'W/"3"', '"30"', '"03"'])
 def test_another_revision_does_not(header: str) -> None:
-    """Weak tags never match strongly."""
+    """A tag of another revision, or a weak tag, does not pass."""
     assert not lets_through(header, 3)
 
 
 @pytest.mark.parametrize("header", ["3", '"3', "", '"3";"4"', "x" * 5_000, '"3" "4"'])
 def test_what_is_no_list_of_tags_is_refused(header: str) -> None:
-    """It could be meant in two ways."""
+    """A header that is not a list of tags is refused, since it has two readings."""
     with pytest.raises(Problem) as raised:
         read_tags("if-match", header)
     assert raised.value.code == "malformed-request"
 
 
 def test_no_header_is_no_precondition() -> None:
-    """Changes without one are taken."""
+    """A change without a precondition is accepted."""
     assert read_tags("if-match", None) is None
 
 
-def test_a_caller_that_has_it_already_is_told_so() -> None:
-    """Compared weakly."""
+def test_a_caller_that_has_it_already_is_recognised() -> None:
+    """`If-None-Match` compares tags weakly."""
     assert is_unchanged('"3"', '"3"')
     assert is_unchanged('W/"3", "4"', '"3"')
     assert is_unchanged("*", '"3"')

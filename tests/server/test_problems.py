@@ -38,12 +38,12 @@ def test_every_code_has_a_document(code: str) -> None:
 
 @pytest.mark.parametrize("code", KINDS)
 def test_codes_are_kebab_case(code: str) -> None:
-    """As everywhere in the package."""
+    """Every problem code is in kebab case."""
     assert code == "-".join(part for part in code.split("-") if part.isalpha() and part.islower())
 
 
-def test_findings_and_referrers_are_told() -> None:
-    """Only the members that say something."""
+def test_findings_and_referrers_are_listed() -> None:
+    """A problem lists findings and referrers, only with members that say something."""
     errors = [ErrorDetail(detail="is wrong", pointer="/a", line=1, column=2)]
     made = document(Problem("invalid-request", errors=errors))
     assert made["errors"] == [{"detail": "is wrong", "pointer": "/a", "line": 1, "column": 2}]
@@ -52,7 +52,7 @@ def test_findings_and_referrers_are_told() -> None:
 
 
 def test_an_unknown_failure_says_nothing_of_itself() -> None:
-    """No text of an exception leaves."""
+    """The text of an unknown exception is not sent."""
     problem = problem_of(RuntimeError("SELECT secret FROM /var/lib/tidegate"))
     assert problem.code == "internal-error"
     assert "secret" not in json.dumps(document(problem))

@@ -34,7 +34,7 @@ def test_a_refusal_says_when_to_come_back() -> None:
 
 
 def test_a_limit_of_one_still_lets_one_through() -> None:
-    """A burst has at least one event."""
+    """A limit of one event a minute still admits one."""
     limits = RateLimits()
     assert limits.take("k", 1, 0)
     assert not limits.take("k", 1, MINUTE - 1)
@@ -85,7 +85,7 @@ def test_events_together_count_as_one_after_the_other(
 
 
 def test_what_is_given_back_conforms_again() -> None:
-    """As if it had not been counted."""
+    """Events that are taken back do not count against the limit."""
     limits, same = RateLimits(), RateLimits()
     assert limits.take("a", 100, 0, 7) == 7
     limits.give_back("a", 100, 4)
@@ -95,7 +95,7 @@ def test_what_is_given_back_conforms_again() -> None:
 
 
 def test_a_verdict_says_whose_the_limit_is() -> None:
-    """In the headers, too."""
+    """A verdict names the owner of the limit, also in its headers."""
     headers = RateLimits().verdict("a", 60, 0, False, "tenant").headers()
     assert headers["ratelimit-policy"].startswith('"tenant";q=60;')
     assert headers["ratelimit"].startswith('"tenant";r=')

@@ -109,7 +109,7 @@ def test_decisions_after_a_shared_commit_are_gathered(
 
 
 class Failing:
-    """The real store, but for commits that fail while it is told so."""
+    """The real store, except that commits fail while the test says so."""
 
     def __init__(self, store: SqliteStore) -> None:
         self._store = store

@@ -59,7 +59,7 @@ def busy(shop: Deciding) -> list[dict[str, Any]]:
 def test_the_saved_definitions_decide_the_same_again(
     shop: Deciding, busy: list[dict[str, Any]]
 ) -> None:
-    """From an empty state, in the time of the events: nothing differs."""
+    """The saved definitions, replayed from an empty state in event time, decide alike."""
     job = replay(shop, policy_id=shop.ids("policies")["stuffing"])
     assert (job["status"], job["error"], job["progress"]) == ("done", None, len(busy))
     result = job["result"]
@@ -150,7 +150,7 @@ def test_one_policy_can_be_changed(shop: Deciding, busy: list[dict[str, Any]]) -
 def test_a_wrong_draft_is_refused(
     shop: Deciding, draft: dict[str, Any], code: str, pointer: str
 ) -> None:
-    """At once, with a pointer into the body."""
+    """A wrong draft is refused at once, with a pointer into the body."""
     answer = shop.by("Analyst").post(f"{shop.path}/replay-jobs", {**period(), **draft})
     assert answer.status_code == 422
     assert answer.json()["code"] == code
@@ -159,7 +159,7 @@ def test_a_wrong_draft_is_refused(
 
 
 def test_jobs_are_audited(shop: Deciding) -> None:
-    """Who ran one; it is a write."""
+    """The audit trail says who ran a job."""
     job = replay(shop, definitions=stricter(2))
     newest = shop.get("audit", kind="replay-job")
     assert [(each["action"], each["object_id"]) for each in newest] == [
@@ -170,7 +170,7 @@ def test_jobs_are_audited(shop: Deciding) -> None:
 
 
 def test_an_interrupted_job_says_so(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """After a restart nobody goes on with it."""
+    """A job interrupted by a restart has failed, and says so."""
     directory = tmp_path_factory.mktemp("interrupted")
     with deciding(directory) as service:
         shop = service.tenant()
@@ -217,7 +217,7 @@ def waiting(tenant_id: UUID = TENANT) -> replay_jobs.ReplayJob:
 
 
 def record(store: SqliteStore, *events: tuple[int, bytes]) -> list[str]:
-    """Decide and record events, each after so many seconds; their ids."""
+    """Decide and record events, each after some seconds; their ids."""
     engine = Engine(DOCUMENT)
     entries, ids = [], []
     for number, (seconds, event) in enumerate(events):
@@ -279,7 +279,7 @@ def test_events_before_the_period_warm_the_windows(store: SqliteStore) -> None:
 
 
 def test_events_that_a_draft_refuses_are_skipped(store: SqliteStore) -> None:
-    """What a hash made too long, for one: counted, not decided."""
+    """Events that a draft refuses are counted and not decided."""
     ids = record(store, (0, LOGIN), (1, LOGIN))
     with store.read() as connection:
         first = log.read(connection, 1)
@@ -301,7 +301,7 @@ def test_events_that_a_draft_refuses_are_skipped(store: SqliteStore) -> None:
 
 
 def test_a_cancelled_job_does_not_go_on(store: SqliteStore) -> None:
-    """It stays cancelled, without a result."""
+    """A cancelled job stays cancelled, without a result."""
     record(store, (0, LOGIN))
     job = waiting()
     done(store.write(lambda c: replay_jobs.create(c, job)))
@@ -335,7 +335,7 @@ def test_what_a_replay_holds_is_bounded() -> None:
 
 
 def test_differences_past_the_bound_are_only_counted() -> None:
-    """The first are listed."""
+    """Only the first differences are listed, all are counted."""
     outcomes = Outcomes(0, 2)
     allowed = {"action": {"type": "allow"}, "reason": "no-match", "fired": []}
     allowed |= {"policy": None, "clause": None, "mitigation": None}

@@ -50,7 +50,7 @@ def test_policies_are_counted(shop: Deciding, busy: list[dict[str, Any]]) -> Non
 
 
 def test_a_deleted_policy_keeps_its_counts(shop: Deciding, busy: list[dict[str, Any]]) -> None:
-    """Without a name, under its id."""
+    """A deleted policy keeps its counts under its id, without a name."""
     assert len(busy) == 6
     policy = shop.ids("policies")["watch"]
     made(shop.by("Owner").delete(f"{shop.path}/policies/{policy}"))
@@ -60,7 +60,7 @@ def test_a_deleted_policy_keeps_its_counts(shop: Deciding, busy: list[dict[str, 
 
 
 def test_pages_of_results_join(shop: Deciding) -> None:
-    """Each page leads to the next."""
+    """Each page of results leads to the next."""
     whole = shop.get("results/policies")
     answer = shop.by("Owner").get(f"{shop.path}/results/policies", params={"limit": 1})
     first = made(answer)
@@ -69,7 +69,7 @@ def test_pages_of_results_join(shop: Deciding) -> None:
 
 
 def test_one_policy_has_its_newest_decisions(shop: Deciding, busy: list[dict[str, Any]]) -> None:
-    """The newest first."""
+    """The results of a policy list its newest decisions first."""
     policy = shop.ids("policies")["stuffing"]
     result = shop.get(f"results/policies/{policy}", role="Viewer", **around_now())
     recent = [each["decision_id"] for each in result["recent_decisions"]]
@@ -116,7 +116,7 @@ def test_a_wrong_period_is_refused(shop: Deciding, query: dict[str, Any], parame
 
 
 def test_a_period_that_ends_before_it_begins_has_no_steps(shop: Deciding) -> None:
-    """Nothing happened in it."""
+    """A period that ends before it begins has no steps."""
     assert (
         shop.get("results/timeline", since="2026-01-02T00:00:00Z", until="2026-01-01T00:00:00Z")
         == []

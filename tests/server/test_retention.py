@@ -66,7 +66,7 @@ class States:
 
 
 def passes(store: SqliteStore, states: States, count: int = 1) -> None:
-    """Look for what is too old, so many times."""
+    """Look for old data a number of times."""
 
     async def scene() -> None:
         kept = Retention(store, states.save, lambda: NOW)
@@ -119,7 +119,7 @@ def test_many_decisions_go_in_small_steps(store: SqliteStore) -> None:
 
 
 def test_definitions_go_that_no_decision_was_made_by(store: SqliteStore) -> None:
-    """Those of the oldest decision that is kept, and later ones, stay."""
+    """Definitions older than the oldest kept decision's are deleted; later ones stay."""
     for revision in (1, 2, 3):
         keep_definitions(store, TENANT, {"revision": revision, "salt": secrets.token_hex(500)})
     old = entry(1)
@@ -137,7 +137,7 @@ def test_definitions_go_that_no_decision_was_made_by(store: SqliteStore) -> None
 
 
 def test_a_deleted_tenant_is_forgotten(store: SqliteStore) -> None:
-    """Its decisions go whatever their age."""
+    """The decisions of a deleted tenant are deleted whatever their age."""
     done(store.append([entry(1, OTHER_TENANT, received_at_ns=NOW)]))
     store.index_now()
     with store.read() as connection:

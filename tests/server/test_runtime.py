@@ -39,13 +39,13 @@ def sampled(store: SqliteStore, tenant_id: UUID) -> list[str]:
 
 
 def test_an_engine_learns_from_the_newest_events_of_its_tenant(store: SqliteStore) -> None:
-    """Among the last of the log, of all tenants."""
+    """An engine learns from its tenant's events among the last entries of the log."""
     assert sampled(store, TENANT) == [f"/{number}" for number in range(1, SAMPLE)]
     assert len(sampled(store, OTHER)) == 1
 
 
 def test_of_a_damaged_log_nothing_is_learned(store: SqliteStore) -> None:
-    """It is no reason not to decide."""
+    """An engine learns nothing from a damaged log, and decides all the same."""
     damage = update(decision_log).values(body=b"\x00" * 40)
     done(store.write(lambda connection: connection.execute(damage)))
     assert sampled(store, TENANT) == []

@@ -50,7 +50,7 @@ def service(store: SqliteStore, tmp_path: Path) -> Service:
 
 
 def test_settings_reach_what_they_are_of(store: SqliteStore, tmp_path: Path) -> None:
-    """A login gives tokens that live as long as was set; limits are told where that was set."""
+    """A login gives tokens of the set lifetime, and limits are in the headers where that is set."""
     server, token = ServerSettings(rate_limit_header=True), TokenSettings(lifetime_seconds=60)
     settings = attrs.evolve(kept_in(tmp_path), server=server, token=token)
     made = Service(settings, store, load_keys(tmp_path / "keys"), "http://127.0.0.1")
@@ -105,7 +105,7 @@ def test_keys_that_are_read_at_the_same_time_are_put_in_place_in_order(
 def test_it_is_written_down_when_a_key_was_used(
     service: Service, store: SqliteStore, tmp_path: Path
 ) -> None:
-    """Soon after the call; the revision of the key stays."""
+    """The last use of a key is written soon after the call; its revision stays."""
     made = make_key(bytes(42), load_keys(tmp_path / "keys").pepper)
     key = api_keys.ApiKey(
         api_key_id=UUID(int=1),
@@ -142,7 +142,7 @@ def test_it_is_written_down_when_a_key_was_used(
 
 
 def test_a_key_above_the_bound_counts_up_to_it(store: SqliteStore, tmp_path: Path) -> None:
-    """It was made when more was allowed."""
+    """A key made with a higher limit counts up to the present bound."""
     made = make_key(bytes(42), load_keys(tmp_path / "keys").pepper)
     key = api_keys.ApiKey(
         api_key_id=UUID(int=1),
@@ -199,7 +199,7 @@ def test_the_log_after_a_snapshot_does_not_grow_over_restarts(store: SqliteStore
 def test_a_service_that_cannot_start_says_why(
     service: Service, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its end does not stand in front of the reason."""
+    """A failed start reports its reason, not a failure of the stop."""
 
     def fail() -> None:
         raise StoreUnavailableError("database or disk is full")

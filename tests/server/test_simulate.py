@@ -32,7 +32,7 @@ def test_a_saved_policy_is_tried_on_the_present_state(shop: Deciding) -> None:
 
 
 def test_a_draft_takes_the_place_of_the_policy(shop: Deciding) -> None:
-    """With its own clauses, by ids; the saved one stays as it is."""
+    """A draft decides with its own clauses, by ids; the saved policy stays."""
     draft = {
         "name": "Stuffing",
         "status": "draft",
@@ -51,21 +51,21 @@ def test_a_draft_takes_the_place_of_the_policy(shop: Deciding) -> None:
 
 
 def test_a_policy_saved_as_a_draft_is_tried_as_if_it_decided(shop: Deciding) -> None:
-    """That is what trying is for."""
+    """A policy saved as a draft is tried as if it were active."""
     policy = {"name": "Sketch", "status": "draft", "enabled": False, "clauses": [{"name": "all"}]}
     made(shop.by("Owner").post(f"{shop.path}/policies", policy))
     assert made(simulate(shop, "sketch", {"event": {}}))["fired"]
 
 
 def test_a_number_of_more_than_64_bits_is_one(shop: Deciding) -> None:
-    """As in an event that is sent."""
+    """A number of more than 64 bits is accepted, as in an event that is sent."""
     event = {"fields": {"a": 2**80}, "more": -(2**70)}
     assert made(simulate(shop, "stuffing", {"event": event}))["trace"]["policies"]
 
 
 @pytest.mark.parametrize("number", ["1e2", "1.10", "-0"])
 def test_a_number_is_the_text_it_was_written_as(shop: Deciding, number: str) -> None:
-    """As in an event that is sent."""
+    """A number keeps the text it was written as, as in an event that is sent."""
     body = """{"event": {"fields": {"n": NUMBER}},
         "policy": {"name": "x", "clauses": [{"expression": "fields.n == 'NUMBER'"}]}}"""
     answer = shop.by("Analyst").post(
@@ -99,7 +99,7 @@ def test_a_number_is_the_text_it_was_written_as(shop: Deciding, number: str) -> 
     ],
 )
 def test_what_is_wrong_is_pointed_at(shop: Deciding, body: Any, code: str, pointer: str) -> None:
-    """In the event or in the draft, as they stand in the body."""
+    """A fault in the event or the draft has a pointer into the body."""
     answer = simulate(shop, "stuffing", body)
     assert answer.status_code == 422
     assert answer.json()["code"] == code

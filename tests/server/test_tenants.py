@@ -52,7 +52,7 @@ def test_settings_have_their_defaults_and_are_changed_one_by_one(
     ],
 )
 def test_wrong_settings_are_refused(owner: Caller, tenant: str, settings: Any) -> None:
-    """By the rules of definitions documents, with a pointer."""
+    """Settings follow the rules of definitions documents, and faults have a pointer."""
     answer = owner.patch(tenant, {"settings": settings})
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"].startswith("/settings/")
@@ -67,7 +67,7 @@ def test_names_of_tenants_are_unique(served: Served, owner: Caller, tenant: str)
 
 
 def test_a_deleted_tenant_is_gone(served: Served, owner: Caller, tenant: str) -> None:
-    """For everybody, with everything in it; the service is told."""
+    """A deleted tenant and everything in it is gone for everybody, and the service is notified."""
     assert owner.delete(tenant, headers={"if-match": '"7"'}).status_code == 412
     assert owner.delete(tenant).status_code == 204
     assert owner.get(tenant).status_code == 404
@@ -79,7 +79,7 @@ def test_a_deleted_tenant_is_gone(served: Served, owner: Caller, tenant: str) ->
 
 
 def test_a_membership_is_made_changed_and_ended(served: Served, owner: Caller, tenant: str) -> None:
-    """As specified; it counts from the next request on."""
+    """A membership counts from the next request after it is made, changed or ended."""
     other = served.operator("Other")
     assert other.get(tenant).status_code == 404
     write = {"user_id": str(other.operator_id), "role": "Viewer"}
@@ -102,7 +102,7 @@ def test_a_membership_is_made_changed_and_ended(served: Served, owner: Caller, t
 def test_a_membership_is_not_changed_by_who_does_not_know_it(
     served: Served, owner: Caller, tenant: str
 ) -> None:
-    """Its revision is its ETag; nothing has none."""
+    """A change of a membership needs its revision when `If-Match` is sent."""
     other = served.operator("Other")
     path, write = f"{tenant}/memberships", {"user_id": str(other.operator_id), "role": "Viewer"}
     known = {"if-match": '"1"'}
@@ -119,7 +119,7 @@ def test_a_membership_is_not_changed_by_who_does_not_know_it(
 
 
 def test_an_admin_cannot_touch_owners(served: Served, owned: tuple[Caller, str]) -> None:
-    """Neither make one of itself or others, nor demote or remove one."""
+    """An Admin can neither make, demote nor remove an Owner."""
     owner, tenant_id = owned
     admin = served.member(tenant_id, "Admin")
     viewer = served.member(tenant_id, "Viewer")
@@ -138,7 +138,7 @@ def test_an_admin_cannot_touch_owners(served: Served, owned: tuple[Caller, str])
 
 
 def test_the_last_owner_stays(served: Served, owned: tuple[Caller, str]) -> None:
-    """Until there is another."""
+    """The last Owner stays until there is another."""
     owner, tenant_id = owned
     path = f"tenants/{tenant_id}/memberships"
     demotion = {"user_id": str(owner.operator_id), "role": "Admin"}
@@ -154,17 +154,17 @@ def test_the_last_owner_stays(served: Served, owned: tuple[Caller, str]) -> None
 def test_a_stranger_is_not_found_out_by_a_membership(
     served: Served, owner: Caller, tenant: str
 ) -> None:
-    """An operator and nobody are answered alike; name and email are told once it was used."""
+    """A membership of nobody looks like any new one; name and email are shown once it was used."""
     stranger, nobody = served.operator("Stranger"), str(uuid4())
     path = f"{tenant}/memberships"
 
     def shown(user_id: str) -> tuple[int, Any, Any]:
         answer = owner.post(path, {"user_id": user_id, "role": "Viewer"})
-        told = answer.json()
+        shown = answer.json()
         listed = [each for each in owner.get(path).json() if each["user_id"] == user_id]
-        assert listed == [told]
+        assert listed == [shown]
         hidden = {"tenant_id", "user_id", "created_at", "updated_at", "revision"}
-        return answer.status_code, {k: v for k, v in told.items() if k not in hidden}, {*told}
+        return answer.status_code, {k: v for k, v in shown.items() if k not in hidden}, {*shown}
 
     of_stranger = shown(str(stranger.operator_id))
     assert of_stranger == shown(nobody)
@@ -178,7 +178,7 @@ def test_a_stranger_is_not_found_out_by_a_membership(
 
 
 def test_a_membership_has_a_role_that_there_is(owner: Caller, tenant: str) -> None:
-    """Anything else is refused."""
+    """A membership with an unknown role is refused."""
     for role in ("viewer", "Root", "", None):
         wrong = {"user_id": str(owner.operator_id), "role": role}
         assert owner.post(f"{tenant}/memberships", wrong).status_code == 422
@@ -232,7 +232,7 @@ def test_a_rotated_key_has_two_secrets_for_a_while(
 
 
 def test_a_revoked_key_stays_revoked(served: Served, owner: Caller, tenant: str) -> None:
-    """It is listed, cannot be rotated, and a second revocation changes nothing."""
+    """A revoked key is listed, cannot be rotated, and cannot be revoked anew."""
     made = owner.post(f"{tenant}/api-keys", {"name": "edge"}).json()
     path = f"{tenant}/api-keys/{made['api_key_id']}"
     assert owner.delete(path, headers={"if-match": '"9"'}).status_code == 412
@@ -271,7 +271,7 @@ def test_a_key_is_changed(owner: Caller, tenant: str) -> None:
 
 
 def test_a_key_has_no_more_than_the_settings_allow(owner: Caller, tenant: str) -> None:
-    """Neither from the beginning nor by a change; what is wrong and what to do is said."""
+    """A key's limit past the setting is refused when it is made and when it is changed."""
     made = owner.post(f"{tenant}/api-keys", {"name": "edge", "rate_limit_per_minute": 600_000})
     assert made.status_code == 201, made.text
     path = f"{tenant}/api-keys/{made.json()['api_key_id']}"
@@ -309,7 +309,7 @@ def test_a_password_gives_a_token(served: Served) -> None:
 
 
 def test_wrong_and_unknown_look_the_same(served: Served) -> None:
-    """Nobody learns who is an operator."""
+    """A wrong password and an unknown operator get the same answer."""
     someone = served.operator()
     wrong = login(served, someone.email, "wrong password")
     unknown = login(served, "nobody-" + someone.email)
@@ -320,7 +320,7 @@ def test_wrong_and_unknown_look_the_same(served: Served) -> None:
 
 
 def test_a_revoked_token_ends_alone(served: Served) -> None:
-    """At once; others of the same operator go on."""
+    """A revoked token ends at once; others of the same operator go on."""
     someone = served.operator()
     first, second = (login(served, someone.email).json()["access_token"] for _ in range(2))
     someone.token = first
@@ -331,7 +331,7 @@ def test_a_revoked_token_ends_alone(served: Served) -> None:
 
 
 def test_all_tokens_of_an_operator_end_together(served: Served) -> None:
-    """Those made before; the next login counts at once."""
+    """Ending all tokens ends those made before; the next login counts at once."""
     someone = served.operator()
     first = login(served, someone.email).json()["access_token"]
     assert someone.delete("auth/token?all=true").status_code == 204
@@ -343,14 +343,14 @@ def test_all_tokens_of_an_operator_end_together(served: Served) -> None:
 
 
 def test_recorded_attacks_after_the_fact(served: Served, owned: tuple[Caller, str]) -> None:
-    """Of the recorded attacks those about more than one token: each ends access at once."""
+    """After each recorded attack with several tokens, access ends at once."""
     groups = {each["group"] for each in shared_lines("data/adversarial/jwt/attack_recipes.jsonl")}
     assert "revoked" in groups
     owner, tenant_id = owned
     viewer = served.member(tenant_id, Role.VIEWER.value)
     assert viewer.get(f"tenants/{tenant_id}").status_code == 200
     owner.delete(f"tenants/{tenant_id}/memberships/{viewer.operator_id}")
-    # The recipe says 403; whoever is no member is not told that there is a tenant.
+    # The recipe says 403; the answer does not show a non-member that there is a tenant.
     assert viewer.get(f"tenants/{tenant_id}").status_code == 404
     viewer.delete("auth/token")
     assert viewer.get("me").status_code == 401

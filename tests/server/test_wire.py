@@ -78,12 +78,12 @@ def test_times_far_away_are_the_nearest_the_store_can_hold() -> None:
 
 
 def test_a_change_tells_left_out_from_null() -> None:
-    """Only what was written is changed."""
+    """A change applies only the members that were written."""
     change = wire.EntityDefinitionChange(match_expression=None)
     assert given(change) == {"match_expression": None}
 
 
 def test_times_are_texts_of_utc() -> None:
-    """To the millisecond, never rounded up."""
+    """Times are texts in UTC to the millisecond, never rounded up."""
     assert time_text(0) == "1970-01-01T00:00:00.000Z"
     assert time_text(1_790_000_000_999_999_999) == "2026-09-21T14:13:20.999Z"

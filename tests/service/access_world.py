@@ -37,7 +37,8 @@ class Reply:
     """What came back.
 
     Attributes:
-        sent: the status of the answer; ``status`` is that of the one event, for a batch of one.
+        sent: the status of the answer; ``status`` is the status of the one event, for a batch of
+        one.
     """
 
     sent: int

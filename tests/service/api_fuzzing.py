@@ -67,7 +67,7 @@ class Run:
     cases: str
 
 
-def run_in_turn(directory: Path, examples: int, *options: str) -> Iterator[Run]:
+def run_each(directory: Path, examples: int, *options: str) -> Iterator[Run]:
     """A run for each path and one for calls after each other, all against one service.
 
     A long run over everything at once shows nothing before its end.
@@ -118,7 +118,7 @@ def main() -> None:
     arguments, options = parser.parse_known_args()
     started, found = time.monotonic(), 0
     with tempfile.TemporaryDirectory(prefix="tidegate-fuzz-") as directory:
-        for done in run_in_turn(Path(directory), arguments.examples, *options):
+        for done in run_each(Path(directory), arguments.examples, *options):
             found += bool(done.report)
             seconds = time.monotonic() - started
             print(f"{seconds:6.0f} s  {done.of}: {done.cases}", done.report, flush=True)

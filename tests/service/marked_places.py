@@ -1,4 +1,4 @@
-"""Places of an event that a secret can come in, each with a marker in it.
+"""Places of an event that can hold a secret, each with a marker in it.
 
 A place makes of a marker the parts of an event: what stands in ``request``, in ``fields`` and
 beside them.

@@ -27,7 +27,7 @@ class Answer:
 
 
 def exchange(base_url: str, parts: Iterable[bytes], silence: float = 2.0) -> bytes:
-    """What comes back until the server closes, or says nothing for so many seconds."""
+    """The bytes that come back until the server closes, or is silent for some seconds."""
     where = urlsplit(base_url)
     received = b""
     with socket.create_connection((str(where.hostname), where.port), timeout=30) as connection:

@@ -120,7 +120,7 @@ def call(made: World, route: Route, path: str, caller: Caller, target: Target) -
 
 
 def outcome(route: Route, answer: Reply) -> Reply:
-    """The answer; of a batch, that of its one event."""
+    """The answer; for a batch, the answer to its one event."""
     if answer.status == 200 and route.answer == list[wire.BatchItem]:
         [item] = answer.json()
         if "problem" in item:
@@ -137,7 +137,7 @@ def refusal(route: Route, answer: Reply) -> Any:
 
 
 def test_every_operation_has_a_row(service: World) -> None:
-    """The served document is that of the table, and a new route is in the matrix or this fails."""
+    """The served document lists the table's routes, and each of them is in the matrix."""
     served = service.connection.send("GET", "/openapi.json", {}).json()
     assert served["paths"] == document()["paths"]
     assert set(OPERATIONS) == set(DECLARED)

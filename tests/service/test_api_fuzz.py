@@ -12,9 +12,9 @@ EXAMPLES = 15
 
 
 def test_no_request_is_answered_in_a_way_that_is_not_documented(tmp_path: Path) -> None:
-    """All checks, good and bad data, the bounds of every value, and calls after each other."""
+    """Every answer to generated good and bad requests is a documented one."""
     done = run(tmp_path, EXAMPLES, "--seed", "1", "--workers", "2")
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2_000:]
     count = sum(len(route.paths) for route in ROUTES)
-    # All but that of the document, which is where the run begins.
+    # All but the document's own operation, where the run begins.
     assert f"Tested: {count - 1}" in done.stdout

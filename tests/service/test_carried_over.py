@@ -105,7 +105,7 @@ def test_events_are_replayed_as_before(ask: Callable[..., Any], expected: Any) -
 
 
 def test_rows_without_checksums_are_verified_too(ask: Callable[..., Any], place: Path) -> None:
-    """They are read by what they hold, and found whole."""
+    """Rows of earlier versions are verified by their content."""
     del ask
     made = Verification(place / "data")
     assert list(made.findings()) == []

@@ -78,7 +78,7 @@ def test_decisions_of_every_type_are_read(calls: Client) -> None:
 
 
 def test_a_key_that_was_used_gives_the_first_answer(calls: Client) -> None:
-    """And another body under it is refused."""
+    """A used key gives the first answer, and with another body a refusal."""
     key = str(uuid4())
     first = calls.decide(fields={"a": "1"}, idempotency_key=key)
     again = calls.decide(fields={"a": "1"}, idempotency_key=key)
@@ -120,7 +120,7 @@ def test_a_limit_that_is_reached_is_an_error_with_its_wait(service: Service) -> 
 
 
 def test_one_event_is_answered(calls: Client) -> None:
-    """With its entity, and with the mitigation that its actor is under."""
+    """An event's answer has its entity and the mitigation of its actor."""
     visitor = address()
     responses = [calls.send_now({"request": probe(visitor)}) for _ in range(3)]
     assert len({each.item_id for each in responses}) == 3
@@ -129,7 +129,7 @@ def test_one_event_is_answered(calls: Client) -> None:
 
 
 def test_batches_are_delivered_item_by_item(service: Service) -> None:
-    """More events than one batch has room for; the refused ones are told from the others."""
+    """Of more events than one batch holds, the refused ones are reported apart from the others."""
     failed: list[FailedEvent] = []
     delivered: list[BeaconResponse] = []
     calls = Client(

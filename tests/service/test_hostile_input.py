@@ -26,7 +26,8 @@ EVENT = b'{"fields":{"a":"b"}}'
 
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """A service that logs all it can; in the end it lives, is no larger, and has told nothing."""
+    """A service that logs all it can; in the end it lives, is no larger, and has logged no
+    secret."""
     with world(tmp_path_factory.mktemp("hostile"), TIDEGATE_LOG_LEVEL="debug") as made:
         before = peak_bytes(made)
         yield made
@@ -92,7 +93,7 @@ def either(own: Iterable[Any], shared: Callable[[], Iterable[Any]]) -> Any:
 def test_a_body_is_an_event_or_is_refused(
     attacked: World, cases: Callable[[], Iterable[Case]]
 ) -> None:
-    """On the hot calls; what is no JSON is refused as that, or for its size."""
+    """The hot calls refuse a body that is no event, as malformed or for its size."""
     for case in cases():
         for path in HOT:
             answer = decide(attacked, case.content, path)
@@ -121,7 +122,7 @@ def test_a_body_of_the_control_plane_is_read_as_strictly(
 def test_a_batch_is_answered_whatever_its_lines_are(
     attacked: World, cases: Callable[[], Iterable[Case]]
 ) -> None:
-    """Each line for itself."""
+    """A batch answers each line for itself, whatever the lines are."""
     headers = {API_KEY_HEADER: attacked.own.key, "content-type": "application/x-ndjson"}
     for case in cases():
         answer = post(attacked, "/api/v1/beacon/events", headers, EVENT + b"\n" + case.content)
@@ -179,7 +180,7 @@ def test_headers_may_hold_anything(attacked: World, cases: Callable[[], Iterable
 def test_text_is_text_wherever_it_stands(
     attacked: World, cases: Callable[[], Iterable[str]]
 ) -> None:
-    """In events, names, expressions, queries and paths."""
+    """Strings that break programs are text in events, names, expressions, queries and paths."""
     send, headers = attacked.connection.send, owner(attacked)
     # Half a surrogate pair is no text: bodies with one are refused as no JSON.
     for text in (each[:8_000].encode(errors="replace").decode() for each in cases()):
@@ -207,7 +208,7 @@ def test_text_is_text_wherever_it_stands(
 
 @either(TIMES, hostile_input.times)
 def test_a_time_is_one_or_is_refused(attacked: World, cases: Callable[[], Iterable[Case]]) -> None:
-    """As the ``observed_at`` of an event."""
+    """An ``observed_at`` is a valid time or is refused."""
     for case in cases():
         event = {"observed_at": case.content, "fields": {"a": "b"}}
         answer = decide(attacked, json.dumps(event).encode())
@@ -232,7 +233,7 @@ def test_a_block_answer_is_checked_when_it_is_defined(
 
 
 def test_published_tokens_let_nobody_in(attacked: World) -> None:
-    """Whoever signed them, for whatever they are good."""
+    """Published tokens are refused, whoever signed them."""
     for text in hostile_input.tokens():
         if text.isprintable():
             answer = attacked.connection.send("GET", "/api/v1/me", bearer(text))
@@ -272,7 +273,7 @@ def test_tokens_of_known_secrets_let_nobody_in(attacked: World) -> None:
 def test_a_token_counts_in_one_place_only(
     attacked: World, form: dict[str, str], status: int
 ) -> None:
-    """In the header, after the scheme, whose case does not matter (RFC 9110)."""
+    """A token counts only in its header after the scheme, in any case (RFC 9110)."""
     token = attacked.own.owner.token()
     headers = {name: value.replace("{T}", token) for name, value in form.items()}
     assert attacked.connection.send("GET", "/api/v1/me", headers).status == status

@@ -60,7 +60,7 @@ def test_state_set_by_one_request_is_met_by_the_next(service: Service) -> None:
 
 @BOTH
 def test_a_repeated_key_gets_the_first_answer(service: Service, path: str) -> None:
-    """Same key and body: the same bytes again, and a header that says so."""
+    """A repeated key and body get the same bytes again, with a header that says so."""
     event = {**EVENT, "idempotency_key": str(uuid4())}
     first, second = service.hot(path, event), service.hot(path, event)
     assert first.content == second.content
@@ -70,7 +70,7 @@ def test_a_repeated_key_gets_the_first_answer(service: Service, path: str) -> No
 
 @BOTH
 def test_a_key_with_another_body_is_refused(service: Service, path: str) -> None:
-    """A key stands for one body."""
+    """A key with another body is refused."""
     key = str(uuid4())
     service.hot(path, {**EVENT, "idempotency_key": key})
     answer = service.hot(path, {**EVENT, "source": "other", "idempotency_key": key})
@@ -78,7 +78,7 @@ def test_a_key_with_another_body_is_refused(service: Service, path: str) -> None
 
 
 def test_a_key_is_counted_once_however_many_send_it_at_once(service: Service) -> None:
-    """Of many at the same time one is decided and all get its answer."""
+    """Of many calls with one key one is decided, and all get its answer."""
     event = {**EVENT, "idempotency_key": str(uuid4())}
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(lambda _: service.hot("/runtime/mitigation", event), range(32)))
@@ -98,7 +98,7 @@ def test_a_key_of_one_endpoint_is_free_at_the_other(service: Service) -> None:
     "key", ["", "nonsense", "tg_aaaaaaaaaaaaaaaa_" + "a" * 52, "x" * 5000, None]
 )
 def test_no_valid_key_is_401(service: Service, path: str, key: str | None) -> None:
-    """Whatever is wrong with the credential, the answer is the same."""
+    """Every wrong credential gets the same 401."""
     headers = {} if key is None else {"x-service-api-key": key}
     answer = service.post(path, json.dumps(EVENT).encode(), headers)
     assert_problem(answer, 401, "unauthenticated")
@@ -106,7 +106,7 @@ def test_no_valid_key_is_401(service: Service, path: str, key: str | None) -> No
 
 @BOTH
 def test_the_credential_comes_before_the_body(service: Service, path: str) -> None:
-    """Without a key nothing is said about the body."""
+    """A call without a key gets no word about its body."""
     assert_problem(service.post(path, b"{", {}), 401, "unauthenticated")
 
 
@@ -173,7 +173,7 @@ def test_the_credential_comes_before_the_form_of_the_body(service: Service, path
 
 @BOTH
 def test_a_get_is_not_allowed(service: Service, path: str) -> None:
-    """The hot calls are POSTs."""
+    """The hot calls answer only POST."""
     answer = service.control("GET", path)
     assert_problem(answer, 405, "method-not-allowed")
     assert answer.headers["allow"] == "POST"
@@ -181,7 +181,7 @@ def test_a_get_is_not_allowed(service: Service, path: str) -> None:
 
 @BOTH
 def test_the_request_id_comes_back(service: Service, path: str) -> None:
-    """What the caller sent as its id is found in the answer, also of a refusal."""
+    """The caller's request id is in the answer, also in a refusal."""
     assert (
         service.hot(path, EVENT, **{"x-request-id": "mine-7"}).headers["x-request-id"] == "mine-7"
     )
@@ -203,7 +203,7 @@ def test_a_batch_is_answered_item_by_item(service: Service) -> None:
     "content_type", ["application/x-ndjson", "Application/X-NDJSON; charset=UTF-8"]
 )
 def test_a_batch_may_be_lines(service: Service, content_type: str) -> None:
-    """One event a line does as well as an array."""
+    """A batch may have one event a line in place of an array."""
     lines = b"\n".join(json.dumps(EVENT).encode() for _ in range(5)) + b"\n"
     answer = service.hot("/beacon/events", lines, **{"content-type": content_type})
     assert [item["status"] for item in answer.json()] == [200] * 5
@@ -222,7 +222,7 @@ def test_a_batch_may_be_lines(service: Service, content_type: str) -> None:
 def test_a_bad_batch_is_refused_whole(
     service: Service, body: bytes, status: int, code: str
 ) -> None:
-    """What is no batch, or too large a one, is answered once."""
+    """A malformed or too large batch gets one refusal."""
     assert_problem(service.hot("/beacon/events", body), status, code)
 
 
@@ -241,8 +241,8 @@ def test_a_limit_is_of_one_key(service: Service) -> None:
     assert service.hot("/runtime/mitigation", EVENT).status_code == 200
 
 
-def test_a_batch_is_let_in_as_far_as_the_limit_goes(service: Service) -> None:
-    """The events from there on are refused; when none is let in, the batch is."""
+def test_a_batch_is_admitted_as_far_as_the_limit_goes(service: Service) -> None:
+    """Events after the limit are refused; when none is admitted, the batch is."""
     keys = f"/tenants/{service.tenant_id}/api-keys"
     made = service.control("POST", keys, {"name": str(uuid4()), "rate_limit_per_minute": 30})
     headers = {"x-service-api-key": made.json()["key"]}
@@ -302,13 +302,13 @@ def test_a_body_in_chunks_and_requests_in_a_row_are_answered_in_order(service: S
 
 @pytest.mark.parametrize("hosts", [b"", b"host: x\r\nhost: x\r\n"])
 def test_a_request_is_for_one_host(service: Service, hosts: bytes) -> None:
-    """RFC 9112, section 3.2."""
+    """A request without a host, or with two, is refused (RFC 9112, section 3.2)."""
     answer = raw(service, b"GET /healthz HTTP/1.1\r\n%b\r\n" % hosts)
     assert answer.startswith(b"HTTP/1.1 400 ")
 
 
 def test_blanks_around_a_key_are_none_of_it(service: Service) -> None:
-    """RFC 9112, section 5."""
+    """Blanks around a key do not belong to it (RFC 9112, section 5)."""
     body = json.dumps(EVENT).encode()
     answer = raw(
         service,

@@ -79,8 +79,8 @@ class Asking:
         """Any call by the Owner, or with the headers given."""
         given = headers or self.world.own.owner.bearer()
         answer = self.world.connection.send(method, path, given, body)
-        told = b"\n".join(f"{name}: {value}".encode() for name, value in answer.headers.items())
-        self.seen.append((f"{method} {path}", told + answer.content))
+        lines = b"\n".join(f"{name}: {value}".encode() for name, value in answer.headers.items())
+        self.seen.append((f"{method} {path}", lines + answer.content))
         return answer
 
     def own(self, method: str, path: str, body: Any = None) -> Any:
@@ -237,13 +237,13 @@ def _plain(value: Any) -> bytes:
 
 @pytest.mark.parametrize("place", SECRET)
 def test_a_secret_is_nowhere_to_be_found(seen: Seen, place: str) -> None:
-    """In no answer, no log line, no metric and no file."""
+    """A secret is in no answer, log line, metric or file."""
     assert seen.places_of(seen.markers[f"secret: {place}"]) == []
 
 
 @pytest.mark.parametrize("place", CLEAR)
 def test_what_is_no_secret_is_recorded(seen: Seen, place: str) -> None:
-    """Or the search would find nothing where there is something."""
+    """A value that is no secret is recorded, so the search would find a secret."""
     found = seen.places_of(seen.markers[f"clear: {place}"])
     assert any("/decisions/" in where for where in found), found
     assert "table decision_log" in found
@@ -253,14 +253,14 @@ def test_what_is_no_secret_is_recorded(seen: Seen, place: str) -> None:
 def test_nothing_of_an_event_is_in_the_log_of_the_process_or_the_metrics(
     seen: Seen, place: str
 ) -> None:
-    """Not even what is no secret."""
+    """The process log and the metrics hold nothing of an event."""
     found = seen.places_of(seen.markers[f"clear: {place}"])
     assert not [where for where in found if where == "the log" or "/metrics" in where]
 
 
 @pytest.mark.parametrize("place", CLEAR)
 def test_a_viewer_sees_no_example(seen: Seen, place: str) -> None:
-    """Of what a Viewer may read, the catalog is nearest to traffic."""
+    """A Viewer sees no example of traffic in the catalog."""
     marker = seen.markers[f"clear: {place}"].encode()
     answers = [text for where, text in seen.texts if where.startswith("as Viewer")]
     assert answers

@@ -139,7 +139,7 @@ def test_a_refusal_waits_for_the_answers_before_it(service: Service) -> None:
     ],
 )
 def test_another_spelling_of_a_path_is_another_path(service: Service, path: bytes) -> None:
-    """No event is decided under it."""
+    """An event sent to another spelling of a path is not decided."""
     [answer] = said(service, call(service, path, b"HTTP/1.1", b"content-type: application/json",
                                   b"connection: close"))  # fmt: skip
     assert answer.status == 404
@@ -148,7 +148,7 @@ def test_another_spelling_of_a_path_is_another_path(service: Service, path: byte
 @pytest.mark.parametrize("path", ["/%68ealthz", "/healthz%00", "//healthz", "/x/../healthz",
                                   "/api%2fv1/me", "/api/v1%2fme", "/healthz%2f"])  # fmt: skip
 def test_the_control_plane_takes_a_path_as_it_is_written(service: Service, path: str) -> None:
-    """What is encoded is not decoded, and nothing is made shorter."""
+    """The control plane neither decodes nor shortens a path."""
     head = f"GET {path} HTTP/1.1\r\nhost: t\r\nauthorization: Bearer {service.owner_token}\r\n"
     [answer] = said(service, f"{head}connection: close\r\n\r\n".encode())
     assert answer.status == 404
@@ -156,7 +156,7 @@ def test_the_control_plane_takes_a_path_as_it_is_written(service: Service, path:
 
 @pytest.mark.parametrize("version", [b"HTTP/0.9", b"HTTP/2.0", b"HTTP/1.2", b"HTTP/3.0", b""])
 def test_another_version_decides_nothing(service: Service, version: bytes) -> None:
-    """It is refused, and the connection ends."""
+    """A request of another HTTP version is refused, and the connection ends."""
     before = decisions(service)
     [answer] = said(service, call(service, HOT, version))
     assert (answer.status, answer.headers["connection"]) == (400, "close")
@@ -176,7 +176,7 @@ def test_another_version_decides_nothing(service: Service, version: bytes) -> No
     ],
 )
 def test_the_only_coding_is_chunked(service: Service, coding: bytes) -> None:
-    """What another server in front could read otherwise is refused."""
+    """Any transfer coding but `chunked` is refused: another server could read it otherwise."""
     for path in (HOT, b"/api/v1/beacon/events", b"/api/v1/tenants"):
         whole = call(service, path, b"HTTP/1.1", b"content-type: application/json",
                      b"transfer-encoding: " + coding)  # fmt: skip
@@ -215,7 +215,7 @@ def test_upgrades_are_no_more_than_requests(service: Service) -> None:
     ],
 )
 def test_one_rule_judges_content_types(service: Service, given: list[str], status: int) -> None:
-    """Of hot calls, batches and the control plane: one header, and no parameter but UTF-8."""
+    """All calls take one content type, with no parameter but UTF-8."""
     types = [f"content-type: {each}".encode() for each in given] or [b"x: y"]
     tenant = f"/api/v1/tenants/{service.tenant_id}/expressions/check".encode()
     bodies = ((HOT, BODY), (b"/api/v1/beacon/events", b"[%b]" % BODY),
@@ -243,8 +243,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A server with room for few connections."""
     log = tmp_path_factory.mktemp("small") / "log"
     bounds = ("--server-max-connections", "12", "--server-max-connections-per-address", "8")
-    process, told = start("--demo", *bounds, log=log)
-    yield Service(process=process, log=log, **told)
+    process, printed = start("--demo", *bounds, log=log)
+    yield Service(process=process, log=log, **printed)
     stop(process)
 
 

@@ -19,12 +19,12 @@ def test_a_library_that_corrupts_its_log_is_refused(version: tuple[int, int, int
 
 @pytest.mark.parametrize("version", [(3, 51, 3), (3, 53, 4), (4, 0, 0)])
 def test_a_sound_library_is_taken(version: tuple[int, int, int]) -> None:
-    """3.51.3 has the repair."""
+    """SQLite 3.51.3, which has the repair, is accepted."""
     check_version(version)
 
 
 def test_a_library_before_the_fault_is_too_old() -> None:
-    """It lacks what the index step is written in."""
+    """A library without the functions of the index step is refused."""
     with pytest.raises(UnsafeDatabaseError, match="too old"):
         check_version((3, 6, 23))
 
@@ -33,7 +33,7 @@ def test_a_library_before_the_fault_is_too_old() -> None:
     "url", ["sqlite://", "sqlite:///:memory:", "postgresql://localhost/tidegate"]
 )
 def test_a_url_of_no_file_is_refused(url: str) -> None:
-    """What is kept in memory is not kept."""
+    """A database in memory is refused, since it keeps nothing."""
     with pytest.raises(ValueError, match="names no file"):
         database_path(url)
 
@@ -57,7 +57,7 @@ def test_a_missing_file_is_not_made(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
-    """It is left as it is."""
+    """A file that is not a database is refused and left unchanged."""
     path = tmp_path / "notes.db"
     path.write_text("dear diary " * 100)
     path.chmod(0o600)

@@ -1,4 +1,4 @@
-"""Damage to the log: found, told, and passed over."""
+"""Damage to the log: found, reported, and skipped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tidegate.testing.store_examples import (
 )
 
 COUNT = 30
-"""Rows, of two tenants in turn."""
+"""Rows, of two tenants alternately."""
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def found(path: Path, after: int = 0) -> list[Finding]:
 
 @pytest.mark.parametrize("after", [0, 1, 7, COUNT])
 def test_a_whole_log_has_no_findings(path: Path, after: int) -> None:
-    """Wherever the check begins."""
+    """An intact log has no findings, wherever the check begins."""
     assert found(path, after) == []
 
 
@@ -92,7 +92,7 @@ def test_a_changed_row_is_found(path: Path, values: str) -> None:
 
 
 def test_rows_that_are_missing_are_found(path: Path) -> None:
-    """By their numbers; what follows tells whose they were."""
+    """Missing rows are found by their numbers, and their tenant by the next row."""
     change(path, "DELETE FROM decision_log WHERE first_seq BETWEEN 9 AND 12")
     assert found(path) == [
         Finding(9, 12, None, gaps.MISSING),
@@ -112,7 +112,7 @@ def test_a_missing_row_among_those_that_retention_thinned_is_found(path: Path) -
 
 
 def test_a_row_of_an_earlier_version_has_what_it_holds(path: Path) -> None:
-    """Without a checksum its content is unpacked and counted."""
+    """A row without a checksum is checked by unpacking and counting its content."""
     change(path, "UPDATE decision_log SET checksum = NULL, previous_seq = NULL")
     assert found(path) == []
     change(path, "UPDATE decision_log SET count = 2 WHERE first_seq = 30")
@@ -120,7 +120,7 @@ def test_a_row_of_an_earlier_version_has_what_it_holds(path: Path) -> None:
 
 
 def test_the_lost_end_of_a_log_is_known_by_the_mark(path: Path) -> None:
-    """Its numbers are not given again, and it is remembered as lost."""
+    """The numbers of a lost end are not given again, and the loss is remembered."""
     change(path, "DELETE FROM decision_log WHERE first_seq > 25")
     store = owned(path)
     try:
@@ -151,7 +151,7 @@ def test_a_lost_change_of_the_control_plane_is_known(path: Path) -> None:
 
 
 def test_a_torn_note_leaves_the_one_before_it(tmp_path: Path) -> None:
-    """Two places are written in turn."""
+    """A torn note leaves the one before it, since two places are written alternately."""
     database = tmp_path / "tidegate.db"
     mark = Mark(database)
     mark.note(Noted(1, 1, 7))
@@ -184,7 +184,7 @@ def torn(path: Path) -> Iterator[SqliteStore]:
 
 
 def test_a_search_goes_on_behind_a_damaged_page(torn: SqliteStore) -> None:
-    """It gives what is before and behind, and tells what it could not read."""
+    """A search returns rows on both sides of a damaged page, and reports what it could not read."""
     with torn.read() as connection:
         page = decisions.search(connection, TENANT, decisions.DecisionQuery(), COUNT)
         assert page.passed_over
@@ -197,12 +197,12 @@ def test_a_search_goes_on_behind_a_damaged_page(torn: SqliteStore) -> None:
         assert seen[-1] == 2
 
 
-def test_a_scan_passes_over_a_damaged_page_and_tells_it(torn: SqliteStore) -> None:
-    """Without somebody to be told it ends there."""
-    told: list[DamagedLogError] = []
+def test_a_scan_skips_a_damaged_page_and_reports_it(torn: SqliteStore) -> None:
+    """A scan reports damage and continues; without a callback it ends there."""
+    reported: list[DamagedLogError] = []
     with torn.read() as connection:
-        seen = {line.seq for line in log.scan(connection, passed=told.append)}
-        lost = {seq for each in told for seq in range(each.seq, each.last_seq + 1)}
+        seen = {line.seq for line in log.scan(connection, passed=reported.append)}
+        lost = {seq for each in reported for seq in range(each.seq, each.last_seq + 1)}
         assert seen | lost == set(range(1, COUNT + 1))
         assert not seen & lost
         with pytest.raises(DamagedLogError):
@@ -214,7 +214,7 @@ def test_a_scan_passes_over_a_damaged_page_and_tells_it(torn: SqliteStore) -> No
 
 
 def test_gaps_leave_the_rest_of_a_range() -> None:
-    """What is known is cut out of it."""
+    """Known gaps are cut out of a range."""
     known = [
         gaps.LogGap(first_seq=3, last_seq=4, tenant_id=None, reason="missing", found_at_ns=1),
         gaps.LogGap(first_seq=8, last_seq=20, tenant_id=None, reason="missing", found_at_ns=1),

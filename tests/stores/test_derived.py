@@ -69,7 +69,7 @@ def fill(path: Path, numbers: range, *, is_indexed: bool = True) -> None:
 
 
 def check(path: Path, count: int) -> None:
-    """Everything is derived, once, from so many decisions."""
+    """Everything is derived, once, from a number of decisions."""
     store = SqliteStore(url(path))
     try:
         store.index_now()
@@ -115,14 +115,14 @@ def exchange(path: Path) -> None:
 
 @pytest.mark.parametrize("change", [delete, damage, empty, outdate, strip, exchange])
 def test_a_file_that_is_not_right_is_made_again(path: Path, change: Callable[[Path], None]) -> None:
-    """Whatever became of it while nothing ran, everything is derived from the log."""
+    """A wrong derived file is made again, and everything is derived from the log."""
     fill(path, range(25))
     change(path)
     check(path, 25)
 
 
 def test_examples_of_the_version_before_are_dropped(path: Path) -> None:
-    """They may be secrets; everything else in the file stays, and no byte of them does."""
+    """Examples of the previous version are dropped to the last byte; the rest of the file stays."""
     fill(path, range(25))
     with dbapi2.connect(derived_path(path)) as connection:
         connection.execute("UPDATE field_catalog SET example = 'an example of before'")
@@ -143,7 +143,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def test_a_file_that_knows_more_than_the_log_is_made_again(path: Path) -> None:
-    """As when the database was restored from a backup, and the derived file was not."""
+    """A derived file ahead of a restored database is made again."""
     fill(path, range(10))
     backup = path.read_bytes()
     fill(path, range(10, 25))
@@ -200,7 +200,7 @@ def kill(*_: object, **__: object) -> None:
 def test_killed_before_it_was_derived_it_is_derived_by_the_next(
     path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    """What was committed to the log is counted once, wherever the step was broken off."""
+    """A committed decision is counted once, wherever the deriving step was killed."""
     fill(path, range(10))
     with monkeypatch.context() as patched:
         patched.setattr(derived if place == "set_indexed_seq" else indexing, place, kill)
@@ -266,7 +266,7 @@ def test_another_process_does_not_make_it_again(path: Path) -> None:
 
 
 def test_others_may_not_read_it(path: Path) -> None:
-    """It tells of traffic what the log tells."""
+    """Only the owner can read the derived file, as with the log."""
     fill(path, range(1))
     derived_path(path).chmod(0o644)
     with pytest.raises(UnsafeDatabaseError, match="chmod 600"):
@@ -292,7 +292,7 @@ def test_a_commit_does_not_wait_for_it(path: Path) -> None:
 
 
 def test_it_keeps_up_by_itself(path: Path) -> None:
-    """Nobody has to ask, whether there is a quiet moment or not."""
+    """The derived file follows the log without being asked, also under load."""
     store = SqliteStore(url(path))
     try:
         end = time.monotonic() + WAIT_SECONDS
@@ -308,7 +308,7 @@ def test_it_keeps_up_by_itself(path: Path) -> None:
 def test_what_comes_meanwhile_is_for_the_next_time(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Under load there is always a little more: it is left to gather, not taken one by one."""
+    """Decisions that arrive during a step are gathered for the next one."""
     monkeypatch.setattr(deriving, "PAUSE_SECONDS", 3_600.0)
     store = SqliteStore(url(path))
     index_batch = indexing.index_batch

@@ -1,4 +1,4 @@
-"""Group commit: what waits is taken together, in order, and told what became of it."""
+"""Group commit: waiting work is taken together, in order, and each caller gets its result."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ def test_what_waits_is_one_group_in_order(queue: GroupCommit, recorder: Recorder
 def test_a_failed_commit_fails_what_waits_and_what_comes(
     queue: GroupCommit, recorder: Recorder
 ) -> None:
-    """Until the store accepts again, nothing is taken; nothing that failed is tried again."""
+    """After a failed commit nothing is taken until the store accepts again, and nothing failed is
+    retried."""
     release = held(queue, recorder)
     waiting = [queue.append([entry(1)]), queue.write(lambda _: None)]
     recorder.failure = StoreUnavailableError("disk full")
@@ -96,7 +97,7 @@ def test_a_failed_commit_fails_what_waits_and_what_comes(
 def test_a_write_may_be_called_off_and_an_append_may_not(
     queue: GroupCommit, recorder: Recorder
 ) -> None:
-    """What was decided has to be recorded, whoever still waits for it."""
+    """A queued write can be cancelled, an append cannot."""
     release = held(queue, recorder)
     append = queue.append([entry(1)])
     write = queue.write(lambda _: None)
@@ -120,7 +121,7 @@ def test_commands_wait_their_turn(queue: GroupCommit, recorder: Recorder) -> Non
 
 
 def test_what_was_accepted_is_finished_before_the_end(recorder: Recorder) -> None:
-    """Closing waits for the queue."""
+    """Closing finishes the queue first."""
     queue = GroupCommit(recorder.commit, recorder.finish)
     release = held(queue, recorder)
     futures = [queue.append([entry(number)]) for number in range(10)]

@@ -45,7 +45,7 @@ def test_keys_are_in_the_bucket_of_their_hour_and_decision(store: SqliteStore) -
 
 
 def test_counts_are_of_every_policy_that_fired(store: SqliteStore) -> None:
-    """One row for all decisions of a minute, one for each policy."""
+    """Counts have one row a minute for all decisions and one for each policy that fired."""
     blocks = [entry(number, fired=((POLICY, "Monitor"),)) for number in range(3)]
     _, counts = tally(b",".join(block.index for block in blocks), 1)
     minute = START_NS // 60_000_000_000
@@ -58,7 +58,7 @@ def test_counts_are_of_every_policy_that_fired(store: SqliteStore) -> None:
 
 @pytest.mark.parametrize("index", [b"7", b"[]", b'["\xff"]', b"[1,2"])
 def test_an_index_that_is_none_is_damage(store: SqliteStore, index: bytes) -> None:
-    """It is said, and nothing is counted."""
+    """A malformed index is reported as damage, and nothing is counted."""
     done(store.append([attrs.evolve(entry(1), index=index)]))
     with pytest.raises(DamagedLogError, match=r"row 1 .*index that is none"):
         store.index_now()

@@ -19,7 +19,7 @@ def database(tmp_path: Path) -> Path:
     return tmp_path / "tidegate.db"
 
 
-def test_the_second_is_refused_and_told_who_holds_it(database: Path) -> None:
+def test_the_second_is_refused_with_the_name_of_the_holder(database: Path) -> None:
     """Process, host, time and address, in one line."""
     held = claim(database)
     held.describe("http://127.0.0.1:9")
@@ -34,7 +34,7 @@ def test_the_second_is_refused_and_told_who_holds_it(database: Path) -> None:
 
 
 def test_who_waits_gets_it_after_the_end_of_the_holder(database: Path) -> None:
-    """Not before, and whatever ends the holder: here it is killed."""
+    """A waiting process gets the lock when the holder ends, here by a kill, and not before."""
     ready, tell = os.pipe()
     child = os.fork()
     if child == 0:
@@ -47,11 +47,11 @@ def test_who_waits_gets_it_after_the_end_of_the_holder(database: Path) -> None:
     got = threading.Event()
 
     def wait() -> None:
-        def told(holder: Holder) -> None:
+        def report(holder: Holder) -> None:
             holders.append(holder)
             waiting.set()
 
-        claim(database, told).release()
+        claim(database, report).release()
         got.set()
 
     threading.Thread(target=wait, daemon=True).start()

@@ -96,7 +96,7 @@ def test_migrations_make_the_tables_of_the_code(path: Path) -> None:
 
 
 def test_the_newest_revision_is_the_one_the_code_expects() -> None:
-    """A new migration moves both."""
+    """A new migration moves the newest revision and the expected one together."""
     script = ScriptDirectory.from_config(configuration())
     assert script.get_heads() == [migrations.HEAD]
     numbers = sorted(revision.revision for revision in script.walk_revisions())
@@ -186,7 +186,7 @@ def test_a_database_of_another_version_is_refused(path: Path, change: str, what:
 
 
 def test_a_newer_database_is_not_migrated(path: Path) -> None:
-    """There is no way back; the older code says so and touches nothing."""
+    """Older code refuses a newer database and leaves it unchanged."""
     url = f"sqlite:///{path}"
     migrate(url)
     connection = dbapi2.connect(path)

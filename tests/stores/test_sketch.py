@@ -20,7 +20,7 @@ def test_an_estimate_is_near(count: int) -> None:
 
 
 def test_the_same_values_change_nothing() -> None:
-    """Only what is new counts, in whatever order and portions it comes."""
+    """Repeated values do not change the estimate, in whatever order they come."""
     once = sketch.add(sketch.EMPTY, hashes(500))
     assert sketch.add(once, hashes(400)) == once
     in_parts = sketch.add(sketch.add(sketch.EMPTY, hashes(500)[250:]), hashes(250))

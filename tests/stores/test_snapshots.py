@@ -72,7 +72,7 @@ class InPieces:
 
 
 def test_a_state_may_come_in_pieces(store: SqliteStore) -> None:
-    """What comes in pieces is kept as if it had come whole."""
+    """A state that arrives in pieces is kept as if it had arrived whole."""
     for step in snapshots.steps(InPieces()):
         done(store.write(step))
     assert kept(store) == ([9, 1], 6)
@@ -87,7 +87,7 @@ def test_a_snapshot_without_its_end_is_passed_over(store: SqliteStore) -> None:
 
 
 def test_the_last_two_are_kept(store: SqliteStore) -> None:
-    """Of those before them nothing is left."""
+    """Only the last two snapshots are kept."""
     for seq in (2, 3, 4):
         save(store, taken(seq))
     assert kept(store) == ([4, 3], 6)
@@ -100,7 +100,7 @@ def test_one_can_be_taken_again(store: SqliteStore) -> None:
 
 
 def test_one_of_a_deleted_tenant_is_refused(store: SqliteStore) -> None:
-    """What is left of it goes with the tenant's other rows, in steps."""
+    """A snapshot of a deleted tenant is refused, and its rows are removed in steps."""
     steps = snapshots.steps(taken(2))
     done(store.write(steps[0]))
     done(store.write(lambda connection: tenants.delete(connection, TENANT)))
@@ -113,7 +113,7 @@ def test_one_of_a_deleted_tenant_is_refused(store: SqliteStore) -> None:
 
 @pytest.mark.parametrize("commits", range(5))
 def test_killed_inside_a_save_the_one_before_is_whole(url: str, commits: int) -> None:
-    """What was written of it does not count, and is removed by the next."""
+    """After a kill inside a save the previous snapshot counts; the next removes the parts."""
     child = os.fork()
     if child == 0:
         store = SqliteStore(url)

@@ -84,7 +84,7 @@ def fill(number: int) -> log.LogBlock:
 
 
 def test_a_full_disk_fails_the_whole_commit_and_what_waits_behind_it(store: SqliteStore) -> None:
-    """What was decided after a lost decision rests on it, so it is not written either."""
+    """A full disk fails the whole commit and the decisions behind it, which rest on it."""
     done(store.append([entry(1)]))
     with Held(store):
         store.write(lambda connection: limit_pages(connection, 60))
@@ -138,7 +138,7 @@ def test_a_full_disk_inside_a_write_fails_its_whole_commit(store: SqliteStore) -
 
 
 def test_writing_is_taken_up_again_after_a_recovery(store: SqliteStore) -> None:
-    """With room again the log goes on without a gap, and nothing lost comes back."""
+    """After a recovery the log continues without a gap, and nothing lost comes back."""
     done(store.append([entry(1)]))
     done(store.write(lambda connection: limit_pages(connection, 60)))
     with pytest.raises(StoreUnavailableError):
@@ -251,7 +251,7 @@ def test_a_damaged_row_is_named(store: SqliteStore, change: str, what: str) -> N
     ],
 )
 def test_the_index_does_not_pass_over_damage(store: SqliteStore, statement: str, seq: int) -> None:
-    """What was lost is said, not left out of the counts."""
+    """The index reports lost decisions and does not leave them out of the counts."""
     with Held(store):
         futures = [store.append([entry(1)])]
         futures.append(store.write(lambda _connection: None))
@@ -342,7 +342,7 @@ def test_effects_are_found_whatever_stands_around_them(store: SqliteStore) -> No
 
 
 def test_a_store_that_is_idle_indexes_by_itself(store: SqliteStore) -> None:
-    """Nobody has to ask: a quiet moment is enough."""
+    """An idle store indexes without being asked."""
     done(store.append([entry(1)]))
     until = time.monotonic() + WAIT_SECONDS
     while store.statistics().indexed_seq == 0 and time.monotonic() < until:
@@ -351,7 +351,7 @@ def test_a_store_that_is_idle_indexes_by_itself(store: SqliteStore) -> None:
 
 
 def test_the_file_is_its_owners_alone(store: SqliteStore) -> None:
-    """Nobody else reads the database, its log, or the directory."""
+    """Only the owner can read the database, its log and the directory."""
     done(store.append([entry(1)]))
     assert stat.S_IMODE(store.path.parent.stat().st_mode) == 0o700
     for path in store.path.parent.iterdir():

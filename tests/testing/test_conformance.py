@@ -48,7 +48,7 @@ def test_check_only_gives_no_value() -> None:
     ],
 )
 def test_errors_name_their_phase(case: dict[str, Any], phase: str) -> None:
-    """A refusal and a failed evaluation are told apart."""
+    """A refusal and a failed evaluation give different results."""
     result = run_case(case, "reference")
     assert (result["kind"], result["phase"]) == ("error", phase)
     assert result["message"]
@@ -68,7 +68,7 @@ def test_errors_name_their_phase(case: dict[str, Any], phase: str) -> None:
     ],
 )
 def test_malformed_cases_are_errors(case: dict[str, Any]) -> None:
-    """Whatever a case holds, the runner answers."""
+    """A malformed case gives an error result, and the runner does not raise."""
     assert run_case(case, "reference")["kind"] == "error"
 
 
@@ -88,7 +88,7 @@ def test_bindings_and_container_are_used() -> None:
     ["int", "list(string)", "map(string, dyn)", "optional_type(int)", "type(int)", "tuple(A, B)"],
 )
 def test_types_go_to_their_written_form_and_back(text: str) -> None:
-    """TYPE loses nothing."""
+    """Types survive their written form."""
     kind = parse_type(text)
     assert type_from_json(type_to_json(kind)) == kind
 

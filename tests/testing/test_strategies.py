@@ -74,7 +74,7 @@ def test_values_survive_the_wire(value: Any) -> None:
 
 @given(strategies.values(tidegate.language.types.TIMESTAMP))
 def test_values_have_the_wanted_type(value: Any) -> None:
-    """A wanted type is what comes."""
+    """A generated value has the wanted type."""
     assert isinstance(value, Timestamp)
 
 
@@ -113,7 +113,7 @@ def test_the_same_seed_makes_the_same_programs() -> None:
 
 
 def test_nesting_stays_within_the_limits() -> None:
-    """What is generated is refused for what it says, never for its size."""
+    """A generated program is never refused for its size."""
     texts = [program.text for program in generated(4, 300)]
     assert max(map(len, texts)) < DEFAULT.source_bytes
     assert any(re.search(r"\.(all|exists)\(", text) for text in texts)

@@ -72,7 +72,7 @@ class Batching:
 
 
 GATHERED = Batching()
-"""What a client does when it is told nothing else."""
+"""The batching of a client unless it is given another."""
 
 
 @attrs.define(eq=False)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_RETRY_AFTER = 300.0
-"""Seconds; a longer wait than this is not believed."""
+"""Seconds; a longer Retry-After is cut to this."""
 
 
 @attrs.frozen(kw_only=True)

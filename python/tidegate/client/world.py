@@ -1,4 +1,4 @@
-"""What a client takes from outside: time, chance and new keys."""
+"""The inputs of a client from outside: time, chance and new keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of matching a set against an event."""
+"""What matching a set against an event ends in."""
 
 from __future__ import annotations
 

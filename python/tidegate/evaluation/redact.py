@@ -190,8 +190,9 @@ class Redactor:
         return text if redacted == node else _written(redacted)
 
     def _pairs(self, name: str, text: str, place: str, rounds: int) -> str | None:
-        """Names and values as in a query, without the secret values. In a link the part before the
-        first delimiter is no pair.
+        """Names and values as in a query, without the secret values.
+
+        In a link the part before the first delimiter is no pair.
         """
         text, count = _USERINFO.subn(self._userinfo, text, MAX_HASHES + 1)
         pieces = _DELIMITER.split(text)

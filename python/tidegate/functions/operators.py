@@ -320,6 +320,8 @@ def is_in_list(value: Any, elements: list[Any], *, charge: Charge) -> bool:
 @overload("in(A, map(A, B)) -> bool")
 def is_in_map(key: Any, entries: Map) -> bool:
     """``"a" in {"a": 1}``: whether the map has the key; for a total map too, only an entry that is
-    there counts. A value that cannot be a key is in no map.
+    there counts.
+
+    A value that cannot be a key is in no map.
     """
     return key in entries

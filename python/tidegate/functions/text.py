@@ -305,8 +305,9 @@ def percent_decoded(text: str) -> str:
 
 @overload("string.urlDecode() -> string", "string.urlDecode(int) -> string")
 def url_decode(text: str, rounds: int = 1) -> str:
-    """``"%252e".urlDecode(2) == "."``: percent-decoding, at most ``rounds`` times. Ends early when
-    a round changes nothing.  Bad sequences stay, invalid UTF-8 becomes U+FFFD.
+    """``"%252e".urlDecode(2) == "."``: percent-decoding, at most ``rounds`` times.
+
+    Ends early when a round changes nothing. Bad sequences stay, invalid UTF-8 becomes U+FFFD.
     ``invalid_argument`` unless 0 <= rounds <= 5.
     """
     if not 0 <= rounds <= _MAX_ROUNDS:

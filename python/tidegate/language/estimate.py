@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tidegate.limits import Limits
 
 PATTERN_WORK_A_UNIT = 100
-"""The pattern work that makes one unit, as in the lazy automaton of ``rust/regex``."""
+"""So much work of a pattern is one unit, as in ``rust/core/src/regex/lazy.rs``."""
 Measured: TypeAlias = tuple[int, Size]
 """What a node may cost, and how large its value may be."""
 
@@ -86,7 +86,7 @@ class _Estimator:
         self.pattern_work = 0
 
     def measure(self, node: checked.Checked, times: int) -> Measured:
-        """A node that is evaluated several times: the cost of one evaluation, and its value."""
+        """A node that is evaluated so many times: what one evaluation costs, and the value."""
         cost, size = _METHODS[type(node)](self, node, times)
         return cost + 1, size
 

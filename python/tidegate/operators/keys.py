@@ -55,8 +55,10 @@ class Keys:
 
 
 def load_keys(directory: Path) -> Keys:
-    """The keys in a directory; all of them are made when the directory does not exist yet. After
-    :func:`mark_keys` has marked the directory, each key must be the one that was there then.
+    """The keys in a directory; all of them are made when the directory does not exist yet.
+
+    After :func:`mark_keys` has marked the directory, each key must be the one that was there
+    then.
 
     Raises:
         KeyFileError: the directory or a file in it cannot be trusted, or a file is missing.

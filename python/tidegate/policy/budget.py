@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tidegate.policy.model import OnBudgetExceeded
 
 _PROVIDER, _DIFFICULTY = "pow", 4
-"""Difficulty of the challenge past the budget: the default of a mitigation."""
+"""Of the challenge past the budget: what a mitigation has that does not say."""
 
 
 class Ends:
@@ -41,7 +41,7 @@ class Ends:
         return end is not None and self._order[place] >= end
 
     def reached(self, last: str | None) -> tuple[str, ...]:
-        """The places at which the budget ended, up to the last clause that was tried.
+        """The places at which it ended up to the last clause that was tried.
 
         Args:
             last: the place of a final clause that fired, None where none did.

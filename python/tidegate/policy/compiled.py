@@ -1,4 +1,4 @@
-"""Definitions ready to decide by: the live objects, in decision order, with checked expressions."""
+"""Definitions ready to decide by: only what is live, in decision order, expressions checked."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class CompiledEntity:
 
 @attrs.frozen
 class CompiledMitigation:
-    """``challenge`` and ``block`` are present exactly for the mode that answers with them."""
+    """``challenge`` and ``block`` are there exactly for the mode that answers with them."""
 
     slug: str
     mode: Mode
@@ -92,7 +92,7 @@ class CompiledPolicy:
 
 @attrs.frozen(eq=False)
 class CompiledDefinitions:
-    """The definitions that an engine is made from."""
+    """What an engine is made of."""
 
     source: Definitions = attrs.field(repr=False)
     tenant: UUID
@@ -109,7 +109,7 @@ class CompiledDefinitions:
     mitigations: tuple[CompiledMitigation, ...]
     policies: tuple[CompiledPolicy, ...]
     names_read: frozenset[str] = attrs.field(init=False, repr=False)
-    """The fields that some expression reads; the engine ignores the rest of an event."""
+    """The fields some expression reads: nothing else of an event is looked at."""
     clauses: Mapping[tuple[str, str], CompiledClause] = attrs.field(init=False, repr=False)
     """By policy slug and clause name, under which state is kept; in decision order."""
 

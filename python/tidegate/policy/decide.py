@@ -42,7 +42,7 @@ PATH = "request.raw_path"
 
 Record: TypeAlias = Mapping[str, Any]
 Evaluate: TypeAlias = Callable[[str, "CheckedExpression", Record], Outcome]
-"""Evaluates the expression at a place; an explanation passes one that observes."""
+"""Evaluates the expression at a place; an explanation puts an observing one in."""
 
 
 @attrs.frozen
@@ -57,7 +57,7 @@ class AppliedEntity:
 
 @attrs.frozen
 class TriedClause:
-    """One clause as it was tried. None stands for a part that was not evaluated.
+    """One clause as it was tried.  None stands for what was not looked at.
 
     ``past_budget``: the budget ended before it, so that it cannot fire by itself.
     """
@@ -86,9 +86,9 @@ class Decided:
     entities: tuple[AppliedEntity, ...]
     tried: tuple[TriedClause, ...]
     path: str | None
-    """``request.path`` as received, without secrets."""
+    """``request.path`` as received, but for secrets."""
     return_url: str | None
-    """The return URL of the event, as received; the decision has it without secrets."""
+    """That of the event, as received: the decision has it without secrets."""
 
     def to_wire(self) -> dict[str, Any]:
         """The answer to the caller."""
@@ -110,16 +110,16 @@ def decide(
     ended_at: Sequence[str] = (),
     redactor: Redacts | None = None,
 ) -> Decided:
-    """Decide on one event; the state is read, not changed.
+    """Decide on one event; the state is looked at, not changed.
 
     Args:
         compiled: the definitions.
-        state: what is known from earlier events; ``state.apply(decided.changes)`` turns it into the
-        state after this one.
+        state: what is known from earlier events; ``state.apply(decided.changes)``
+            makes of it what is known after this one.
         event: a dict, or JSON bytes.
         received_at: when the event arrived, in nanoseconds since 1970.
         addresses: the address databases, for ``derived.country`` and its like.
-        evaluate_at: replaces the reference evaluator, so that an explanation can observe it.
+        evaluate_at: in place of the reference evaluator, to observe it.
         ended_at: where the budget of the decision ended; nothing is counted here.
         redactor: keeps secrets out of keys and records; without one they are in clear.
 
@@ -310,8 +310,7 @@ class _Walk:
     def _count(
         self, place: str, policy: CompiledPolicy, clause: CompiledClause, entity: AppliedEntity
     ) -> int | None:
-        """The number that the window holds with this event; None when it does not count the
-        event."""
+        """How many the window holds with this event, None when it is not counted."""
         rule = clause.window
         if rule is None:
             return None
@@ -351,8 +350,9 @@ class _Walk:
     def _test(
         self, place: str, expression: CheckedExpression | None, record: Record | None = None
     ) -> bool:
-        """Whether an expression holds. A missing one always holds; an error is recorded and does
-        not hold. Past the budget nothing holds.
+        """Whether an expression holds; none always does, an error is recorded and does not.
+
+        Past the budget nothing does.
         """
         if self._ends.are_before(place):
             return False

@@ -1,4 +1,4 @@
-"""The decision on one event, and its reasons; equal from both evaluators."""
+"""What was decided on one event, and why; the same from both evaluators."""
 
 from __future__ import annotations
 

@@ -50,7 +50,8 @@ def read(
 
     Args:
         compiled: the definitions.
-        effects: the result of :func:`save`. position: its number among several, for the error.
+        effects: the result of :func:`save`.
+        position: its number among several, for the error.
         redactor: makes hashes of secrets that were written in clear.
 
     Raises:

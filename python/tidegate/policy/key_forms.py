@@ -1,5 +1,7 @@
-"""How the keys of a tenant's entities are kept and named. This part of definitions is small and
-holds no expressions, so it can be sent to where records are shown and entities are looked up.
+"""How the keys of a tenant's entities are kept and named.
+
+This part of definitions is small and holds no expressions, so it can be sent to where records are
+shown and entities are looked up.
 """
 
 from __future__ import annotations

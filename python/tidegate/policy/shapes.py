@@ -1,6 +1,7 @@
-"""The values that a member of a definition may hold, declared once beside the member. A shape is
-data.  ``reader`` checks documents by it, ``writer`` and the documentation are derived from it, and
-nothing else states a bound again.
+"""The values that a member of a definition may hold, declared once beside the member.
+
+A shape is data. ``reader`` checks documents by it, ``writer`` and the documentation are derived
+from it, and nothing else states a bound again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Who may send an event, and how many: the credential of a call, then the limits of its key and
-of its tenant.
-"""
+"""Admission of calls: the credential of a call, then the limits of its key and of its tenant."""
 
 from __future__ import annotations
 
@@ -27,14 +25,14 @@ TENANT_LIMIT = 600_000
 
 @attrs.frozen
 class Admission:
-    """Lets calls in; for the event loop's thread only."""
+    """Admits calls; for the event loop's thread only."""
 
     keys: KeyRing
     limits: RateLimits
     clock: Callable[[], int] = time.time_ns
     monotonic: Callable[[], int] = time.monotonic_ns
     used: dict[str, int] = attrs.field(factory=dict, repr=False)
-    """When keys were last brought, by their ids, until somebody writes it down."""
+    """When keys were last used, by their ids, until the times are written to the store."""
     tenant_limit: int = TENANT_LIMIT
     """Events a minute of a tenant, by all of its keys."""
 
@@ -74,31 +72,31 @@ class Admission:
         """Count events that came together.
 
         Returns:
-            How many are in, the first ones; and the refusal of the others, if there are any.
+            How many are admitted, the first ones; and the refusal of the others, if there are any.
         """
         now = self.monotonic()
         room = self._take(key, events, now)
         return room, None if room == events else self._over(key, now)
 
-    def let_in(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
-        """Let calls in that bring their credential, and refuse those that are not.
+    def admit_calls(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
+        """Admit calls by their credentials, and refuse the others.
 
         Returns:
-            The calls that are in, in order, each with its key.
+            The admitted calls, in order, each with its key.
         """
         by_credential: dict[bytes | None, list[HotCall]] = {}
         for call in calls:
             by_credential.setdefault(call.credential, []).append(call)
-        # Calls whose body came after their headers are in before it was read.
+        # Calls whose body comes after their headers were admitted before it was read.
         by_credential.pop(None, None)
         refused: set[HotCall] = set()
         for credential, of_key in by_credential.items():
-            over = self._let_in(credential, of_key)
+            over = self._admit_alike(credential, of_key)
             refused.update(over)
         return [call for call in calls if call not in refused] if refused else calls
 
-    def _let_in(self, credential: bytes | None, calls: Sequence[HotCall]) -> Sequence[HotCall]:
-        """Let calls in that bring the same credential; those that are refused."""
+    def _admit_alike(self, credential: bytes | None, calls: Sequence[HotCall]) -> Sequence[HotCall]:
+        """Admit calls with the same credential; returns the refused ones."""
         try:
             key = self._key(credential)
         except Problem as problem:
@@ -129,7 +127,7 @@ class Admission:
         return of_both
 
     def require_room(self, key: ApiKey) -> None:
-        """Refuse before a body is read of which no event would be let in.
+        """Refuse a body, before it is read, of which no event would be admitted.
 
         Raises:
             Problem: ``rate-limited``.

@@ -36,8 +36,11 @@ _PATHS = frozenset({*ENDPOINTS, batch.PATH})
 
 
 class HotApplication:
-    """The hot calls in front of everything else. Args: hot: the hot path.
-    control_plane: the ASGI application that answers every other path.
+    """The hot calls in front of everything else.
+
+    Args:
+        hot: the hot path.
+        control_plane: the ASGI application that answers every other path.
     """
 
     def __init__(self, hot: HotPath, control_plane: Any) -> None:

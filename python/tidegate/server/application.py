@@ -79,10 +79,10 @@ class Application:
         issuer: the claim ``iss`` of operator tokens.
         api_key_rate_limit_per_minute: of keys that name no limit of their own.
         max_api_key_rate_limit_per_minute: what a key may have.
-        definitions_changed: told the tenant whose definitions, settings or existence changed,
-            after the commit.
-        api_keys_changed: told the tenant whose API keys changed, after the commit.
-        runtime: the engines at work.
+        definitions_changed: called with the tenant whose definitions, settings or existence
+            changed, after the commit.
+        api_keys_changed: called with the tenant whose API keys changed, after the commit.
+        runtime: the active engines.
         replays: the replay jobs.
         workers: where work is done that would hold the interpreter; ``passwords``, where
             passwords are looked at, so that logins wait for nothing else.

@@ -1,6 +1,6 @@
 """Hot calls on their way to a decision, tenant by tenant.
 
-Calls that arrived in one turn of the event loop are let in together, and stand in the lanes of
+Calls that arrived in one turn of the event loop are admitted together, and stand in the lanes of
 their tenants.  Each turn makes steps of the lanes alternately.  A step takes two native calls: one
 reads events, one decides on them in order and writes what is answered and logged.  In between
 stands the rare: a call that is refused, and one whose idempotency key was perhaps used before.
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Take: TypeAlias = Callable[[Sequence[bytes], int], "set[int]"]
-"""Takes idempotency keys, at a time; gives the places of those that are not to be had."""
+"""Takes idempotency keys, at a time; gives the places of keys that cannot be taken."""
 
 
 class Run(Protocol):
@@ -71,11 +71,11 @@ class _Keyed:
     """The calls of a turn that have an idempotency key."""
 
     numbers: Sequence[int] = ()
-    """Those that are decided on."""
+    """The numbers of the calls that are decided on."""
     running: Running | None = None
     """Their keys."""
-    aside: Sequence[int] = ()
-    """Those that are looked up."""
+    deferred: Sequence[int] = ()
+    """The numbers of the calls whose keys are looked up."""
 
 
 @attrs.define(eq=False)
@@ -100,7 +100,7 @@ class CallQueue:
         self.recorder.sent = self.lanes.go_on
 
     def add(self, call: HotCall) -> None:
-        """Take a call; it is told when its decision is durable, or why there is none."""
+        """Take a call; it gets the answer when its decision is durable, or the refusal."""
         self._arrived.append(call)
         if not self._is_scheduled:
             self._schedule()
@@ -118,13 +118,13 @@ class CallQueue:
         asyncio.get_running_loop().call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Let in what has come, and make steps."""
+        """Admit the calls that have arrived, and make steps."""
         lanes = self.lanes
         lanes.turn += 1
         try:
             calls, self._arrived = self._arrived, []
             if calls:
-                self._sort(self.admission.let_in(calls))
+                self._sort(self.admission.admit_calls(calls))
             end = time.perf_counter_ns() + TURN_NS
             while lanes.ready:
                 self._step(lanes.next())
@@ -138,7 +138,7 @@ class CallQueue:
                 self._schedule()
 
     def _sort(self, calls: Sequence[HotCall]) -> None:
-        """Put calls that are let in into the lanes of their tenants."""
+        """Put admitted calls into the lanes of their tenants."""
         by_tenant: dict[str, list[HotCall]] = {}
         for call in calls:
             by_tenant.setdefault(call.key.tenant_text, []).append(call)
@@ -245,13 +245,13 @@ class CallQueue:
                     at,
                     self.base_url(),
                     tenant.redactor,
-                    keyed.aside,
+                    keyed.deferred,
                 )
             )
             self.recorder.check_still(recovery)
             self._record(tenant, calls, keyed, block, at)
         except Exception as error:
-            out = {number for number, _ in refusals}.union(keyed.aside)
+            out = {number for number, _ in refusals}.union(keyed.deferred)
             left = [call for number, call in enumerate(calls) if number not in out]
             self._give_up(left, error, keyed.running)
 
@@ -266,10 +266,10 @@ class CallQueue:
         used = sorted(take(keys, now))
         for at in used:
             self._look_up(calls[numbers[at]], keys[at], fingerprints[at])
-        aside = [numbers[at] for at in used]
+        deferred = [numbers[at] for at in used]
         for at in reversed(used):
             del numbers[at], keys[at], fingerprints[at]
-        return _Keyed(numbers, self.idempotency.begin(keys, fingerprints), aside)
+        return _Keyed(numbers, self.idempotency.begin(keys, fingerprints), deferred)
 
     def _look_up(self, call: HotCall, key: bytes, fingerprint: bytes) -> None:
         """Answer a call whose key was perhaps used before."""
@@ -335,7 +335,7 @@ class _Decided:
     """Each with its answer."""
     running: Running | None
     kept: Sequence[bytes | None]
-    """What their idempotency keys are to give."""
+    """The decisions under their idempotency keys."""
     actions: Sequence[tuple[str, str, int]]
     rule_errors: int
     over_budget: int
@@ -387,7 +387,7 @@ def replayed(known: Recorded, fingerprint: bytes) -> Outcome:
 
 
 def refused(refusal: EventError | str) -> Problem:
-    """What the caller is told of an event that is not decided on.
+    """The refusal of an event that is not decided on.
 
     400 for text that is no JSON, 422 for JSON that is no event.
     """

@@ -30,8 +30,9 @@ MAX_TOLD = 50
 
 
 def search(call: Call) -> Answer:
-    """The decisions of a query, the newest first. A page may be short, or empty, and still have a
-    next one: a search for rare decisions is long.
+    """The decisions of a query, the newest first.
+
+    A page may be short, or empty, and still have a next one: a search for rare decisions is long.
     """
     query: wire.DecisionsQuery = call.query
     after = page_after(call)

@@ -1,4 +1,4 @@
-"""A change of definitions: checked against the whole set, then written.
+"""How a change of definitions comes about: checked against the whole set, then written.
 
 The check may take long and happens in a worker process. The write takes place only if the set is
 still the one that was checked, and is tried again with the new one if not: settings and other
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tidegate.stores.definitions import Definition
 
 ATTEMPTS = 8
-"""Attempts of a change whose set is changed by others each time."""
+"""Of a change whose set is changed under its hands each time."""
 IN_PLACE = -1
 """The generation of a change whose definitions are no generation of their own."""
 
@@ -51,7 +51,7 @@ class _MovedError(Exception):
 
 @attrs.frozen
 class ObjectChange:
-    """The change of one object.
+    """What becomes of one object.
 
     Args:
         action: for the audit trail.
@@ -75,8 +75,11 @@ class ObjectChange:
 
 @attrs.frozen
 class SetChange:
-    """The changes that are written together. Args: objects: the objects that change.
-    settings: the tenant's new settings; None when they stay.
+    """What is changed at once.
+
+    Args:
+        objects: those that change.
+        settings: the tenant's new settings; None when they stay.
     """
 
     objects: Sequence[ObjectChange] = ()
@@ -94,19 +97,19 @@ def load_present(call: Call) -> DefinitionSet:
     known = call.app.known
     with call.app.store.read() as connection:
         present = load_set(connection, call.tenant_id, known.newest(call.tenant_id))
-    if present.active is not None:
+    if present.at_work is not None:
         return present
     try:
         compilation = read_document(present.document())
     except DefinitionsError:
         return present  # A change may mend them.
-    active = present.activate(compilation)
-    known.compiled(call.tenant_id, active)
-    return attrs.evolve(present, active=active)
+    at_work = present.put_to_work(compilation)
+    known.compiled(call.tenant_id, at_work)
+    return attrs.evolve(present, at_work=at_work)
 
 
 def change_definitions(call: Call, prepare: Callable[[DefinitionSet], SetChange | None]) -> bool:
-    """Check a change and write it; returns whether there was something to write.
+    """Check a change and write it; whether there was something to write.
 
     Args:
         prepare: given the present set, checks the change and gives it, or None when there is
@@ -135,7 +138,7 @@ def change_definitions(call: Call, prepare: Callable[[DefinitionSet], SetChange 
 
 
 def remove_pending(store: Records, change: PendingChange) -> None:
-    """Remove the rows of a change that was not finished or was replaced.
+    """Remove what a change left that was not finished, or that another took the place of.
 
     Raises:
         StoreUnavailableError: nothing can be written now.
@@ -166,7 +169,7 @@ class _Switch:
     beside: Sequence[Rows]
 
     def write(self, connection: Connection) -> PendingChange | None:
-        """Write it; returns what is to be removed afterwards.
+        """Write it; what is to be removed then.
 
         Raises:
             _MovedError: the set is no longer the one that was checked; nothing is written.
@@ -235,7 +238,7 @@ class _Writing:
         return cls((), attrs.evolve(switch, pending=None, beside=beside))
 
     def write(self, store: Records) -> PendingChange | None:
-        """Write it; returns what is left to be removed.
+        """Write it; what is left to be removed.
 
         Raises:
             _MovedError: the set is no longer the one that was checked; nothing is written.
@@ -268,7 +271,7 @@ def _encoded(change: ObjectChange) -> ObjectChange:
 def _audit(
     call: Call, seen: DefinitionSet, change: SetChange, objects: Iterable[ObjectChange]
 ) -> Iterator[AuditEntry]:
-    """The audit entries of a change."""
+    """What the audit trail is to say of a change."""
     for each in objects:
         before = None if each.audited is not None or each.before is None else each.before.body
         after = each.audited if each.audited is not None else each.after and each.after.body

@@ -29,8 +29,8 @@ class DefinitionKind:
         name: in the store and in the audit.
         section: of the definitions document.
         id_member: name of the id, on the wire and in the document.
-        create: the body of a POST; every answer has the same defaults.
-        answer: the class of the answer.
+        create: what a POST carries; its defaults are those of every answer.
+        answer: what is answered.
     """
 
     name: Kind
@@ -194,7 +194,7 @@ def to_answer(
 
 
 def wire_pointer(pointer: str) -> str:
-    """A pointer into an object of the document, as a pointer into the object on the wire."""
+    """A pointer into an object of the document as one into what the wire carries."""
     return "/".join(_WIRE_NAMES.get(part, part) for part in pointer.split("/"))
 
 

@@ -1,5 +1,6 @@
-"""Actions, entity definitions, mitigations, policies and lists: the handlers that they share. One
-function makes the five handlers of a kind; a file of its own has what only one kind has.
+"""Actions, entity definitions, mitigations, policies and lists: the handlers that they share.
+
+One function makes the five handlers of a kind; a file of its own has what only one kind has.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A tenant's stored definitions, and the check of a change against them.
+"""A tenant's definitions as they are stored, and whether a change of them holds together.
 
 A change is checked against the whole set, outside the writing thread; the write then takes
 place only if nobody changed the set in between.
@@ -40,11 +40,11 @@ has the revisions of the first, and may have its id."""
 
 
 @attrs.frozen
-class ActiveDefinitions:
-    """Definitions that decide now. The next set to check mostly equals them.
+class AtWork:
+    """Definitions that decide now: most of what is looked at next is the same.
 
     Attributes:
-        compilation: its checks are not repeated.
+        compilation: what was checked for them is not checked again.
         read: by id, each object as it was stored and as it was read.
     """
 
@@ -52,7 +52,7 @@ class ActiveDefinitions:
     read: Mapping[UUID, tuple[Stored, Ready]]
 
     def find(self, definition: Definition) -> Ready | None:
-        """An object as it was read, if it has not changed."""
+        """An object as it was read, if it is still as it was."""
         stored, ready = self.read.get(definition.object_id, (None, None))
         return ready if stored == _stored(definition) else None
 
@@ -78,14 +78,14 @@ class DefinitionSet:
         tenant: whose they are.
         revision: of the whole set.
         objects: by section.
-        active: the active definitions.
+        at_work: what decides now.
         generation: which of the tenant's definitions they are in the store.
     """
 
     tenant: Tenant
     revision: int
     objects: Mapping[str, tuple[Definition, ...]]
-    active: ActiveDefinitions | None = None
+    at_work: AtWork | None = None
     generation: int = 0
 
     @property
@@ -107,8 +107,8 @@ class DefinitionSet:
 
     @property
     def compilation(self) -> Compilation | None:
-        """The compilation of the active definitions."""
-        return None if self.active is None else self.active.compilation
+        """Of what decides now."""
+        return None if self.at_work is None else self.at_work.compilation
 
     def document(self, *, entries: bool = True) -> dict[str, Any]:
         """The set as a definitions document.
@@ -119,26 +119,27 @@ class DefinitionSet:
         return self._document(lambda each: dict(each.body), entries=entries)
 
     def to_read(self, *, entries: bool = True) -> dict[str, Any]:
-        """The document for reading, in which objects that are active unchanged stand as they were
-        read."""
-        if self.active is None:
+        """The same, to be read: what is as it is at work is there as it was read then."""
+        if self.at_work is None:
             return self.document(entries=entries)
-        find = self.active.find
+        find = self.at_work.find
         return self._document(lambda each: find(each) or each.body, entries=entries)
 
-    def activate(self, compilation: Compilation) -> ActiveDefinitions:
-        """This set as the active definitions. Args: compilation: the result of reading
-        :meth:`document` or :meth:`to_read`.
+    def put_to_work(self, compilation: Compilation) -> AtWork:
+        """What decides now, when it is these definitions.
+
+        Args:
+            compilation: what was made of :meth:`document` or :meth:`to_read`.
         """
         source = compilation.compiled.source
         read = {}
         for kind in KINDS.values():
             models = getattr(source, kind.section)
             for each, model in zip(self.objects[kind.section], models, strict=True):
-                known = None if self.active is None else self.active.find(each)
+                known = None if self.at_work is None else self.at_work.find(each)
                 ready = known or Ready(model=model, nodes=count_nodes(each.body))
                 read[each.object_id] = (_stored(each), ready)
-        return ActiveDefinitions(compilation, read)
+        return AtWork(compilation, read)
 
     def _document(self, show: Callable[[Definition], Any], *, entries: bool) -> dict[str, Any]:
         sections = {
@@ -191,8 +192,9 @@ class DefinitionSet:
         return Checked(getattr(compilation.compiled.source, kind.section)[at], found)
 
     def check_delete(self, kind: DefinitionKind, object_id: UUID) -> None:
-        """Refuse to delete an object to which others refer. The set was valid before, so whatever
-        fails without the object refers to it.
+        """Refuse to take away what others refer to.
+
+        The set held together before; whatever does not hold without the object refers to it.
 
         Raises:
             Problem: ``in-use``, with the referrers.
@@ -224,13 +226,13 @@ class DefinitionSet:
 
 
 def load_set(
-    connection: Connection, tenant_id: UUID, active: ActiveDefinitions | None = None
+    connection: Connection, tenant_id: UUID, at_work: AtWork | None = None
 ) -> DefinitionSet:
     """The present definitions of a tenant.
 
     Args:
         tenant_id: the tenant.
-        active: as of :class:`DefinitionSet`.
+        at_work: as of :class:`DefinitionSet`.
 
     Raises:
         NotFoundError: there is no such tenant.
@@ -246,7 +248,7 @@ def load_set(
         tenant=tenant,
         revision=tenant.definition_revision,
         objects=objects,
-        active=active,
+        at_work=at_work,
         generation=generation,
     )
 
@@ -319,7 +321,7 @@ def _error(document: Mapping[str, Any], finding: Finding, place: str) -> ErrorDe
     found = in_text(document, finding)
     if found.pointer == place or found.pointer.startswith(f"{place}/"):
         return error_of_finding(found, wire_pointer(found.pointer[len(place) :]))
-    # Another object would be invalid: the pointer would lead nowhere in the body.
+    # Another object would no longer hold: the pointer would lead nowhere in the body.
     section, number = (*found.pointer.split("/"), "", "")[1:3]
     if section not in _SECTIONS or not number:
         return error_of_finding(found, "")

@@ -1,5 +1,6 @@
-"""Figures of the engines and of the store, read for the page of metrics. No name or label
-identifies a tenant, since the number of tenants is not bounded.
+"""Figures of the engines and of the store, read for the page of metrics.
+
+No name or label identifies a tenant, since the number of tenants is not bounded.
 """
 
 from __future__ import annotations
@@ -25,20 +26,20 @@ def engine_gauges(tenants: Iterable[Tenant], refused: int) -> list[Gauge]:
     tenants = list(tenants)
     stats = [each.engine.stats() for each in tenants]
     return [
-        ("tidegate_tenants", "Tenants at work.", len(tenants)),
+        ("tidegate_tenants", "Active tenants.", len(tenants)),
         (
             "tidegate_refused_definitions",
-            "Tenants whose newest definitions cannot be used; the ones before are at work.",
+            "Tenants whose newest definitions cannot be used; the previous ones are active.",
             refused,
         ),
         (
             "tidegate_definition_revision",
-            "Highest revision of the definition sets at work.",
+            "Highest revision of the active definition sets.",
             max((each.revision for each in tenants), default=0),
         ),
         (
             "tidegate_definition_changes",
-            "Sum of the revisions of the definition sets at work: it grows with every change.",
+            "Sum of the revisions of the active definition sets: it grows with every change.",
             sum(each.revision for each in tenants),
         ),
         ("tidegate_state_keys", "Entities remembered.", sum(each["keys"] for each in stats)),

@@ -81,7 +81,7 @@ class HotPath:
     def failed(
         self, problem: Problem, error: BaseException, endpoint: Endpoint, request_id: str
     ) -> None:
-        """Count a refusal, and log one that nobody foresaw."""
+        """Count a refusal, and log an unexpected one."""
         self.metrics.refused(problem.code)
         if problem.code == "internal-error":
             log.error(

@@ -24,16 +24,16 @@ class HotCall(ABC):
     __slots__ = ("body", "credential", "endpoint", "key", "started")
     endpoint: Endpoint
     credential: bytes | None
-    """As it was sent; None when the call is let in already."""
+    """As it was sent; None when the call is admitted already."""
     key: ApiKey
-    """There when the call is let in."""
+    """Set when the call is admitted."""
     body: bytes
     started: int
     """Of the performance counter."""
 
     @abstractmethod
     def answer(self, outcome: Outcome) -> None:
-        """Take what became of the call."""
+        """Take the outcome of the call."""
 
     def decided(self, body: bytes) -> None:
         """Take the answer of a decision that is durable: what nearly every call ends with."""
@@ -41,7 +41,7 @@ class HotCall(ABC):
 
 
 class CallBack(HotCall):
-    """A call that is let in, and of which somebody is told the outcome."""
+    """An admitted call, whose outcome somebody gets."""
 
     __slots__ = ("_done",)
 
@@ -60,7 +60,7 @@ class CallBack(HotCall):
 
 
 def answer(call: HotCall, outcome: Outcome) -> None:
-    """Answer a call; what goes wrong with that is not for the others to bear."""
+    """Answer a call; a fault in doing so must not affect the others."""
     try:
         call.answer(outcome)
     except Exception:

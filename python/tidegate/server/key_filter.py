@@ -53,8 +53,11 @@ class KeyFilter:
             generation.newest = now
 
     def add_new(self, keys: Sequence[bytes], now: int) -> set[int]:
-        """Remember the hashes that were certainly never added. Returns: The places of the others:
-        hashes that were perhaps added within the time, or that stand here twice.
+        """Remember the hashes that were certainly never added.
+
+        Returns:
+            The places of the others: hashes that were perhaps added within the time, or that
+            stand here twice.
         """
         others: set[int] = set()
         for generation in self._generations:

@@ -1,5 +1,7 @@
-"""What the control plane asks of the active engines, and the one change it makes in them. Called
-from worker threads; everything that has to keep the order of decisions runs on the event loop.
+"""What the control plane asks of the active engines, and the one change it makes in them.
+
+Called from worker threads; everything that has to keep the order of decisions runs on the event
+loop.
 """
 
 from __future__ import annotations
@@ -195,8 +197,10 @@ class LiveRuntime:
         actor: str,
         request_id: str,
     ) -> asyncio.Future[None] | None:
-        """Lift the active mitigations, in engine and log at once: the log has the order of the
-        engine. Returns: Done when it is durable; None when none was active.
+        """Lift the active mitigations, in engine and log at once, so that the orders are equal.
+
+        Returns:
+            Done when it is durable; None when none was active.
         """
         recorder.check(tenant_id)
         if not recorder.is_available:

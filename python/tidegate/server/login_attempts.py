@@ -1,7 +1,8 @@
-"""Counts logins before they are checked, so that nobody can try passwords one by one. An address
-may try a name a few times in a while. A name that failed from many addresses gets a slow lane: one
-attempt a second, first from the addresses that failed least. So guessing from many addresses is
-slow, and whoever knows the password can still log in.
+"""Counts logins before they are checked, so that nobody can try passwords one by one.
+
+An address may try a name a few times in a while. A name that failed from many addresses gets a slow
+lane: one attempt a second, first from the addresses that failed least. So guessing from many
+addresses is slow, and whoever knows the password can still log in.
 """
 
 from __future__ import annotations
@@ -49,8 +50,10 @@ class LoginAttempts:
         self._lanes = _Recent[str, SlowLane](SlowLane)
 
     async def enter(self, address: str, name: str) -> None:
-        """Count an attempt as failed, and wait until it may be checked. Raises: Problem:
-        ``rate-limited``; this attempt is not checked.
+        """Count an attempt as failed, and wait until it may be checked.
+
+        Raises:
+            Problem: ``rate-limited``; this attempt is not checked.
         """
         now = self._monotonic()
         mine, everybodys = self._by_address[address, name], self._by_name[name]

@@ -30,8 +30,10 @@ def list_(call: Call) -> Answer:
 
 
 def put(call: Call) -> Answer:
-    """Give an operator a role, in place of the present one. Name and address are shown once the
-    operator has used the tenant. The answer never says whether there is such an operator.
+    """Give an operator a role, in place of the present one.
+
+    Name and address are shown once the operator has used the tenant. The answer never says whether
+    there is such an operator.
     """
     body: wire.MembershipWrite = call.body
 

@@ -1,6 +1,7 @@
-"""Pages of a list: the caller carries the place where the next one begins, under a MAC. A cursor is
-bound to the path and the query it came from. Its content is still data, and is passed to statements
-as parameters.
+"""Pages of a list: the caller carries the place where the next one begins, under a MAC.
+
+A cursor is bound to the path and the query it came from. Its content is still data, and is passed
+to statements as parameters.
 """
 
 from __future__ import annotations

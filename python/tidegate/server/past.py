@@ -174,8 +174,9 @@ def _base(
 
 
 class _Wanted:
-    """The entities of a record, for finding their rows in a snapshot. Either may come from an
-    earlier version of Tidegate, which kept secrets in clear.
+    """The entities of a record, for finding their rows in a snapshot.
+
+    Either may come from an earlier version of Tidegate, which kept secrets in clear.
     """
 
     def __init__(self, engine: Engine, entities: Sequence[Mapping[str, Any]]) -> None:

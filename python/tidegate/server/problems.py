@@ -1,6 +1,7 @@
-"""Refusals of the service: problem documents (RFC 9457), each with a stable code. Only here does an
-exception become a status and a body. An exception that is not listed becomes ``internal-error``
-with the id of the request, and its text is not sent.
+"""Refusals of the service: problem documents (RFC 9457), each with a stable code.
+
+Only here does an exception become a status and a body. An exception that is not listed becomes
+``internal-error`` with the id of the request, and its text is not sent.
 """
 
 from __future__ import annotations

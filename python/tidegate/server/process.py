@@ -97,9 +97,10 @@ def settle_interpreter() -> None:
 
 
 def settle_garbage() -> None:
-    """Exclude the present objects from cyclic collection, and collect less often. A request makes
-    hardly any cycles; definitions are large, and a collection that visits them holds up every
-    waiting request.
+    """Exclude the present objects from cyclic collection, and collect less often.
+
+    A request makes hardly any cycles; definitions are large, and a collection that visits them
+    holds up every waiting request.
     """
     gc.collect()
     gc.freeze()

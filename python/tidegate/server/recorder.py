@@ -1,10 +1,11 @@
-"""From the event loop to the decision log: decisions wait here for the commit that holds them. One
-batch is under way at a time; decisions made meanwhile are the next batch. Each commit wakes the
-loop once, however many answers it releases.  A commit costs as much processor time as ten decisions
+"""From the event loop to the decision log: decisions wait here for the commit that holds them.
+
+One batch is under way at a time; decisions made meanwhile are the next batch. Each commit wakes the
+loop once, however many answers it releases. A commit costs as much processor time as ten decisions
 or more. So when many share one, the next begins a moment later, and more share it.
 
 When a commit fails, the waiting decisions are refused and no more are made: the engines' states
-hold decisions that the log does not.  The recorder then tries, about each second, to write again,
+hold decisions that the log does not. The recorder then tries, about each second, to write again,
 has the states rebuilt from the log, and goes on.
 
 With relaxed durability the waiting decisions are answered all the same, and so are all others until

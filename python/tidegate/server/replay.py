@@ -1,8 +1,9 @@
-"""Runs a draft of definitions over recorded events, beside the traffic. One worker process runs one
-job at a time and rests half of the time: decisions go first.  The draft's engine begins empty and
-is warmed by the events before the period, as far back as its windows look (a day at most); events
-count at the time they were observed.  Reading is done in short transactions, so that a long job
-does not hold back the database's housekeeping.
+"""Runs a draft of definitions over recorded events, beside the traffic.
+
+One worker process runs one job at a time and rests half of the time: decisions go first. The
+draft's engine begins empty and is warmed by the events before the period, as far back as its
+windows look (a day at most); events count at the time they were observed. Reading is done in short
+transactions, so that a long job does not hold back the database's housekeeping.
 """
 
 from __future__ import annotations
@@ -113,8 +114,9 @@ class Replays:
             self._changed.notify()
 
     def stop(self) -> None:
-        """Begin no other job, and leave the running one as it is. The next start reports that it
-        was stopped.
+        """Begin no other job, and leave the running one as it is.
+
+        The next start reports that it was stopped.
         """
         self._is_closing.set()
         with self._changed:

@@ -47,7 +47,8 @@ def only_header(headers: Headers, name: str) -> str | None:
 def path_ids(values: Mapping[str, str]) -> dict[str, UUID]:
     """The ids in the path.
 
-    Raises: Problem: ``not-found``; an id is malformed.
+    Raises:
+        Problem: ``not-found``; an id is malformed.
     """
     if not all(_UUID.fullmatch(value) for value in values.values()):
         raise Problem("not-found")

@@ -1,6 +1,7 @@
-"""Deletes old data beside the traffic, in small steps with pauses between. A step in the log holds
-up commits for a few milliseconds. Nothing in the log is deleted that a start could need: where the
-snapshots do not reach far enough, new ones are taken first.
+"""Deletes old data beside the traffic, in small steps with pauses between.
+
+A step in the log holds up commits for a few milliseconds. Nothing in the log is deleted that a
+start could need: where the snapshots do not reach far enough, new ones are taken first.
 """
 
 from __future__ import annotations
@@ -37,9 +38,12 @@ _PAGE = 500
 
 @attrs.frozen
 class Retention:
-    """The deletion of old data. Args: store: where it is.
-    save_states: takes a snapshot of every tenant's state.
-    clock: nanoseconds since 1970.
+    """The deletion of old data.
+
+    Args:
+        store: where it is.
+        save_states: takes a snapshot of every tenant's state.
+        clock: nanoseconds since 1970.
     """
 
     _store: Store

@@ -59,7 +59,7 @@ class HeldError(StoreUnavailableError):
 
 
 class DamagedDatabaseError(StoreUnavailableError):
-    """A page of the database is not what was written; what lies in it cannot be read."""
+    """A page of the database is damaged; its rows cannot be read."""
 
     code = "damaged-database"
 
@@ -100,7 +100,7 @@ class DamagedLogError(StoreError):
 
     Attributes:
         seq: its first number.
-        what: is wrong with it.
+        what: the fault.
         last_seq: its last number, as far as that is known.
     """
 
@@ -235,8 +235,9 @@ class Store(Protocol):
         """
 
     def changed(self) -> bool:
-        """Whether this or another process committed anything but decisions since the last call. It
-        may answer yes when nobody did.
+        """Whether this or another process committed anything but decisions since the last call.
+
+        It may answer yes when nobody did.
         """
 
     def statistics(self) -> StoreStatistics:

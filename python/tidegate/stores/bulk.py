@@ -1,6 +1,7 @@
-"""Rows made ready to be written: encoded where nobody waits, and divided into short steps. The
-thread that commits decisions writes everything else too, so the rows it gets here only have to be
-copied into the database.
+"""Rows made ready to be written: encoded where nobody waits, and divided into short steps.
+
+The thread that commits decisions writes everything else too, so the rows it gets here only have to
+be copied into the database.
 """
 
 from __future__ import annotations

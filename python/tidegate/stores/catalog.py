@@ -1,6 +1,7 @@
-"""The field catalog: names captured from traffic, how often they occur and how varied they are. It
-is derived from a sample of the log whose size does not depend on the traffic. So it knows the share
-of events that have a name, and not their number.
+"""The field catalog: names captured from traffic, how often they occur and how varied they are.
+
+It is derived from a sample of the log whose size does not depend on the traffic. So it knows the
+share of events that have a name, and not their number.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""The derived file, beside the database: what is counted and learned from the decision log. It is a
-file of its own so that commits of decisions never wait for it. Every reading connection has it
-attached under the name ``derived``.  It is flushed only at its checkpoints: what a power failure
-takes from it is derived again.  A file that is missing, damaged, or of another log is made again
-from the log in the same way.  Retention deletes from the log what is durable here. So two things
-are lost with the file: counts of deleted decisions, and names in the catalog.
+"""The derived file, beside the database: what is counted and learned from the decision log.
+
+It is a file of its own so that commits of decisions never wait for it. Every reading connection has
+it attached under the name ``derived``. It is flushed only at its checkpoints: what a power failure
+takes from it is derived again. A file that is missing, damaged, or of another log is made again
+from the log in the same way. Retention deletes from the log what is durable here. So two things are
+lost with the file: counts of deleted decisions, and names in the catalog.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The thread that derives from the log, beside the one that commits and never in its way. It reads
-committed decisions and writes the derived file; only callers who ask it to catch up wait for it. It
-also copies the WAL into the database, so that no commit has to.
+"""The thread that derives from the log, beside the one that commits and never in its way.
+
+It reads committed decisions and writes the derived file; only callers who ask it to catch up wait
+for it. It also copies the WAL into the database, so that no commit has to.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ MAX_WAITING_WRITES = 1_000
 MAX_GROUP_ENTRIES = 4_000
 """Entries in one commit: enough to make the flush cheap, few enough to end soon."""
 MAX_GROUP_WRITES = 8
-"""Changes in one commit; of quiet ones, which may be steps of a large one, there is one."""
+"""Changes in one commit; at most one is quiet, since quiet ones may be steps of a large change."""
 
 
 @attrs.define(eq=False)

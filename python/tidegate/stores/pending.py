@@ -54,8 +54,8 @@ def put_in_force(connection: Connection, change: PendingChange, removal_id: UUID
 
     Args:
         connection: the connection of a write.
-        change: a change all of whose steps are written. removal_id: id of the pending change that
-        the former generation becomes.
+        change: a change all of whose steps are written.
+        removal_id: id of the pending change that the former generation becomes.
 
     Returns:
         The change that is to be removed now.

@@ -23,9 +23,10 @@ MINUTE_NS = 60_000_000_000
 
 @attrs.frozen(kw_only=True)
 class Counts:
-    """Numbers of decisions by outcome. For a policy: decisions in which one of its clauses fired,
-    by its strongest mode. For all: every decision; ``monitor`` counts those allowed although a
-    clause fired.
+    """Numbers of decisions by outcome.
+
+    For a policy: decisions in which one of its clauses fired, by its strongest mode. For all: every
+    decision; ``monitor`` counts those allowed although a clause fired.
     """
 
     total: int = 0

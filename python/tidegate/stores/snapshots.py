@@ -1,7 +1,8 @@
-"""Snapshots of the engines' state, which spare a start most of the log. A state may take many
-megabytes. It is written in small parts, so that no commit has to carry all of it. It counts when
-the last row, which says how many parts there are, is written. After a kill before that, the
-previous snapshot is still there, and the next one removes the parts.
+"""Snapshots of the engines' state, which spare a start most of the log.
+
+A state may take many megabytes. It is written in small parts, so that no commit has to carry all of
+it. It counts when the last row, which says how many parts there are, is written. After a kill
+before that, the previous snapshot is still there, and the next one removes the parts.
 """
 
 from __future__ import annotations

@@ -223,8 +223,9 @@ class SqliteStore:
 
     def _find_end(self) -> None:
         """Continue after the last decision that anything knows of, though the log may end before
-        it. Otherwise its number would be given twice, and what knows it would take one for the
-        other.
+        it.
+
+        Otherwise its number would be given twice, and what knows it would take one for the other.
         """
         writer = self._connection()
         log_id, last = counter(writer, LOG_ID), self._committed_seq

@@ -186,7 +186,7 @@ class WritingContract(StorePlaces):
             assert log.last_seq(connection) == len(accepted) * 500
         assert store.statistics().waiting_entries == 0
 
-    def test_a_change_is_told_once(self, store: Store, url: str, open_store: OpenStore) -> None:
+    def test_a_change_is_reported_once(self, store: Store, url: str, open_store: OpenStore) -> None:
         """A change by any process is reported once; decisions do not count as changes."""
         store.changed()
         done(store.append([entry(1)]))

@@ -12,7 +12,8 @@ from tidegate.server.problems import Problem
 
 
 def test_a_tenant_has_its_share() -> None:
-    """Its fifth batch of the largest size is refused; a small one of another is not."""
+    """A tenant's fifth batch of the largest size is refused, while another tenant's small one is
+    taken."""
     room = BatchRoom()
     with ExitStack() as stack:
         for _ in range(MAX_TENANT_BYTES // MAX_BATCH_BYTES):
@@ -27,7 +28,7 @@ def test_a_tenant_has_its_share() -> None:
 
 
 def test_all_tenants_together_have_a_bound() -> None:
-    """However many they are."""
+    """Batches of all tenants together have a bound, however many tenants there are."""
     room = BatchRoom()
     with ExitStack() as stack:
         for number in range(MAX_BYTES // MAX_BATCH_BYTES):
@@ -37,7 +38,7 @@ def test_all_tenants_together_have_a_bound() -> None:
 
 
 def test_room_comes_back_when_a_batch_fails() -> None:
-    """Whatever became of it."""
+    """The room of a batch is freed however the batch ends."""
     room = BatchRoom()
     for _ in range(10):
         with pytest.raises(ValueError, match="x"), room.taken("a", MAX_BATCH_BYTES):

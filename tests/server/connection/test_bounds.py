@@ -18,7 +18,7 @@ from tidegate.server.connection.bounds import (
 
 
 def test_an_address_has_its_share() -> None:
-    """What leaves makes room; others have what is left of the whole."""
+    """An address can hold its share; a closed connection makes room, and others have the rest."""
     bounds = Bounds(max_connections=5, max_per_address=3)
     assert [bounds.enter("a") for _ in range(4)] == [True, True, True, False]
     assert [bounds.enter("b") for _ in range(3)] == [True, True, False]
@@ -41,13 +41,13 @@ def test_an_address_holds_its_share_of_the_memory() -> None:
 
 
 def test_a_socket_without_an_address_is_not_shared_out() -> None:
-    """Over a Unix socket all are one proxy."""
+    """All callers over a Unix socket count as one proxy."""
     bounds = Bounds(max_connections=5, max_per_address=1)
     assert [bounds.enter(None) for _ in range(6)] == [True] * 5 + [False]
 
 
 def test_it_is_crowded_near_its_end() -> None:
-    """Then idle connections are closed early."""
+    """Near the bound the connections count as crowded, so idle ones are closed early."""
     bounds = Bounds(max_connections=10, max_per_address=10)
     crowded = []
     for _ in range(10):
@@ -68,7 +68,7 @@ def test_it_is_crowded_near_its_end() -> None:
     ],
 )
 def test_a_share_is_of_an_address_or_a_network(host: str, share: str | None) -> None:
-    """One host commonly has 64 bits of IPv6 addresses."""
+    """A share belongs to an IPv4 address or to an IPv6 network of 64 bits."""
     assert share_of((host, 1)) == share
     assert share_of(None) is None
 

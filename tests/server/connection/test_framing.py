@@ -18,7 +18,7 @@ TEXTS = st.lists(st.sampled_from([b"\r", b"\n", b"\r\n", b"\n\r\n", b"a", b"x: y
 
 @given(text=TEXTS, cuts=st.lists(st.integers(0, 60), max_size=4))
 def test_each_empty_line_is_the_end_of_a_piece(text: bytes, cuts: list[int]) -> None:
-    """However the text is cut on its way, and all of it is given."""
+    """Pieces end at each empty line, however the text is cut, and all of it is given."""
     places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
     ends, read = set(), 0
     for start, stop in pairwise(places):
@@ -46,7 +46,7 @@ def test_each_empty_line_is_the_end_of_a_piece(text: bytes, cuts: list[int]) -> 
     ],
 )
 def test_the_parser_ends_a_request_where_a_piece_ends(framing: bytes, body: bytes) -> None:
-    """With its last byte, and with none before: the parser knows no other end of a line."""
+    """The parser ends a request with the last byte of a piece, and never before."""
 
     class Ended:
         count = 0
@@ -87,7 +87,7 @@ def test_the_parser_ends_a_request_where_a_piece_ends(framing: bytes, body: byte
 def test_a_head_that_others_could_read_otherwise_is_refused(
     method: bytes, version: str, url: bytes, headers: list[tuple[bytes, bytes]], length: int | None
 ) -> None:
-    """Whatever the parser takes; of any other head the length of the body is known."""
+    """A head that can be read in two ways is refused; of any other the body's length is known."""
     found = body_length(method, version, url, headers)
     assert (None if isinstance(found, Problem) else found) == length
 

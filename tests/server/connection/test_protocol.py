@@ -65,13 +65,13 @@ class Transport(asyncio.Transport):
 
 @attrs.frozen
 class Waiting:
-    """Takes the calls that are let in, and leaves the decision to the test."""
+    """Takes admitted calls, and leaves the decision to the test."""
 
     admission: Admission
     calls: list[HotCall] = attrs.field(factory=list)
 
     def add(self, call: HotCall) -> None:
-        self.calls.extend(self.admission.let_in([call]))
+        self.calls.extend(self.admission.admit_calls([call]))
 
     def answer(self, outcome: Answer | Exception = ALLOWED) -> bytes:
         """Decide the only call under way; its body."""
@@ -99,7 +99,7 @@ class Undecided(HotPath):
 
 
 def keyed(keys: KeyRing, limit: int) -> None:
-    """One key in the ring, with so many events a minute."""
+    """One key in the ring, with a limit of events a minute."""
     hashes = ((KEY.secret_hash, None),)
     keys.replace([ApiKey(UUID(int=1), UUID(int=2), KEY.prefix, limit, hashes)])
 
@@ -203,10 +203,10 @@ def test_both_short_ways_send_the_same(
     assert connection.protocol.server_state.total_requests == 2
 
 
-def test_what_is_left_of_a_limit_is_told_where_it_is_wanted(
+def test_the_rest_of_a_limit_is_sent_where_it_is_wanted(
     connection: Connection, hot: Undecided, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With every decision, whatever way the call came; else with none."""
+    """The rest of a limit is in every decision's headers when the setting asks for it."""
     connection.receive(request())
     hot.queue.answer()
     assert not any(header.startswith(b"ratelimit") for header in connection.sent[1])
@@ -220,10 +220,10 @@ def test_what_is_left_of_a_limit_is_told_where_it_is_wanted(
         assert any(header.startswith(b'ratelimit: "api-key";r=59') for header in headers)
 
 
-def test_a_failure_is_logged_under_the_id_that_the_caller_is_told(
+def test_a_failure_is_logged_under_the_id_that_the_caller_gets(
     connection: Connection, hot: Undecided
 ) -> None:
-    """It is all that the caller has to quote."""
+    """A failure is logged under the request id that the caller gets."""
     connection.receive(request())
     with capture_logs() as logged:
         hot.queue.answer(ValueError("unforeseen"))
@@ -233,7 +233,7 @@ def test_a_failure_is_logged_under_the_id_that_the_caller_is_told(
 
 
 def test_a_refused_credential_is_no_decision(connection: Connection, hot: Undecided) -> None:
-    """Both ways say 401, count it, and keep the connection."""
+    """Both ways answer 401, count it, and keep the connection."""
     data = request(key=KEY.text[:-1] + "b")
     for chunks in ((data,), halves(data)):
         connection.receive(*chunks)
@@ -265,7 +265,7 @@ def test_what_looks_like_a_request_in_a_body_is_body(
 
 
 def test_a_chunk_after_half_a_head_is_no_request(connection: Connection, hot: Undecided) -> None:
-    """Nor is it one in the middle of the headers: the two together are no HTTP."""
+    """A plain chunk in the middle of a head does not count as a request."""
     connection.receive(b"POST / HTTP/1.1\r\nx", request())
     assert connection.sent[0] == b"HTTP/1.1 400 Bad Request"
     assert not hot.queue.calls
@@ -292,7 +292,8 @@ def test_calls_are_answered_in_the_order_they_came(connection: Connection, hot: 
 
 
 def test_a_stop_finishes_the_call_under_way(connection: Connection, hot: Undecided) -> None:
-    """It is answered, and says that the connection ends; an idle connection ends at once."""
+    """A stop answers the call under way and says that the connection ends; an idle one ends at
+    once."""
     connection.receive(request())
     connection.protocol.shutdown()
     assert not connection.transport.is_closed
@@ -317,7 +318,7 @@ def test_a_stop_closes_a_connection_between_two_calls(
 def test_a_call_is_answered_once(
     connection: Connection, hot: Undecided, first: Answer | Problem
 ) -> None:
-    """What is said of it a second time is not sent."""
+    """A second answer to one call is not sent."""
     connection.receive(request())
     [call] = hot.queue.calls
     hot.queue.answer(first)
@@ -349,7 +350,8 @@ def test_a_caller_that_reads_no_answers_sends_no_calls(
 
 
 def test_an_idle_connection_is_closed(connection: Connection, hot: Undecided) -> None:
-    """Its time counts from the answer; a call under way is never late."""
+    """An idle connection is closed by the time since its last answer; a call under way is never
+    late."""
     protocol, loop = connection.protocol, connection.loop
     connection.receive(request())
     protocol.close_if_late(loop.time() + 2 * RECEIVE_SECONDS)
@@ -394,7 +396,7 @@ def test_a_caller_that_sends_no_more_is_not_waited_for(connection: Connection) -
 
 
 def test_a_request_that_does_not_arrive_is_refused(connection: Connection) -> None:
-    """Be it the first of its connection, or one that only begins in the plain form."""
+    """A request that does not arrive whole is refused, on any connection and in any form."""
     connection.receive(request()[:-1])
     connection.protocol.close_if_late(connection.loop.time() + RECEIVE_SECONDS + 1)
     assert connection.sent[0] == b"HTTP/1.1 408 Request Timeout"
@@ -446,7 +448,7 @@ def test_pipelined_calls_take_the_same_way(connection: Connection, hot: Undecide
 
 
 def test_refusals_of_a_pipeline_take_a_turn_each(connection: Connection, hot: Undecided) -> None:
-    """However many there are they hold up nobody, and end in no recursion."""
+    """The refusals of a long pipeline take a turn each and end in no recursion."""
     connection.receive(request(key="bad", length=2) * 2_000)
     assert connection.transport.written.count(b"HTTP/1.1 401") == 1
     for _ in range(2_000):
@@ -469,7 +471,7 @@ def test_a_request_behind_a_good_one_is_refused_after_its_answer(
 
 
 def test_a_body_that_is_cut_is_read_to_its_end(connection: Connection, hot: Undecided) -> None:
-    """By its length or in chunks, byte by byte, with another request behind it."""
+    """A body cut anywhere, of known length or in chunks, is read to its end and no further."""
     chunked = request().replace(b"content-length: 2", b"transfer-encoding: chunked")
     chunked = chunked.removesuffix(b"{}") + b"1;a=b\r\n{\r\n1\r\n}\r\n0\r\nx: y\r\n\r\n"
     data = request() + chunked + request()
@@ -484,7 +486,7 @@ def test_a_body_that_is_cut_is_read_to_its_end(connection: Connection, hot: Unde
 
 
 def test_bodies_that_do_not_arrive_are_bounded(connection: Connection, hot: Undecided) -> None:
-    """What is held for all connections has a bound, and what is held no longer makes room."""
+    """Unfinished bodies of all connections share a bound, and dropped ones make room."""
     bounds = connection.protocol.bounds
     connection.receive(request(b"{" * 1_000, length=2_000))
     assert bounds.held == 1_000
@@ -513,7 +515,7 @@ async def unread(hot: Undecided, taken: float) -> int:
     the server takes.
 
     Args:
-        taken: after so many seconds the server looks at it again.
+        taken: seconds after which the server looks at it again.
 
     Returns:
         The most bytes that wait to be sent.
@@ -554,5 +556,5 @@ async def unread(hot: Undecided, taken: float) -> int:
 
 
 def test_answers_that_nobody_takes_end_the_connection(hot: Undecided) -> None:
-    """They fill no memory meanwhile."""
+    """Answers that nobody takes fill no memory, and end the connection."""
     assert asyncio.run(unread(hot, SEND_SECONDS + 1)) < 200_000

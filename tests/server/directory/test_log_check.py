@@ -71,7 +71,7 @@ def audited(store: SqliteStore) -> list[list[Any]]:
         ("UPDATE decision_log SET body = x'' WHERE first_seq = 7", 7, 7, "damaged", (1, 0)),
     ],
 )
-def test_what_is_lost_is_told_once(
+def test_a_loss_is_reported_once(
     opened: Callable[[str], SqliteStore],
     statement: str,
     first: int,
@@ -79,7 +79,7 @@ def test_what_is_lost_is_told_once(
     reason: str,
     concerns: tuple[int, int],
 ) -> None:
-    """An error line and an audit entry; whose it was is told where that is known."""
+    """A loss gives one error line, and an audit entry for its tenant where that is known."""
     store = opened(statement)
     with capture_logs() as lines:
         assert check_log(store) == last - first + 1
@@ -99,7 +99,7 @@ def test_what_is_lost_is_told_once(
 
 
 def test_a_whole_log_is_nothing_to_tell(opened: Callable[[str], SqliteStore]) -> None:
-    """No line, no entry."""
+    """An intact log gives no error line and no audit entry."""
     store = opened("SELECT 1")
     with capture_logs() as lines:
         assert check_log(store) == 0

@@ -45,7 +45,7 @@ def test_an_empty_directory_gets_all_its_parts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("step", range(6))
 def test_a_first_start_that_was_killed_goes_on(tmp_path: Path, step: int) -> None:
-    """Whatever part is missing then was never there."""
+    """A first start that was killed continues, whichever parts it had not made."""
     child = os.fork()
     if child == 0:
         count = iter(range(step))
@@ -91,7 +91,7 @@ def test_what_is_missing_is_not_made_anew(
 
 
 def test_a_derived_file_alone_is_of_a_database_that_is_lost(tmp_path: Path) -> None:
-    """Also when everything else is gone with it."""
+    """A derived file without a database is refused, even when all other parts are gone."""
     directory = used(tmp_path / "data")
     for path in directory.iterdir():
         if "derived" not in path.name:
@@ -102,7 +102,7 @@ def test_a_derived_file_alone_is_of_a_database_that_is_lost(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("part", ["tidegate.db", "keys"])
 def test_a_part_of_another_directory_is_refused(tmp_path: Path, part: str) -> None:
-    """Both are whole, and do not belong together."""
+    """Two intact parts that belong to different directories are refused."""
     one, other = used(tmp_path / "one"), used(tmp_path / "other")
     target = one / part
     shutil.rmtree(target) if target.is_dir() else target.unlink()
@@ -112,7 +112,7 @@ def test_a_part_of_another_directory_is_refused(tmp_path: Path, part: str) -> No
 
 
 def test_a_key_with_one_wrong_digit_is_refused(tmp_path: Path) -> None:
-    """It would be a key like any other, and no API key would be known by it."""
+    """A key with one wrong digit is refused, since no API key would match it."""
     directory = used(tmp_path / "data")
     path = directory / "keys" / "api-key-pepper.key"
     text = path.read_text().rstrip()
@@ -146,7 +146,7 @@ def test_lost_keys_are_given_up_on_purpose(tmp_path: Path) -> None:
 
 
 def test_a_directory_of_an_earlier_version_is_migrated_first(tmp_path: Path) -> None:
-    """It has no identity yet: `tidegate migrate` gives it one, and nothing else does."""
+    """Only `tidegate migrate` gives an identity to a directory of an earlier version."""
     directory = tmp_path / "data"
     url = f"sqlite:///{directory / 'tidegate.db'}"
     migrate(url)
@@ -178,7 +178,7 @@ def test_nothing_is_written_beside_an_owner(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_database_is_refused_with_its_name(tmp_path: Path) -> None:
-    """A sentence, and no traceback."""
+    """A file that is not a database is refused with a sentence, without a traceback."""
     directory = used(tmp_path / "data")
     (directory / "tidegate.db").write_bytes(os.urandom(100_000))
     with pytest.raises(TidegateError, match=r"tidegate.db.*backup"):

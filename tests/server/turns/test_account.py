@@ -28,7 +28,7 @@ def proven(now: int = 0) -> Account:
 
 
 def test_a_tenant_is_light_when_enough_of_its_calls_were() -> None:
-    """Before that, none of its events is decided on the loop."""
+    """A tenant is decided on the loop once enough of its calls were light."""
     account = Account()
     for _ in range(PROOF):
         assert account.largest(0) == -1
@@ -37,7 +37,7 @@ def test_a_tenant_is_light_when_enough_of_its_calls_were() -> None:
 
 
 def test_nothing_is_known_of_other_definitions() -> None:
-    """Nor of the same after a change of the settings."""
+    """A change of definitions or settings makes a tenant unknown again."""
     account = proven()
     account.is_of((1, 1))
     assert account.largest(0) > 0
@@ -64,7 +64,8 @@ def test_one_heavy_step_makes_a_tenant_heavy_for_a_while() -> None:
 
 
 def test_who_is_heavy_again_is_heavy_for_longer() -> None:
-    """Up to a longest term; after a long time without, it is the first one again."""
+    """A tenant that is heavy again stays heavy for longer, up to a bound; a long quiet time resets
+    it."""
     account, now, terms = proven(), 0, []
     for _ in range(12):
         account.charge(1, 100, HELD_NS + 1, now)
@@ -85,7 +86,7 @@ def test_who_is_heavy_again_is_heavy_for_longer() -> None:
 
 
 def test_calls_that_are_dear_each_make_a_tenant_heavy() -> None:
-    """Not the first alone: they are dear for everybody."""
+    """Dear calls make a tenant heavy, except the first one."""
     account = Account()
     account.is_of((1, 1))
     heavy = [account.charge(1, 100, LIGHT_NS + 1, 0) for _ in range(ENOUGH + 1)]
@@ -105,7 +106,7 @@ def test_a_heavy_call_does_not_hide_among_light_ones() -> None:
 
 
 def test_a_step_has_as_many_calls_as_its_time_allows() -> None:
-    """At least one, and at once fewer when a step took too long; slowly more."""
+    """A step has at least one call, at once fewer after a long step, and slowly more."""
     account = proven()
     assert account.calls(256) == STEP_NS // CHEAP
     assert account.calls(16) == 16
@@ -120,7 +121,7 @@ def test_a_step_has_as_many_calls_as_its_time_allows() -> None:
 
 
 def test_a_larger_event_than_all_before_is_measured_beside_the_loop() -> None:
-    """Once it is, others of its size are decided on the loop."""
+    """The first event of a new size is decided beside the loop, others of its size on it."""
     account = proven()
     account.charge(1, 10_000, CHEAP, 0)
     assert account.largest(0) == MARGIN * 10_000

@@ -40,7 +40,7 @@ def run(tmp_path: Path) -> Run:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_log_has_the_order_of_the_decisions(run: Run, seed: int) -> None:
-    """With calls, changes, lifts and snapshots in any order: log and snapshots give the state."""
+    """Log and snapshots give the state, whatever calls, changes, lifts and snapshots come."""
 
     async def scene(world: World) -> None:
         dice = random.Random(seed)
@@ -88,7 +88,7 @@ def test_the_log_has_the_order_of_the_decisions(run: Run, seed: int) -> None:
 
 
 def test_others_are_decided_while_a_step_is_made_beside(run: Run) -> None:
-    """Those on the loop, and those beside it that are not known yet."""
+    """Other tenants, known and unknown, are decided while a step runs beside the loop."""
 
     async def scene(world: World) -> None:
         heavy, light, new = [await world.tenant(name) for name in ("Heavy", "Light", "New")]
@@ -112,7 +112,7 @@ def test_others_are_decided_while_a_step_is_made_beside(run: Run) -> None:
 
 
 def test_a_change_of_definitions_waits_for_the_step(run: Run) -> None:
-    """What the engine before decides after its successor is made, is not missed by the next."""
+    """A change of definitions waits for the step, so the new engine misses no decision."""
 
     async def scene(world: World) -> None:
         tenant = await world.tenant("Shop")
@@ -135,7 +135,7 @@ def test_a_change_of_definitions_waits_for_the_step(run: Run) -> None:
 
 
 def test_a_lift_waits_for_the_step(run: Run) -> None:
-    """It stands in the log behind what was decided before it."""
+    """A lift stands in the log after the decisions of the running step."""
 
     async def scene(world: World) -> None:
         tenant = await world.tenant("Shop")
@@ -182,7 +182,7 @@ def test_a_snapshot_waits_for_the_step(run: Run) -> None:
 def test_what_is_decided_while_the_log_fails_counts_as_not_made(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its state is given up, and so is its idempotency key."""
+    """Decisions made while the log fails count as not made, and their keys are free."""
     monkeypatch.setattr("tidegate.server.recorder.RETRY_SECONDS", 0.05)
 
     async def scene(world: World) -> None:
@@ -209,7 +209,7 @@ def test_what_is_decided_while_the_log_fails_counts_as_not_made(
 
 
 def test_heavy_tenants_decide_alternately(run: Run) -> None:
-    """One step each, however many calls one of them has."""
+    """Heavy tenants have one step each, alternately, however many calls they have."""
 
     async def scene(world: World) -> None:
         greedy, modest = [await world.tenant(name) for name in ("Greedy", "Modest")]

@@ -23,7 +23,7 @@ async def turns(count: int = 5) -> None:
 
 
 def test_a_gate_is_shut_when_the_last_step_has_ended() -> None:
-    """None begins before it opens, however many hold it, and then it is said once."""
+    """No step begins while a gate is held shut, and its opening is reported once."""
 
     async def scene() -> None:
         said: list[str] = []
@@ -56,7 +56,7 @@ def test_a_gate_is_shut_when_the_last_step_has_ended() -> None:
 
 
 def test_who_gives_up_waiting_does_not_keep_it_shut() -> None:
-    """Nor does who fails inside."""
+    """A holder that gives up or fails does not keep the gate shut."""
 
     async def scene() -> None:
         gate = Gate(lambda: None)

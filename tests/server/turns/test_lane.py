@@ -34,14 +34,14 @@ def test_a_step_ends_before_an_event_that_is_too_large() -> None:
 
 
 def test_a_step_has_not_too_many_bytes() -> None:
-    """However many calls it may have."""
+    """A step has a bound of bytes, however many calls it may have."""
     made = lane()
     made.add([call(STEP_BYTES // 4) for _ in range(6)])
     assert [len(made.take(256, STEP_BYTES).calls) for _ in range(2)] == [4, 2]
 
 
 def test_calls_past_the_bound_are_given_back() -> None:
-    """Those that were looked up have their place all the same."""
+    """Calls past the bound are returned; calls that were looked up always have a place."""
     calls = [call() for _ in range(5)]
     made = lane(most_waiting=3)
     assert made.add(calls) == calls[3:]
@@ -59,7 +59,7 @@ def test_calls_past_the_bound_are_given_back() -> None:
 
 
 def test_nothing_is_taken_while_a_step_is_under_way() -> None:
-    """Calls wait for its end."""
+    """New calls wait for the end of the running step."""
     made = lane()
     made.add([call()])
     made.gate.enter()
@@ -69,7 +69,7 @@ def test_nothing_is_taken_while_a_step_is_under_way() -> None:
 
 
 def test_who_adds_many_calls_waits_until_few_wait() -> None:
-    """One after another, and each sees what the one before has added."""
+    """Batches add calls one after another, and each sees the calls of the one before."""
 
     async def scene() -> None:
         made = lane()

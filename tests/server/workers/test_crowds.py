@@ -26,7 +26,7 @@ CHECK = {"expression": "request.path == '/'", "purpose": "condition"}
 
 
 class Busy(Inline):
-    """Workers that are busy until they are let go."""
+    """Workers that are busy until the test releases them."""
 
     def __init__(self) -> None:
         self.is_free = asyncio.Event()
@@ -68,7 +68,7 @@ async def check(http: httpx2.AsyncClient, caller: Caller, tenant_id: str) -> htt
 
 
 def test_one_operator_has_some_places_and_another_still_gets_one(served: Served) -> None:
-    """One check more than the operator may have is refused at once, though none has ended."""
+    """One request past an operator's places is refused at once, and another operator gets one."""
     owner, tenant_id = served.owner()
     other, others_id = served.owner()
 

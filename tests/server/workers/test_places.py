@@ -16,7 +16,7 @@ def places(most: int = 10) -> Places:
 
 
 def test_one_caller_has_its_share_and_no_more() -> None:
-    """What is one too many is refused at once; others go on."""
+    """A request past the caller's share is refused at once; others are accepted."""
     held = places()
     with held.take([ANN]), held.take([ANN]):
         with pytest.raises(Problem) as refused, held.take([ANN]):

@@ -113,7 +113,7 @@ def play(
 
 
 def test_work_is_done_elsewhere_and_makes_way(application: Application, tmp_path: Path) -> None:
-    """In another process, which asks for less of the processor."""
+    """Work runs in another process, at a lower priority."""
 
     async def scene(world: World) -> None:
         assert await world.run(jobs.own_pid) in set(world.pool.pids) - {os.getpid()}
@@ -123,7 +123,7 @@ def test_work_is_done_elsewhere_and_makes_way(application: Application, tmp_path
 
 
 def test_a_killed_worker_is_replaced(application: Application, tmp_path: Path) -> None:
-    """Its caller learns it; the next call finds a new process."""
+    """The caller of a killed worker gets an error; the next call finds a new process."""
 
     async def scene(world: World) -> None:
         before = await world.run(jobs.own_pid)
@@ -135,7 +135,7 @@ def test_a_killed_worker_is_replaced(application: Application, tmp_path: Path) -
 
 
 def test_work_past_its_time_is_ended(application: Application, tmp_path: Path) -> None:
-    """With the process, whatever it is doing."""
+    """Work past its time is ended with its process."""
 
     async def scene(world: World) -> None:
         before = await world.run(jobs.own_pid)
@@ -146,9 +146,9 @@ def test_work_past_its_time_is_ended(application: Application, tmp_path: Path) -
     play(application, tmp_path, scene, size=1)
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no memory of others is told")
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not known")
 def test_work_past_its_memory_is_ended(application: Application, tmp_path: Path) -> None:
-    """Before the machine has none left."""
+    """Work past its memory is ended before the machine runs out."""
 
     async def scene(world: World) -> None:
         with pytest.raises(WorkerError, match="more memory than 512 MiB"):
@@ -159,7 +159,7 @@ def test_work_past_its_memory_is_ended(application: Application, tmp_path: Path)
 
 
 def test_an_exception_comes_back_whole(application: Application, tmp_path: Path) -> None:
-    """Of the same class, with all that it carries."""
+    """An exception of a worker keeps its class and everything it carries."""
 
     async def scene(world: World) -> None:
         with pytest.raises(StaleRevisionError) as raised:
@@ -170,7 +170,7 @@ def test_an_exception_comes_back_whole(application: Application, tmp_path: Path)
 
 
 def test_a_worker_asks_the_service(application: Application, tmp_path: Path) -> None:
-    """For what only the one process knows."""
+    """A worker asks the service for what only that process knows."""
 
     async def scene(world: World) -> None:
         assert await world.run(partial(jobs.evictions, UUID(int=5))) == 5
@@ -212,7 +212,7 @@ def test_urgent_work_goes_before_what_waits(application: Application, tmp_path: 
 
 
 def test_work_that_is_given_up_leaves_its_place(application: Application, tmp_path: Path) -> None:
-    """Before its turn it takes none."""
+    """Work cancelled before its turn takes no worker."""
 
     async def scene(world: World) -> None:
         running, given_up = world.hold("running", "a"), world.hold("given up", "a")

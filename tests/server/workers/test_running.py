@@ -74,7 +74,7 @@ def test_workers_that_were_killed_are_replaced(tmp_path: Path) -> None:
 
 
 def test_no_worker_outlives_the_service(tmp_path: Path) -> None:
-    """However it ends."""
+    """No worker outlives the service, however it ends."""
     with deciding(tmp_path):
         pass
     process = start(tmp_path, {})

@@ -1,10 +1,10 @@
-"""The extra work of finding matches and groups, compared with finding whether there is one.
+"""How much more work it is to find matches and groups than to find whether there is one.
 
-The native evaluator runs its automaton over the subject twice; then one thread goes through the
-pattern as a program and takes the preferred way among those that lead to a match (``captures.rs``
-in ``rust/regex``). What it may pass on its way from one character to the next is bounded here. Of
-many alternatives it finds the right one by its bits; those that may be empty or begin with an
-assertion have to be tried.
+The native evaluator runs its automaton over the subject twice; then one thread goes
+through the pattern as a program and takes what is preferred among what leads to a match
+(``rust/core/src/regex/captures.rs``). What it may pass on its way from one character to
+the next is bounded here. Of many alternatives it finds the right one by its bits; those that
+may be empty or begin with an assertion have to be tried.
 """
 
 from __future__ import annotations

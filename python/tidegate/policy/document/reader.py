@@ -1,6 +1,7 @@
-"""From a tree to the model: every member by its shape, every finding at once. A member that cannot
-be read is reported and replaced by a stand-in, so that the rest of the document is checked too; a
-model with stand-ins is never returned.
+"""From a tree to the model: every member by its shape, every finding at once.
+
+A member that cannot be read is reported and replaced by a stand-in, so that the rest of the
+document is checked too; a model with stand-ins is never returned.
 """
 
 from __future__ import annotations

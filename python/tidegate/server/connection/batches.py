@@ -1,4 +1,4 @@
-"""How much of batches may be under way: bodies of megabytes that may arrive slowly."""
+"""A bound on batches under way: bodies of megabytes that may arrive slowly."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class BatchRoom:
 
     @contextmanager
     def taken(self, tenant: str, size: int) -> Iterator[None]:
-        """Have room for a batch as long as the block lasts.
+        """Hold room for a batch until the block ends.
 
         Args:
             tenant: its id.

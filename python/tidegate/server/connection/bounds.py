@@ -1,4 +1,4 @@
-"""What all connections together may take: their number, a share of it for an address, memory."""
+"""Bounds of all connections together: their number, a share of it for an address, memory."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ipaddress import IPv6Address, ip_address
 import attrs
 
 MAX_SHARE_BYTES = 32 * 1024 * 1024
-"""For an address: of what was received and cannot be gone on with yet, bodies that nobody has
-taken and requests behind one that is under way."""
+"""For an address: bytes that were received and cannot be processed yet, of unfinished bodies and of
+requests behind one that is under way."""
 MAX_HELD_BYTES = 4 * MAX_SHARE_BYTES
 """For all."""
 CROWDED_SHARE = 0.9
@@ -70,8 +70,8 @@ class Bounds:
 
 
 def share_of(client: tuple[str, int] | None) -> str | None:
-    """Who shares a number of connections: an address; of IPv6 a network of 64 bits, since
-    one host commonly has all of it.  None for a Unix socket.
+    """The holder of a share of connections: an address; for IPv6 a network of 64 bits, since one
+    host commonly has all of it. None for a Unix socket.
     """
     if client is None:
         return None

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 VERSIONS = ("1.0", "1.1")
 PIECE_BYTES = 4 * 1024
-"""Of what has a bound that the parser does not know, this much is read at once."""
+"""The piece size for bytes that have a bound unknown to the parser."""
 
 
 def piece_end(data: bytes, place: int) -> int:
     """The next place behind which a head, or a chunked body, can be at its end.
 
-    Both end with an empty line.  Whoever gives a parser one such piece after the other never
-    gives it anything of the request behind.  The empty line may have begun in a piece before.
+    Both end with an empty line.  A parser that gets one such piece after the other never gets a
+    byte of the next request.  The empty line may have begun in a piece before.
 
     Args:
         data: what was received.

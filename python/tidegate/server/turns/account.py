@@ -1,4 +1,4 @@
-"""What a tenant's decisions cost, and where they are therefore made: on the loop or beside it.
+"""The cost of a tenant's decisions, and where they are therefore made: on the loop or beside it.
 
 A tenant begins as unknown, and so do changed definitions.  It is light when enough of its calls
 were measured, and heavy for a while as soon as one step shows it; afterwards it is unknown again.
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 STEP_NS = 2_000_000
-"""What calls that are decided together should cost."""
+"""The target cost of calls that are decided together."""
 LIGHT_NS = 1_000_000
 """A tenant is heavy when a call costs more."""
 HELD_NS = 5_000_000
@@ -19,8 +19,8 @@ TERM_NS = 1_000_000_000
 """How long a tenant stays heavy after the last step that showed it: a machine that stumbles makes
 nobody heavy for long."""
 LONGEST_TERM_NS = 300_000_000_000
-"""Each time it is heavy again the term doubles, up to here: whoever alternates holds up the loop
-once in that time, for one decision."""
+"""Each time it is heavy again the term doubles, up to here: a tenant that alternates holds up the
+loop once in that time, for one decision."""
 FORGIVEN_NS = 2 * LONGEST_TERM_NS
 """After this long without a heavy step the term is the first one again."""
 ENOUGH = 8
@@ -31,7 +31,7 @@ MARGIN = 4
 """A larger event than any so far may cost more than any so far: only one that is this many times
 larger is measured beside the loop first."""
 MANY = 64
-"""Calls that what was measured before counts as at most."""
+"""The most calls as which earlier measurements count."""
 SMALL_BYTES = 4_096
 """No event is too large for a light tenant up to here."""
 
@@ -39,7 +39,7 @@ Revision: TypeAlias = tuple[int, int]
 
 
 class Account:
-    """What the decisions of one tenant cost.
+    """The cost of the decisions of one tenant.
 
     Args:
         proof: calls that are measured before the tenant counts as light.
@@ -70,10 +70,10 @@ class Account:
         self._largest = SMALL_BYTES
         self._seen = 0
         self.cost = 0.0
-        """What a call is expected to cost, in nanoseconds; 0 when nothing is known."""
+        """The expected cost of a call, in nanoseconds; 0 when nothing is known."""
 
     def is_of(self, revision: Revision) -> None:
-        """What is measured from now on is of these definitions; of others nothing is known."""
+        """Measure these definitions from now on; measurements of others do not count."""
         if revision != self._revision:
             self._revision = revision
             self._begin()

@@ -1,4 +1,4 @@
-"""Where steps pass that are made beside the loop, so that others can come between two of them."""
+"""A gate for steps beside the loop, so that other changes can be made between two of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 
 class Gate:
-    """Lets steps begin, but for while somebody holds it shut; for the event loop's thread only.
+    """Lets steps begin unless somebody holds it shut; for the event loop's thread only.
 
     Args:
         opened: called when it is open again.
@@ -31,7 +31,7 @@ class Gate:
         self.under_way += 1
 
     def leave(self) -> None:
-        """A step has ended, and what it decided is on its way to the log."""
+        """A step has ended, and its decisions are on their way to the log."""
         self.under_way -= 1
         if self.under_way:
             return

@@ -1,4 +1,4 @@
-"""A tenant's calls, in the order they came, and what is known of their cost."""
+"""A tenant's calls in the order of arrival, and what is known of their cost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tidegate.server.hot_call import HotCall
 
 STEP_BYTES = 1024 * 1024
-"""Of the events of one step: what is copied of them is copied on the loop."""
+"""Bytes of the events of one step: they are copied on the loop."""
 FEW = 256
 """Calls that may wait when a batch adds more of its own: it takes its turn like others."""
 
@@ -71,13 +71,13 @@ class Lane:
         return bool(self._calls or self._looked_up) and not self.gate.under_way
 
     def add(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
-        """Take calls; those for which there is no room are given back."""
+        """Take calls; returns those for which there is no room."""
         room = max(0, self._most_waiting - self.waiting)
         self._calls.extend(calls[:room] if room < len(calls) else calls)
         return calls[room:]
 
     def add_looked_up(self, call: HotCall) -> None:
-        """Take a call back that was let in once: of its idempotency key nothing is known."""
+        """Take back a call that was admitted before: its idempotency key is new."""
         self._looked_up.append(call)
 
     @property

@@ -36,7 +36,7 @@ MOST_HEAVY_AT_ONCE = 4
 
 
 class Line:
-    """Lanes that stand in line for a thread.
+    """A line of lanes that wait for a thread.
 
     Args:
         places: steps at a time.
@@ -92,7 +92,7 @@ class Lanes:
         return lane
 
     def drop(self, lane: Lane) -> None:
-        """Forget the lane of a tenant that is not there, unless somebody has to do with it."""
+        """Forget the lane of a deleted tenant, unless it still has calls or a step."""
         if not (lane.waiting or lane.gate.under_way or lane.gate.is_shut or lane.is_listed):
             self._lanes.pop(str(lane.tenant_id), None)
 
@@ -102,9 +102,9 @@ class Lanes:
             self.drop(lane)
 
     def line_up(self, lane: Lane) -> None:
-        """Have a lane stand in line, if it has a step to make and does not already.
+        """Put a lane in line, if it has a step to make and is not in line.
 
-        Who had no step in this turn or the last comes before those who always have one.
+        A lane without a step in this turn or the last comes before the others.
         """
         if not lane.may_step or lane.is_listed:
             return
@@ -162,7 +162,7 @@ class Lanes:
         lane.gate.enter()
 
     def ended(self, lane: Lane, line: Line) -> None:
-        """It has ended, and its decisions were handed to the log."""
+        """A step beside the loop has ended, and its decisions were handed to the log."""
         line.under_way -= 1
         lane.gate.leave()
         self.gate.leave()
@@ -170,14 +170,14 @@ class Lanes:
         self._wake()
 
     async def run(self, work: Callable[[], T]) -> tuple[T, int]:
-        """Do work on a thread; what it gives, and the processor time it took in nanoseconds."""
+        """Do work on a thread; returns its result, and its processor time in nanoseconds."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, timed, work)
 
     def still(self, tenant_id: UUID) -> AbstractAsyncContextManager[None]:
-        """Between two decisions of a tenant: none is being made that is not handed to the log.
+        """A block between two decisions of a tenant: every decision made is handed to the log.
 
-        What has to be so stands in the block, without waiting; on the loop no decision is made
-        meanwhile, and beside it none of this tenant.
+        The body must not wait. Meanwhile no decision is made on the loop, and none of this tenant
+        beside it.
         """
         return self.of(str(tenant_id), tenant_id).gate.shut()
 
@@ -186,7 +186,7 @@ class Lanes:
         return self.gate.shut()
 
     async def close(self) -> None:
-        """Refuse what waits, and return when nothing is decided any more."""
+        """Refuse waiting calls, and return when no decision is under way."""
         for lane in self._lanes.values():
             refuse(lane.take_all(), Problem("not-ready", headers={"retry-after": "1"}))
         async with self.all_still():
@@ -223,7 +223,7 @@ class Lanes:
 
 
 def timed(work: Callable[[], T]) -> tuple[T, int]:
-    """What work gives, and the processor time that it took this thread, in nanoseconds."""
+    """The result of work, and the processor time that it took this thread, in nanoseconds."""
     started = thread_time_ns()
     made = work()
     return made, thread_time_ns() - started

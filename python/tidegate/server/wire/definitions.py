@@ -1,5 +1,6 @@
-"""Definitions: actions, entity definitions, mitigations, policies, lists. The bounds equal those of
-``policy.model``; a test compares the two.
+"""Definitions: actions, entity definitions, mitigations, policies, lists.
+
+The bounds equal those of ``policy.model``; a test compares the two.
 """
 
 from __future__ import annotations

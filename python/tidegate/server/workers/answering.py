@@ -1,4 +1,4 @@
-"""A request that was let in, and the answer to it: in a thread or in a worker, the same."""
+"""An admitted request and its answer: the same in a thread and in a worker."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 @attrs.frozen(kw_only=True)
 class Given:
-    """What came with a request, once its caller was let in."""
+    """The content of a request, once its caller is admitted."""
 
     request_id: str
     now: int
@@ -53,7 +53,7 @@ class Given:
     body: bytes = b""
 
     def refuse(self, error: Exception) -> Sent:
-        """The answer that an exception is."""
+        """The answer for an exception."""
         problem = problem_of(error)
         if problem.code == "internal-error":
             log.error("request %s failed", self.request_id, exc_info=error)
@@ -71,7 +71,7 @@ class Sent:
 
     @classmethod
     def of(cls, response: Response, given: Given) -> Sent:
-        """What a response is to a request."""
+        """The answer for a response to a request."""
         headers = {**response.headers, "x-request-id": given.request_id}
         if given.is_encrypted:
             headers["strict-transport-security"] = STRICT_TRANSPORT
@@ -83,7 +83,7 @@ class Sent:
 
 
 def answer(application: Application, route: Route, given: Given) -> Sent:
-    """What a route answers; a refusal is an answer, too."""
+    """The answer of a route; a refusal is an answer too."""
     try:
         call = _call(application, route, given)
         return Sent.of(_respond(route, call, given, _handled(route, call)), given)
@@ -107,7 +107,7 @@ def answer_by_name(name: str, given: Given, application: Application) -> Sent:
 
 @cache
 def _routes() -> Mapping[str, Route]:
-    # The table names the handlers, which name what work there is.
+    # The table names the handlers, and the handlers import this module.
     from tidegate.server.routes import ROUTES
 
     return {route.name: route for route in ROUTES}

@@ -1,4 +1,4 @@
-"""Work that would hold the interpreter, as who asks for it sees it."""
+"""Work that would hold the interpreter, as its caller sees it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ a partial one, so that it can be sent."""
 
 
 class Workers(Protocol):
-    """Where work is done that would hold the interpreter."""
+    """Does work that would hold the interpreter."""
 
     async def run(
         self, job: Job[T], desk: Desk, owner: Hashable, seconds: float, *, is_urgent: bool = False

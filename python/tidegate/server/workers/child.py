@@ -59,7 +59,7 @@ class Setup:
 
 def main(pipe: Pipe, setup: Setup) -> None:
     """Work until the pipe is closed."""
-    # A stop of the whole group is for the service: it lets what was begun come to its end.
+    # A stop of the whole group is for the service, which lets running work finish.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
     be_nice(NICENESS)

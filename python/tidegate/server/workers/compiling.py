@@ -92,7 +92,7 @@ def compile_newest(tenant_id: UUID, application: Application) -> CompiledSet:
         newest = load_set(connection, tenant_id, application.known.newest(tenant_id))
         sample = recent_events(connection, tenant_id)
     compilation = read_document(newest.to_read(), newest.compilation)
-    application.known.compiled(tenant_id, newest.activate(compilation))
+    application.known.compiled(tenant_id, newest.put_to_work(compilation))
     keep_definitions(application.store, tenant_id, newest.document())
     return CompiledSet.of(compilation.compiled, sample)
 

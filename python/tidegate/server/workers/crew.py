@@ -1,6 +1,6 @@
 """All worker processes of a service: those for requests, the one for passwords, the one for replay.
 
-A login waits for no explanation, and a replay job, which may take hours, holds no place.
+So a login does not wait for an explanation, and a replay job, which may take hours, holds no place.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a worker process asks the service for: what only the one process can do.
+"""Requests of a worker process for what only the service's process can do.
 
 The service has a desk for each piece of work; the worker calls its methods by name over the pipe.
 """
@@ -33,7 +33,7 @@ class Desk:
     changed: list[UUID] = attrs.field(factory=list)
 
     def write(self, work: Callable[[Connection], Any], quietly: bool) -> Any:
-        """What a write of the writing thread gives, after the commit."""
+        """The result of a write by the writing thread, after the commit."""
         return self.application.store.write(work, quietly=quietly).result()
 
     def index_now(self) -> None:

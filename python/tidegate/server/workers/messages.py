@@ -1,4 +1,4 @@
-"""What goes over the pipe between the service and a worker: both are this program."""
+"""Messages over the pipe between the service and a worker, which are the same program."""
 
 from __future__ import annotations
 

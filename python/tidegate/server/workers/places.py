@@ -1,6 +1,7 @@
 """How many requests may be under way: in all, of one operator, of one tenant, of one address.
 
-What finds no place is refused at once, so that nobody waits behind those who ask for too much.
+A request without a place is refused at once, so that nobody waits behind callers who ask for too
+much.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tidegate.server.workers.work import Crowd
 
 
 class Party(Enum):
-    """Who can hold places."""
+    """The holders of places."""
 
     OPERATOR = "operator"
     TENANT = "tenant"

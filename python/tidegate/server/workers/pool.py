@@ -36,7 +36,7 @@ class _Waiting:
 
     owner: Hashable
     counted: Hashable
-    """What it counts as: the owner's, or urgent."""
+    """Whether it counts as the owner's, or as urgent."""
     turn: asyncio.Future[int]
     at: int | None = None
     """The place of its worker, once it has one."""
@@ -105,7 +105,7 @@ class Pool:
             self._leave(waiting)
 
     def _next(self) -> None:
-        """Give idle workers to those who wait, the first who may have one first."""
+        """Give idle workers to waiting jobs, in order, as far as each may have one."""
         while self._idle:
             waiting = next(filter(self._may_run, self._waiting), None)
             if waiting is None:

@@ -1,4 +1,4 @@
-"""What kind of work a route is, which says where it runs and how long it may."""
+"""The kind of work of a route, which says where it runs and for how long."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Mark:
             self._descriptor = os.open(
                 path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
             )
-            # All of it is written once, so that a full disk finds its place taken.
+            # All of it is written once, so that its space is reserved before the disk is full.
             content = os.pread(self._descriptor, _BYTES, 0).ljust(_BYTES, b"\0")
             os.pwrite(self._descriptor, content, 0)
             os.ftruncate(self._descriptor, _BYTES)
