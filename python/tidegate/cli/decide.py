@@ -7,7 +7,7 @@ import time
 
 import click
 
-from tidegate.cli.events import events_argument, read_events
+from tidegate.cli.inputs.events import events_argument, read_events
 from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json
 from tidegate.cli.summary import Summary
 from tidegate.definitions import load_definitions

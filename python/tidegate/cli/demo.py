@@ -7,7 +7,7 @@ from importlib import resources
 import click
 
 from tidegate.cli.decide import decide_all
-from tidegate.cli.events import read_events
+from tidegate.cli.inputs.events import read_events
 from tidegate.cli.output import console, evaluator_option, json_option, print_json
 from tidegate.definitions import load_definitions
 from tidegate.engine import Engine

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tidegate.cli.events import events_argument, read_events
+from tidegate.cli.inputs.events import events_argument, read_events
 from tidegate.cli.output import console, evaluator_option, json_option, print_json, to_json
 from tidegate.errors import EvaluationError, EventError
 from tidegate.evaluation.rules import Evaluator

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from tidegate.cli.events import events_argument, read_events
+from tidegate.cli.inputs.events import events_argument, read_events
 from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json
 from tidegate.definitions import load_definitions
 from tidegate.engine import Engine

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tidegate.cli.output import console, json_option, print_json
-from tidegate.cli.remote import Remote, remote_options
+from tidegate.cli.remote.client import Remote, remote_options
 from tidegate.config import RemoteSettings
 
 

@@ -13,7 +13,7 @@ import click
 import uvloop
 
 from tidegate.cli.output import console, errors, json_option, print_json
-from tidegate.cli.settings import settings_options
+from tidegate.cli.service.settings import settings_options
 from tidegate.config import Settings
 from tidegate.operators.keys import Keys
 from tidegate.server import logging

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from tidegate.cli.output import console, errors
-from tidegate.cli.settings import settings_options
+from tidegate.cli.service.settings import settings_options
 from tidegate.config import ServerSettings, Settings
 
 

@@ -9,7 +9,7 @@ import attrs
 import click
 
 from tidegate.cli.output import console, errors, json_option, print_json
-from tidegate.cli.settings import settings_options
+from tidegate.cli.service.settings import settings_options
 from tidegate.config import Settings
 from tidegate.server.directory.verification import Verification
 

@@ -8,7 +8,7 @@ import attrs
 import click
 
 from tidegate.cli.output import console, json_option, print_json
-from tidegate.cli.settings import settings_options
+from tidegate.cli.service.settings import settings_options
 from tidegate.config import ENVIRONMENT_PREFIX, Settings
 
 

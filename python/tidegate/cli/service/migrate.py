@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tidegate.cli.output import console, json_option, print_json
-from tidegate.cli.settings import settings_options
+from tidegate.cli.service.settings import settings_options
 from tidegate.config import Settings
 from tidegate.server.directory.opening import migrate_directory
 from tidegate.stores.migrations import HEAD

@@ -15,7 +15,7 @@ import click
 from typed_settings.exceptions import TsError
 
 from tidegate.cli.output import console, json_option, print_json
-from tidegate.cli.settings import SettingsError
+from tidegate.cli.service.settings import SettingsError
 from tidegate.config import Settings, load_settings
 from tidegate.operators.passwords import MIN_CHARACTERS, hash_password
 from tidegate.operators.permissions import Role
