@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from tidegate.language.diagnostics import Diagnostic
 
 
+_SHOWN = 200
+"""Characters of a value in a message."""
+
+
 class TidegateError(Exception):
     """Base of everything raised on purpose."""
 
@@ -98,7 +102,7 @@ class SettingsError(TidegateError):
     def __init__(
         self, reason: str, setting: str = "", value: object = None, source: str = ""
     ) -> None:
-        shown = "" if value is None else f" is `{value}`"
+        shown = "" if value is None else f" is `{' '.join(str(value).split())[:_SHOWN]}`"
         origin = f" ({source})" if source else ""
         super().__init__(f"`{setting}`{shown}{origin}: {reason}" if setting else reason)
         self.reason = reason

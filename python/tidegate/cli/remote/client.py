@@ -11,8 +11,8 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from uuid import UUID
 
 import attrs
-import typed_settings as ts
 
+from tidegate.cli.service.settings import flags_of
 from tidegate.config import RemoteSettings, remote_loaders
 from tidegate.errors import TidegateError
 
@@ -32,10 +32,7 @@ class RemoteError(TidegateError):
 
 def remote_options(command: F) -> F:
     """Give a command the flags that say which service it talks to, as ``remote``."""
-    decorated: F = ts.click_options(
-        RemoteSettings, remote_loaders(), argname="remote", show_envvars_in_help=True
-    )(command)
-    return decorated
+    return flags_of(RemoteSettings, remote_loaders(), "remote")(command)
 
 
 class _NoRedirect(HTTPRedirectHandler):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import Any, get_args
 
-import attrs
 import click
 
 from tidegate.cli.output import console, json_option, print_json
-from tidegate.cli.service.settings import settings_options
-from tidegate.config import ENVIRONMENT_PREFIX, Settings
+from tidegate.cli.service.settings import SettingsCommand, settings_options
+from tidegate.config import Settings, fields_of, variable_of
 
 
 @click.group()
@@ -17,18 +18,32 @@ def config() -> None:
     """Show the settings of the service."""
 
 
-@config.command()
+@config.command(cls=SettingsCommand)
 @settings_options
 @json_option
 def show(settings: Settings, as_json: bool) -> None:
     """Print every setting as file, environment and flags give it."""
-    values = attrs.asdict(settings)
+    values = dict(_values(settings))
     if as_json:
-        print_json(values)
+        print_json(_grouped(values))
         return
-    for group, members in values.items():
-        for name, value in members.items():
-            console.print(f"{group}.{name}: {value!r}", markup=False)
+    for name, value in values.items():
+        console.print(f"{name}: {value!r}", markup=False)
+
+
+def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
+    """Every setting's value, those of secrets concealed."""
+    for name, field in fields_of(Settings):
+        value = attrgetter(name)(settings)
+        yield name, "concealed" if value and callable(field.repr) else value
+
+
+def _grouped(values: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    groups: dict[str, dict[str, Any]] = {}
+    for name, value in values.items():
+        group, member = name.split(".")
+        groups.setdefault(group, {})[member] = value
+    return groups
 
 
 @config.command()
@@ -45,16 +60,14 @@ def schema(as_json: bool) -> None:
         console.print(f"    {each['help']}", markup=False)
 
 
-def _describe() -> Any:
-    groups: Any = attrs.fields(Settings)
-    for group in groups:
-        for each in attrs.fields(type(group.default)):
-            name = f"{group.name}_{each.name}"
-            yield {
-                "name": f"{group.name}.{each.name}",
-                "type": getattr(each.type, "__name__", str(each.type)),
-                "default": each.default,
-                "environment": ENVIRONMENT_PREFIX + name.upper(),
-                "flag": "--" + name.replace("_", "-"),
-                "help": each.metadata["typed-settings"]["help"],
-            }
+def _describe() -> Iterator[dict[str, Any]]:
+    for name, field in fields_of(Settings):
+        choices = get_args(field.type)
+        yield {
+            "name": name,
+            "type": " | ".join(choices) or getattr(field.type, "__name__", str(field.type)),
+            "default": field.default,
+            "environment": variable_of(name),
+            "flag": "--" + name.replace("_", "-").replace(".", "-"),
+            "help": field.metadata["typed-settings"]["help"],
+        }

@@ -13,7 +13,8 @@ import click
 import uvloop
 
 from tidegate.cli.output import console, errors, json_option, print_json
-from tidegate.cli.service.settings import settings_options
+from tidegate.cli.service.settings import SettingsCommand, settings_options
+from tidegate.cli.service.usable import need_usable
 from tidegate.config import Settings
 from tidegate.operators.keys import Keys
 from tidegate.server import logging
@@ -25,7 +26,7 @@ from tidegate.stores import SqliteStore
 from tidegate.stores.directory.lock import Holder, Lock
 
 
-@click.command()
+@click.command(cls=SettingsCommand)
 @settings_options
 @click.option(
     "--demo",
@@ -49,6 +50,7 @@ def serve(settings: Settings, demo: bool, as_json: bool) -> None:
 
 
 def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
+    need_usable(settings)
     waits = _say_waiting if settings.store.wait_for_lock else None
     # Before anything of the directory is read, and before the port is opened.
     lock = own_directory(settings.directory, waits)

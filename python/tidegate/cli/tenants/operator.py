@@ -12,10 +12,9 @@ from uuid import UUID
 
 import attrs
 import click
-from typed_settings.exceptions import TsError
 
 from tidegate.cli.output import console, json_option, print_json
-from tidegate.cli.service.settings import SettingsError
+from tidegate.cli.service.usable import need_directory
 from tidegate.config import Settings, load_settings
 from tidegate.operators.passwords import MIN_CHARACTERS, hash_password
 from tidegate.operators.permissions import Role
@@ -33,7 +32,6 @@ T = TypeVar("T")
 
 directory_option = click.option(
     "--store-directory",
-    "directory",
     type=click.Path(file_okay=False, path_type=Path),
     help="Directory of the database; that of the settings when left out.",
 )
@@ -56,7 +54,7 @@ def operator() -> None:
 @directory_option
 @json_option
 def create(
-    directory: Path | None,
+    store_directory: Path | None,
     email: str,
     name: str | None,
     tenant: str | None,
@@ -87,7 +85,7 @@ def create(
             memberships.put(connection, owned, made.operator_id, owner, now, accepted_at_ns=now)
             _audit(connection, "create", made, now, tenant_id=owned, kind="membership")
 
-    with _store(load(directory)) as write:
+    with _store(load(store_directory)) as write:
         write(work)
     if as_json:
         print_json(_shown(made))
@@ -102,9 +100,11 @@ def create(
 )
 @directory_option
 @json_option
-def token(directory: Path | None, email: str, lifetime_seconds: int | None, as_json: bool) -> None:
+def token(
+    store_directory: Path | None, email: str, lifetime_seconds: int | None, as_json: bool
+) -> None:
     """Print a token for the operator known as EMAIL."""
-    settings = load(directory)
+    settings = load(store_directory)
     keys = open_directory(settings.directory)
     with _store(settings) as write:
         found = write(lambda connection: operators.find_by_email(connection, email))
@@ -122,9 +122,9 @@ def token(directory: Path | None, email: str, lifetime_seconds: int | None, as_j
 @operator.command("list")
 @directory_option
 @json_option
-def list_(directory: Path | None, as_json: bool) -> None:
+def list_(store_directory: Path | None, as_json: bool) -> None:
     """Print all operators."""
-    with _store(load(directory)) as write:
+    with _store(load(store_directory)) as write:
         found = write(lambda connection: list(_all(connection)))
     if as_json:
         print_json([_shown(each) for each in found])
@@ -137,7 +137,7 @@ def list_(directory: Path | None, as_json: bool) -> None:
 @operator.command()
 @click.argument("email")
 @directory_option
-def disable(directory: Path | None, email: str) -> None:
+def disable(store_directory: Path | None, email: str) -> None:
     """End the operator known as EMAIL: no login, and no token counts any more."""
     now = time.time_ns()
 
@@ -149,7 +149,7 @@ def disable(directory: Path | None, email: str) -> None:
         )
         _audit(connection, "disable", found, now)
 
-    with _store(load(directory)) as write:
+    with _store(load(store_directory)) as write:
         write(work)
     console.print(f"disabled operator {email}", markup=False)
 
@@ -158,7 +158,7 @@ def disable(directory: Path | None, email: str) -> None:
 @click.argument("email")
 @password_option
 @directory_option
-def password(directory: Path | None, email: str, password_stdin: bool) -> None:
+def password(store_directory: Path | None, email: str, password_stdin: bool) -> None:
     """Give the operator known as EMAIL another password; tokens made before end."""
     kept = hash_password(_password(password_stdin))
     now = time.time_ns()
@@ -171,7 +171,7 @@ def password(directory: Path | None, email: str, password_stdin: bool) -> None:
         )
         _audit(connection, "change-password", found, now)
 
-    with _store(load(directory)) as write:
+    with _store(load(store_directory)) as write:
         write(work)
     console.print(f"changed the password of {email}", markup=False)
 
@@ -187,19 +187,18 @@ def _store(settings: Settings) -> Iterator[Callable[[Callable[[Connection], T]],
         store.close()
 
 
-def load(directory: Path | None) -> Settings:
+def load(store_directory: Path | None) -> Settings:
     """The settings, with another directory if one is given.
 
     Raises:
         SettingsError: those of file or environment cannot be used.
     """
-    try:
-        settings = load_settings()
-    except (TsError, ValueError) as error:
-        raise SettingsError(str(error)) from None
-    if directory is None:
-        return settings
-    return attrs.evolve(settings, store=attrs.evolve(settings.store, directory=str(directory)))
+    settings = load_settings()
+    if store_directory is not None:
+        store = attrs.evolve(settings.store, directory=str(store_directory))
+        settings = attrs.evolve(settings, store=store)
+    need_directory(settings)
+    return settings
 
 
 def _password(from_stdin: bool) -> str:
