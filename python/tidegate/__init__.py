@@ -10,7 +10,7 @@ joins them to a decision, ``Engine`` keeps the state between decisions.
 import typing
 
 from tidegate import testing
-from tidegate.definitions import load_definitions
+from tidegate.definitions import load_definitions, parse_definitions
 from tidegate.engine import Engine
 from tidegate.errors import (
     DefinitionsError,
@@ -61,6 +61,7 @@ __all__ = [
     "compile",
     "format",
     "load_definitions",
+    "parse_definitions",
     "testing",
 ]
 

@@ -7,10 +7,10 @@ import time
 
 import click
 
+from tidegate.cli.documents import definitions_argument, read_definitions
 from tidegate.cli.inputs.events import events_argument, read_events
 from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json
 from tidegate.cli.summary import Summary
-from tidegate.definitions import load_definitions
 from tidegate.engine import Engine
 from tidegate.errors import EventError
 from tidegate.evaluation.rules import Evaluator
@@ -18,7 +18,7 @@ from tidegate.policy.decision import Decision
 
 
 @click.command()
-@click.argument("definitions", type=click.Path(exists=True, dir_okay=False))
+@definitions_argument
 @events_argument
 @click.option(
     "--summary", "summarise", is_flag=True, help="Print a table instead of each decision."
@@ -29,7 +29,7 @@ def decide(
     definitions: str, events: str, summarise: bool, evaluator: Evaluator, as_json: bool
 ) -> None:
     """Decide each line of EVENTS (JSON lines, gzip or plain; - is standard input)."""
-    engine = Engine(load_definitions(definitions), evaluator=evaluator)
+    engine = Engine(read_definitions(definitions), evaluator=evaluator)
     summary = decide_all(
         engine, events, each=None if summarise else _print_json if as_json else _print_line
     )

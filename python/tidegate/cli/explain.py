@@ -6,16 +6,16 @@ import sys
 
 import click
 
+from tidegate.cli.documents import definitions_argument, read_definitions
 from tidegate.cli.inputs.events import events_argument, read_events
 from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json
-from tidegate.definitions import load_definitions
 from tidegate.engine import Engine
 from tidegate.errors import EventError
 from tidegate.evaluation.rules import Evaluator
 
 
 @click.command()
-@click.argument("definitions", type=click.Path(exists=True, dir_okay=False))
+@definitions_argument
 @events_argument
 @click.option(
     "--line", type=click.IntRange(min=1), help="Explain this line; the last one when left out."
@@ -27,7 +27,7 @@ def explain(
 ) -> None:
     """Decide EVENTS up to a line, then explain that line: every condition,
     every node's value, every window, and why nothing fired where nothing did."""
-    engine = Engine(load_definitions(definitions), evaluator=evaluator)
+    engine = Engine(read_definitions(definitions), evaluator=evaluator)
     waiting = None
     for event in read_events(events):
         if waiting is not None:

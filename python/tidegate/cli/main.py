@@ -11,13 +11,15 @@ from importlib import import_module
 
 import click
 
-from tidegate.cli.output import report_failure
+from tidegate.cli.findings.report import FindingsError, print_text
+from tidegate.cli.output import errors, report_failure
 from tidegate.errors import SettingsError, TidegateError
 
 MAX_SENTENCE = 200
 """Characters of a command's help in the list of all commands."""
 COMMANDS = {
     "check": "tidegate.cli.check:check",
+    "explain-code": "tidegate.cli.findings.explain_code:explain_code",
     "fmt": "tidegate.cli.format:format_",
     "eval": "tidegate.cli.evaluate:evaluate",
     "decide": "tidegate.cli.decide:decide",
@@ -103,6 +105,9 @@ def main() -> None:
     """Run the command line; never returns."""
     try:
         tidegate.main(prog_name="tidegate")
+    except FindingsError as error:
+        print_text(errors, error.reported)
+        sys.exit(1)
     except SettingsError as error:
         report_failure(error)
         sys.exit(2)

@@ -16,6 +16,7 @@ import attrs
 from tidegate.language.ast import Span
 from tidegate.language.diagnostics import Source
 from tidegate.policy.document.tree import Scalar, find
+from tidegate.policy.findings import SecondPlace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +40,22 @@ def locate(findings: Iterable[Finding], root: Node, source: Source | None) -> li
         return list(findings)
     placed = [(_place(each, root, source.text), each) for each in findings]
     placed.sort(key=lambda pair: pair[0].start)
-    return [_at(each, span, source) for span, each in placed]
+    return [
+        attrs.evolve(_at(each, span, source), second=_second(each, root, source))
+        for span, each in placed
+    ]
+
+
+def _second(finding: Finding, root: Node, source: Source) -> tuple[SecondPlace, ...]:
+    """The other places of a finding, with line and column."""
+    placed = []
+    for each in finding.second:
+        node = find(root, each.pointer)
+        known = node.start if node is not None and node.start is not None else 0
+        at = known if each.offset is None else each.offset
+        position = source.position(at)
+        placed.append(attrs.evolve(each, line=position.line, column=position.column, offset=at))
+    return tuple(placed)
 
 
 def at_offset(finding: Finding, source: Source | None) -> Finding:
