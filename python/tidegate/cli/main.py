@@ -31,7 +31,10 @@ COMMANDS = {
     "healthcheck": "tidegate.cli.service.healthcheck:healthcheck",
     "migrate": "tidegate.cli.service.migrate:migrate",
     "verify": "tidegate.cli.service.verify:verify",
+    "init": "tidegate.cli.tenants.init:init",
     "operator": "tidegate.cli.tenants.operator:operator",
+    "tenant": "tidegate.cli.remote.tenant:tenant",
+    "api-key": "tidegate.cli.remote.api_key:api_key",
     "apply": "tidegate.cli.remote.apply:apply",
     "export": "tidegate.cli.remote.export:export",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 from urllib.error import HTTPError, URLError
@@ -18,6 +19,7 @@ from tidegate.errors import TidegateError
 
 F = TypeVar("F", bound=Callable[..., Any])
 TIMEOUT_SECONDS = 60
+_NEXT = re.compile(r'<[^>]*?/api/v1/([^>]*)>; rel="next"')
 
 
 class RemoteError(TidegateError):
@@ -56,6 +58,24 @@ class Remote:
         Raises:
             RemoteError: there is none, or it is a refusal.
         """
+        return self._answer(method, path, body, media)[0]
+
+    def pages(self, path: str) -> list[Any]:
+        """All of a list, page by page.
+
+        Raises:
+            RemoteError: as :meth:`call`.
+        """
+        found: list[Any] = []
+        while True:
+            page, following = self._answer("GET", path, None, "application/json")
+            found += page
+            if following is None:
+                return found
+            path = following
+
+    def _answer(self, method: str, path: str, body: bytes | None, media: str) -> tuple[Any, Any]:
+        """An answer, and the path of the next page if there is one."""
         url = f"{self.settings.url.rstrip('/')}/api/v1/{path}"
         if urlsplit(url).scheme not in ("http", "https"):
             raise RemoteError(f"`{self.settings.url}` is no address of a service")
@@ -63,7 +83,9 @@ class Remote:
         request = Request(url, body, headers, method=method)  # noqa: S310 - the scheme is checked
         try:
             with build_opener(_NoRedirect).open(request, timeout=TIMEOUT_SECONDS) as answer:
-                return json.loads(answer.read())
+                content = answer.read()
+                following = _NEXT.search(answer.headers.get("link", ""))
+                return json.loads(content or b"null"), following and following[1]
         except HTTPError as error:
             raise _refusal(error) from None
         except (URLError, OSError, ValueError) as error:

@@ -63,30 +63,9 @@ def create(
     as_json: bool,
 ) -> None:
     """Make an operator known as EMAIL."""
-    if email.count("@") != 1 or email != email.strip() or not email.isprintable():
-        raise click.UsageError(f"`{email}` is no email address")
-    kept = None if no_password else hash_password(_password(password_stdin))
-    now = time.time_ns()
-    made = operators.Operator(
-        operator_id=new_id(),
-        name=name or email,
-        email=email.lower(),
-        password_hash=kept,
-        created_at_ns=now,
-        updated_at_ns=now,
-    )
-
-    def work(connection: Connection) -> None:
-        operators.create(connection, made)
-        _audit(connection, "create", made, now)
-        if tenant is not None:
-            owned = _tenant(connection, tenant)
-            owner = Role.OWNER.value
-            memberships.put(connection, owned, made.operator_id, owner, now, accepted_at_ns=now)
-            _audit(connection, "create", made, now, tenant_id=owned, kind="membership")
-
-    with _store(load(store_directory)) as write:
-        write(work)
+    need_address(email)
+    kept = None if no_password else hash_password(read_password(password_stdin))
+    made = make_operator(load(store_directory), email, password_hash=kept, name=name, tenant=tenant)
     if as_json:
         print_json(_shown(made))
     else:
@@ -104,15 +83,7 @@ def token(
     store_directory: Path | None, email: str, lifetime_seconds: int | None, as_json: bool
 ) -> None:
     """Print a token for the operator known as EMAIL."""
-    settings = load(store_directory)
-    keys = open_directory(settings.directory)
-    with _store(settings) as write:
-        found = write(lambda connection: operators.find_by_email(connection, email))
-    if found.disabled:
-        raise click.ClickException(f"the operator {found.email} is disabled")
-    now = max(time.time_ns(), found.tokens_valid_from_ns) // SECOND
-    lifetime = lifetime_seconds or settings.token.lifetime_seconds
-    text = Tokens(keys.signing, "tidegate").issue(found.operator_id, now, lifetime)
+    text, lifetime = make_token(load(store_directory), email, lifetime_seconds)
     if as_json:
         print_json({"access_token": text, "token_type": "Bearer", "expires_in": lifetime})
     else:
@@ -160,7 +131,7 @@ def disable(store_directory: Path | None, email: str) -> None:
 @directory_option
 def password(store_directory: Path | None, email: str, password_stdin: bool) -> None:
     """Give the operator known as EMAIL another password; tokens made before end."""
-    kept = hash_password(_password(password_stdin))
+    kept = hash_password(read_password(password_stdin))
     now = time.time_ns()
 
     def work(connection: Connection) -> None:
@@ -174,6 +145,76 @@ def password(store_directory: Path | None, email: str, password_stdin: bool) -> 
     with _store(load(store_directory)) as write:
         write(work)
     console.print(f"changed the password of {email}", markup=False)
+
+
+def need_address(email: str) -> None:
+    """Refuse what is no email address.
+
+    Raises:
+        click.UsageError: it is none.
+    """
+    if email.count("@") != 1 or email != email.strip() or not email.isprintable():
+        raise click.UsageError(f"`{email}` is no email address")
+
+
+def make_operator(
+    settings: Settings,
+    email: str,
+    *,
+    password_hash: str | None,
+    name: str | None = None,
+    tenant: str | None = None,
+) -> operators.Operator:
+    """Make an operator in the database of the settings.
+
+    Args:
+        settings: of the server.
+        email: the address that the operator is known by.
+        password_hash: None for an operator who has tokens only.
+        name: what to call them; the address when left out.
+        tenant: slug or id of a tenant to make them an Owner of.
+    """
+    now = time.time_ns()
+    made = operators.Operator(
+        operator_id=new_id(),
+        name=name or email,
+        email=email.lower(),
+        password_hash=password_hash,
+        created_at_ns=now,
+        updated_at_ns=now,
+    )
+
+    def work(connection: Connection) -> None:
+        operators.create(connection, made)
+        _audit(connection, "create", made, now)
+        if tenant is not None:
+            owned = _tenant(connection, tenant)
+            owner = Role.OWNER.value
+            memberships.put(connection, owned, made.operator_id, owner, now, accepted_at_ns=now)
+            _audit(connection, "create", made, now, tenant_id=owned, kind="membership")
+
+    with _store(settings) as write:
+        write(work)
+    return made
+
+
+def make_token(
+    settings: Settings, email: str, lifetime_seconds: int | None = None
+) -> tuple[str, int]:
+    """A token of the operator known by an address, and how many seconds it counts.
+
+    Raises:
+        click.ClickException: the operator is disabled.
+        NotFoundError: there is none.
+    """
+    keys = open_directory(settings.directory)
+    with _store(settings) as write:
+        found = write(lambda connection: operators.find_by_email(connection, email))
+    if found.disabled:
+        raise click.ClickException(f"the operator {found.email} is disabled")
+    now = max(time.time_ns(), found.tokens_valid_from_ns) // SECOND
+    lifetime = lifetime_seconds or settings.token.lifetime_seconds
+    return Tokens(keys.signing, "tidegate").issue(found.operator_id, now, lifetime), lifetime
 
 
 @contextmanager
@@ -201,7 +242,8 @@ def load(store_directory: Path | None) -> Settings:
     return settings
 
 
-def _password(from_stdin: bool) -> str:
+def read_password(from_stdin: bool) -> str:
+    """A password, from standard input or from whoever sits at the terminal."""
     if from_stdin:
         return sys.stdin.readline().rstrip("\r\n")
     text: str = click.prompt(
