@@ -92,6 +92,11 @@ class Remote:
             reason = getattr(error, "reason", error)
             raise RemoteError(f"no answer from {self.settings.url}: {reason}") from None
 
+    def tenants(self) -> dict[str, str]:
+        """The tenants that the token's operator belongs to, slug to id."""
+        mine = self.call("GET", "me")["memberships"]
+        return {each["slug"]: str(each["tenant_id"]) for each in mine}
+
     def tenant_id(self) -> str:
         """The tenant that is meant: by id, by slug, or the only one there is.
 
@@ -101,9 +106,7 @@ class Remote:
         wanted = self.settings.tenant
         if _is_id(wanted):
             return wanted
-        mine = {
-            each["slug"]: str(each["tenant_id"]) for each in self.call("GET", "me")["memberships"]
-        }
+        mine = self.tenants()
         if wanted in mine:
             return mine[wanted]
         if not wanted and len(mine) == 1:
