@@ -159,6 +159,11 @@ class LogSettings:
     format: LogFormat = ts.option(
         default="auto", help="JSON lines or text; auto: text on a terminal, JSON elsewhere."
     )
+    sample_seconds: float = ts.option(
+        default=10.0,
+        validator=Between(0, 86_400),
+        help="One decision gets a line in as many seconds, with how many there were; 0: none.",
+    )
 
 
 @ts.settings

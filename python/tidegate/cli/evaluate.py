@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from tidegate.cli.failure import failure_of
 from tidegate.cli.findings.report import refused_expression
 from tidegate.cli.inputs.events import Source, events_argument
 from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json, to_json
@@ -66,7 +67,7 @@ def _outcome(program: Program, event: bytes) -> dict[str, Any]:
     try:
         return {"value": program.evaluate(event)}
     except EvaluationError as error:
-        return {"error": error.code, "message": error.message}
+        return {"error": error.code, "message": failure_of(program.text, event, error)}
 
 
 def _print(number: int, outcome: dict[str, Any], as_json: bool) -> None:

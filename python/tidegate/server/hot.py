@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import attrs
 from uuid_utils import uuid7
 
+from tidegate.server.access_log import AccessLog
 from tidegate.server.answer import Answer
 from tidegate.server.call_queue import CallQueue
 from tidegate.server.headers import DATA_HEADERS
@@ -67,6 +68,7 @@ class HotPath:
     clock: Callable[[], int] = time.time_ns
     tells_limits: bool = False
     lanes: Lanes = attrs.field(factory=Lanes)
+    access: AccessLog = attrs.field(factory=AccessLog)
     queue: CallQueue = attrs.field(init=False, repr=False)
 
     @queue.default
@@ -87,6 +89,7 @@ class HotPath:
     ) -> None:
         """Count a refusal, and log one that nobody foresaw."""
         self.metrics.refused(problem.code)
+        self.access.hot_refusal(endpoint.path, problem.status, problem.code, request_id)
         if problem.code == "internal-error":
             log.error(
                 "hot call failed", endpoint=endpoint.name, request_id=request_id, exc_info=error

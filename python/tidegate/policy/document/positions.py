@@ -29,6 +29,7 @@ _ESCAPE = re.compile(
     r"|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[^\n])"
 )
 _BLOCK_HEADER = re.compile(r"[|>][^\n]*\n?")
+_COMMENT = re.compile(r"[ \t]+#")
 _BLANKS = " \t\r\n"
 _LONGEST = 64 * 1024
 """In a longer scalar a finding points at its beginning; no expression is that long."""
@@ -41,9 +42,23 @@ def locate(findings: Iterable[Finding], root: Node, source: Source | None) -> li
     placed = [(_place(each, root, source.text), each) for each in findings]
     placed.sort(key=lambda pair: pair[0].start)
     return [
-        attrs.evolve(_at(each, span, source), second=_second(each, root, source))
+        attrs.evolve(
+            _at(each, span, source),
+            second=_second(each, root, source),
+            hint=_cut_hint(each, root, source.text) or each.hint,
+        )
         for span, each in placed
     ]
+
+
+def _cut_hint(finding: Finding, root: Node, text: str) -> str | None:
+    """How to write an expression that YAML has cut at what it takes for a comment."""
+    node = find(root, finding.pointer) if finding.span is not None else None
+    if not isinstance(node, Scalar) or node.style != "plain" or node.end is None:
+        return None
+    if not _COMMENT.match(text, node.end):
+        return None
+    return "quote it: YAML takes ` #` for the beginning of a comment; single quotes go around it"
 
 
 def _second(finding: Finding, root: Node, source: Source) -> tuple[SecondPlace, ...]:
