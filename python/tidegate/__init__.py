@@ -11,7 +11,7 @@ import typing
 
 from tidegate import testing
 from tidegate.decider import Action, ActionType, Allow, Block, Challenge, Decider, Decision, Reason
-from tidegate.definitions import Source, load_definitions
+from tidegate.definitions import Source, load_definitions, parse_definitions
 from tidegate.engine import Clock, Engine, Frozen
 from tidegate.errors import (
     DefinitionsError,
@@ -200,6 +200,7 @@ __all__ = [
     "compile",
     "format",
     "load_definitions",
+    "parse_definitions",
     "testing",
 ]
 

@@ -7,56 +7,97 @@ environment over the file, the file over the default.
 
 from __future__ import annotations
 
+import math
+import os
+import tomllib
+from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args, get_origin
 
 import attrs
 import typed_settings as ts
 import yaml
-from attrs import validators
-from typed_settings.exceptions import ConfigFileLoadError
-from typed_settings.loaders import FileFormat, Loader
-from typed_settings.types import OptionList, SettingsClass, SettingsDict
+from typed_settings.loaders import Loader
+from typed_settings.types import LoadedSettings, LoaderMeta, OptionList, SettingsClass
+
+from tidegate.errors import SettingsError
 
 ENVIRONMENT_PREFIX = "TIDEGATE_"
 FILE_VARIABLE = "TIDEGATE_CONFIG"
 DEFAULT_DIRECTORY = "~/.tidegate"
 
 
-def _port(_instance: object, attribute: attrs.Attribute[int], value: int) -> None:
-    if not 0 <= value <= 65_535:
-        raise ValueError(f"`{attribute.name}` must be 0 to 65,535, not {value}")
+Durability: TypeAlias = Literal["full", "relaxed"]
+LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
+LogFormat: TypeAlias = Literal["auto", "json", "text"]
+PublicMetrics: TypeAlias = Literal["none", "health", "all"]
 
 
-_PER_MINUTE = validators.and_(validators.ge(1), validators.le(100_000_000))
+@attrs.frozen
+class Between:
+    """Holds a number between bounds, which may be reached."""
+
+    least: int
+    most: float = math.inf
+
+    def __call__(self, _instance: object, _attribute: object, value: float) -> None:
+        """Check a value.
+
+        Raises:
+            ValueError: it is outside.
+        """
+        if not self.least <= value <= self.most:
+            raise ValueError(f"it must be {self}")
+
+    def __str__(self) -> str:
+        if self.most == math.inf:
+            return f"{self.least:,} or more"
+        return f"{self.least:,} to {self.most:,.0f}"
+
+
+_PER_MINUTE = Between(1, 100_000_000)
 
 
 @ts.settings
 class ServerSettings:
     """Where and how the server listens."""
 
-    host: str = ts.option(default="127.0.0.1", help="Address to listen on.")
+    host: str = ts.option(
+        default="127.0.0.1",
+        click={"param_decls": ("--server-host", "--host")},
+        help="Address to listen on; one that other machines reach needs TLS, or a proxy in front.",
+    )
     port: int = ts.option(
-        default=8080, validator=_port, help="Port to listen on; 0 takes a free one."
+        default=8080,
+        click={"param_decls": ("--server-port", "--port")},
+        validator=Between(0, 65_535),
+        help="Port to listen on; 0 takes a free one.",
     )
     unix_socket: str = ts.option(default="", help="Path of a Unix socket, instead of a port.")
     tls_certificate: str = ts.option(default="", help="Certificate chain in PEM; turns on TLS.")
     tls_key: str = ts.option(default="", help="Private key of the certificate in PEM.")
+    behind_proxy: bool = ts.option(
+        default=False,
+        help="A proxy with TLS is in front, so plain HTTP may be served on an address that other "
+        "machines reach.",
+    )
     public_url: str = ts.option(
         default="", help="Address that browsers reach the server by; by default the listening one."
     )
     drain_seconds: float = ts.option(
         default=10.0,
-        validator=validators.and_(validators.ge(0), validators.le(3600)),
+        validator=Between(0, 3600),
         help="How long a stop waits for requests that were accepted.",
     )
     max_connections: int = ts.option(
         default=4_096,
-        validator=validators.ge(1),
+        validator=Between(1),
         help="Connections that may be open at once; more are refused with 503.",
     )
     max_connections_per_address: int = ts.option(
         default=1_024,
-        validator=validators.ge(1),
+        validator=Between(1),
         help="How many of them one client address may have, or one IPv6 network of 64 bits. All "
         "that a proxy in front brings comes from its address.",
     )
@@ -75,7 +116,7 @@ class ServerSettings:
     )
     tenant_waiting_calls: int = ts.option(
         default=2_000,
-        validator=validators.and_(validators.ge(100), validators.le(100_000)),
+        validator=Between(100, 100_000),
         help="Hot calls of one tenant that may wait to be decided; more are answered with 429.",
     )
 
@@ -87,20 +128,24 @@ class StoreSettings:
     directory: str = ts.option(
         default=DEFAULT_DIRECTORY, help="Directory of the database and of key material."
     )
-    durability: str = ts.option(
+    durability: Durability = ts.option(
         default="full",
-        validator=validators.in_(("full", "relaxed")),
         help="full: no decision is answered that is not on disk; relaxed: answer all the same when "
         "the log cannot be written, and record the gap.",
     )
     snapshot_every: int = ts.option(
         default=50_000,
-        validator=validators.ge(1_000),
+        validator=Between(1_000),
         help="Decisions after which the state is saved again; a start repeats those since.",
     )
     wait_for_lock: bool = ts.option(
         default=False,
-        click={"param_decls": ("--wait-for-lock/--no-wait-for-lock",)},
+        click={
+            "param_decls": (
+                "--store-wait-for-lock/--no-store-wait-for-lock",
+                "--wait-for-lock/--no-wait-for-lock",
+            )
+        },
         help="When another server owns the directory, wait for its end instead of refusing; the "
         "port is opened afterwards.",
     )
@@ -110,13 +155,14 @@ class StoreSettings:
 class LogSettings:
     """What is logged."""
 
-    level: str = ts.option(
-        default="info",
-        validator=validators.in_(("debug", "info", "warning", "error")),
-        help="Least level that is logged.",
+    level: LogLevel = ts.option(default="info", help="Least level that is logged.")
+    format: LogFormat = ts.option(
+        default="auto", help="JSON lines or text; auto: text on a terminal, JSON elsewhere."
     )
-    format: str = ts.option(
-        default="json", validator=validators.in_(("json", "text")), help="json or text."
+    sample_seconds: float = ts.option(
+        default=10.0,
+        validator=Between(0, 86_400),
+        help="One decision gets a line in as many seconds, with how many there were; 0: none.",
     )
 
 
@@ -126,7 +172,7 @@ class TokenSettings:
 
     lifetime_seconds: int = ts.option(
         default=8 * 3600,
-        validator=validators.and_(validators.ge(60), validators.le(30 * 24 * 3600)),
+        validator=Between(60, 30 * 24 * 3600),
         help="How long a token counts.",
     )
 
@@ -135,9 +181,8 @@ class TokenSettings:
 class MetricsSettings:
     """Who sees which figures."""
 
-    public: str = ts.option(
+    public: PublicMetrics = ts.option(
         default="health",
-        validator=validators.in_(("none", "health", "all")),
         help="What /metrics shows without a credential: none; health: those of the process and the "
         "store; all: also what tenants have and decide.",
     )
@@ -152,27 +197,27 @@ class WorkersSettings:
 
     processes: int = ts.option(
         default=2,
-        validator=validators.and_(validators.ge(1), validators.le(64)),
+        validator=Between(1, 64),
         help="Processes for what takes long: checks, definitions, explanations, large documents.",
     )
     memory_mib: int = ts.option(
         default=2_048,
-        validator=validators.and_(validators.ge(256), validators.le(1024 * 1024)),
+        validator=Between(256, 1024 * 1024),
         help="Memory that one such process may take before it is ended and replaced.",
     )
     operator_places: int = ts.option(
         default=6,
-        validator=validators.ge(1),
+        validator=Between(1),
         help="Requests of one operator for such work that may be under way; for others the double.",
     )
     tenant_places: int = ts.option(
         default=12,
-        validator=validators.ge(1),
+        validator=Between(1),
         help="The same of one tenant.",
     )
     places: int = ts.option(
         default=64,
-        validator=validators.ge(1),
+        validator=Between(1),
         help="The same of all together.",
     )
 
@@ -212,49 +257,181 @@ class RemoteSettings:
     )
 
 
-class _YamlFormat:
-    """Settings files in YAML, read by the safe loader."""
+def fields_of(settings: type[Any], group: str = "") -> Iterator[tuple[str, attrs.Attribute[Any]]]:
+    """Every setting of a class, with its name as in the settings file."""
+    for field in attrs.fields(attrs.resolve_types(settings)):
+        if field.type is not None and attrs.has(field.type):
+            yield from fields_of(field.type, f"{group}{field.name}.")
+        else:
+            yield group + field.name, field
 
-    def __call__(
-        self, path: Path, settings_cls: SettingsClass, options: OptionList
-    ) -> SettingsDict:
-        """The settings of a file.
+
+def check_value(setting: str, field: attrs.Attribute[Any], value: object, source: str) -> None:
+    """Check a value as it was read.
+
+    Args:
+        setting: the name, as in the settings file.
+        field: the setting.
+        value: as it was read, before it is converted.
+        source: where it was read, for the message.
+
+    Raises:
+        SettingsError: it is of the wrong type, none of the choices, or out of bounds.
+    """
+    try:
+        converted = _converted(field, value)
+        if field.validator is not None:
+            field.validator(None, field, converted)
+    except ValueError as error:
+        # What is secret has a representation of its own.
+        shown = None if callable(field.repr) else value
+        raise SettingsError(str(error), setting, shown, source) from None
+
+
+def _converted(field: attrs.Attribute[Any], value: object) -> Any:
+    kind: Any = field.type
+    if get_origin(kind) is Literal:
+        choices = get_args(kind)
+        if value not in choices:
+            raise ValueError(f"it must be one of {', '.join(choices)}")
+        return value
+    wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[kind]
+    is_simple = isinstance(value, str | int | float)
+    if not is_simple or (kind is int and isinstance(value, bool | float)):
+        raise ValueError(f"it must be {wanted}")
+    try:
+        return ts.default_converter().structure(value, kind)
+    except (TypeError, ValueError):
+        raise ValueError(f"it must be {wanted}") from None
+
+
+@attrs.frozen
+class _File:
+    """A settings file in YAML or TOML."""
+
+    path: Path
+
+    def __call__(self, settings_cls: SettingsClass, options: OptionList) -> LoadedSettings:
+        """The settings of the file.
 
         Raises:
-            ConfigFileLoadError: it cannot be read, or holds no object.
+            SettingsError: it cannot be read, or holds what is no setting or cannot be one.
         """
-        del settings_cls, options
+        del options
+        content = self._read()
+        known = dict(fields_of(settings_cls))
+        for name, value in _flat(content):
+            if name not in known:
+                raise SettingsError(_unknown(name, list(known)), name, None, f"from {self.path}")
+            check_value(name, known[name], value, f"from {self.path}")
+        return LoadedSettings(content, LoaderMeta(str(self.path), self.path.parent))
+
+    def has(self, setting: str) -> bool:
+        """Whether the file gives a setting."""
+        return setting in dict(_flat(self._read()))
+
+    def _read(self) -> dict[str, Any]:
         try:
-            data = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)
-        except (OSError, yaml.YAMLError) as error:
-            raise ConfigFileLoadError(str(error)) from error
+            text = self.path.read_text(encoding="utf-8")
+            data = (
+                tomllib.loads(text)
+                if self.path.suffix == ".toml"
+                else yaml.load(text, Loader=yaml.CSafeLoader)
+            )
+        except (OSError, ValueError, yaml.YAMLError) as error:
+            reason = " ".join(str(getattr(error, "strerror", None) or error).split())
+            raise SettingsError(
+                f"the settings file `{self.path}` cannot be read: {reason}"
+            ) from None
         if not isinstance(data, dict | None):
-            raise ConfigFileLoadError("the settings must be an object")
+            raise SettingsError(f"the settings file `{self.path}` must hold an object")
         return data or {}
+
+
+def _flat(content: dict[Any, Any], group: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in content.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{group}{name}.")
+        else:
+            yield f"{group}{name}", value
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    members = [each for each in known if each.startswith(name + ".")]
+    if members:
+        return f"it is a group of settings, such as `{members[0]}`"
+    near = get_close_matches(name, known, n=1, cutoff=0.7)
+    return "there is no such setting" + (f"; did you mean `{near[0]}`?" if near else "")
+
+
+class _Environment(ts.EnvLoader):
+    """Settings in the environment, checked where they are read."""
+
+    def __call__(self, settings_cls: SettingsClass, options: OptionList) -> LoadedSettings:
+        """The settings of the environment.
+
+        Raises:
+            SettingsError: one of them cannot be used.
+        """
+        for name, field in fields_of(settings_cls):
+            variable = variable_of(name)
+            if variable in os.environ:
+                check_value(name, field, os.environ[variable], f"from {variable}")
+        return super().__call__(settings_cls, options)
+
+
+def variable_of(setting: str) -> str:
+    """The environment variable of a setting."""
+    return ENVIRONMENT_PREFIX + setting.replace(".", "_").upper()
+
+
+def _file() -> _File | None:
+    """The settings file: the one ``TIDEGATE_CONFIG`` names, else the default one if it is there.
+
+    Raises:
+        SettingsError: the one that is named is not there.
+    """
+    named = os.environ.get(FILE_VARIABLE)
+    if named:
+        if not Path(named).is_file():
+            raise SettingsError(f"{FILE_VARIABLE} names `{named}`, and there is no such file")
+        return _File(Path(named))
+    default = Path(DEFAULT_DIRECTORY).expanduser() / "config.yaml"
+    return _File(default) if default.is_file() else None
 
 
 def loaders() -> list[Loader]:
     """Where settings come from, in order: a file, then the environment.
 
     The file is the one ``TIDEGATE_CONFIG`` names, else ``~/.tidegate/config.yaml`` if there.
+
+    Raises:
+        SettingsError: the file that is named is not there.
     """
-    default = Path(DEFAULT_DIRECTORY).expanduser() / "config.yaml"
-    formats: dict[str, FileFormat] = {
-        "*.yaml": _YamlFormat(),
-        "*.yml": _YamlFormat(),
-        "*.toml": ts.TomlFormat(None),
-    }
-    return [
-        ts.FileLoader(formats, [default], env_var=FILE_VARIABLE),
-        ts.EnvLoader(prefix=ENVIRONMENT_PREFIX),
-    ]
+    file = _file()
+    environment = _Environment(prefix=ENVIRONMENT_PREFIX)
+    return [environment] if file is None else [file, environment]
 
 
 def remote_loaders() -> list[Loader]:
     """Where the settings of commands that talk to a service come from: the environment."""
-    return [ts.EnvLoader(prefix=ENVIRONMENT_PREFIX)]
+    return [_Environment(prefix=ENVIRONMENT_PREFIX)]
+
+
+def where_read(setting: str) -> str:
+    """Where the value of a setting comes from, when no flag gives it."""
+    if variable_of(setting) in os.environ:
+        return f"from {variable_of(setting)}"
+    file = _file()
+    if file is not None and file.has(setting):
+        return f"from {file.path}"
+    return "the default"
 
 
 def load_settings() -> Settings:
-    """The settings of file and environment, without flags."""
+    """The settings of file and environment, without flags.
+
+    Raises:
+        SettingsError: one of them cannot be used.
+    """
     return ts.load_settings(Settings, loaders())

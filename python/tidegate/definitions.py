@@ -31,6 +31,18 @@ def load_definitions(source: Source) -> Definitions:
     return load_compiled(source).compiled.source
 
 
+def parse_definitions(text: str | bytes) -> Definitions:
+    """Definitions from the text of a document, YAML or JSON.
+
+    Args:
+        text: the document; bytes are UTF-8.
+
+    Raises:
+        DefinitionsError: as :func:`load_definitions`.
+    """
+    return read_document(text).compiled.source
+
+
 def load_compiled(source: Source, before: Compilation | None = None) -> Compilation:
     """As :func:`load_definitions`, with the compiled form and the warnings.
 

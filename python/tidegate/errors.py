@@ -6,6 +6,7 @@ TidegateError
 ├── EventError          an event was refused; .pointer, .offset
 ├── DefinitionsError    a definitions document was refused; .diagnostics
 ├── CanonicalFormError  JSON is no canonical tree or rule set; .pointer
+├── SettingsError       a setting cannot be used; .setting, .value, .source
 ├── SnapshotError       a saved state could not be read
 ├── EffectsError        recorded effects could not be read; .position
 ├── WorkerError         a worker process of the service ended in the middle of its work
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
     from tidegate.language.ast import Span
     from tidegate.language.diagnostics import Diagnostic
+
+
+_SHOWN = 200
+"""Characters of a value in a message."""
 
 
 class TidegateError(Exception):
@@ -80,6 +85,30 @@ class CanonicalFormError(TidegateError):
         super().__init__(f"{message} at `{pointer}`" if pointer else message)
         self.message = message
         self.pointer = pointer
+
+
+class SettingsError(TidegateError):
+    """A setting cannot be used.
+
+    Args:
+        reason: what is wrong with its value, and what the value may be.
+        setting: its name, as in the settings file; empty when the file itself is meant.
+        value: as it was read; None when it is a secret, or there is none.
+        source: where it was read; empty when that is not known yet.
+    """
+
+    code = "invalid-settings"
+
+    def __init__(
+        self, reason: str, setting: str = "", value: object = None, source: str = ""
+    ) -> None:
+        shown = "" if value is None else f" is `{' '.join(str(value).split())[:_SHOWN]}`"
+        origin = f" ({source})" if source else ""
+        super().__init__(f"`{setting}`{shown}{origin}: {reason}" if setting else reason)
+        self.reason = reason
+        self.setting = setting
+        self.value = value
+        self.source = source
 
 
 class SnapshotError(TidegateError):

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from tests.server.serving import Caller, Served
 
 from tidegate.cli.main import tidegate
+from tidegate.cli.remote.document import AppliedDocument
 
 SAMPLE = Path(str(resources.files("tidegate.samples") / "definitions.yaml"))
 Run: TypeAlias = Callable[..., Result]
@@ -51,19 +52,20 @@ def changes(result: Result) -> Any:
 
 def test_apply_is_idempotent(run: Run, document: Path) -> None:
     """The second time there is nothing to change."""
-    first = json.loads(run("apply", str(document), "--json").stdout)
+    first = json.loads(run("apply", str(document), "--yes", "--json").stdout)
     assert {each["change"] for each in first["changes"]} == {"created", "deleted"}
-    again = json.loads(run("apply", str(document), "--json").stdout)
+    again = json.loads(run("apply", str(document), "--yes", "--json").stdout)
     assert again["changes"] == []
     assert again["revision"] == first["revision"]
 
 
 def test_a_dry_run_changes_nothing(run: Run, document: Path) -> None:
-    """It prints what the same call without the option then does."""
-    wanted = changes(run("apply", str(document), "--dry-run", "--json"))
+    """It prints what the same call without the option then does, and exits with 2 if anything."""
+    wanted = changes(run("apply", str(document), "--dry-run", "--json", code=2))
     assert wanted
-    assert changes(run("apply", str(document), "--dry-run", "--json")) == wanted
-    assert changes(run("apply", str(document), "--json")) == wanted
+    assert changes(run("apply", str(document), "--dry-run", "--json", code=2)) == wanted
+    assert changes(run("apply", str(document), "--yes", "--json")) == wanted
+    assert changes(run("apply", str(document), "--dry-run", "--json")) == []
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])
@@ -71,10 +73,10 @@ def test_an_export_applies_without_a_change(
     run: Run, document: Path, tmp_path: Path, form: str
 ) -> None:
     """There and back: in both forms the same definitions."""
-    run("apply", str(document))
+    run("apply", str(document), "--yes")
     exported = tmp_path / f"exported.{form}"
     run("export", "--format", form, "-o", str(exported))
-    assert changes(run("apply", str(exported), "--json")) == []
+    assert changes(run("apply", str(exported), "--yes", "--json")) == []
     assert run("export", "--format", form).stdout == exported.read_text()
 
 
@@ -82,13 +84,13 @@ def test_an_export_makes_another_tenant_the_same(
     served: Served, run: Run, document: Path, tmp_path: Path
 ) -> None:
     """Without its tenant it is good for any other."""
-    run("apply", str(document))
+    run("apply", str(document), "--yes")
     content = json.loads(run("export", "--format", "json").stdout)
     del content["tenant"]
     moved = tmp_path / "moved.json"
     moved.write_text(json.dumps(content))
     other = runner(served, served.owner()[0].token)
-    other("apply", str(moved))
+    other("apply", str(moved), "--yes")
     there = json.loads(other("export", "--format", "json").stdout)
     for section in ("settings", "lists", "actions", "entities", "mitigations", "policies"):
         assert there[section] == content[section]
@@ -98,8 +100,14 @@ def test_a_document_of_another_tenant_is_refused(served: Served, run: Run, tmp_p
     """Two tenants are not mixed up by a wrong file name."""
     exported = tmp_path / "exported.yaml"
     run("export", "-o", str(exported))
-    result = runner(served, served.owner()[0].token)("apply", str(exported), code=1)
+    caller, tenant_id = served.owner()
+    result = runner(served, caller.token)("apply", str(exported), "--yes", code=1)
     assert "wrong-tenant" in str(result.exception)
+    named = runner(served, caller.token, tenant_id)
+    named("apply", str(exported), "--yes")
+    assert (
+        json.loads(named("export", "--format", "json").stdout)["tenant"]["tenant_id"] == tenant_id
+    )
 
 
 def test_an_object_keeps_its_id_when_the_document_writes_none(
@@ -113,7 +121,7 @@ def test_an_object_keeps_its_id_when_the_document_writes_none(
         "actions:\n"
         "  - {name: Login, expression: 'request.path == \"/\"'}\n"
     )
-    done = changes(run("apply", str(file), "--json"))
+    done = changes(run("apply", str(file), "--yes", "--json"))
     (change,) = [each for each in done if each["kind"] == "action"]
     assert (change["change"], change["id"]) == ("updated", made["action_id"])
     assert change["members"] == ["expression"]
@@ -125,8 +133,8 @@ def test_findings_come_with_their_place_in_the_file(run: Run, tmp_path: Path) ->
     file.write_text(
         "apiVersion: tidegate/v1\nactions:\n  - name: A\n    expression: request.pth == 1\n"
     )
-    result = run("apply", str(file), code=1)
-    assert "4:17: unknown field `request.pth`" in str(result.exception)
+    result = run("apply", str(file), "--yes", code=1)
+    assert f"{file}:4:17: error[unknown-field]: unknown field" in str(result.exception)
 
 
 def test_settings_are_for_owners(served: Served, owned: tuple[Caller, str], tmp_path: Path) -> None:
@@ -136,12 +144,12 @@ def test_settings_are_for_owners(served: Served, owned: tuple[Caller, str], tmp_
     admin = runner(served, served.member(tenant_id, "Admin").token)
     file = tmp_path / "d.yaml"
     file.write_text("apiVersion: tidegate/v1\n")
-    admin("apply", str(file))
+    admin("apply", str(file), "--yes")
     file.write_text("apiVersion: tidegate/v1\nsettings: {retention_days: 8}\n")
-    assert "forbidden" in str(admin("apply", str(file), code=1).exception)
+    assert "forbidden" in str(admin("apply", str(file), "--yes", code=1).exception)
     settings = owner.get(f"tenants/{tenant_id}").json()["settings"]
     assert settings["retention_days"] == 7
-    runner(served, owner.token)("apply", str(file))
+    runner(served, owner.token)("apply", str(file), "--yes")
     settings = owner.get(f"tenants/{tenant_id}").json()["settings"]
     assert settings["retention_days"] == 8
 
@@ -166,3 +174,78 @@ def test_a_service_that_does_not_answer_is_said(served: Served) -> None:
         assert "secret-token" not in str(result.exception)
     result = runner(served, "bad")("export", code=1)
     assert "unauthenticated" in str(result.exception)
+
+
+def test_the_document_names_the_tenant(served: Served, owner: Caller, tmp_path: Path) -> None:
+    """Whoever has several needs no flag for a document that says whose it is."""
+    other = owner.post("tenants", {"name": f"Named {owner.operator_id}"}).json()
+    file = tmp_path / "d.yaml"
+    file.write_text(
+        f"apiVersion: tidegate/v1\ntenant: {{tenant_id: {other['tenant_id']}, name: Named}}\n"
+        "actions: [{name: Here, expression: 'true'}]\n"
+    )
+    runner(served, owner.token)("apply", str(file), "--yes")
+    actions = owner.get(f"tenants/{other['tenant_id']}/actions").json()
+    assert [each["name"] for each in actions] == ["Here"]
+
+
+def test_lines_stay_where_they_are_without_the_tenant(tmp_path: Path) -> None:
+    """Findings about a document for another tenant have the lines of the file."""
+    text = (
+        "apiVersion: tidegate/v1\ntenant:\n  name: A\n  slug: a\nactions:\n"
+        "  - {name: X, expression: 'true'}\n"
+    )
+    made = AppliedDocument(text.encode()).for_any_tenant()
+    assert b"tenant:" not in made.content
+    assert made.content.splitlines().index(b"actions:") == text.splitlines().index("actions:")
+    assert made.tenant is None
+
+
+def test_deleting_is_asked_about(served: Served, owner: Caller, document: Path) -> None:
+    """What the document lacks is named; no answer, or no, deletes nothing."""
+    flags = ["--url", served.base_url, "--token", owner.token]
+    for answer in ("", "n\n"):
+        result = CliRunner().invoke(tidegate, ["apply", str(document), *flags], input=answer)
+        assert result.exit_code == 1
+        assert "deletes entity ip-user-agent" in result.stderr
+    exported = CliRunner().invoke(tidegate, ["export", *flags]).stdout
+    assert "ip-user-agent" in exported
+    result = CliRunner().invoke(tidegate, ["apply", str(document), *flags], input="y\n")
+    assert result.exit_code == 0, result.output
+    assert "ip-user-agent" not in CliRunner().invoke(tidegate, ["export", *flags]).stdout
+
+
+def test_old_and_new_lines_are_shown(run: Run, tmp_path: Path) -> None:
+    """What a change replaces is seen before it is made."""
+    file = tmp_path / "d.yaml"
+    text = "apiVersion: tidegate/v1\nactions:\n  - {name: A, expression: request.path == '/a'}\n"
+    file.write_text(text)
+    run("apply", str(file), "--yes")
+    file.write_text(text.replace("'/a'", "'/b'"))
+    shown = run("apply", str(file), "--dry-run", code=2).stdout
+    assert "- expression: request.path == '/a'" in shown
+    assert "+ expression: request.path == '/b'" in shown
+
+
+def test_tenants_and_keys_are_made_by_commands(served: Served, owner: Caller) -> None:
+    """A key of a new tenant is shown once, listed without its text, and ended by its name."""
+    flags = ["--url", served.base_url, "--token", owner.token]
+
+    def call(*arguments: str) -> str:
+        result = CliRunner().invoke(tidegate, [*arguments, *flags])
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    made = json.loads(call("tenant", "create", f"Made {owner.operator_id}", "--json"))
+    assert made["slug"] in call("tenant", "list")
+    tenant = ["--tenant", made["slug"]]
+    key = call("api-key", "create", "edge", *tenant).strip()
+    assert key.startswith("tg_")
+    listed = call("api-key", "list", *tenant)
+    assert "edge" in listed
+    assert key not in listed
+    assert "revoked key edge" in call("api-key", "revoke", "edge", *tenant)
+    (ended,) = json.loads(call("api-key", "list", "--json", *tenant))
+    assert ended["revoked_at"] is not None
+    missing = CliRunner().invoke(tidegate, ["api-key", "revoke", "nobody", *tenant, *flags])
+    assert missing.exit_code == 1

@@ -96,14 +96,15 @@ def test_the_redacted_names_are_there() -> None:
 
 
 def test_the_example_loads() -> None:
-    """The example of the page loads without a finding."""
-    (example,) = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    """The example of the page loads without a finding, and it means what it says."""
+    example, quoted = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     compilation = read_document(example)
     assert compilation.findings == ()
     assert [each.slug for each in compilation.compiled.policies] == [
         "our-own-people",
         "password-guessing",
     ]
+    assert len(read_document(f"apiVersion: tidegate/v1\n{quoted}").compiled.actions) == 2
 
 
 def test_every_code_is_there() -> None:

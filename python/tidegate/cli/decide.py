@@ -2,65 +2,80 @@
 
 from __future__ import annotations
 
-import sys
 import time
+from collections.abc import Callable
 
 import click
 
-from tidegate.cli.events import admission_option, events_argument, read_events
-from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json
+from tidegate.cli.documents import definitions_argument, read_definitions
+from tidegate.cli.inputs.events import Source, admission_option, events_argument
+from tidegate.cli.output import console, evaluator_option, json_option, print_json
+from tidegate.cli.run import Run, max_refusals_option
 from tidegate.cli.summary import Summary
-from tidegate.definitions import load_definitions
 from tidegate.engine import Engine
-from tidegate.errors import EventError
 from tidegate.evaluation.envelope import Admission
 from tidegate.evaluation.rules import Evaluator
 from tidegate.policy.decision import EngineDecision
 
 
 @click.command()
-@click.argument("definitions", type=click.Path(exists=True, dir_okay=False))
+@definitions_argument
 @events_argument
 @click.option(
     "--summary", "summarise", is_flag=True, help="Print a table instead of each decision."
 )
+@max_refusals_option
 @admission_option
 @evaluator_option
 @json_option
 def decide(
     definitions: str,
-    events: str,
+    events: Source,
     summarise: bool,
+    max_refusals: int,
     admission: Admission,
     evaluator: Evaluator,
     as_json: bool,
 ) -> None:
-    """Decide each line of EVENTS (JSON lines, gzip or plain; - is standard input)."""
-    engine = Engine(load_definitions(definitions), evaluator=evaluator, events=admission)
-    summary = decide_all(
-        engine, events, each=None if summarise else _print_json if as_json else _print_line
-    )
+    """Decide each line of EVENTS by DEFINITIONS; - is standard input, gzip is unpacked."""
+    need_one_input(definitions, events)
+    engine = Engine(read_definitions(definitions), evaluator=evaluator, events=admission)
+    each = None if summarise else _print_json if as_json else _print_line
+    run, summary = decide_all(engine, events, each, max_refusals)
     if summarise:
         print_json(summary.to_dict()) if as_json else summary.print(console)
-    sys.exit(1 if summary.refused else 0)
+    elif run.is_interrupted:
+        console.print(f"stopped after {summary.decided:,} decisions", markup=False)
+    run.exit(1 if summary.refused else 0)
 
 
-def decide_all(engine: Engine, events: str, each: object = None) -> Summary:
-    """Decide every event of a file in order; refused ones are told and counted."""
+def need_one_input(definitions: str, events: Source) -> None:
+    """Standard input is one or the other.
+
+    Raises:
+        click.UsageError: both are to be read from it.
+    """
+    if definitions == "-" and events.is_standard_input:
+        raise click.UsageError("definitions and events cannot both be standard input")
+
+
+def decide_all(
+    engine: Engine,
+    events: Source,
+    each: Callable[[int, EngineDecision], None] | None = None,
+    max_refusals: int = 0,
+) -> tuple[Run[EngineDecision], Summary]:
+    """Decide every event of a source in order; refused ones are reported and counted."""
     summary = Summary()
+    run = Run(engine.decide, max_refusals, lambda _, error: summary.refuse(error.code))
     started = time.perf_counter()
-    for line in read_events(events, progress=each is None):
-        try:
-            decision = engine.decide(line.text)
-        except EventError as error:
-            summary.refuse(error.code)
-            errors.print(f"line {line.number}: {error}", style="red", markup=False)
-            continue
+    for line, decision in run.over(events, progress=each is None):
         summary.add(decision)
-        if callable(each):
+        if each is not None:
             each(line.number, decision)
     summary.seconds = time.perf_counter() - started
-    return summary
+    summary.engine_seconds = run.seconds
+    return run, summary
 
 
 def _print_json(number: int, decision: EngineDecision) -> None:

@@ -7,7 +7,7 @@ from importlib import resources
 import click
 
 from tidegate.cli.decide import decide_all
-from tidegate.cli.events import read_events
+from tidegate.cli.inputs.events import Source, read_events
 from tidegate.cli.output import console, evaluator_option, json_option, print_json
 from tidegate.definitions import load_definitions
 from tidegate.engine import Engine
@@ -26,7 +26,7 @@ def demo(evaluator: Evaluator, as_json: bool) -> None:
         resources.as_file(samples / "traffic.jsonl.gz") as traffic,
     ):
         engine = Engine(load_definitions(definitions), evaluator=evaluator)
-        summary = decide_all(engine, str(traffic))
+        _, summary = decide_all(engine, Source(str(traffic)))
         number, explanation = _first_block(
             Engine(load_definitions(definitions), evaluator=evaluator), str(traffic)
         )
@@ -42,7 +42,7 @@ def demo(evaluator: Evaluator, as_json: bool) -> None:
 
 def _first_block(engine: Engine, traffic: str) -> tuple[int, Explanation]:
     """The first event that a window's clause blocks by itself, explained as of that moment."""
-    for line in read_events(traffic):
+    for line in read_events(Source(traffic)):
         before = engine.explain(line.text)
         decision = engine.decide(line.text)
         if decision.action.type == "block" and any(clause.window for clause in decision.fired):

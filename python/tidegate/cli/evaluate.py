@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import sys
+import time
 from typing import Any
 
 import click
 
-from tidegate.cli.events import admission_option, events_argument, read_events
-from tidegate.cli.output import console, evaluator_option, json_option, print_json, to_json
-from tidegate.errors import EvaluationError, EventError
+from tidegate.cli.failure import failure_of
+from tidegate.cli.findings.report import refused_expression
+from tidegate.cli.inputs.events import Source, admission_option, events_argument
+from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json, to_json
+from tidegate.cli.run import Run, max_refusals_option
+from tidegate.errors import EvaluationError, ExpressionError
 from tidegate.evaluation.envelope import Admission, admit
 from tidegate.evaluation.rules import Evaluator
 from tidegate.program import Program, compile
@@ -18,32 +21,90 @@ from tidegate.program import Program, compile
 @click.command("eval")
 @click.argument("expression")
 @events_argument
+@click.option(
+    "--summary", "summarise", is_flag=True, help="Print how many there were, and how fast."
+)
+@max_refusals_option
 @admission_option
 @evaluator_option
 @json_option
 def evaluate(
-    expression: str, events: str, admission: Admission, evaluator: Evaluator, as_json: bool
+    expression: str,
+    events: Source,
+    summarise: bool,
+    max_refusals: int,
+    admission: Admission,
+    evaluator: Evaluator,
+    as_json: bool,
 ) -> None:
     """Evaluate EXPRESSION over each line of EVENTS and print the values."""
-    program = compile(expression, evaluator=evaluator)
-    failed = False
-    for line in read_events(events):
-        result = _outcome(program, line.text, admission)
-        failed = failed or "error" in result
-        if as_json:
-            print_json({"line": line.number, **result})
-        elif "error" in result:
-            console.print(f"error: {result['error']}: {result['message']}", markup=False)
-        else:
-            console.print(to_json(result["value"]), markup=False)
-    sys.exit(1 if failed else 0)
+    program = _compiled(expression, evaluator)
+    refused = 0
+    failed = 0
+    count = 0
+
+    def refuse(*_: object) -> None:
+        nonlocal refused
+        refused += 1
+
+    run = Run(lambda event: _outcome(program, event, admission), max_refusals, refuse)
+    started = time.perf_counter()
+    for line, outcome in run.over(events, progress=summarise):
+        count += 1
+        failed += "error" in outcome
+        if not summarise:
+            _print(line.number, outcome, as_json)
+    if summarise or run.is_interrupted:
+        _summarise(count, failed, refused, run.seconds, time.perf_counter() - started, as_json)
+    run.exit(1 if failed or refused else 0)
+
+
+def _compiled(expression: str, evaluator: Evaluator) -> Program:
+    try:
+        return compile(expression, evaluator=evaluator)
+    except ExpressionError as error:
+        raise refused_expression(expression, error) from None
 
 
 def _outcome(program: Program, event: bytes, admission: Admission) -> dict[str, Any]:
+    admit(event, admission)
     try:
-        admit(event, admission)
         return {"value": program.evaluate(event)}
     except EvaluationError as error:
-        return {"error": error.code, "message": error.message}
-    except EventError as error:
-        return {"error": error.code, "message": str(error)}
+        return {"error": error.code, "message": failure_of(program.text, event, error)}
+
+
+def _print(number: int, outcome: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json({"line": number, **outcome})
+    elif "error" in outcome:
+        errors.print(
+            f"line {number}: error[{outcome['error']}]: {outcome['message']}",
+            style="red",
+            markup=False,
+        )
+    else:
+        console.print(to_json(outcome["value"]), markup=False)
+
+
+def _summarise(
+    count: int, failed: int, refused: int, engine: float, total: float, as_json: bool
+) -> None:
+    rate = count / engine if engine else 0.0
+    if as_json:
+        print_json(
+            {
+                "events": count,
+                "errors": failed,
+                "refused": refused,
+                "seconds": round(total, 3),
+                "engine_seconds": round(engine, 3),
+                "events_per_second": round(rate),
+            }
+        )
+        return
+    console.print(
+        f"{count:,} events, {failed:,} errors, {refused:,} lines refused; {rate:,.0f} events/s,"
+        f" {engine:.2f} s evaluated of {total:.2f} s",
+        markup=False,
+    )

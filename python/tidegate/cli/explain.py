@@ -6,9 +6,10 @@ import sys
 
 import click
 
-from tidegate.cli.events import admission_option, events_argument, read_events
+from tidegate.cli.decide import need_one_input
+from tidegate.cli.documents import definitions_argument, read_definitions
+from tidegate.cli.inputs.events import Line, Source, admission_option, events_argument, read_events
 from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json
-from tidegate.definitions import load_definitions
 from tidegate.engine import Engine
 from tidegate.errors import EventError
 from tidegate.evaluation.envelope import Admission
@@ -16,7 +17,7 @@ from tidegate.evaluation.rules import Evaluator
 
 
 @click.command()
-@click.argument("definitions", type=click.Path(exists=True, dir_okay=False))
+@definitions_argument
 @events_argument
 @click.option(
     "--line", type=click.IntRange(min=1), help="Explain this line; the last one when left out."
@@ -26,7 +27,7 @@ from tidegate.evaluation.rules import Evaluator
 @json_option
 def explain(
     definitions: str,
-    events: str,
+    events: Source,
     line: int | None,
     admission: Admission,
     evaluator: Evaluator,
@@ -34,17 +35,24 @@ def explain(
 ) -> None:
     """Decide EVENTS up to a line, then explain that line: every condition,
     every node's value, every window, and why nothing fired where nothing did."""
-    engine = Engine(load_definitions(definitions), evaluator=evaluator, events=admission)
-    waiting = None
+    need_one_input(definitions, events)
+    engine = Engine(read_definitions(definitions), evaluator=evaluator, events=admission)
+    waiting: Line | None = None
     for event in read_events(events):
         if waiting is not None:
-            _decide(engine, waiting.number, waiting.text)
+            _decide(engine, waiting)
         waiting = event
         if event.number == line:
             break
     if waiting is None or (line is not None and waiting.number != line):
         raise click.UsageError(f"the events have no line {line}" if line else "there are no events")
-    explanation = engine.explain(waiting.text)
+    try:
+        if waiting.error is not None:
+            raise waiting.error
+        explanation = engine.explain(waiting.text)
+    except EventError as error:
+        _report(waiting.number, error)
+        sys.exit(1)
     if as_json:
         print_json(explanation.to_dict())
     else:
@@ -52,8 +60,14 @@ def explain(
     sys.exit(0)
 
 
-def _decide(engine: Engine, number: int, text: bytes) -> None:
+def _decide(engine: Engine, line: Line) -> None:
     try:
-        engine.decide(text)
+        if line.error is not None:
+            raise line.error
+        engine.decide(line.text)
     except EventError as error:
-        errors.print(f"line {number}: {error}", style="red", markup=False)
+        _report(line.number, error)
+
+
+def _report(number: int, error: EventError) -> None:
+    errors.print(f"line {number}: error[{error.code}]: {error}", style="red", markup=False)

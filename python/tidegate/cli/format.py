@@ -19,7 +19,7 @@ from tidegate.language.printer import format as format_text
 )
 @json_option
 def format_(file: TextIO | None, expression: str | None, only_check: bool, as_json: bool) -> None:
-    """Format the expression in FILE (``-`` for standard input) and print it."""
+    """Format the expression in FILE (- is standard input) and print it."""
     if (file is None) == (expression is None):
         raise click.UsageError("give a file or --expression, one of them")
     text = expression if expression is not None else file.read() if file is not None else ""

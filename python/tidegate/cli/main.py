@@ -1,34 +1,42 @@
 """The command group, and how failures become exit codes.
 
 Exit codes: 0 when all is well, 1 when there are findings (a text, a document or
-an event was refused, a check failed), 2 for a wrong call.
+an event was refused, a check failed), 2 for a wrong call or setting, 130 when Ctrl-C ended it.
 """
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
-from tidegate.cli.output import report_failure
-from tidegate.errors import TidegateError
+from tidegate.cli.findings.report import FindingsError, print_text
+from tidegate.cli.output import errors, report_failure
+from tidegate.errors import SettingsError, TidegateError
 
+MAX_SENTENCE = 200
+"""Characters of a command's help in the list of all commands."""
 COMMANDS = {
     "check": "tidegate.cli.check:check",
+    "explain-code": "tidegate.cli.findings.explain_code:explain_code",
     "fmt": "tidegate.cli.format:format_",
     "eval": "tidegate.cli.evaluate:evaluate",
     "decide": "tidegate.cli.decide:decide",
     "explain": "tidegate.cli.explain:explain",
     "demo": "tidegate.cli.demo:demo",
-    "serve": "tidegate.cli.serve:serve",
-    "config": "tidegate.cli.config:config",
-    "healthcheck": "tidegate.cli.healthcheck:healthcheck",
-    "migrate": "tidegate.cli.migrate:migrate",
-    "verify": "tidegate.cli.verify:verify",
-    "operator": "tidegate.cli.operator:operator",
-    "apply": "tidegate.cli.apply:apply",
-    "export": "tidegate.cli.export:export",
+    "serve": "tidegate.cli.service.serve:serve",
+    "config": "tidegate.cli.service.config:config",
+    "healthcheck": "tidegate.cli.service.healthcheck:healthcheck",
+    "migrate": "tidegate.cli.service.migrate:migrate",
+    "verify": "tidegate.cli.service.verify:verify",
+    "init": "tidegate.cli.tenants.init:init",
+    "operator": "tidegate.cli.tenants.operator:operator",
+    "tenant": "tidegate.cli.remote.tenant:tenant",
+    "api-key": "tidegate.cli.remote.api_key:api_key",
+    "apply": "tidegate.cli.remote.apply:apply",
+    "export": "tidegate.cli.remote.export:export",
 }
 """Each command's module, imported when the command is called: the engine's commands work without
 the libraries of the server."""
@@ -54,21 +62,48 @@ class Commands(click.Group):
         except ModuleNotFoundError as error:
             if error.name is None or error.name.startswith("tidegate"):
                 raise
-            return _unavailable(cmd_name, error.name)
+            return _Unavailable(cmd_name, error.name)
         assert isinstance(command, click.Command)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; Ctrl-C ends it with the exit code that shells have for that."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            sys.exit(130)
 
-def _unavailable(name: str, missing: str) -> click.Command:
-    """Stands for a command whose libraries are not installed."""
-    hint = f"`tidegate {name}` needs `{missing}`: pip install 'tidegate[server]'"
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Every command with the whole first sentence of its help."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [
+            (name, command.get_short_help_str(limit=MAX_SENTENCE))
+            for name, command in commands
+            if command is not None
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
-    def refuse() -> None:
-        raise click.UsageError(hint)
 
-    return click.Command(
-        name, callback=refuse, help=hint, context_settings={"ignore_unknown_options": True}
-    )
+class _Unavailable(click.Command):
+    """Stands for a command whose libraries are not installed, whatever it is called with."""
+
+    def __init__(self, name: str, missing: str) -> None:
+        self.hint = f"`tidegate {name}` needs `{missing}`: pip install 'tidegate[server]'"
+        super().__init__(
+            name,
+            help=self.hint,
+            add_help_option=False,
+            context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+        )
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Say what is missing.
+
+        Raises:
+            click.UsageError: always.
+        """
+        raise click.UsageError(self.hint, ctx)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -81,6 +116,12 @@ def main() -> None:
     """Run the command line; never returns."""
     try:
         tidegate.main(prog_name="tidegate")
+    except FindingsError as error:
+        print_text(errors, error.reported)
+        sys.exit(1)
+    except SettingsError as error:
+        report_failure(error)
+        sys.exit(2)
     except TidegateError as error:
         report_failure(error)
         sys.exit(1)

@@ -6,7 +6,6 @@ import sys
 from base64 import b64encode
 from typing import Any
 
-import attrs
 import click
 import orjson
 from rich.console import Console
@@ -54,8 +53,3 @@ def _beyond_json(value: Any) -> Any:
 def report_failure(error: TidegateError) -> None:
     """A refusal on standard error; nothing in it is taken for markup."""
     errors.print(f"error: {error}", style="red", markup=False)
-
-
-def finding_json(finding: Any) -> dict[str, Any]:
-    """A diagnostic as a JSON object."""
-    return attrs.asdict(finding)

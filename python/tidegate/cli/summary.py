@@ -35,6 +35,9 @@ class Summary:
     """(place, code) to events."""
     refused: Counter[str] = attrs.field(factory=Counter)
     seconds: float = 0.0
+    """From the first line to the last, reading and counting included."""
+    engine_seconds: float = 0.0
+    """Of deciding alone."""
 
     def add(self, decision: EngineDecision) -> None:
         self.outcomes[decision.action.type] += 1
@@ -59,11 +62,18 @@ class Summary:
     def decided(self) -> int:
         return self.outcomes.total()
 
+    @property
+    def rate(self) -> float:
+        """Decisions in a second of the engine's time."""
+        return self.decided / self.engine_seconds if self.engine_seconds else 0.0
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "events": self.decided,
             "refused": dict(self.refused),
             "seconds": round(self.seconds, 3),
+            "engine_seconds": round(self.engine_seconds, 3),
+            "events_per_second": round(self.rate),
             "outcomes": {outcome: self.outcomes[outcome] for outcome in OUTCOMES},
             "reasons": dict(sorted(self.reasons.items())),
             "clauses": [
@@ -83,8 +93,10 @@ class Summary:
         }  # fmt: skip
 
     def print(self, console: Console) -> None:
-        rate = self.decided / self.seconds if self.seconds else 0.0
-        console.print(f"{self.decided:,} events in {self.seconds:.2f} s, {rate:,.0f} events/s")
+        console.print(
+            f"{self.decided:,} events, {self.rate:,.0f} events/s;"
+            f" {self.engine_seconds:.2f} s deciding of {self.seconds:.2f} s"
+        )
         for code, number in self.refused.items():
             console.print(f"{number:,} lines refused: {code}", style="red")
         console.print(self._outcome_table())

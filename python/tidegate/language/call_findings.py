@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tidegate.language import checked
 from tidegate.language.diagnostics import Diagnostic, nearest
 from tidegate.language.macros import USAGE
 
@@ -31,7 +32,9 @@ _FOREIGN_FUNCTIONS = {
 """Functions that other languages have under this name."""
 
 
-def no_overload(declaration: Declaration, given: Sequence[Type], span: Span) -> Diagnostic:
+def no_overload(
+    declaration: Declaration, given: Sequence[Type], span: Span, roots: Sequence[checked.Checked]
+) -> Diagnostic:
     """A call of a known function with arguments that it does not take."""
     name, listed = declaration.name, ", ".join(map(str, given))
     hint: str | None
@@ -39,12 +42,22 @@ def no_overload(declaration: Declaration, given: Sequence[Type], span: Span) -> 
         message = f"`{name}` does not take ({listed})"
         mend = "convert one side, for example with `int()`, `double()` or `string()`"
         hint = mend if len(given) > 1 else None
+        if name == "-" and _is_header(roots[0]):
+            hint = 'a name with a dash goes in brackets: `request.headers["user-agent"]`'
     else:
         message = f"no overload of `{name}` takes ({listed})"
         shown = [f"`{each}`" for each in declaration.signatures[:_SHOWN_OVERLOADS]]
         more = ", ..." if len(declaration.signatures) > _SHOWN_OVERLOADS else ""
         hint = f"it is {', '.join(shown)}{more}"
     return Diagnostic("no-matching-overload", message, span, hint=hint)
+
+
+def _is_header(node: checked.Checked) -> bool:
+    """Whether a node is an entry of the headers, by ``.name``."""
+    match node:
+        case checked.Select(operand=checked.Field(name="request.headers")):
+            return True
+    return False
 
 
 def unknown_function(

@@ -99,7 +99,7 @@ def contradiction(node: And) -> Iterator[Diagnostic]:
     """``x == "a" && x == "b"``: a value that must be two constants."""
     required: list[tuple[Checked, object]] = []
     for operand in node.operands:
-        test = _equality(operand)
+        test = _comparison(operand, "==")
         if test is None:
             continue
         subject, value = test
@@ -109,8 +109,23 @@ def contradiction(node: And) -> Iterator[Diagnostic]:
         required.append(test)
 
 
-def _equality(node: Checked) -> tuple[Checked, object] | None:
-    if type(node) is not Call or node.function != "==":
+def tautology(node: Or) -> Iterator[Diagnostic]:
+    """``x != "a" || x != "b"``: whatever ``x`` is, one of the two holds."""
+    excluded: list[tuple[Checked, object]] = []
+    for operand in node.operands:
+        test = _comparison(operand, "!=")
+        if test is None:
+            continue
+        subject, value = test
+        if any(each == subject and not _same(known, value) for each, known in excluded):
+            message = "this or an earlier part always holds, so the whole condition is always true"
+            yield _warn("always-true", message, operand.span, "use `&&`, or `!(... in [...])`")
+        excluded.append(test)
+
+
+def _comparison(node: Checked, operator: str) -> tuple[Checked, object] | None:
+    """What an operator compares with a constant, and the constant."""
+    if type(node) is not Call or node.function != operator:
         return None
     left, right = node.arguments
     if type(left) is Literal:
@@ -402,7 +417,7 @@ def _folded(name: str | None) -> str | None:
 
 _CHECKS: dict[type, tuple[Callable[..., Iterator[Diagnostic]], ...]] = {
     And: (constant_operand, contradiction),
-    Or: (constant_operand,),
+    Or: (constant_operand, tautology),
     Conditional: (constant_condition,),
     Literal: (duplicate_entry,),
     Call: (

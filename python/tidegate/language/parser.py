@@ -143,7 +143,8 @@ class _Reading:
         accepted = unexpected.accepts or set()
         if token.type != "$END":
             span = Span(token.start_pos, token.end_pos)
-            return syntax_errors.unexpected_token(token.value, span, accepted)
+            before = self.text[: span.start].rstrip()
+            return syntax_errors.unexpected_token(token.value, span, accepted, before)
         if self.open:
             innermost = self.open[-1]
             span = Span(innermost.start_pos, innermost.end_pos)

@@ -17,11 +17,37 @@ findings: ContextVar[list[Diagnostic]] = ContextVar("findings")
 FOREIGN_WORDS = {"and": "&&", "AND": "&&", "or": "||", "OR": "||"}
 """Operators that other languages spell as words, met where an operator must be."""
 
+FOREIGN_FIELDS = {
+    "http.request.method": "request.method",
+    "http.request.uri.path": "request.path",
+    "http.request.full_uri": "request.path",
+    "http.request.uri.query": 'request.query_params["name"]',
+    "http.request.headers": 'request.headers["name"]',
+    "http.request.cookies": 'request.cookies["name"]',
+    "http.host": "request.host",
+    "http.user_agent": "request.user_agent",
+    "http.referer": "request.referer",
+    "http.cookie": 'request.headers["cookie"]',
+    "ip.src": "request.client_ip",
+    "ip.src.country": "derived.country",
+    "ip.geoip.country": "derived.country",
+    "ip.src.asnum": "derived.asn",
+    "ip.geoip.asnum": "derived.asn",
+    "request.uri": "request.path",
+    "request.uri.path": "request.path",
+    "remote_addr": "request.client_ip",
+    "remoteAddress": "request.client_ip",
+    "userAgent": "request.user_agent",
+}
+"""Fields of other rule languages, and what they are here."""
+
 _HINTS = {
     "not": "write `!` before the condition",
     "NOT": "write `!` before the condition",
     "eq": "write `==`",
     "is": "write `==`",
+    "~": "functions are called: `text.matches(\"pattern\")`",
+    "like": "functions are called: `text.like(\"part%\")`",
     "contains": "functions are called: `text.contains(\"part\")`",
     "matches": "functions are called: `text.matches(\"pattern\")`",
     "startsWith": "functions are called: `text.startsWith(\"start\")`",
@@ -58,14 +84,26 @@ def withdraw(span: Span) -> bool:
     return False
 
 
-def unexpected_token(value: str, span: Span, accepted: Collection[str]) -> Diagnostic:
+def unexpected_token(
+    value: str, span: Span, accepted: Collection[str], before: str = ""
+) -> Diagnostic:
     """A token where none of its kind can be, and the kinds that could.
 
-    An empty ``value`` is the end of the text.
+    An empty ``value`` is the end of the text; ``before`` is what stands before the token.
     """
     met = f"unexpected {quote(value)}" if value else "unexpected end of the expression"
     message = f"{met}, expected {_in_words(accepted)}"
-    return Diagnostic("syntax-error", message, span, hint=_HINTS.get(value))
+    return Diagnostic("syntax-error", message, span, hint=_HINTS.get(value) or _meant(before))
+
+
+def _meant(before: str) -> str | None:
+    """What another language would have meant by the words before a token."""
+    if before.endswith(("not", "NOT")) and not before[-4:-3].isalnum():
+        return _HINTS["not"]
+    opened = before.rpartition("(")[0].rstrip()
+    if opened.endswith(" in") and ")" not in before[len(opened) :]:
+        return "a list has square brackets: `x in [...]`"
+    return None
 
 
 def unexpected_character(text: str, at: int) -> Diagnostic:

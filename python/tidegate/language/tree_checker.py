@@ -31,6 +31,7 @@ from tidegate.language.resolve import (
     suggested_field,
     unknown_part,
 )
+from tidegate.language.syntax_errors import FOREIGN_FIELDS
 from tidegate.language.types import (
     BOOL,
     BYTES,
@@ -165,6 +166,8 @@ class TreeChecker:
             hint = f"did you mean `{suggestion}`?" if suggestion else None
             if chain.root.name == "lists":
                 hint = 'a named list is asked by its name: `value.inList("name")`'
+            elif chain.name() in FOREIGN_FIELDS:
+                hint = f"it is `{FOREIGN_FIELDS[chain.name()]}` here"
             if name in self._schema.namespaces:
                 self._report(
                     "unknown-field",
@@ -288,7 +291,7 @@ class TreeChecker:
             if self._strict:
                 given = [self._inference.settle(kind) for kind in kinds]
                 declaration = self._functions[name, member]
-                self.findings.append(no_overload(declaration, given, name_span))
+                self.findings.append(no_overload(declaration, given, name_span, roots))
         elif self._strict:
             call = self._constants.check(call)
         else:

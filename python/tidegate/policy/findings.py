@@ -19,6 +19,25 @@ finding the nearest name to each of a million wrong ones would take hours."""
 
 
 @attrs.frozen
+class SecondPlace:
+    """Another place in the document that a finding is about, such as the first of two equals.
+
+    Attributes:
+        message: what is there.
+        pointer: JSON pointer of the member.
+        line: one-based line, when the document was text.
+        column: one-based column in code points.
+        offset: where it lies in the document, in code points; found by the pointer when unknown.
+    """
+
+    message: str
+    pointer: str
+    line: int | None = None
+    column: int | None = None
+    offset: int | None = None
+
+
+@attrs.frozen
 class Finding:
     """One thing wrong with a definition.
 
@@ -33,6 +52,7 @@ class Finding:
         excerpt: the line with carets under what the finding is about.
         span: for a finding inside an expression, its place in the expression's text.
         offset: where the finding lies in the document, in code points.
+        second: other places that it is about.
     """
 
     code: str
@@ -45,6 +65,7 @@ class Finding:
     excerpt: str | None = None
     span: Span | None = None
     offset: int | None = None
+    second: tuple[SecondPlace, ...] = ()
 
 
 def pointer_to(parent: str, name: str | int) -> str:
@@ -74,4 +95,7 @@ def _render_one(finding: Finding) -> str:
         lines += [f"  {line}" for line in finding.excerpt.split("\n")]
     if finding.hint:
         lines.append(f"  hint: {finding.hint}")
+    for each in finding.second:
+        place = f"{each.line}:{each.column}: " if each.line is not None else ""
+        lines.append(f"  {place}{each.message} at `{each.pointer}`")
     return "\n".join(lines)

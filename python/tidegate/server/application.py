@@ -11,6 +11,7 @@ import attrs
 from anyio import CapacityLimiter
 
 from tidegate.operators.tokens import LIFETIME_SECONDS, Tokens
+from tidegate.server.access_log import AccessLog
 from tidegate.server.live import NoRuntime
 from tidegate.server.login_attempts import LoginAttempts
 from tidegate.server.metrics import Figures
@@ -88,6 +89,7 @@ class Application:
             passwords are looked at, so that logins wait for nothing else.
         figures: who sees which figures.
         patience: what makes those wait who go on after refusals.
+        access: writes lines about requests into the log.
         known: definitions that were compiled here and may be needed again.
         places: how many requests may be under way, of those that share them.
         clock: nanoseconds since 1970.
@@ -110,6 +112,7 @@ class Application:
     places: Mapping[Crowd, Places] = attrs.field(factory=default_places)
     figures: Figures = attrs.field(factory=Figures)
     patience: Patience = attrs.field(factory=Patience)
+    access: AccessLog = attrs.field(factory=AccessLog)
     light_threads: CapacityLimiter = attrs.field(factory=lambda: CapacityLimiter(LIGHT_THREADS))
     admitting_threads: CapacityLimiter = attrs.field(
         factory=lambda: CapacityLimiter(ADMITTING_THREADS)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import attrs
 from uuid_utils import uuid7
 
+from tidegate.server.access_log import AccessLog
 from tidegate.server.answer import Answer
 from tidegate.server.call_queue import CallQueue
 from tidegate.server.headers import DATA_HEADERS, REQUEST_ID_HEADER, given_request_id
@@ -63,6 +64,7 @@ class HotPath:
     clock: Callable[[], int] = time.time_ns
     tells_limits: bool = False
     lanes: Lanes = attrs.field(factory=Lanes)
+    access: AccessLog = attrs.field(factory=AccessLog)
     queue: CallQueue = attrs.field(init=False, repr=False)
 
     @queue.default
@@ -83,6 +85,7 @@ class HotPath:
     ) -> None:
         """Count a refusal, and log an unexpected one."""
         self.metrics.refused(problem.code)
+        self.access.hot_refusal(endpoint.path, problem.status, problem.code, request_id)
         if problem.code == "internal-error":
             log.error(
                 "hot call failed", endpoint=endpoint.name, request_id=request_id, exc_info=error

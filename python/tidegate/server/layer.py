@@ -74,8 +74,11 @@ class _ControlPlane(Starlette):
 async def _nothing(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
     """Answers where there is no route."""
     if scope["type"] == "http":
+        started = application.access.now()
         given = _given(application, Request(scope))
-        await given.refuse(Problem("not-found")).response()(scope, receive, send)
+        sent = given.refuse(Problem("not-found"))
+        application.access.control(scope["method"], given, sent, started)
+        await sent.response()(scope, receive, send)
 
 
 class _Resource:
@@ -87,12 +90,20 @@ class _Resource:
         self._allowed = ", ".join(sorted({*methods, *(["HEAD"] if "GET" in methods else [])}))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        access = self._application.access
+        started = access.now()
         request = Request(scope, receive)
         given = _given(self._application, request)
+        is_noted = True
         try:
-            sent = await _serve(self._application, self._route(request), request, given)
+            route = self._route(request)
+            # What is asked every few seconds, such as health and metrics, is noted when it fails.
+            is_noted = route.work is not Work.LOOP
+            sent = await _serve(self._application, route, request, given)
         except Exception as error:
             sent = given.refuse(error)
+        if is_noted or sent.status >= HTTPStatus.BAD_REQUEST:
+            access.control(request.method, given, sent, started)
         if sent.status in LATE:
             await self._application.patience.refused(_asking(request, sent))
         await sent.response()(scope, receive, send)

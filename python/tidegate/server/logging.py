@@ -46,7 +46,8 @@ def configure(settings: LogSettings) -> None:
         conceal,
     ]
     renderer: Any
-    if settings.format == "json":
+    is_text = settings.format == "text" or (settings.format == "auto" and sys.stderr.isatty())
+    if not is_text:
         renderer = structlog.processors.JSONRenderer(
             serializer=lambda event, **_: orjson.dumps(event, default=str).decode()
         )

@@ -155,7 +155,7 @@ def listen(settings: ServerSettings) -> socket.socket:
         place = settings.unix_socket or f"{settings.host}:{settings.port}"
         raise ListenError(
             f"cannot listen on {place}: {error.strerror or error}; choose another with"
-            " --server-host and --server-port"
+            " --host and --port"
         ) from None
     made.listen(BACKLOG)
     made.setblocking(False)

@@ -75,6 +75,7 @@ class Recorder:
         rebuild: makes the engines' states anew from the log, after a failure.
         record_gaps: with relaxed durability, writes how much was answered and not recorded, by
             tenant; None refuses what cannot be recorded.
+        note: called with what was committed.
     """
 
     def __init__(
@@ -83,7 +84,9 @@ class Recorder:
         seq: int,
         rebuild: Callable[[], Awaitable[None]],
         record_gaps: Callable[[Mapping[UUID, Gap]], Future[None]] | None = None,
+        note: Callable[[Sequence[LogBlock]], None] = lambda _: None,
     ) -> None:
+        self._note = note
         self._store = store
         self._rebuild = rebuild
         self._record_gaps = record_gaps
@@ -285,6 +288,7 @@ class Recorder:
             self._failed(blocks, error)
             return
         self._committed += self._under_way
+        self._note(blocks)
         was_shared = self._under_way >= MANY
         self._under_way = 0
         settled, cuts = self._committing, self._cuts_under_way

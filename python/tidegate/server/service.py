@@ -14,6 +14,7 @@ from uuid import UUID
 import attrs
 
 from tidegate.server import gaps
+from tidegate.server.access_log import AccessLog
 from tidegate.server.admission import Admission
 from tidegate.server.api_keys import ApiKey, KeyRing
 from tidegate.server.application import Application
@@ -88,6 +89,7 @@ class Service:
         self.key_ring = KeyRing(keys.pepper)
         self.idempotency = IdempotencyKeys(keys.redaction, self._recorded_answer)
         self.metrics = HotMetrics()
+        self.access = AccessLog(settings.log.sample_seconds)
         self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
         self._crew = Crew(settings, keys)
         self._replays = Replays(store, self._replay)
@@ -103,6 +105,7 @@ class Service:
                 settings.workers.tenant_places,
                 settings.workers.places,
             ),
+            access=self.access,
             figures=Figures(settings.metrics.public, settings.metrics.token),
             token_lifetime_seconds=settings.token.lifetime_seconds,
             max_api_key_rate_limit_per_minute=settings.server.max_api_key_rate_limit_per_minute,
@@ -138,6 +141,7 @@ class Service:
             await asyncio.to_thread(self._last_seq),
             self.runtimes.load,
             self._record_gaps if is_relaxed else None,
+            self.access.decided,
         )
         self._snapshot_seq = await asyncio.to_thread(self._oldest_snapshot)
         await asyncio.to_thread(self._end_interrupted_jobs)
@@ -164,6 +168,7 @@ class Service:
             base_url=lambda: self.base_url,
             tells_limits=self.settings.server.rate_limit_header,
             lanes=self.lanes,
+            access=self.access,
         )
 
     def watch(self, work: Coroutine[Any, Any, None]) -> None:

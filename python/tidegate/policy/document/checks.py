@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate.evaluation.addresses import parse_range
 from tidegate.language.diagnostics import nearest, quote
-from tidegate.policy.findings import Finding, pointer_to
+from tidegate.policy.findings import Finding, SecondPlace, pointer_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,13 @@ def _unique(section: str, objects: tuple[Any, ...]) -> Iterator[Finding]:
             # A repeated name gives a repeated slug and id: that is one mistake.
             reported.add(at)
             message = f"{quote(value)} is already the {_noun(member)} of `/{section}/{seen[value]}`"
-            yield Finding(code, message, f"/{section}/{at}/{member}")
+            first = _first(f"/{section}/{seen[value]}/{member}")
+            yield Finding(code, message, f"/{section}/{at}/{member}", second=first)
+
+
+def _first(pointer: str) -> tuple[SecondPlace, ...]:
+    """The earlier of two equals."""
+    return (SecondPlace("first defined here", pointer),)
 
 
 def _noun(member: str) -> str:
@@ -85,12 +91,15 @@ def _mode(mitigation: Mitigation, pointer: str) -> Iterator[Finding]:
 
 
 def _clause_names(clauses: tuple[Clause, ...], pointer: str) -> Iterator[Finding]:
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     for at, clause in enumerate(clauses):
-        if clause.name in seen and clause.name:
+        first = seen.setdefault(clause.name, at)
+        if first != at and clause.name:
             message = f"another clause of the policy is already named {quote(clause.name)}"
-            yield Finding("duplicate-name", message, f"{pointer}/{at}/name")
-        seen.add(clause.name)
+            place = f"{pointer}/{at}/name"
+            yield Finding(
+                "duplicate-name", message, place, second=_first(f"{pointer}/{first}/name")
+            )
 
 
 def _references(clause: Clause, known: dict[str, set[str]], pointer: str) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ import attrs
 from tidegate.language.ast import Span
 from tidegate.language.diagnostics import Source
 from tidegate.policy.document.tree import Scalar, find
+from tidegate.policy.findings import SecondPlace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +29,7 @@ _ESCAPE = re.compile(
     r"|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[^\n])"
 )
 _BLOCK_HEADER = re.compile(r"[|>][^\n]*\n?")
+_COMMENT = re.compile(r"[ \t]+#")
 _BLANKS = " \t\r\n"
 _LONGEST = 64 * 1024
 """In a longer scalar a finding points at its beginning; no expression is that long."""
@@ -39,7 +41,36 @@ def locate(findings: Iterable[Finding], root: Node, source: Source | None) -> li
         return list(findings)
     placed = [(_place(each, root, source.text), each) for each in findings]
     placed.sort(key=lambda pair: pair[0].start)
-    return [_at(each, span, source) for span, each in placed]
+    return [
+        attrs.evolve(
+            _at(each, span, source),
+            second=_second(each, root, source),
+            hint=_cut_hint(each, root, source.text) or each.hint,
+        )
+        for span, each in placed
+    ]
+
+
+def _cut_hint(finding: Finding, root: Node, text: str) -> str | None:
+    """How to write an expression that YAML has cut at what it takes for a comment."""
+    node = find(root, finding.pointer) if finding.span is not None else None
+    if not isinstance(node, Scalar) or node.style != "plain" or node.end is None:
+        return None
+    if not _COMMENT.match(text, node.end):
+        return None
+    return "quote it: YAML takes ` #` for the beginning of a comment; single quotes go around it"
+
+
+def _second(finding: Finding, root: Node, source: Source) -> tuple[SecondPlace, ...]:
+    """The other places of a finding, with line and column."""
+    placed = []
+    for each in finding.second:
+        node = find(root, each.pointer)
+        known = node.start if node is not None and node.start is not None else 0
+        at = known if each.offset is None else each.offset
+        position = source.position(at)
+        placed.append(attrs.evolve(each, line=position.line, column=position.column, offset=at))
+    return tuple(placed)
 
 
 def at_offset(finding: Finding, source: Source | None) -> Finding:

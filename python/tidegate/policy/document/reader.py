@@ -23,7 +23,7 @@ from tidegate.policy.document.members import (
     text_problem,
 )
 from tidegate.policy.document.tree import Mapping, Node, Ready, Scalar, Sequence
-from tidegate.policy.findings import MAX_FINDINGS, Finding, pointer_to
+from tidegate.policy.findings import MAX_FINDINGS, Finding, SecondPlace, pointer_to
 from tidegate.policy.model import (
     API_VERSION,
     DEFAULT_TENANT,
@@ -117,7 +117,9 @@ class _Reader:
             name = str(key.value)
             if name in members:
                 place = pointer_to(pointer, name)
-                self._report("duplicate-member", f"{quote(name)} is given twice", place, at=key)
+                first = SecondPlace("first given here", place, offset=members[name].key.start)
+                message = f"{quote(name)} is given twice"
+                self._report("duplicate-member", message, place, at=key, second=(first,))
             else:
                 members[name] = _Member(key, value)
         return members
@@ -244,12 +246,12 @@ class _Reader:
         return values
 
     def _refuse_repeats(self, values: tuple[Any, ...], pointer: str) -> None:
-        seen: set[Any] = set()
+        seen: dict[Any, int] = {}
         for at, value in enumerate(values):
-            if value in seen and value != "":
+            if seen.setdefault(value, at) != at and value != "":
                 message = f"{quote(value)} is given twice"
-                self._report("duplicate-item", message, pointer_to(pointer, at))
-            seen.add(value)
+                first = SecondPlace("first given here", pointer_to(pointer, seen[value]))
+                self._report("duplicate-item", message, pointer_to(pointer, at), second=(first,))
 
     def _headers(self, shape: shapes.Headers, node: Node, pointer: str) -> dict[str, str]:
         members = self._members(node, pointer, "an object of header names and values")
@@ -290,11 +292,14 @@ class _Reader:
         *,
         at: Node | None = None,
         hint: str | None = None,
+        second: tuple[SecondPlace, ...] = (),
     ) -> None:
         if len(self.findings) >= MAX_FINDINGS:
             return
         offset = at.start if at is not None else None
-        self.findings.append(Finding(code, message, pointer, hint=hint, offset=offset))
+        self.findings.append(
+            Finding(code, message, pointer, hint=hint, offset=offset, second=second)
+        )
 
 
 def _has_lone_surrogate(value: object) -> bool:

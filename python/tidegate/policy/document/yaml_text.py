@@ -40,6 +40,8 @@ _BOOLS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
+_BROKEN_VALUES = ("mapping values are not allowed", "did not find expected key", "scanning a tag")
+"""What the library says where a plain value was taken for something else."""
 # Longer numbers are left as text, which no member that wants a number accepts.
 _INTEGER = re.compile(r"[-+]?[0-9]{1,30}")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]{1,30}|[0-9]{1,30}(?:\.[0-9]{0,30})?)(?:[eE][-+]?[0-9]{1,3})?")
@@ -57,12 +59,23 @@ def compose_yaml(text: str) -> Node:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         message = " ".join(filter(None, (error.context, error.problem))) or "cannot be read"
-        raise unreadable("invalid-yaml", message, mark.index if mark else None) from None
+        offset = mark.index if mark else None
+        raise unreadable("invalid-yaml", message, offset, _quoting(message)) from None
     except yaml.reader.ReaderError as error:
         message = "a character that YAML does not allow"
         raise unreadable("invalid-yaml", message, error.position) from None
     except yaml.YAMLError as error:
         raise unreadable("invalid-yaml", str(error).lower()) from None
+
+
+def _quoting(message: str) -> str | None:
+    """How a value is written that YAML reads as something else; None for other mistakes."""
+    if not any(each in message for each in _BROKEN_VALUES):
+        return None
+    return (
+        "quote it: a value that holds `: `, or begins with a quotation mark, `!`, `[` or `{`, goes"
+        " in single quotes, or on the line below `>-`"
+    )
 
 
 class _Open:

@@ -12,10 +12,9 @@ from uuid import UUID
 
 import attrs
 import click
-from typed_settings.exceptions import TsError
 
 from tidegate.cli.output import console, json_option, print_json
-from tidegate.cli.settings import SettingsError
+from tidegate.cli.service.usable import need_directory
 from tidegate.config import Settings, load_settings
 from tidegate.operators.passwords import MIN_CHARACTERS, hash_password
 from tidegate.operators.permissions import Role
@@ -33,7 +32,6 @@ T = TypeVar("T")
 
 directory_option = click.option(
     "--store-directory",
-    "directory",
     type=click.Path(file_okay=False, path_type=Path),
     help="Directory of the database; that of the settings when left out.",
 )
@@ -56,7 +54,7 @@ def operator() -> None:
 @directory_option
 @json_option
 def create(
-    directory: Path | None,
+    store_directory: Path | None,
     email: str,
     name: str | None,
     tenant: str | None,
@@ -65,30 +63,9 @@ def create(
     as_json: bool,
 ) -> None:
     """Make an operator known as EMAIL."""
-    if email.count("@") != 1 or email != email.strip() or not email.isprintable():
-        raise click.UsageError(f"`{email}` is no email address")
-    kept = None if no_password else hash_password(_password(password_stdin))
-    now = time.time_ns()
-    made = operators.Operator(
-        operator_id=new_id(),
-        name=name or email,
-        email=email.lower(),
-        password_hash=kept,
-        created_at_ns=now,
-        updated_at_ns=now,
-    )
-
-    def work(connection: Connection) -> None:
-        operators.create(connection, made)
-        _audit(connection, "create", made, now)
-        if tenant is not None:
-            owned = _tenant(connection, tenant)
-            owner = Role.OWNER.value
-            memberships.put(connection, owned, made.operator_id, owner, now, accepted_at_ns=now)
-            _audit(connection, "create", made, now, tenant_id=owned, kind="membership")
-
-    with _store(load(directory)) as write:
-        write(work)
+    need_address(email)
+    kept = None if no_password else hash_password(read_password(password_stdin))
+    made = make_operator(load(store_directory), email, password_hash=kept, name=name, tenant=tenant)
     if as_json:
         print_json(_shown(made))
     else:
@@ -102,17 +79,11 @@ def create(
 )
 @directory_option
 @json_option
-def token(directory: Path | None, email: str, lifetime_seconds: int | None, as_json: bool) -> None:
+def token(
+    store_directory: Path | None, email: str, lifetime_seconds: int | None, as_json: bool
+) -> None:
     """Print a token for the operator known as EMAIL."""
-    settings = load(directory)
-    keys = open_directory(settings.directory)
-    with _store(settings) as write:
-        found = write(lambda connection: operators.find_by_email(connection, email))
-    if found.disabled:
-        raise click.ClickException(f"the operator {found.email} is disabled")
-    now = max(time.time_ns(), found.tokens_valid_from_ns) // SECOND
-    lifetime = lifetime_seconds or settings.token.lifetime_seconds
-    text = Tokens(keys.signing, "tidegate").issue(found.operator_id, now, lifetime)
+    text, lifetime = make_token(load(store_directory), email, lifetime_seconds)
     if as_json:
         print_json({"access_token": text, "token_type": "Bearer", "expires_in": lifetime})
     else:
@@ -122,9 +93,9 @@ def token(directory: Path | None, email: str, lifetime_seconds: int | None, as_j
 @operator.command("list")
 @directory_option
 @json_option
-def list_(directory: Path | None, as_json: bool) -> None:
+def list_(store_directory: Path | None, as_json: bool) -> None:
     """Print all operators."""
-    with _store(load(directory)) as write:
+    with _store(load(store_directory)) as write:
         found = write(lambda connection: list(_all(connection)))
     if as_json:
         print_json([_shown(each) for each in found])
@@ -137,7 +108,7 @@ def list_(directory: Path | None, as_json: bool) -> None:
 @operator.command()
 @click.argument("email")
 @directory_option
-def disable(directory: Path | None, email: str) -> None:
+def disable(store_directory: Path | None, email: str) -> None:
     """End the operator known as EMAIL: no login, and no token counts any more."""
     now = time.time_ns()
 
@@ -149,7 +120,7 @@ def disable(directory: Path | None, email: str) -> None:
         )
         _audit(connection, "disable", found, now)
 
-    with _store(load(directory)) as write:
+    with _store(load(store_directory)) as write:
         write(work)
     console.print(f"disabled operator {email}", markup=False)
 
@@ -158,9 +129,9 @@ def disable(directory: Path | None, email: str) -> None:
 @click.argument("email")
 @password_option
 @directory_option
-def password(directory: Path | None, email: str, password_stdin: bool) -> None:
+def password(store_directory: Path | None, email: str, password_stdin: bool) -> None:
     """Give the operator known as EMAIL another password; tokens made before end."""
-    kept = hash_password(_password(password_stdin))
+    kept = hash_password(read_password(password_stdin))
     now = time.time_ns()
 
     def work(connection: Connection) -> None:
@@ -171,9 +142,79 @@ def password(directory: Path | None, email: str, password_stdin: bool) -> None:
         )
         _audit(connection, "change-password", found, now)
 
-    with _store(load(directory)) as write:
+    with _store(load(store_directory)) as write:
         write(work)
     console.print(f"changed the password of {email}", markup=False)
+
+
+def need_address(email: str) -> None:
+    """Refuse what is no email address.
+
+    Raises:
+        click.UsageError: it is none.
+    """
+    if email.count("@") != 1 or email != email.strip() or not email.isprintable():
+        raise click.UsageError(f"`{email}` is no email address")
+
+
+def make_operator(
+    settings: Settings,
+    email: str,
+    *,
+    password_hash: str | None,
+    name: str | None = None,
+    tenant: str | None = None,
+) -> operators.Operator:
+    """Make an operator in the database of the settings.
+
+    Args:
+        settings: of the server.
+        email: the address that the operator is known by.
+        password_hash: None for an operator who has tokens only.
+        name: what to call them; the address when left out.
+        tenant: slug or id of a tenant to make them an Owner of.
+    """
+    now = time.time_ns()
+    made = operators.Operator(
+        operator_id=new_id(),
+        name=name or email,
+        email=email.lower(),
+        password_hash=password_hash,
+        created_at_ns=now,
+        updated_at_ns=now,
+    )
+
+    def work(connection: Connection) -> None:
+        operators.create(connection, made)
+        _audit(connection, "create", made, now)
+        if tenant is not None:
+            owned = _tenant(connection, tenant)
+            owner = Role.OWNER.value
+            memberships.put(connection, owned, made.operator_id, owner, now, accepted_at_ns=now)
+            _audit(connection, "create", made, now, tenant_id=owned, kind="membership")
+
+    with _store(settings) as write:
+        write(work)
+    return made
+
+
+def make_token(
+    settings: Settings, email: str, lifetime_seconds: int | None = None
+) -> tuple[str, int]:
+    """A token of the operator known by an address, and how many seconds it counts.
+
+    Raises:
+        click.ClickException: the operator is disabled.
+        NotFoundError: there is none.
+    """
+    keys = open_directory(settings.directory)
+    with _store(settings) as write:
+        found = write(lambda connection: operators.find_by_email(connection, email))
+    if found.disabled:
+        raise click.ClickException(f"the operator {found.email} is disabled")
+    now = max(time.time_ns(), found.tokens_valid_from_ns) // SECOND
+    lifetime = lifetime_seconds or settings.token.lifetime_seconds
+    return Tokens(keys.signing, "tidegate").issue(found.operator_id, now, lifetime), lifetime
 
 
 @contextmanager
@@ -187,22 +228,22 @@ def _store(settings: Settings) -> Iterator[Callable[[Callable[[Connection], T]],
         store.close()
 
 
-def load(directory: Path | None) -> Settings:
+def load(store_directory: Path | None) -> Settings:
     """The settings, with another directory if one is given.
 
     Raises:
         SettingsError: those of file or environment cannot be used.
     """
-    try:
-        settings = load_settings()
-    except (TsError, ValueError) as error:
-        raise SettingsError(str(error)) from None
-    if directory is None:
-        return settings
-    return attrs.evolve(settings, store=attrs.evolve(settings.store, directory=str(directory)))
+    settings = load_settings()
+    if store_directory is not None:
+        store = attrs.evolve(settings.store, directory=str(store_directory))
+        settings = attrs.evolve(settings, store=store)
+    need_directory(settings)
+    return settings
 
 
-def _password(from_stdin: bool) -> str:
+def read_password(from_stdin: bool) -> str:
+    """A password, from standard input or from whoever sits at the terminal."""
     if from_stdin:
         return sys.stdin.readline().rstrip("\r\n")
     text: str = click.prompt(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 from urllib.error import HTTPError, URLError
@@ -11,13 +12,14 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from uuid import UUID
 
 import attrs
-import typed_settings as ts
 
+from tidegate.cli.service.settings import flags_of
 from tidegate.config import RemoteSettings, remote_loaders
 from tidegate.errors import TidegateError
 
 F = TypeVar("F", bound=Callable[..., Any])
 TIMEOUT_SECONDS = 60
+_NEXT = re.compile(r'<[^>]*?/api/v1/([^>]*)>; rel="next"')
 
 
 class RemoteError(TidegateError):
@@ -32,10 +34,7 @@ class RemoteError(TidegateError):
 
 def remote_options(command: F) -> F:
     """Give a command the flags that say which service it talks to, as ``remote``."""
-    decorated: F = ts.click_options(
-        RemoteSettings, remote_loaders(), argname="remote", show_envvars_in_help=True
-    )(command)
-    return decorated
+    return flags_of(RemoteSettings, remote_loaders(), "remote")(command)
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -59,6 +58,24 @@ class Remote:
         Raises:
             RemoteError: there is none, or it is a refusal.
         """
+        return self._answer(method, path, body, media)[0]
+
+    def pages(self, path: str) -> list[Any]:
+        """All of a list, page by page.
+
+        Raises:
+            RemoteError: as :meth:`call`.
+        """
+        found: list[Any] = []
+        while True:
+            page, following = self._answer("GET", path, None, "application/json")
+            found += page
+            if following is None:
+                return found
+            path = following
+
+    def _answer(self, method: str, path: str, body: bytes | None, media: str) -> tuple[Any, Any]:
+        """An answer, and the path of the next page if there is one."""
         url = f"{self.settings.url.rstrip('/')}/api/v1/{path}"
         if urlsplit(url).scheme not in ("http", "https"):
             raise RemoteError(f"`{self.settings.url}` is no address of a service")
@@ -66,12 +83,19 @@ class Remote:
         request = Request(url, body, headers, method=method)  # noqa: S310 - the scheme is checked
         try:
             with build_opener(_NoRedirect).open(request, timeout=TIMEOUT_SECONDS) as answer:
-                return json.loads(answer.read())
+                content = answer.read()
+                following = _NEXT.search(answer.headers.get("link", ""))
+                return json.loads(content or b"null"), following and following[1]
         except HTTPError as error:
             raise _refusal(error) from None
         except (URLError, OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
             raise RemoteError(f"no answer from {self.settings.url}: {reason}") from None
+
+    def tenants(self) -> dict[str, str]:
+        """The tenants that the token's operator belongs to, slug to id."""
+        mine = self.call("GET", "me")["memberships"]
+        return {each["slug"]: str(each["tenant_id"]) for each in mine}
 
     def tenant_id(self) -> str:
         """The tenant that is meant: by id, by slug, or the only one there is.
@@ -82,9 +106,7 @@ class Remote:
         wanted = self.settings.tenant
         if _is_id(wanted):
             return wanted
-        mine = {
-            each["slug"]: str(each["tenant_id"]) for each in self.call("GET", "me")["memberships"]
-        }
+        mine = self.tenants()
         if wanted in mine:
             return mine[wanted]
         if not wanted and len(mine) == 1:

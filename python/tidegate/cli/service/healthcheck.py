@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 import click
 
 from tidegate.cli.output import console, errors
-from tidegate.cli.settings import settings_options
+from tidegate.cli.service.settings import SettingsCommand, settings_options
 from tidegate.config import ServerSettings, Settings
 
 
-@click.command()
+@click.command(cls=SettingsCommand)
 @settings_options
 @click.option("--url", default="", help="Address of the server; by default where it would listen.")
 @click.option(

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import yaml
 
-from tidegate.cli.remote import Remote, remote_options
+from tidegate.cli.remote.client import Remote, remote_options
 from tidegate.config import RemoteSettings
 
 
@@ -27,7 +27,7 @@ class _PlainDumper(yaml.SafeDumper):
 )
 @remote_options
 def export(remote: RemoteSettings, form: str, output: Path | None) -> None:
-    """Print a tenant's definitions as a document that ``tidegate apply`` takes."""
+    """Print a tenant's definitions as a document that `tidegate apply` takes."""
     service = Remote(remote)
     document = service.call("GET", f"tenants/{service.tenant_id()}/definitions")
     text = (

@@ -9,14 +9,14 @@ import attrs
 import click
 
 from tidegate.cli.output import console, errors, json_option, print_json
-from tidegate.cli.settings import settings_options
+from tidegate.cli.service.settings import SettingsCommand, settings_options
 from tidegate.config import Settings
 from tidegate.server.directory.verification import Verification
 
 PROGRESS_SECONDS = 2.0
 
 
-@click.command()
+@click.command(cls=SettingsCommand)
 @settings_options
 @json_option
 def verify(settings: Settings, as_json: bool) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 
 from tidegate.cli.output import console, json_option, print_json
-from tidegate.cli.settings import settings_options
+from tidegate.cli.service.settings import SettingsCommand, settings_options
+from tidegate.cli.service.usable import need_directory
 from tidegate.config import Settings
 from tidegate.server.directory.opening import migrate_directory
 from tidegate.stores.migrations import HEAD
 
 
-@click.command()
+@click.command(cls=SettingsCommand)
 @settings_options
 @click.option(
     "--accept-keys",
@@ -22,6 +23,7 @@ from tidegate.stores.migrations import HEAD
 @json_option
 def migrate(settings: Settings, accept_keys: bool, as_json: bool) -> None:
     """Make a data directory, or bring it to this version; safe to interrupt and run again."""
+    need_directory(settings)
     directory = settings.directory
     migrate_directory(directory, accepts_keys=accept_keys)
     if as_json:

@@ -13,7 +13,8 @@ import click
 import uvloop
 
 from tidegate.cli.output import console, errors, json_option, print_json
-from tidegate.cli.settings import settings_options
+from tidegate.cli.service.settings import SettingsCommand, settings_options
+from tidegate.cli.service.usable import need_usable
 from tidegate.config import Settings
 from tidegate.operators.keys import Keys
 from tidegate.server import logging
@@ -21,11 +22,19 @@ from tidegate.server.demo import Demo, make_demo, make_owner
 from tidegate.server.directory.opening import open_directory, own_directory
 from tidegate.server.logging import log
 from tidegate.server.process import run
-from tidegate.stores import SqliteStore
+from tidegate.stores import SqliteStore, tenants
 from tidegate.stores.directory.lock import Holder, Lock
 
+NEXT_STEPS = """\
+no tenant is here yet. In another terminal, with the same settings:
+  tidegate operator create EMAIL
+  export TIDEGATE_URL={url} TIDEGATE_TOKEN=$(tidegate operator token EMAIL)
+  tidegate tenant create NAME
+  tidegate api-key create NAME
+or stop this server, and `tidegate init --server` does all of it, with a first policy."""
 
-@click.command()
+
+@click.command(cls=SettingsCommand)
 @settings_options
 @click.option(
     "--demo",
@@ -49,6 +58,7 @@ def serve(settings: Settings, demo: bool, as_json: bool) -> None:
 
 
 def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
+    need_usable(settings)
     waits = _say_waiting if settings.store.wait_for_lock else None
     # Before anything of the directory is read, and before the port is opened.
     lock = own_directory(settings.directory, waits)
@@ -65,8 +75,12 @@ def _run(
 ) -> None:
     token = make_owner(store, keys) if is_demo else ""
 
+    is_empty = not is_demo and _has_no_tenant(store)
+
     def started(address: str) -> None:
         lock.describe(address)
+        if is_empty:
+            errors.print(NEXT_STEPS.format(url=address), markup=False)
         if not is_demo:
             _say({"base_url": address}, f"serving on {address}", as_json)
             return
@@ -74,6 +88,11 @@ def _run(
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(run(settings, store, keys, started))
+
+
+def _has_no_tenant(store: SqliteStore) -> bool:
+    with store.read() as connection:
+        return not tenants.page(connection, 1)
 
 
 def _say_waiting(holder: Holder) -> None:

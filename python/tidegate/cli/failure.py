@@ -1,0 +1,66 @@
+"""Why an expression ended in an error for an event: place and values."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tidegate.errors import EvaluationError, ExpressionError
+from tidegate.language import checked
+from tidegate.language.diagnostics import Source, quote
+from tidegate.language.walk import walk
+from tidegate.program import Program, compile
+
+_SHOWN = 60
+
+
+def failure_of(text: str, event: bytes, error: EvaluationError) -> str:
+    """The message of an error with its place and the values of what was called.
+
+    The reference evaluator says it: the native one knows neither.
+
+    Args:
+        text: the expression.
+        event: for which it ended in the error.
+        error: what the evaluator that was asked for said.
+    """
+    program = _reference(text)
+    try:
+        program.evaluate(event)
+    except EvaluationError as found:
+        error = found
+    if error.span is None:
+        return error.message
+    place = Source(text).position(error.span.start)
+    part = quote(text[error.span.start : error.span.end], _SHOWN)
+    values = _values(program, event, error)
+    where = f"in {part} at {place.line}:{place.column}"
+    return f"{error.message} {where}" + (f" where {', '.join(values)}" if values else "")
+
+
+@lru_cache(maxsize=64)
+def _reference(text: str) -> Program:
+    """An expression for the reference evaluator; the same one fails on many lines."""
+    return compile(text, evaluator="reference")
+
+
+def _values(program: Program, event: bytes, error: EvaluationError) -> list[str]:
+    """The values of the arguments that are no constants, each with its text."""
+    failed = next((node for node in walk(program.checked.root) if node.span == error.span), None)
+    if not isinstance(failed, checked.Call):
+        return []
+    found = []
+    for each in failed.arguments:
+        text = program.text[each.span.start : each.span.end]
+        if isinstance(each, checked.Literal):
+            continue
+        try:
+            value = _reference(text).evaluate(event)
+        except (EvaluationError, ExpressionError):
+            # A variable of a macro has no value outside of it.
+            continue
+        found.append(f"{quote(text, _SHOWN)} is {quote(_written(value), _SHOWN)}")
+    return found
+
+
+def _written(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)

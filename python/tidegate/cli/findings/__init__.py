@@ -1,0 +1,1 @@
+"""Findings as commands print them, and what their codes mean."""

@@ -1,0 +1,139 @@
+"""Going through many events: in batches, with refusals counted, until the end or Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Generic, TypeVar
+
+import attrs
+import click
+
+from tidegate.cli.inputs.events import Line, Source, read_events
+from tidegate.cli.output import errors
+from tidegate.errors import EventError, TidegateError
+
+T = TypeVar("T")
+BATCH = 1_000
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl-C ended, as shells have it."""
+
+max_refusals_option = click.option(
+    "--max-refusals",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Stop after this many refused lines in a row; 0 goes on to the end.",
+)
+
+
+class TooManyRefusalsError(TidegateError):
+    """So many lines in a row were refused that the input is probably of another form."""
+
+    code = "too-many-refusals"
+
+
+@attrs.define
+class Run(Generic[T]):
+    """Applies a function to each event, and counts.
+
+    Attributes:
+        work: what is done with one event; raises EventError where the event is refused.
+        max_refusals: after as many refusals in a row it stops; 0 never.
+        refused: called with each refusal.
+        seconds: of work alone, without reading and printing.
+        is_interrupted: whether Ctrl-C ended it.
+        is_stopped: whether refusals did.
+    """
+
+    work: Callable[[bytes], T]
+    max_refusals: int
+    refused: Callable[[Line, EventError], None]
+    seconds: float = 0.0
+    is_interrupted: bool = False
+    is_stopped: bool = False
+    _in_a_row: int = 0
+    _is_reading: bool = False
+
+    def over(self, source: Source, *, progress: bool = False) -> Iterator[tuple[Line, T]]:
+        """Each event that is not refused, with what was made of it, in order."""
+        # Whoever writes to standard input may wait for each answer.
+        size = 1 if source.is_standard_input and not progress else BATCH
+        with self._interruptible():
+            try:
+                yield from self._all(read_events(source, progress=progress), size)
+            except KeyboardInterrupt:
+                self.is_interrupted = True
+            except TooManyRefusalsError as error:
+                self.is_stopped = True
+                errors.print(f"error: {error}", style="red", markup=False)
+
+    def _all(self, lines: Iterator[Line], size: int) -> Iterator[tuple[Line, T]]:
+        while batch := self._next(lines, size):
+            for line, done in self._done(batch):
+                if isinstance(done, EventError):
+                    self._refuse(line, done)
+                else:
+                    self._in_a_row = 0
+                    yield line, done
+            if self.is_interrupted:
+                return
+
+    def _next(self, lines: Iterator[Line], size: int) -> list[Line]:
+        self._is_reading = True
+        try:
+            return list(islice(lines, size))
+        finally:
+            self._is_reading = False
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Ctrl-C ends the run behind a batch, so that what was done is counted; a wait for input
+        ends at once."""
+
+        def interrupt(*_: object) -> None:
+            self.is_interrupted = True
+            if self._is_reading:
+                raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def exit(self, code: int) -> None:
+        """End the command.
+
+        Args:
+            code: when all lines were read.
+        """
+        sys.exit(INTERRUPTED if self.is_interrupted else 1 if self.is_stopped else code)
+
+    def _done(self, batch: list[Line]) -> list[tuple[Line, T | EventError]]:
+        started = time.perf_counter()
+        done = [(line, self._one(line)) for line in batch]
+        self.seconds += time.perf_counter() - started
+        return done
+
+    def _one(self, line: Line) -> T | EventError:
+        if line.error is not None:
+            return line.error
+        try:
+            return self.work(line.text)
+        except EventError as error:
+            return error
+
+    def _refuse(self, line: Line, error: EventError) -> None:
+        errors.print(f"line {line.number}: error[{error.code}]: {error}", style="red", markup=False)
+        self.refused(line, error)
+        self._in_a_row += 1
+        if self._in_a_row == self.max_refusals:
+            raise TooManyRefusalsError(
+                f"{self._in_a_row} lines in a row were refused, up to line {line.number}; is the"
+                " input of another form (--input)? --max-refusals 0 goes on"
+            )

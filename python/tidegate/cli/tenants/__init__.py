@@ -1,0 +1,1 @@
+"""Commands that make tenants, operators and keys in the database of this machine."""

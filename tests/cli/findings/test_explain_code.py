@@ -1,0 +1,72 @@
+"""``tidegate explain-code``: each code in words, and its examples."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tidegate.cli.findings.codes import Explained, codes
+from tidegate.cli.main import tidegate
+from tidegate.errors import ExpressionError
+from tidegate.language.checker import check
+from tidegate.language.schema import Schema
+from tidegate.server.problems import KINDS
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+EXAMPLES = [(code, each) for code, each in codes().items() if each.wrong or each.right]
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(tidegate, ["explain-code", *arguments])
+
+
+def documented() -> set[str]:
+    """The codes in the first columns of the tables of codes."""
+    refusals = (DOCS / "definitions.md").read_text().partition("## Refusals")[2]
+    rows = ((DOCS / "findings.md").read_text() + refusals).splitlines()
+    cells = (row.split("|")[1] for row in rows if row.startswith("| `"))
+    return {code for cell in cells for code in re.findall(r"`([a-z-]+)`", cell)}
+
+
+def found(text: str) -> set[str]:
+    try:
+        return {each.code for each in check(text, Schema.default()).warnings}
+    except ExpressionError as error:
+        return {each.code for each in error.diagnostics}
+
+
+def test_every_documented_code_is_explained() -> None:
+    """Codes of findings about expressions and documents, and of refusals of the service."""
+    assert len(documented()) > 50
+    for code in documented() | set(KINDS):
+        result = run(code)
+        assert result.exit_code == 0, result.output
+        assert result.output.startswith(f"{code}: ")
+
+
+def test_no_meaning_is_of_a_code_that_is_not() -> None:
+    """The list grows stale in neither direction."""
+    language = (DOCS / "language.md").read_text()
+    known = documented() | set(KINDS) | set(re.findall(r"`([a-z0-9_]+)`", language))
+    inputs = {"unreadable-line", "line-too-long"}
+    assert set(codes()) - known == inputs
+
+
+@pytest.mark.parametrize(("code", "explained"), EXAMPLES, ids=[code for code, _ in EXAMPLES])
+def test_examples_show_what_they_say(code: str, explained: Explained) -> None:
+    """The wrong one gets the code, the right one is found faultless."""
+    if explained.wrong is not None:
+        assert code in found(explained.wrong)
+    if explained.right is not None:
+        assert not found(explained.right)
+
+
+def test_an_unknown_code_is_a_wrong_call_that_names_the_nearest() -> None:
+    """Exit code 2 and what was probably meant."""
+    result = run("unknown-feild")
+    assert result.exit_code == 2
+    assert "did you mean `unknown-field`?" in result.stderr
+    assert "syntax-error" in run().output.split()

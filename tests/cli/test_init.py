@@ -1,0 +1,71 @@
+"""``tidegate init --server``, and what an empty directory says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.server.serving import serving
+
+
+def tidegate(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tidegate", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_one_command_makes_all_that_a_first_server_needs(tmp_path: Path) -> None:
+    """Operator, tenant, key and a policy that only watches; a second time is refused."""
+    directory = tmp_path / "data"
+    command = [
+        "init", "--server", "--email", "me@example.test", "--tenant", "My Shop", "--no-password",
+        "--store-directory", str(directory), "--json",
+    ]  # fmt: skip
+    done = tidegate(*command)
+    assert done.returncode == 0, done.stderr
+    made = json.loads(done.stdout)
+    assert made["tenant"] == "my-shop"
+    assert made["api_key"].startswith("tg_")
+    again = tidegate(*command)
+    assert again.returncode == 2
+    assert "is in use already" in again.stderr
+    token = tidegate("operator", "token", "me@example.test", "--store-directory", str(directory))
+    headers = {"authorization": f"Bearer {token.stdout.strip()}"}
+    with serving(directory) as served:
+        path = f"/api/v1/tenants/{made['tenant_id']}"
+        (policy,) = served.http.get(f"{path}/policies", headers=headers).json()
+        assert policy["status"] == "active"
+        assert [each["mitigation_id"] for each in policy["clauses"]] == [None]
+        (key,) = served.http.get(f"{path}/api-keys", headers=headers).json()
+        assert made["api_key"].startswith(f"tg_{key['prefix']}_")
+
+
+def test_a_server_of_an_empty_directory_says_what_to_do_next(tmp_path: Path) -> None:
+    """The commands are printed with the address it serves on."""
+    command = [
+        *(sys.executable, "-m", "tidegate", "serve", "--json", "--port", "0"),
+        *("--store-directory", str(tmp_path / "data")),
+    ]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        url = json.loads(process.stdout.readline())["base_url"]
+        process.terminate()
+        _, stderr = process.communicate(timeout=60)
+    assert f"export TIDEGATE_URL={url}" in stderr
+    assert "tidegate tenant create NAME" in stderr
+    assert "tidegate init --server" in stderr
+
+
+@pytest.mark.parametrize("email", ["nobody", "a@b@c"])
+def test_a_wrong_address_makes_nothing(tmp_path: Path, email: str) -> None:
+    """A wrong call leaves no directory behind."""
+    done = tidegate(
+        "init", "--server", "--email", email, "--tenant", "T", "--no-password",
+        "--store-directory", str(tmp_path / "data"),
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert not (tmp_path / "data").exists()

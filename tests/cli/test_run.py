@@ -1,0 +1,158 @@
+"""``decide``, ``eval`` and ``explain`` over many events."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tidegate.cli.main import tidegate
+
+DEFINITIONS = str(resources.files("tidegate.samples") / "definitions.yaml")
+LINE = (
+    '198.51.100.9 - - [02/Mar/2026:10:00:{second:02} +0000] "POST /account/login HTTP/1.1" 401 12'
+    ' "-" "curl/8"\n'
+)
+GUESSING = """\
+apiVersion: tidegate/v1
+actions:
+  - name: Failed login
+    expression: request.path == "/account/login" && fields["status"] == "401"
+entities:
+  - {name: Address, key_fields: [request.client_ip]}
+mitigations:
+  - {name: Refuse, mode: Block}
+policies:
+  - name: Guessing
+    clauses:
+      - {name: five, actions: [failed_login], entity: address, mitigation: refuse,
+         window: {duration_seconds: 60, threshold: 5}}
+"""
+
+
+@pytest.fixture
+def guessing(tmp_path: Path) -> str:
+    path = tmp_path / "guessing.yaml"
+    path.write_text(GUESSING)
+    return str(path)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> str:
+    """An access log with seven failed logins, and half a line."""
+    path = tmp_path / "access.log"
+    lines = [LINE.format(second=second) for second in range(7)]
+    path.write_text("".join([*lines[:3], lines[3][20:], *lines[3:]]))
+    return str(path)
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Callable[[bytes], str]:
+    """Makes a file of events."""
+
+    def make(content: bytes) -> str:
+        path = tmp_path / "events.jsonl"
+        path.write_bytes(content)
+        return str(path)
+
+    return make
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(tidegate, list(arguments))
+
+
+def test_an_access_log_is_decided(guessing: str, log: str) -> None:
+    """The fifth failure in the log blocks; the half line is counted, with its number."""
+    done = run("decide", guessing, log, "--summary", "--json")
+    summary = json.loads(done.stdout)
+    assert summary["outcomes"] == {"allow": 4, "challenge": 0, "block": 3}
+    assert summary["refused"] == {"unreadable-line": 1}
+    assert "line 4: error[unreadable-line]: " in done.stderr
+    assert done.exit_code == 1
+
+
+def test_a_form_can_be_named(guessing: str, log: str) -> None:
+    """Then every line is held to it."""
+    done = run("decide", guessing, log, "--input", "caddy", "--summary", "--json")
+    assert json.loads(done.stdout)["refused"] == {"unreadable-line": 8}
+
+
+def test_eval_and_explain_read_logs_too(guessing: str, log: str) -> None:
+    """One reader for the three commands."""
+    done = run("eval", "request.path", log)
+    assert done.stdout == '"/account/login"\n' * 7
+    explained = run("explain", guessing, log, "--line", "6")
+    assert explained.exit_code == 0
+    assert "5 of 5 events in 60 s" in explained.stdout
+    assert run("explain", guessing, log, "--line", "4").exit_code == 1
+
+
+def test_many_refusals_in_a_row_end_a_command(events: Callable[[bytes], str]) -> None:
+    """A file of another form is noticed after twenty lines, and what was meant is said."""
+    done = run("decide", DEFINITIONS, events(b"nonsense\n" * 500), "--summary", "--json")
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)["refused"] == {"invalid-event": 20}
+    assert "20 lines in a row were refused, up to line 20" in done.stderr
+    going_on = run(
+        "decide", DEFINITIONS, events(b"nonsense\n" * 50), "--summary", "--json",
+        "--max-refusals", "0",
+    )  # fmt: skip
+    assert json.loads(going_on.stdout)["refused"] == {"invalid-event": 50}
+
+
+def test_refusals_between_good_lines_end_nothing(events: Callable[[bytes], str]) -> None:
+    """Only a row without a good line counts."""
+    done = run("eval", "1 == 1", events((b"nonsense\n" * 19 + b"{}\n") * 3), "--json")
+    assert done.stdout.count('"value":true') == 3
+
+
+def test_errors_of_eval_are_on_standard_error_with_their_line(
+    events: Callable[[bytes], str],
+) -> None:
+    """Standard output has values alone."""
+    file = events(b'{"fields":{"n":"4"}}\n{"fields":{"n":""}}\n')
+    done = run("eval", 'int(fields["n"])', file)
+    assert done.stdout == "4\n"
+    assert done.stderr.startswith("line 2: error[invalid_argument]: ")
+
+
+def test_figures_tell_the_engine_from_the_whole(events: Callable[[bytes], str]) -> None:
+    """Events a second are of the engine's time, which is part of the whole."""
+    file = events(b'{"fields":{}}\n' * 100)
+    for command in (["decide", DEFINITIONS], ["eval", "1 == 1"]):
+        summary = json.loads(run(*command, file, "--summary", "--json").stdout)
+        assert summary["events"] == 100
+        assert summary["events_per_second"] > 0
+        assert summary["engine_seconds"] <= summary["seconds"]
+
+
+def test_ctrl_c_prints_what_was_counted() -> None:
+    """A wait for input ends with the summary and exit code 130."""
+    command = [sys.executable, "-m", "tidegate", "decide", DEFINITIONS, "-", "--json"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b'{"fields":{}}\n')
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["line"] == 1
+        process.send_signal(signal.SIGINT)
+        rest, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert b"stopped after 1 decisions" in rest + stderr
+
+
+def test_definitions_and_events_are_not_both_standard_input() -> None:
+    """A wrong call, and not a wait."""
+    done = run("decide", "-")
+    assert done.exit_code == 2
+    assert "cannot both be standard input" in done.stderr

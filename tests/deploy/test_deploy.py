@@ -1,0 +1,110 @@
+"""The files under deploy/, started or verified by their own programs where these are there."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tidegate.config import Settings, fields_of, variable_of
+
+DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
+VARIABLES = {variable_of(name) for name, _ in fields_of(Settings)}
+
+
+def run(*command: str, timeout: float = 900) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout)
+
+
+def engine() -> str:
+    """Docker or Podman, with what it needs to run; skips the test where neither is there."""
+    for name in ("docker", "podman"):
+        if shutil.which(name) and run(name, "info").returncode == 0:
+            return name
+    pytest.skip("neither docker (with its daemon) nor podman is on this machine")
+
+
+def test_every_variable_is_a_setting() -> None:
+    """A misspelt variable would be passed over in silence."""
+    named = {
+        name
+        for path in DEPLOY.iterdir()
+        for name in re.findall(r"\bTIDEGATE_[A-Z_]+", path.read_text())
+    }
+    assert named - {"TIDEGATE_WHEEL"} <= VARIABLES
+    assert "TIDEGATE_STORE_DIRECTORY" in named
+
+
+def test_the_unit_is_one_that_systemd_takes(tmp_path: Path) -> None:
+    """No unknown key and no bad value, as ``systemd-analyze verify`` finds them."""
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not on this machine")
+    unit = tmp_path / "tidegate.service"
+    text = (DEPLOY / "tidegate.service").read_text()
+    unit.write_text(text.replace("/opt/tidegate/bin/tidegate", sys.executable))
+    done = run("systemd-analyze", "verify", str(unit))
+    assert done.returncode == 0, done.stderr
+    assert "Unknown" not in done.stderr
+
+
+def test_the_unit_is_hardened(tmp_path: Path) -> None:
+    """The exposure that ``systemd-analyze security`` counts, of 10, is below 2."""
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not on this machine")
+    unit = str(DEPLOY / "tidegate.service")
+    done = run("systemd-analyze", "security", "--offline=true", "--threshold=20", unit)
+    if "unrecognized option" in done.stderr:
+        pytest.skip("this systemd-analyze knows no --offline")
+    assert done.returncode == 0, done.stdout[-300:]
+
+
+def test_the_proxy_leads_to_services_that_there_are() -> None:
+    """Names and ports of the Caddyfile are those of the Compose file."""
+    compose: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    targets = re.findall(r"reverse_proxy (\w+):(\d+)", (DEPLOY / "Caddyfile").read_text())
+    assert {name for name, _ in targets} == {"tidegate", "site"}
+    assert compose["services"].keys() >= {name for name, _ in targets}
+    assert ("tidegate", "8080") in targets
+    assert "ports" not in compose["services"]["tidegate"]
+
+
+def test_the_compose_file_is_one_that_compose_takes() -> None:
+    """Every key and reference, as ``docker compose config`` finds them."""
+    if shutil.which("docker") is None or run("docker", "compose", "version").returncode != 0:
+        pytest.skip("docker compose is not on this machine")
+    done = run("docker", "compose", "-f", str(DEPLOY / "compose.yaml"), "config", "--quiet")
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_container_serves(tmp_path: Path) -> None:
+    """Built of a wheel of this tree, it becomes healthy and ends by a stop."""
+    program = engine()
+    wheels = sorted((DEPLOY.parent / "dist").glob("tidegate-*.whl"))
+    if not wheels:
+        pytest.skip("there is no wheel in dist/: `maturin build --release -o dist` makes one")
+    shutil.copy(wheels[-1], tmp_path)
+    file = str(DEPLOY / "Containerfile")
+    argument = f"WHEEL={wheels[-1].name}"
+    built = run(program, "build", "-q", "-f", file, "--build-arg", argument, str(tmp_path))
+    assert built.returncode == 0, built.stderr
+    image = built.stdout.strip()
+    started = run(
+        program, "run", "-d", "--rm", "-e", "TIDEGATE_SERVER_BEHIND_PROXY=true", image
+    )  # fmt: skip
+    assert started.returncode == 0, started.stderr
+    name = started.stdout.strip()
+    try:
+        for _ in range(60):
+            healthy = run(program, "exec", name, "tidegate", "healthcheck")
+            if healthy.returncode == 0:
+                break
+        assert healthy.returncode == 0, healthy.stderr
+    finally:
+        run(program, "stop", name)
+        run(program, "rmi", image)

@@ -1,0 +1,58 @@
+"""The commands of the README and of the page about commands, run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tidegate.cli.main import tidegate
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "docs" / "cli.md"]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SERVED = ("serve", "init", "apply", "export", "operator", "migrate")
+"""Commands that need a server or run one; tests of their own start them."""
+COMMANDS = [
+    (page.name, line.partition("  #")[0].strip())
+    for page in PAGES
+    for language, block in FENCE.findall(page.read_text())
+    for line in block.splitlines()
+    if not language and line.startswith("tidegate ") and line.split()[1] not in SERVED
+]
+MAPPING = re.search(r"```yaml\n(observed_at:.*?)```", PAGES[1].read_text(), re.DOTALL)
+ACCESS = '192.0.2.7 - - [02/Mar/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "curl/8"\n'
+OTHER = (
+    '{"time": "2026-03-02T10:00:00Z", "client": {"address": "192.0.2.7"}, "verb": "GET",'
+    ' "uri": "/a?b=1", "agent": "curl/8", "http": {"status": 200}}\n'
+)
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files that the pages speak of."""
+    samples = resources.files("tidegate.samples")
+    (tmp_path / "shop.yaml").write_bytes((samples / "definitions.yaml").read_bytes())
+    (tmp_path / "events.jsonl.gz").write_bytes((samples / "traffic.jsonl.gz").read_bytes())
+    (tmp_path / "access.log").write_text(ACCESS)
+    (tmp_path / "app.log").write_text(OTHER)
+    assert MAPPING is not None
+    (tmp_path / "mapping.yaml").write_text(MAPPING[1])
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_pages_have_commands() -> None:
+    """The patterns of this file find what they look for."""
+    assert len(COMMANDS) >= 10
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(("page", "command"), COMMANDS, ids=[line for _, line in COMMANDS])
+def test_a_command_of_a_page_works(page: str, command: str) -> None:
+    """As it is written there, with exit code 0."""
+    result = CliRunner().invoke(tidegate, shlex.split(command)[1:])
+    assert result.exit_code == 0, f"{page}: {result.output}"
