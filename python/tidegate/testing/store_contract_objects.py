@@ -161,11 +161,11 @@ class DefinitionContract(StorePlaces):
         """Objects that are changed, moved, new or gone are; one of the same id and another kind
         stays what it is."""
         known = [definition(number) for number in range(4)] + [definition(1, "policy")]
-        for each in known:
-            done(shop.write(lambda c, each=each: definitions.create(c, each)))
         marked = [attrs.evolve(each, name=f"known {each.name}") for each in known]
 
         def edit(c: Connection) -> None:
+            for each in known:
+                definitions.create(c, each)
             definitions.change(c, TENANT, "action", numbered(1), LATER_NS, name="changed")
             definitions.delete(c, TENANT, "action", numbered(2))
             definitions.create(c, attrs.evolve(definition(9), position=-1))
