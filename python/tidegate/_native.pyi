@@ -222,6 +222,22 @@ class Engine:
             SnapshotError: it is of another version or tenant, or malformed.
         """
 
+    def with_change(self, change: bytes) -> Engine | None:
+        """As :meth:`with_definitions`, by the JSON of ``tidegate.policy.bundle.change``.
+
+        What did not change is shared with this engine.  None where changes have left so much
+        behind that all is better made anew.
+
+        Raises:
+            CanonicalFormError: the change is malformed, or one of other definitions.
+        """
+
+    def layered(self) -> int:
+        """How many rules of the index changed since its base was built."""
+
+    def rebuild(self) -> None:
+        """Build one index of all; decisions go on beside it, and use it when it is ready."""
+
     def freeze(self) -> Frozen:
         """A copy of the state, made at once."""
 

@@ -457,15 +457,49 @@ class BundledEngine(_Deciding):
     ) -> None:
         from tidegate.evaluation.native import NativeEngine
 
-        super().__init__(NativeEngine(content, [], sample, redactor), clock)
+        self._native = NativeEngine(content, [], sample, redactor)
+        super().__init__(self._native, clock)
 
     def with_bundle(
         self, content: bytes, redactor: Redactor | None = None, *, sample: Sequence[bytes] = ()
     ) -> BundledEngine:
         """As :meth:`Engine.with_definitions`, by definitions that were compiled elsewhere."""
         successor = copy.copy(self)
-        successor._backend = self._backend.with_definitions(content, sample, redactor)
+        native = self._native.with_definitions(content, list(sample), redactor)
+        successor._backend = successor._native = native
         return successor
+
+    def with_change(self, change: bytes) -> BundledEngine | None:
+        """As :meth:`with_bundle`, where no more than policies differ.
+
+        What did not change is taken over compiled; the engine searches what did in a layer
+        beside its index, until :meth:`rebuild`.
+
+        Args:
+            change: what :func:`tidegate.policy.bundle.change` made of this engine's definitions
+                and the changed ones.
+
+        Returns:
+            None where changes have left so much behind that the engine is better made anew.
+
+        Raises:
+            CanonicalFormError: it is a change of other definitions.
+        """
+        backend = self._native.with_change(change)
+        if backend is None:
+            return None
+        successor = copy.copy(self)
+        successor._backend = successor._native = backend
+        return successor
+
+    @property
+    def layered(self) -> int:
+        """How many rules of the index changed since it was built."""
+        return self._native.layered()
+
+    def rebuild(self) -> None:
+        """Build one index of all, on any thread, while the engine decides on."""
+        self._native.rebuild()
 
 
 class Frozen(Protocol):

@@ -40,7 +40,7 @@ def test_what_cannot_decide_lives_but_is_not_ready(served: Served) -> None:
     assert answer.headers["retry-after"] == "1"
 
 
-async def compiled_nowhere(_: UUID) -> CompiledSet:
+async def compiled_nowhere(_: UUID, __: int | None) -> CompiledSet:
     """What compiles where nothing is to be compiled."""
     raise AssertionError
 

@@ -28,12 +28,8 @@ def budget_warnings(compiled: CompiledDefinitions) -> Iterator[Finding]:
     texts of the declared sizes (``language/sizes``).
     """
     limit = compiled.limits.decision_work
-    of_entities: list[_Placed] = []
-    of_walk: list[_Placed] = []
-    for placed in _placed(compiled):
-        (of_entities if _is_of_entity(placed[0]) else of_walk).append(placed)
-    yield from _over("the actions and policies", of_walk, limit)
-    yield from _over("the entities", of_entities, limit // RESERVE)
+    yield from _over("the actions and policies", _of_walk(compiled), limit)
+    yield from _over("the entities", _of_entities(compiled), limit // RESERVE)
 
 
 def _over(whose: str, placed: Iterable[_Placed], limit: int) -> Iterator[Finding]:
@@ -53,25 +49,18 @@ def _over(whose: str, placed: Iterable[_Placed], limit: int) -> Iterator[Finding
         )
 
 
-def _is_of_entity(place: str) -> bool:
-    return place.startswith("entities.")
-
-
-def _placed(compiled: CompiledDefinitions) -> Iterator[_Placed]:
-    """Every live expression with its place, in decision order."""
+def _of_walk(compiled: CompiledDefinitions) -> Iterator[_Placed]:
+    """Every live expression of actions and policies with its place, in decision order."""
     for action in compiled.actions:
         yield f"actions.{action.slug}.expression", action.expression
+    for policy in compiled.policies:
+        yield from policy.placed
+
+
+def _of_entities(compiled: CompiledDefinitions) -> Iterator[_Placed]:
+    """The same of entities."""
     for entity in compiled.entities:
         if entity.match is not None:
             yield f"entities.{entity.slug}.match_expression", entity.match
         for number, field in enumerate(entity.key_fields):
             yield f"entities.{entity.slug}.key_fields[{number}]", field
-    for policy in compiled.policies:
-        if policy.expression is not None:
-            yield f"policies.{policy.slug}.expression", policy.expression
-        for number, clause in enumerate(policy.clauses):
-            place = f"policies.{policy.slug}.clauses[{number}]"
-            if clause.enabled and clause.expression is not None:
-                yield f"{place}.expression", clause.expression
-            if clause.enabled and clause.window is not None and clause.window.field is not None:
-                yield f"{place}.window.field", clause.window.field

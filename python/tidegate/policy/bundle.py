@@ -48,6 +48,66 @@ def bundle(compiled: CompiledDefinitions) -> bytes:
     )
 
 
+def change(before: CompiledDefinitions, compiled: CompiledDefinitions) -> bytes | None:
+    """What differs from definitions that an engine has, as JSON that it goes on with.
+
+    Args:
+        before: those definitions.
+        compiled: the changed ones; a policy that is the same object is the same policy.
+
+    Returns:
+        None where more differs than policies: the engine is then made anew (:func:`bundle`).
+    """
+    if not _differ_in_policies(before, compiled):
+        return None
+    places = {id(each): at for at, each in enumerate(before.policies)}
+    positions = _positions(compiled)
+    pieces: list[_Piece] = [_Piece()]
+    for policy in compiled.policies:
+        at = places.get(id(policy))
+        if at is None:
+            pieces[-1].new.append(_policy(policy, positions))
+        elif not pieces[-1].takes(at):
+            pieces.append(_Piece(at, 1))
+    return orjson.dumps(
+        {
+            "base_revision": before.revision,
+            "revision": compiled.revision,
+            "policies": [{"kept": [each.start, each.count], "new": each.new} for each in pieces],
+        }
+    )
+
+
+@attrs.define
+class _Piece:
+    """Policies in a row that are kept, and new ones after them."""
+
+    start: int = 0
+    count: int = 0
+    new: list[dict[str, Any]] = attrs.field(factory=list)
+
+    def takes(self, at: int) -> bool:
+        """Take a policy that is kept, if it comes next."""
+        if self.new or at != self.start + self.count:
+            return False
+        self.count += 1
+        return True
+
+
+def _differ_in_policies(before: CompiledDefinitions, compiled: CompiledDefinitions) -> bool:
+    """Whether all else is as it was."""
+    source, other = before.source, compiled.source
+    return (
+        source.tenant.tenant_id == other.tenant.tenant_id
+        and source.settings == other.settings
+        and before.limits == compiled.limits
+        and source.lists == other.lists
+        and source.actions == other.actions
+        and source.entities == other.entities
+        and source.mitigations == other.mitigations
+    )
+
+
 def _entity(entity: CompiledEntity) -> dict[str, Any]:
     return {
         "slug": entity.slug,
@@ -76,12 +136,16 @@ def _mitigation(mitigation: CompiledMitigation) -> dict[str, Any]:
 
 
 def _policies(compiled: CompiledDefinitions) -> list[dict[str, Any]]:
-    places = {
+    positions = _positions(compiled)
+    return [_policy(each, positions) for each in compiled.policies]
+
+
+def _positions(compiled: CompiledDefinitions) -> dict[str, dict[str, int]]:
+    return {
         "actions": _places(compiled.actions),
         "entities": _places(compiled.entities),
         "mitigations": _places(compiled.mitigations),
     }
-    return [_policy(each, places) for each in compiled.policies]
 
 
 def _places(objects: tuple[Any, ...]) -> dict[str, int]:

@@ -28,13 +28,13 @@ from tidegate.policy.compiled import (
     CompiledPolicy,
     CompiledWindow,
 )
-from tidegate.policy.expressions import Expressions, Use
+from tidegate.policy.expressions import CheckedTexts, Expressions, Use
 from tidegate.policy.findings import MAX_FINDINGS, Finding
 from tidegate.policy.model import Block, Challenge
 from tidegate.policy.secrets import Reading, reading
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from tidegate.language.diagnostics import Diagnostic
     from tidegate.policy.model import (
@@ -60,11 +60,32 @@ class Compilation:
         compiled: what is live.
         findings: errors and warnings.
         expressions: all of them, also of what is disabled.
+        checked: the policies, by the identity of what was read, which they hold.
+        kept: those of them that are as they were in a set before.
     """
 
     compiled: CompiledDefinitions
     findings: tuple[Finding, ...]
     expressions: Expressions = attrs.field(eq=False, repr=False)
+    checked: Mapping[int, CheckedPolicy] = attrs.field(eq=False, repr=False)
+    kept: frozenset[int] = attrs.field(eq=False, repr=False)
+
+
+@attrs.frozen(eq=False)
+class CheckedPolicy:
+    """A policy as it was compiled: it stays so as long as what it names does.
+
+    Attributes:
+        policy: as it was read.
+        compiled: what was made of it.
+        findings: warnings, with pointers from the policy on.
+        expressions: those it states, as they were checked.
+    """
+
+    policy: Policy
+    compiled: CompiledPolicy
+    findings: tuple[Finding, ...]
+    expressions: CheckedTexts
 
 
 def compile_all(
@@ -105,6 +126,9 @@ class _Compiler:
             limits,
             None if before is None else before.expressions,
         )
+        is_alike = before is not None and _surroundings_are_alike(before, definitions, limits)
+        self._before = before.checked if before is not None and is_alike else {}
+        self._checked: dict[int, CheckedPolicy] = {}
 
     def run(self) -> Compilation:
         source = self._source
@@ -140,7 +164,9 @@ class _Compiler:
         self._expressions.finish()
         if not self._errors:
             self._findings.extend(budget_warnings(compiled))
-        return Compilation(compiled, tuple(self._findings), self._expressions)
+        findings = tuple(self._findings)
+        kept = frozenset(self._checked.keys() & self._before.keys())
+        return Compilation(compiled, findings, self._expressions, self._checked, kept)
 
     def _action(self, action: Action, at: int) -> CompiledAction:
         pointer = f"/actions/{at}/expression"
@@ -174,6 +200,27 @@ class _Compiler:
 
     def _policy(self, policy: Policy, at: int) -> CompiledPolicy:
         pointer = f"/policies/{at}"
+        known = self._before.get(id(policy))
+        if known is None:
+            known = self._check_policy(policy, pointer)
+        else:
+            self._expressions.keep(known.expressions)
+            for each in known.findings:
+                self._findings.append(attrs.evolve(each, pointer=pointer + each.pointer))
+        self._checked[id(policy)] = known
+        return known.compiled
+
+    def _check_policy(self, policy: Policy, pointer: str) -> CheckedPolicy:
+        start = len(self._findings)
+        with self._expressions.noted() as noted:
+            compiled = self._compiled(policy, pointer)
+        found = tuple(
+            attrs.evolve(each, pointer=each.pointer.removeprefix(pointer))
+            for each in self._findings[start:]
+        )
+        return CheckedPolicy(policy, compiled, found, noted)
+
+    def _compiled(self, policy: Policy, pointer: str) -> CompiledPolicy:
         return CompiledPolicy(
             slug=policy.slug,
             id=policy.policy_id,
@@ -250,6 +297,23 @@ class _Compiler:
             )
             for each in diagnostics
         )
+
+
+def _surroundings_are_alike(before: Compilation, after: Definitions, limits: Limits) -> bool:
+    """Whether all that a policy may name is as it was, and how its expressions are checked."""
+    known = before.compiled.source
+
+    def lists(of: Definitions) -> list[tuple[str, str]]:
+        return [(each.slug, each.kind) for each in of.lists]
+
+    return (
+        before.compiled.limits == limits
+        and known.settings.redact == after.settings.redact
+        and known.actions == after.actions
+        and known.entities == after.entities
+        and known.mitigations == after.mitigations
+        and lists(known) == lists(after)
+    )
 
 
 def _mitigation(mitigation: Mitigation) -> CompiledMitigation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from ipaddress import IPv4Interface, IPv6Interface
 from uuid import UUID
 
@@ -89,6 +90,21 @@ class CompiledPolicy:
     expression: CheckedExpression | None
     clauses: tuple[CompiledClause, ...]
 
+    @cached_property
+    def placed(self) -> tuple[tuple[str, CheckedExpression], ...]:
+        """Every expression that a decision may evaluate with its place, in decision order."""
+        return tuple(self._placed())
+
+    def _placed(self) -> Iterator[tuple[str, CheckedExpression]]:
+        if self.expression is not None:
+            yield f"policies.{self.slug}.expression", self.expression
+        for number, clause in enumerate(self.clauses):
+            place = f"policies.{self.slug}.clauses[{number}]"
+            if clause.enabled and clause.expression is not None:
+                yield f"{place}.expression", clause.expression
+            if clause.enabled and clause.window is not None and clause.window.field is not None:
+                yield f"{place}.window.field", clause.window.field
+
 
 @attrs.frozen(eq=False)
 class CompiledDefinitions:
@@ -108,17 +124,15 @@ class CompiledDefinitions:
     entities: tuple[CompiledEntity, ...]
     mitigations: tuple[CompiledMitigation, ...]
     policies: tuple[CompiledPolicy, ...]
-    names_read: frozenset[str] = attrs.field(init=False, repr=False)
-    """The fields some expression reads: nothing else of an event is looked at."""
-    clauses: Mapping[tuple[str, str], CompiledClause] = attrs.field(init=False, repr=False)
-    """By policy slug and clause name, under which state is kept; in decision order."""
 
-    @names_read.default
-    def _names_read(self) -> frozenset[str]:
-        return frozenset().union(*(each.references.fields for each in self.expressions()))
+    @cached_property
+    def names_read(self) -> frozenset[str]:
+        """The fields some expression reads: nothing else of an event is looked at."""
+        return frozenset().union(*{each.references.fields for each in self.expressions()})
 
-    @clauses.default
-    def _clauses(self) -> Mapping[tuple[str, str], CompiledClause]:
+    @cached_property
+    def clauses(self) -> Mapping[tuple[str, str], CompiledClause]:
+        """By policy slug and clause name, under which state is kept; in decision order."""
         return {
             (policy.slug, clause.name): clause
             for policy in self.policies

@@ -7,8 +7,9 @@ not of all.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
@@ -17,7 +18,7 @@ from tidegate.language.schema import Schema
 from tidegate.language.types import BOOL, CIDR, INT, IP, STRING, UINT, Type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tidegate.language.schema import NamedList
     from tidegate.limits import Limits
@@ -54,6 +55,10 @@ class Names:
     lists: frozenset[str]
 
 
+CheckedTexts: TypeAlias = "dict[tuple[Use, str], CheckedExpression]"
+"""Expressions by their use and text."""
+
+
 class Expressions:
     """Checks expressions by the names of one set of definitions, and keeps what passed.
 
@@ -82,7 +87,8 @@ class Expressions:
             Use.CONDITION_ON_ENTITY: all_actions.with_entity_state(),
             Use.KEY: all_actions,
         }
-        self._checked: dict[tuple[Use, str], CheckedExpression] = {}
+        self._checked: CheckedTexts = {}
+        self._noted: CheckedTexts = {}
         is_alike = before is not None and before.limits == limits
         # Only the checks, not the set they belong to: sets would keep each other alive for ever.
         self._before = before._checked if before is not None and is_alike else {}
@@ -97,8 +103,20 @@ class Expressions:
         known = self._checked.get((use, text)) or self._known_before(text, use)
         if known is None:
             known = check(text, self.schemas[use], expect=_EXPECTED[use], limits=self.limits)
-        self._checked[use, text] = known
+        self._checked[use, text] = self._noted[use, text] = known
         return known
+
+    @contextmanager
+    def noted(self) -> Iterator[CheckedTexts]:
+        """Note which expressions are checked in the block."""
+        noted: CheckedTexts = {}
+        self._noted = noted
+        yield noted
+        self._noted = {}
+
+    def keep(self, checked: CheckedTexts) -> None:
+        """Have expressions that were checked before, and still hold."""
+        self._checked.update(checked)
 
     def finish(self) -> None:
         """Drop earlier checks that are not used any more."""

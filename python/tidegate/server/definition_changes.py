@@ -97,10 +97,10 @@ def load_present(call: Call) -> DefinitionSet:
     known = call.app.known
     with call.app.store.read() as connection:
         present = load_set(connection, call.tenant_id, known.newest(call.tenant_id))
-    if present.at_work is not None:
+    if present.at_work is not None and present.at_work.covers(present.objects):
         return present
     try:
-        compilation = read_document(present.document())
+        compilation = read_document(present.to_read(), present.compilation)
     except DefinitionsError:
         return present  # A change may mend them.
     at_work = present.put_to_work(compilation)

@@ -6,7 +6,8 @@ place only if nobody changed the set in between.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -19,7 +20,7 @@ from tidegate.server.problems import ErrorDetail, Problem, Referrer, error_of_fi
 from tidegate.stores import definitions, tenants
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from uuid import UUID
 
     from sqlalchemy import Connection
@@ -31,12 +32,9 @@ if TYPE_CHECKING:
     from tidegate.stores.tenants import Tenant
 
 _CONFLICTS = frozenset({"duplicate-name", "duplicate-slug", "duplicate-id"})
+FEW = 100
+"""Objects that are read with each change rather than kept as read."""
 _SECTIONS = {kind.section: kind for kind in KINDS.values()}
-
-
-Stored: TypeAlias = tuple[int, int, int]
-"""Revision, when it was made and when it was changed: an object that was deleted and made again
-has the revisions of the first, and may have its id."""
 
 
 @attrs.frozen
@@ -46,15 +44,32 @@ class AtWork:
     Attributes:
         compilation: what was checked for them is not checked again.
         read: by id, each object as it was stored and as it was read.
+        at: revision and generation of the set that was read.
+        objects: as of that set.
     """
 
     compilation: Compilation
-    read: Mapping[UUID, tuple[Stored, Ready]]
+    read: Mapping[UUID, tuple[Definition, Ready]]
+    at: tuple[int, int]
+    objects: Mapping[str, tuple[Definition, ...]]
 
     def find(self, definition: Definition) -> Ready | None:
         """An object as it was read, if it is still as it was."""
         stored, ready = self.read.get(definition.object_id, (None, None))
-        return ready if stored == _stored(definition) else None
+        if stored is None or (stored is not definition and not _is_same(stored, definition)):
+            return None
+        return ready
+
+    def covers(self, objects: Mapping[str, tuple[Definition, ...]]) -> bool:
+        """Whether few of the objects have to be read anew."""
+        if objects is self.objects:
+            return True
+        unread = (each for kind in objects.values() for each in kind if self.find(each) is None)
+        return next(islice(unread, FEW, None), None) is None
+
+    def stored(self) -> Iterator[Definition]:
+        """The objects as they were stored."""
+        return (stored for stored, _ in self.read.values())
 
 
 @attrs.frozen
@@ -138,8 +153,8 @@ class DefinitionSet:
             for each, model in zip(self.objects[kind.section], models, strict=True):
                 known = None if self.at_work is None else self.at_work.find(each)
                 ready = known or Ready(model=model, nodes=count_nodes(each.body))
-                read[each.object_id] = (_stored(each), ready)
-        return AtWork(compilation, read)
+                read[each.object_id] = (each, ready)
+        return AtWork(compilation, read, (self.revision, self.generation), self.objects)
 
     def _document(self, show: Callable[[Definition], Any], *, entries: bool) -> dict[str, Any]:
         sections = {
@@ -239,11 +254,15 @@ def load_set(
     """
     tenant = tenants.find(connection, tenant_id)
     generation = tenants.generation(connection, tenant_id)
-    found = definitions.of_tenant(connection, tenant_id)
-    objects = {
-        kind.section: tuple(each for each in found if each.kind == kind.name)
-        for kind in KINDS.values()
-    }
+    if at_work is not None and at_work.at == (tenant.definition_revision, generation):
+        objects = at_work.objects
+    else:
+        known = () if at_work is None else at_work.stored()
+        found = definitions.of_tenant(connection, tenant_id, known)
+        objects = {
+            kind.section: tuple(each for each in found if each.kind == kind.name)
+            for kind in KINDS.values()
+        }
     return DefinitionSet(
         tenant=tenant,
         revision=tenant.definition_revision,
@@ -253,8 +272,14 @@ def load_set(
     )
 
 
-def _stored(definition: Definition) -> Stored:
-    return definition.revision, definition.created_at_ns, definition.updated_at_ns
+def _is_same(one: Definition, other: Definition) -> bool:
+    """Whether an object is as it was: one that was deleted and made again has the revisions of
+    the first, and may have its id."""
+    return (
+        one.revision == other.revision
+        and one.created_at_ns == other.created_at_ns
+        and one.updated_at_ns == other.updated_at_ns
+    )
 
 
 def _without_entries(named: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -20,24 +21,31 @@ from tidegate.errors import DefinitionsError, SnapshotError, WorkerError
 from tidegate.evaluation.native import Redactor
 from tidegate.policy.model import Settings
 from tidegate.server.logging import log
-from tidegate.server.workers.compiling import Names
+from tidegate.server.workers.compiling import CompiledChange, CompiledSet, Names
 from tidegate.stores import log as decision_log
 from tidegate.stores import snapshots, tenants
 from tidegate.stores.base import DamagedLogError, NotFoundError
+from tidegate.stores.niceness import be_nice
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from tidegate.policy.key_forms import KeyForms
-    from tidegate.server.workers.compiling import CompiledSet
     from tidegate.stores.base import Store
 
 Revision: TypeAlias = tuple[int, int]
 """How often a tenant's definitions changed, and its own revision: its settings count too."""
 
-Compile: TypeAlias = Callable[[UUID], Awaitable["CompiledSet"]]
+Compile: TypeAlias = "Callable[[UUID, int | None], Awaitable[CompiledSet | CompiledChange]]"
+"""Given a tenant, and the revision of which a change will do."""
 Make: TypeAlias = "Callable[[CompiledSet, Redactor], BundledEngine]"
 Still: TypeAlias = Callable[[UUID], AbstractAsyncContextManager[None]]
+
+
+SETTLE_SECONDS = 5.0
+"""After the last change of a tenant's policies its index is built anew."""
+MOST_LAYERED = 256
+"""Changed rules that are not waited with for more."""
 
 
 def _still(_: UUID) -> AbstractAsyncContextManager[None]:
@@ -73,7 +81,8 @@ class Runtimes:
     Args:
         store: where definitions, snapshots and the log are.
         redaction_key: what the hashes of redacted values are made with.
-        compile_newest: has a worker compile the newest definitions of a tenant.
+        compile_newest: has a worker compile the newest definitions of a tenant, or what differs
+            in them from those of a revision.
         still: entered to swap a tenant's definitions, between two of its decisions.
     """
 
@@ -86,6 +95,8 @@ class Runtimes:
         self._compile = compile_newest
         self._tenants: dict[UUID, Tenant] = {}
         self._changing: dict[UUID, asyncio.Lock] = {}
+        self._settling: dict[UUID, asyncio.TimerHandle] = {}
+        self._builder = ThreadPoolExecutor(1, "tidegate-index", initializer=be_nice)
         self._unloaded: set[UUID] = set()
         """Tenants whose definitions could not be used at the start: their state is in the log."""
         self.refused: dict[UUID, tuple[Revision, str]] = {}
@@ -139,7 +150,8 @@ class Runtimes:
             while not self._is_taken(tenant_id, revision):
                 present = self.find(tenant_id)
                 try:
-                    found = await self._made(tenant_id, revision, self._maker(tenant_id, present))
+                    make = self._maker(tenant_id, present)
+                    found = await self._made(tenant_id, revision, make, present)
                 except NotFoundError:
                     return  # it was deleted meanwhile
                 if found is None:
@@ -150,6 +162,7 @@ class Runtimes:
                     if self.find(tenant_id) is present:
                         self._tenants[tenant_id] = found
                         self._unloaded.discard(tenant_id)
+                        self._settle(found)
 
     def _maker(self, tenant_id: UUID, present: Tenant | None) -> Make:
         if present is not None:
@@ -161,14 +174,30 @@ class Runtimes:
         with self._store.read() as connection:
             return tenants.definition_revisions(connection)
 
-    async def _made(self, tenant_id: UUID, revision: Revision, make: Make) -> Tenant | None:
-        """A tenant by its newest definitions; None when they cannot be used."""
+    async def _made(
+        self, tenant_id: UUID, revision: Revision, make: Make, present: Tenant | None = None
+    ) -> Tenant | None:
+        """A tenant by its newest definitions; None when they cannot be used.
+
+        Args:
+            tenant_id: the tenant.
+            revision: of these definitions.
+            make: makes an engine of all of them.
+            present: the tenant as it decides; what a change leaves as it is, it shares.
+        """
         try:
-            made = await self._compile(tenant_id)
+            made = await self._compile(tenant_id, None if present is None else present.revision)
+            if present is not None and isinstance(made, CompiledChange):
+                changed = await asyncio.to_thread(_changed, present, made, revision)
+                if changed is not None:
+                    self.refused.pop(tenant_id, None)
+                    return changed
+                made = await self._compile(tenant_id, None)
         except DefinitionsError as error:
             log.error("definitions do not compile", tenant=str(tenant_id), error=str(error))
             self.refused[tenant_id] = (revision, str(error))
             return None
+        assert isinstance(made, CompiledSet)
         redactor = Redactor(list(made.settings.redact), self._redaction_key)
         engine = await asyncio.to_thread(make, made, redactor)
         self.refused.pop(tenant_id, None)
@@ -183,6 +212,27 @@ class Runtimes:
             made.keys,
         )
 
+    def _settle(self, tenant: Tenant) -> None:
+        """Have one index built of all, once no change has come for a while or much has changed."""
+        waiting = self._settling.pop(tenant.tenant_id, None)
+        if waiting is not None:
+            waiting.cancel()
+        layered = tenant.engine.layered
+        if layered:
+            wait = SETTLE_SECONDS if layered < MOST_LAYERED else 0.0
+            loop = asyncio.get_running_loop()
+            self._settling[tenant.tenant_id] = loop.call_later(wait, self._rebuild, tenant)
+
+    def _rebuild(self, tenant: Tenant) -> None:
+        self._settling.pop(tenant.tenant_id, None)
+
+        def rebuild() -> None:
+            # What waited for its turn may be out of date.
+            if self.find(tenant.tenant_id) is tenant:
+                tenant.engine.rebuild()
+
+        self._builder.submit(rebuild)
+
     def _rebuilt(self, tenant_id: UUID, made: CompiledSet, redactor: Redactor) -> BundledEngine:
         with self._store.read() as connection:
             return rebuilt(connection, tenant_id, made, redactor)
@@ -194,6 +244,23 @@ def _new(made: CompiledSet, redactor: Redactor) -> BundledEngine:
 
 def _succeeded(present: BundledEngine, made: CompiledSet, redactor: Redactor) -> BundledEngine:
     return present.with_bundle(made.content, redactor, sample=made.sample)
+
+
+def _changed(present: Tenant, made: CompiledChange, revision: Revision) -> Tenant | None:
+    """A tenant by definitions in which policies differ; None when the engine is to be made anew."""
+    engine = present.engine.with_change(made.content)
+    if engine is None:
+        return None
+    policies = {**present.names.policies, **made.names}
+    for slug in made.gone:
+        del policies[slug]
+    return attrs.evolve(
+        present,
+        revision=made.revision,
+        read_at=revision,
+        engine=engine,
+        names=attrs.evolve(present.names, policies=policies),
+    )
 
 
 def rebuilt(

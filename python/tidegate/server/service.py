@@ -52,11 +52,13 @@ if TYPE_CHECKING:
     from tidegate.operators.keys import Keys
     from tidegate.server.gaps import Gap
     from tidegate.server.workers.base import Job
-    from tidegate.server.workers.compiling import CompiledSet
+    from tidegate.server.workers.compiling import CompiledChange, CompiledSet
     from tidegate.stores.base import Store
 
 POLL_SECONDS = 0.25
 """How often other processes' changes are looked for; a change is at work within a second."""
+GRACE_SECONDS = 0.05
+"""Before others take over a change: who made it here has the worker that knows the definitions."""
 TAKE_OVER_SECONDS = 5.0
 """How long the answer to a change waits for it to be at work."""
 RETRY_SECONDS = 2.0
@@ -195,9 +197,11 @@ class Service:
         await self._crew.stop()
         await asyncio.to_thread(self.store.close)
 
-    async def _compile_newest(self, tenant_id: UUID) -> CompiledSet:
+    async def _compile_newest(
+        self, tenant_id: UUID, base: int | None
+    ) -> CompiledSet | CompiledChange:
         return await self._crew.pool.run(
-            partial(compile_newest, tenant_id),
+            partial(compile_newest, tenant_id, base),
             Desk(self.application),
             (Party.TENANT, tenant_id),
             SECONDS[Work.COMPILE],
@@ -280,6 +284,7 @@ class Service:
             except TimeoutError:
                 if not await asyncio.to_thread(self.store.changed):
                     continue
+                await asyncio.sleep(GRACE_SECONDS)
             self._changed.clear()
             try:
                 await self._refresh_keys()

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import UUID
 
 import attrs
+from sqlalchemy import LargeBinary, func, insert, select, tuple_, type_coerce
 from sqlalchemy import delete as sql_delete
-from sqlalchemy import func, insert, select, tuple_
 
 from tidegate.stores import records, tables, tenants
 from tidegate.stores.bulk import ready
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tidegate.stores.bulk import Rows
 
 Kind: TypeAlias = Literal["list", "action", "entity", "mitigation", "policy"]
+MOST_NAMED = 500
+"""Objects that one statement names; where more have changed, all are read."""
 
 
 @attrs.frozen(kw_only=True)
@@ -97,15 +99,52 @@ def page(
     return records.many(connection, query, Definition)
 
 
-def of_tenant(connection: Connection, tenant_id: UUID) -> list[Definition]:
-    """All objects of a tenant by kind, position and id."""
+def of_tenant(
+    connection: Connection, tenant_id: UUID, known: Iterable[Definition] = ()
+) -> list[Definition]:
+    """All objects of a tenant by kind, position and id.
+
+    Args:
+        known: objects as they were read before: those that are still so are not read again.
+    """
     table = tables.definitions
-    query = (
-        records.of(Definition, table)
-        .where(*_in_force(tenant_id))
-        .order_by(table.c.kind, table.c.position, table.c.object_id)
+    order = (table.c.kind, table.c.position, table.c.object_id)
+    whole = records.of(Definition, table).where(*_in_force(tenant_id))
+    before = {(each.object_id.bytes, each.kind): each for each in known}
+    if not before:
+        return records.many(connection, whole.order_by(*order), Definition)
+    # Bodies are most of what there is to read.  An id is compared as it is stored.
+    id_bytes = type_coerce(table.c.object_id, LargeBinary).label("id")
+    stamps = select(
+        id_bytes,
+        table.c.kind,
+        table.c.position,
+        table.c.revision,
+        table.c.created_at_ns,
+        table.c.updated_at_ns,
     )
-    return records.many(connection, query, Definition)
+    rows = connection.execute(stamps.where(*_in_force(tenant_id)).order_by(*order)).all()
+    found = [before.get((row[0], row[1])) for row in rows]
+    places = {
+        (row[0], row[1]): at
+        for at, (row, each) in enumerate(zip(rows, found, strict=True))
+        if each is None or _stamp(each) != tuple(row[2:])
+    }
+    if len(places) > MOST_NAMED:
+        return records.many(connection, whole.order_by(*order), Definition)
+    changed = whole.where(table.c.object_id.in_([UUID(bytes=each) for each, _ in places]))
+    for each in records.many(connection, changed, Definition):
+        # Another kind may have an object of the same id.
+        at = places.get((each.object_id.bytes, each.kind))
+        if at is not None:
+            found[at] = each
+    return [each for each in found if each is not None]
+
+
+def _stamp(definition: Definition) -> tuple[int, int, int, int]:
+    """What is another for an object that was changed, moved, or deleted and made again."""
+    each = definition
+    return each.position, each.revision, each.created_at_ns, each.updated_at_ns
 
 
 def next_position(connection: Connection, tenant_id: UUID, kind: Kind) -> int:

@@ -157,6 +157,27 @@ class DefinitionContract(StorePlaces):
             assert definitions.of_tenant(connection, TENANT) == first + rest
         assert [each.object_id for each in first + rest] == [numbered(n) for n in (3, 1, 2, 4)]
 
+    def test_what_is_known_and_did_not_change_is_not_read_again(self, shop: Store) -> None:
+        """Objects that are changed, moved, new or gone are; one of the same id and another kind
+        stays what it is."""
+        known = [definition(number) for number in range(4)] + [definition(1, "policy")]
+        marked = [attrs.evolve(each, name=f"known {each.name}") for each in known]
+
+        def edit(c: Connection) -> None:
+            for each in known:
+                definitions.create(c, each)
+            definitions.change(c, TENANT, "action", numbered(1), LATER_NS, name="changed")
+            definitions.delete(c, TENANT, "action", numbered(2))
+            definitions.create(c, attrs.evolve(definition(9), position=-1))
+
+        done(shop.write(edit))
+        with shop.read() as connection:
+            found = definitions.of_tenant(connection, TENANT, marked)
+            anew = definitions.of_tenant(connection, TENANT)
+        names = ["name 9", "known name 0", "changed", "known name 3", "known name 1"]
+        assert [each.name for each in found] == names
+        assert [each.object_id for each in found] == [each.object_id for each in anew]
+
     def test_names_are_unique_in_tenant_and_kind(self, shop: Store) -> None:
         """The same name may stand for an action and a policy, and in another tenant."""
         done(shop.write(lambda c: definitions.create(c, definition(1, name="a"))))

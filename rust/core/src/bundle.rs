@@ -42,6 +42,28 @@ pub(crate) struct Bundle<'t> {
     pub(crate) on_budget_exceeded: OnBudgetExceeded,
 }
 
+/// Definitions in which policies differ from others that are compiled; all else is as there.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Change<'t> {
+    /// Of the definitions that it is a change of.
+    pub(crate) base_revision: u64,
+    pub(crate) revision: u64,
+    /// All policies, in order.
+    #[serde(borrow)]
+    pub(crate) policies: Vec<Piece<'t>>,
+}
+
+/// Some policies in a row that stay as they are, and new or changed ones after them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Piece<'t> {
+    /// The position of the first before the change, and how many.
+    pub(crate) kept: (usize, usize),
+    #[serde(borrow)]
+    pub(crate) new: Vec<PolicyForm<'t>>,
+}
+
 /// The answer where the budget of a decision ended and no clause gives one.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]

@@ -6,8 +6,10 @@
 //! to it. What the search leaves out is certainly false and no
 //! error: going there would change nothing, nor be told.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use foldhash::fast::RandomState;
 use smallvec::{SmallVec, smallvec};
 
 use crate::budget::{Stop, reserve};
@@ -34,15 +36,43 @@ pub struct Planned<'d> {
     pub triggers: &'d Triggers,
 }
 
-/// What a rule of the index stands for.
-#[derive(Debug)]
-struct Stated {
-    target: Target,
-    /// All of them are true if the rule is.
-    expressions: SmallVec<[ExpressionId; 2]>,
+/// What a rule of an index says, by its contents: positions change with the definitions.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Statement {
+    /// By position: a change of actions or entities makes the index anew.
+    Action(u32, ExpressionId),
+    Match(u32, ExpressionId),
+    Scope(ExpressionId),
+    /// The conditions of a trigger.
+    Trigger {
+        scope: Option<ExpressionId>,
+        condition: Option<ExpressionId>,
+        actions: Box<[u32]>,
+        entity: Option<u32>,
+    },
 }
 
-/// What it leads to, by position.
+impl Statement {
+    fn of_trigger(trigger: &Trigger) -> Self {
+        let Trigger { scope, condition, actions, entity, .. } = trigger;
+        let (scope, condition, entity) = (*scope, *condition, *entity);
+        Self::Trigger { scope, condition, actions: actions.clone(), entity }
+    }
+
+    /// All of them are true if it is.
+    fn expressions(&self) -> SmallVec<[ExpressionId; 2]> {
+        match self {
+            Self::Action(_, expression) | Self::Match(_, expression) | Self::Scope(expression) => {
+                smallvec![*expression]
+            }
+            Self::Trigger { scope, condition, .. } => {
+                scope.iter().chain(condition).copied().collect()
+            }
+        }
+    }
+}
+
+/// What a rule leads to, by position.
 #[derive(Clone, Copy, Debug)]
 enum Target {
     Action(u32),
@@ -50,12 +80,6 @@ enum Target {
     /// By position in [`Plan::scopes`].
     Scope(u32),
     Trigger(u32),
-}
-
-impl Stated {
-    fn one(target: Target, expression: ExpressionId) -> Self {
-        Self { target, expressions: smallvec![expression] }
-    }
 }
 
 /// A stop of the walk through the policies: the scope of a policy, or one of its
@@ -115,38 +139,100 @@ pub struct Concerns {
     pub searched: u64,
 }
 
-/// The index of a definition set.
+/// An index, and what its rules say.
 #[derive(Debug)]
-pub struct Plan {
+pub(crate) struct Segment {
     index: Index,
     /// By number of the rule.
-    stated: Vec<Stated>,
+    statements: Box<[Statement]>,
+}
+
+/// A segment as one definition set sees it.
+#[derive(Debug)]
+struct Part {
+    segment: Arc<Segment>,
+    /// By number of the rule; None where the definitions do not say it any more.
+    targets: Box<[Option<Target>]>,
+}
+
+/// The base that changes of some definitions build on: the one that was made last.
+#[derive(Debug, Default)]
+pub struct Newest(Mutex<Option<Arc<Segment>>>);
+
+impl Newest {
+    pub(crate) fn get(&self) -> Option<Arc<Segment>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set(&self, segment: Arc<Segment>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(segment);
+    }
+}
+
+impl Concerns {
+    fn clear(&mut self) {
+        for list in [&mut self.actions, &mut self.matches, &mut self.scopes, &mut self.triggers] {
+            list.clear();
+        }
+        self.held.clear();
+    }
+
+    fn add(&mut self, target: Target) {
+        match target {
+            Target::Action(position) => self.actions.push(position),
+            Target::Match(position) => self.matches.push(position),
+            Target::Scope(position) => self.scopes.push(position),
+            Target::Trigger(position) => self.triggers.push(position),
+        }
+    }
+
+    fn sort(&mut self) {
+        for list in [&mut self.actions, &mut self.matches, &mut self.scopes, &mut self.triggers] {
+            list.sort_unstable();
+        }
+    }
+}
+
+/// The index of a definition set: a large base, which others share, and beside it a layer of what
+/// was changed since the base was made.
+#[derive(Debug)]
+pub struct Plan {
+    base: Part,
+    layer: Option<Part>,
     scopes: Vec<Scope>,
     read_actions: Vec<u32>,
 }
 
 impl Plan {
-    /// A plan; `samples` are records like those to come.
+    /// A plan without a layer; `samples` are records like those to come.
     pub fn new(planned: &Planned<'_>, samples: &[Record<'_>]) -> Self {
-        let mut builder = Builder::new(planned);
-        builder.actions();
-        builder.matches();
-        let scopes = builder.scopes();
-        builder.triggers();
-        let Builder { atoms, rules, stated, .. } = builder;
-        let index = Index::exact(
-            &atoms,
-            &rules,
-            Rules {
-                programs: planned.expressions.programs(),
-                lists: planned.lists,
-                limits: planned.limits,
-            },
-            samples,
-        );
-        let read = |(position, action): (u32, &Action)| action.slot.map(|_| position);
-        let read_actions = (0..).zip(planned.actions).filter_map(read).collect();
-        Self { index, stated, scopes, read_actions }
+        let scopes = scopes(planned.policies);
+        let stated = stated(planned, &scopes);
+        let base = Part::new(planned, stated, samples);
+        Self { base, layer: None, scopes, read_actions: read_actions(planned) }
+    }
+
+    /// A plan over the base of another, whose expressions have the same numbers.
+    pub(crate) fn over(base: Arc<Segment>, planned: &Planned<'_>) -> Self {
+        let scopes = scopes(planned.policies);
+        let mut rest: HashMap<_, _, RandomState> = stated(planned, &scopes).into_iter().collect();
+        let targets = base.statements.iter().map(|statement| rest.remove(statement)).collect();
+        let base = Part { segment: base, targets };
+        let mut rest: Vec<(Statement, Target)> = rest.into_iter().collect();
+        rest.sort_unstable_by_key(|(_, target)| target.order());
+        let layer = (!rest.is_empty()).then(|| Part::new(planned, rest, &[]));
+        Self { base, layer, scopes, read_actions: read_actions(planned) }
+    }
+
+    /// What a plan of changed definitions can be over.
+    pub(crate) fn base(&self) -> Arc<Segment> {
+        Arc::clone(&self.base.segment)
+    }
+
+    /// How many rules are in the layer, or no longer in the base.
+    pub fn layered(&self) -> usize {
+        let gone = self.base.targets.iter().filter(|target| target.is_none()).count();
+        self.layer.as_ref().map_or(0, |layer| layer.targets.len()).saturating_add(gone)
     }
 
     /// Finds what a record can concern.
@@ -156,31 +242,23 @@ impl Plan {
         record: &Record<'a>,
         concerns: &mut Concerns,
     ) {
-        let Concerns { actions, matches, scopes, triggers, held, searched } = concerns;
-        for list in [&mut *actions, matches, scopes, triggers] {
-            list.clear();
-        }
-        held.clear();
+        concerns.clear();
         let rules = Rules { programs: expressions.programs(), lists, limits };
-        let work = Work::up_to(reserve(limits.decision_work));
-        let work = self.index.each_candidate(rules, record, work, |rule, is_true| {
-            let Some(Stated { target, expressions }) = self.stated.get(rule as usize) else {
-                return;
-            };
-            match target {
-                Target::Action(position) => actions.push(*position),
-                Target::Match(position) => matches.push(*position),
-                Target::Scope(position) => scopes.push(*position),
-                Target::Trigger(position) => triggers.push(*position),
-            }
-            if is_true {
-                held.extend_from_slice(expressions);
-            }
-        });
-        *searched = work.done();
-        for list in [actions, matches, scopes, triggers] {
-            list.sort_unstable();
+        let mut work = Work::up_to(reserve(limits.decision_work));
+        for Part { segment, targets } in
+            [Some(&self.base), self.layer.as_ref()].into_iter().flatten()
+        {
+            work = segment.index.each_candidate(rules, record, work, |rule, is_true| {
+                let rule = rule as usize;
+                let Some(Some(target)) = targets.get(rule) else { return };
+                concerns.add(*target);
+                if is_true && let Some(statement) = segment.statements.get(rule) {
+                    concerns.held.extend(statement.expressions());
+                }
+            });
         }
+        concerns.searched = work.done();
+        concerns.sort();
     }
 
     /// Actions that expressions read, in order.
@@ -192,17 +270,88 @@ impl Plan {
         self.scopes.get(position as usize)
     }
 
-    /// What the index is made of.
-    pub const fn report(&self) -> &Report {
-        self.index.report()
+    /// What the base is made of.
+    pub fn report(&self) -> &Report {
+        self.base.segment.index.report()
     }
 }
 
+impl Part {
+    /// An index of statements, each of which leads somewhere.
+    fn new(
+        planned: &Planned<'_>,
+        stated: Vec<(Statement, Target)>,
+        samples: &[Record<'_>],
+    ) -> Self {
+        let (statements, targets): (Vec<_>, Vec<_>) =
+            stated.into_iter().map(|(statement, target)| (statement, Some(target))).unzip();
+        let mut builder = Builder::new(planned);
+        let rules: Vec<ExactRule> =
+            statements.iter().map(|statement| builder.rule(statement)).collect();
+        let Planned { expressions, lists, limits, .. } = *planned;
+        let programs = Rules { programs: expressions.programs(), lists, limits };
+        let index = Index::exact(&builder.atoms, &rules, programs, samples);
+        let segment = Segment { index, statements: statements.into() };
+        Self { segment: Arc::new(segment), targets: targets.into() }
+    }
+}
+
+impl Target {
+    /// Kinds apart, by position.
+    const fn order(self) -> (u8, u32) {
+        match self {
+            Self::Action(position) => (0, position),
+            Self::Match(position) => (1, position),
+            Self::Scope(position) => (2, position),
+            Self::Trigger(position) => (3, position),
+        }
+    }
+}
+
+/// Each scope with the policies that have it, in their order.
+fn scopes(policies: &[Policy]) -> Vec<Scope> {
+    let mut numbers: HashMap<ExpressionId, usize, RandomState> = HashMap::default();
+    let mut scopes: Vec<Scope> = Vec::new();
+    for (position, policy) in (0..).zip(policies) {
+        let Some(expression) = policy.scope else { continue };
+        let number = *numbers.entry(expression).or_insert(scopes.len());
+        match scopes.get_mut(number) {
+            Some(scope) => scope.policies.push(position),
+            None => scopes.push(Scope { expression, policies: vec![position] }),
+        }
+    }
+    scopes
+}
+
+/// All that definitions say, and where it leads.
+fn stated(planned: &Planned<'_>, scopes: &[Scope]) -> Vec<(Statement, Target)> {
+    let mut stated = Vec::new();
+    for (position, action) in (0..).zip(planned.actions) {
+        stated.push((Statement::Action(position, action.expression), Target::Action(position)));
+    }
+    for (position, entity) in (0..).zip(planned.entities) {
+        let matching = |expression| Statement::Match(position, expression);
+        stated.extend(entity.match_expression.map(|id| (matching(id), Target::Match(position))));
+    }
+    for (position, scope) in (0..).zip(scopes) {
+        stated.push((Statement::Scope(scope.expression), Target::Scope(position)));
+    }
+    for (position, trigger) in (0..).zip(planned.triggers.iter()) {
+        stated.push((Statement::of_trigger(trigger), Target::Trigger(position)));
+    }
+    stated
+}
+
+/// Actions that expressions read, in order.
+fn read_actions(planned: &Planned<'_>) -> Vec<u32> {
+    let read = |(position, action): (u32, &Action)| action.slot.map(|_| position);
+    (0..).zip(planned.actions).filter_map(read).collect()
+}
+
+/// Makes rules of statements.
 struct Builder<'d> {
     planned: &'d Planned<'d>,
     atoms: Atoms<'d>,
-    rules: Vec<ExactRule>,
-    stated: Vec<Stated>,
     /// By position: what an action needs to match.
     matching: Vec<Formula>,
 }
@@ -211,78 +360,52 @@ impl<'d> Builder<'d> {
     fn new(planned: &'d Planned<'d>) -> Self {
         let mut atoms = Atoms::new(planned.layout);
         atoms.judges_errors = true;
-        Self { planned, atoms, rules: Vec::new(), stated: Vec::new(), matching: Vec::new() }
-    }
-
-    fn actions(&mut self) {
-        let planned = self.planned;
-        for (position, action) in (0..).zip(planned.actions) {
-            let (analysed, cost) = self.analyse(action.expression);
+        let mut builder = Self { planned, atoms, matching: Vec::new() };
+        for action in planned.actions {
+            let (analysed, _) = builder.analyse(action.expression);
             // An action that does not match is no error to those who ask for it.
-            self.matching.push(analysed.formula.clone().with(Some(Vec::new())));
-            let stated = Stated::one(Target::Action(position), action.expression);
-            self.add(stated, analysed, cost, Vec::new());
+            builder.matching.push(analysed.formula.with(Some(Vec::new())));
         }
-        for (action, formula) in planned.actions.iter().zip(&self.matching) {
+        for (action, formula) in planned.actions.iter().zip(&builder.matching) {
             if let Some(slot) = action.slot {
-                self.atoms.actions.insert(slot, formula.clone());
+                builder.atoms.actions.insert(slot, formula.clone());
             }
+        }
+        builder
+    }
+
+    fn rule(&mut self, statement: &Statement) -> ExactRule {
+        match statement {
+            Statement::Action(_, expression) | Statement::Match(_, expression) => {
+                let (analysed, cost) = self.analyse(*expression);
+                exact(analysed, cost, Vec::new())
+            }
+            Statement::Scope(expression) => self.scope(*expression),
+            Statement::Trigger { actions, .. } => self.trigger(actions, &statement.expressions()),
         }
     }
 
-    fn matches(&mut self) {
-        for (position, entity) in (0..).zip(self.planned.entities) {
-            if let Some(expression) = entity.match_expression {
-                let (analysed, cost) = self.analyse(expression);
-                let stated = Stated::one(Target::Match(position), expression);
-                self.add(stated, analysed, cost, Vec::new());
+    /// A scope is looked for because of its errors alone: whether it is true is part of the
+    /// triggers.
+    fn scope(&mut self, expression: ExpressionId) -> ExactRule {
+        let (analysed, cost) = self.analyse(expression);
+        match self.requirements(expression) {
+            Some(requirements) if cost.is_some() => {
+                let never = Formula::Any(Vec::new());
+                let analysed =
+                    Analysed { formula: never, truth: Truth::Open, conjuncts: Vec::new() };
+                exact(analysed, cost, requirements)
             }
+            _ => exact(analysed, cost, Vec::new()),
         }
     }
 
-    /// Scopes are looked for because of their errors alone: whether they are true is
-    /// part of the triggers.
-    fn scopes(&mut self) -> Vec<Scope> {
-        let mut policies: BTreeMap<usize, Scope> = BTreeMap::new();
-        for (position, policy) in (0..).zip(self.planned.policies) {
-            if let Some(expression) = policy.scope {
-                let new = || Scope { expression, policies: Vec::new() };
-                let scope = policies.entry(expression.index()).or_insert_with(new);
-                scope.policies.push(position);
-            }
-        }
-        let mut scopes: Vec<Scope> = policies.into_values().collect();
-        scopes.sort_by_key(|scope| scope.policies.first().copied());
-        for (position, scope) in (0..).zip(&scopes) {
-            let (analysed, cost) = self.analyse(scope.expression);
-            let stated = Stated::one(Target::Scope(position), scope.expression);
-            match self.requirements(scope.expression) {
-                Some(requirements) if cost.is_some() => {
-                    let never = Formula::Any(Vec::new());
-                    let analysed =
-                        Analysed { formula: never, truth: Truth::Open, conjuncts: Vec::new() };
-                    self.add(stated, analysed, cost, requirements);
-                }
-                _ => self.add(stated, analysed, cost, Vec::new()),
-            }
-        }
-        scopes
-    }
-
-    fn triggers(&mut self) {
-        for (position, trigger) in (0..).zip(self.planned.triggers.iter()) {
-            self.trigger(position, trigger);
-        }
-    }
-
-    fn trigger(&mut self, position: u32, trigger: &Trigger) {
+    fn trigger(&mut self, actions: &[u32], expressions: &[ExpressionId]) -> ExactRule {
         let matching = |action: &u32| self.matching.get(*action as usize).cloned();
-        let mut parts: Vec<Formula> = trigger.actions.iter().filter_map(matching).collect();
+        let mut parts: Vec<Formula> = actions.iter().filter_map(matching).collect();
         let (mut truths, mut conjuncts) = (Vec::new(), Vec::new());
         let mut total = Cost::default();
-        let expressions: SmallVec<[ExpressionId; 2]> =
-            trigger.scope.into_iter().chain(trigger.condition).collect();
-        for expression in &expressions {
+        for expression in expressions {
             if let (analysed, Some(cost)) = self.analyse(*expression) {
                 parts.push(analysed.formula);
                 truths.push(analysed.truth);
@@ -293,26 +416,7 @@ impl<'d> Builder<'d> {
             }
         }
         let (formula, truth) = (Formula::All(parts), Truth::All(truths.into()));
-        let stated = Stated { target: Target::Trigger(position), expressions };
-        self.add(stated, Analysed { formula, truth, conjuncts }, Some(total), Vec::new());
-    }
-
-    fn add(
-        &mut self,
-        stated: Stated,
-        analysed: Analysed,
-        cost: Option<Cost>,
-        requirements: Vec<Requirement>,
-    ) {
-        let rule = match cost {
-            Some(cost) => ExactRule { analysed, cost, requirements },
-            // Looked at on every event.
-            None => {
-                ExactRule { analysed: Analysed::of_nothing(), cost: Cost::default(), requirements }
-            }
-        };
-        self.rules.push(rule);
-        self.stated.push(stated);
+        exact(Analysed { formula, truth, conjuncts }, Some(total), Vec::new())
     }
 
     /// What an expression needs to be true, and a bound on its cost.
@@ -335,5 +439,13 @@ impl<'d> Builder<'d> {
             _ => true,
         });
         Some(requirements)
+    }
+}
+
+fn exact(analysed: Analysed, cost: Option<Cost>, requirements: Vec<Requirement>) -> ExactRule {
+    match cost {
+        Some(cost) => ExactRule { analysed, cost, requirements },
+        // Looked at on every event.
+        None => ExactRule { analysed: Analysed::of_nothing(), cost: Cost::default(), requirements },
     }
 }

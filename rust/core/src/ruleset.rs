@@ -35,6 +35,7 @@ use crate::value::Value;
 use bundle::Bundle;
 pub use change::ChangeError;
 use change::Changes;
+pub(crate) use change::keep_variables;
 use segment::Segment;
 
 /// Rules that are true of most events, at most.

@@ -165,7 +165,7 @@ impl<'a> Surveyor<'a, '_, '_> {
 
     fn entities(&mut self, candidates: &[u32]) {
         let definitions = self.definitions;
-        for (position, definition) in (0..).zip(&definitions.entities) {
+        for (position, definition) in (0..).zip(&*definitions.entities) {
             let stop = EntityStop::matching(position);
             if self.survey.ends.are_before_entity(stop) {
                 break;

@@ -189,6 +189,26 @@ impl PyEngine {
         admitted.map(|engine| Self { engine }).map_err(|error| snapshot_error(py, &error))
     }
 
+    fn with_change(&self, py: Python<'_>, change: &[u8]) -> PyResult<Option<Self>> {
+        let changed = py.detach(|| self.engine.definitions().changed(change));
+        let Some(definitions) = changed.map_err(|error| program_error(py, error))? else {
+            return Ok(None);
+        };
+        let user_agents = user_agents(py, &definitions.layout)?;
+        let engine = py.detach(|| self.engine.succeeded_by(definitions, user_agents));
+        let engine = engine.map_err(|error| snapshot_error(py, &error))?;
+        Ok(Some(Self { engine }))
+    }
+
+    /// Rules of the index that are in a layer beside its base, or gone from it.
+    fn layered(&self) -> usize {
+        self.engine.definitions().plan().layered()
+    }
+
+    fn rebuild(&self, py: Python<'_>) {
+        py.detach(|| self.engine.definitions().rebuild());
+    }
+
     fn freeze(slf: &Bound<'_, Self>) -> PyFrozen {
         let engine = &slf.get().engine;
         PyFrozen { state: slf.py().detach(|| engine.freeze()), engine: slf.clone().unbind() }

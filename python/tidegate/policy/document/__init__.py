@@ -161,7 +161,7 @@ def _for_tenant(root: Node, tenant: Tenant) -> Node:
 def _read(root: Node, source: Source | None, before: Compilation | None) -> Compilation:
     reading = read_tree(root)
     compilation = compile_all(reading.definitions, before=before)
-    whole = islice(check_whole(reading.definitions), MAX_FINDINGS)
+    whole = islice(check_whole(reading.definitions, compilation.kept), MAX_FINDINGS)
     later = [*whole, *compilation.findings]
     findings = reading.findings + [each for each in later if not reading.is_stand_in(each.pointer)]
     if any(each.severity == "error" for each in findings):

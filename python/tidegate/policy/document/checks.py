@@ -10,7 +10,7 @@ from tidegate.language.diagnostics import nearest, quote
 from tidegate.policy.findings import Finding, SecondPlace, pointer_to
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from tidegate.policy.model import Clause, Definitions, Mitigation, NamedList, Window
 
@@ -21,8 +21,13 @@ MAX_ENTRY_FINDINGS = 20
 """The bad entries of one list that are shown; the first few explain the rest."""
 
 
-def check_whole(definitions: Definitions) -> Iterator[Finding]:
-    """Every finding about the document as a whole; expressions are not looked at."""
+def check_whole(definitions: Definitions, kept: Container[int] = ()) -> Iterator[Finding]:
+    """Every finding about the document as a whole; expressions are not looked at.
+
+    Args:
+        definitions: the document.
+        kept: identities of policies that were checked beside all that they name.
+    """
     for section in SECTIONS:
         yield from _unique(section, getattr(definitions, section))
     for at, each in enumerate(definitions.lists):
@@ -31,6 +36,8 @@ def check_whole(definitions: Definitions) -> Iterator[Finding]:
         yield from _mode(mitigation, f"/mitigations/{at}")
     known = {section: {each.slug for each in getattr(definitions, section)} for section in SECTIONS}
     for at, policy in enumerate(definitions.policies):
+        if id(policy) in kept:
+            continue
         yield from _clause_names(policy.clauses, f"/policies/{at}/clauses")
         for number, clause in enumerate(policy.clauses):
             pointer = f"/policies/{at}/clauses/{number}"

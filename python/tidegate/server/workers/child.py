@@ -6,8 +6,6 @@ only the service can do, writes and the engines, it asks over the pipe.
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import pickle
 import signal
 import threading
@@ -23,6 +21,7 @@ from tidegate.server import layer, logging
 from tidegate.server.application import Application
 from tidegate.server.live import NoRuntime
 from tidegate.server.workers.messages import Kind, receive, send, send_error
+from tidegate.server.workers.tidying import Tidying
 from tidegate.stores.connections import database_path, reading_engine, translated
 from tidegate.stores.niceness import be_nice
 
@@ -65,13 +64,13 @@ def main(pipe: Pipe, setup: Setup) -> None:
     be_nice(NICENESS)
     logging.configure(setup.log)
     application = _application(setup, _Asking(pipe))
-    gc.freeze()
+    tidying = Tidying()
     with suppress(EOFError, OSError):
         while True:
             started = time.process_time()
             _work(pipe, application, pickle.loads(pipe.recv_bytes()))  # noqa: S301 - the service's
             if time.process_time() - started > LONG_SECONDS:
-                _tidy()
+                tidying.tidy()
 
 
 def _work(pipe: Pipe, application: Application, job: Job[Any]) -> None:
@@ -83,13 +82,6 @@ def _work(pipe: Pipe, application: Application, job: Job[Any]) -> None:
         send_error(pipe, error)
     else:
         send(pipe, Kind.RETURNED, result)
-
-
-def _tidy() -> None:
-    """Give back what a piece of work leaves: definitions and trees refer to each other."""
-    gc.collect()
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _application(setup: Setup, asking: _Asking) -> Application:

@@ -15,7 +15,7 @@ from uuid import UUID
 import attrs
 import orjson
 
-from tidegate.policy.bundle import bundle
+from tidegate.policy.bundle import bundle, change
 from tidegate.policy.document import read_document
 from tidegate.policy.key_forms import KeyForms
 from tidegate.server.definition_set import load_set
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 SAMPLE = 1024
 """Entries of the log from which an engine learns what to look for first, of all tenants."""
+
+MOST_BYTES = 1024 * 1024
+"""A change that takes more is no small one: its policies are better indexed with all others."""
 
 
 @attrs.frozen
@@ -78,10 +81,46 @@ class CompiledSet:
         )
 
 
-def compile_newest(tenant_id: UUID, application: Application) -> CompiledSet:
+@attrs.frozen(kw_only=True)
+class CompiledChange:
+    """Policies in which definitions differ from others that an engine has."""
+
+    revision: int
+    content: bytes = attrs.field(repr=False)
+    """What the engine goes on with."""
+    names: Mapping[str, str] = attrs.field(repr=False)
+    """The ids of policies that are new, by slug."""
+    gone: Sequence[str]
+    """The slugs of policies that are there no more."""
+
+    @classmethod
+    def of(cls, before: Definitions | None, compiled: CompiledDefinitions) -> CompiledChange | None:
+        """What an engine by definitions lacks; None where it is to be made anew."""
+        if before is None or before.compilation is None:
+            return None
+        content = change(before.compilation.compiled, compiled)
+        if content is None or len(content) > MOST_BYTES:
+            return None
+        known, present = Names.of(before).policies, Names.of(compiled.source).policies
+        return cls(
+            revision=compiled.revision,
+            content=content,
+            names=dict(present.items() - known.items()),
+            gone=list(known.keys() - present.keys()),
+        )
+
+
+def compile_newest(
+    tenant_id: UUID, base: int | None, application: Application
+) -> CompiledSet | CompiledChange:
     """A tenant's present definitions, compiled; they are kept as those of their revision.
 
     What they decide can be explained by them later: they are kept before they decide.
+
+    Args:
+        tenant_id: the tenant.
+        base: revision of the definitions of its engine, where a change of them will do.
+        application: the parts of the service.
 
     Raises:
         DefinitionsError: they cannot be used.
@@ -90,11 +129,15 @@ def compile_newest(tenant_id: UUID, application: Application) -> CompiledSet:
     """
     with application.store.read() as connection:
         newest = load_set(connection, tenant_id, application.known.newest(tenant_id))
-        sample = recent_events(connection, tenant_id)
     compilation = read_document(newest.to_read(), newest.compilation)
+    before = None if base is None else application.known.find(tenant_id, base)
     application.known.compiled(tenant_id, newest.put_to_work(compilation))
     keep_definitions(application.store, tenant_id, newest.document())
-    return CompiledSet.of(compilation.compiled, sample)
+    changed = CompiledChange.of(before, compilation.compiled)
+    if changed is not None:
+        return changed
+    with application.store.read() as connection:
+        return CompiledSet.of(compilation.compiled, recent_events(connection, tenant_id))
 
 
 def keep_definitions(store: Records, tenant_id: UUID, document: Mapping[str, Any]) -> None:

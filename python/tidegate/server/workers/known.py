@@ -69,11 +69,16 @@ class KnownSets:
         if known is not None:
             self._newest.put(tenant_id, attrs.evolve(known, compilation=compilation))
 
+    def find(self, tenant_id: UUID, revision: int) -> Definitions | None:
+        """The definitions of a revision, where they are known."""
+        found: Definitions | None = self._past.get((tenant_id, revision))
+        return found
+
     def of_revision(
         self, tenant_id: UUID, revision: int, make: Callable[[], Definitions]
     ) -> Definitions:
         """The definitions of a revision, made when they are not known."""
-        found: Definitions | None = self._past.get((tenant_id, revision))
+        found = self.find(tenant_id, revision)
         if found is None:
             found = make()
             self._past.put((tenant_id, revision), found)

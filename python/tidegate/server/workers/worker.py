@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegate.errors import WorkerError
 from tidegate.server.workers import child
 from tidegate.server.workers.messages import Kind, encode, receive, send, send_error
+from tidegate.server.workers.tidying import resident_bytes
 
 if TYPE_CHECKING:
     from tidegate.server.workers.base import Job
@@ -110,12 +109,3 @@ class Worker:
                 self.kill()
                 mebibytes = self._memory_bytes // 2**20
                 raise WorkerError(f"the work took more memory than {mebibytes} MiB")
-
-
-def resident_bytes(pid: int) -> int:
-    """The memory a process holds, where the system has it in a file; else 0."""
-    try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    except (OSError, IndexError, ValueError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -378,7 +378,7 @@ impl RuleSet {
 }
 
 /// Looks at no variable of an event that no program reads any more.
-fn keep_variables<'p>(layout: &mut Layout, programs: impl Iterator<Item = &'p Program>) {
+pub(crate) fn keep_variables<'p>(layout: &mut Layout, programs: impl Iterator<Item = &'p Program>) {
     if !layout.has_variable_slots() {
         return;
     }
