@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -26,6 +27,8 @@ ENDLESS: dict[str, bytes] = {
     "folded": b"POST /api/v1/runtime/mitigation HTTP/1.1\r\nhost: attack\r\nx-service-api-key: ",
 }
 """Requests whose header goes on from here."""
+ESTABLISHED = 1
+"""The state of a connection that neither side has ended (``TCP_INFO``)."""
 READ_BYTES = 4_096
 """What a pipelining caller takes of its answers: so much, and never again."""
 
@@ -77,10 +80,17 @@ async def _ended(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, rea
             while await reader.read(READ_BYTES):
                 pass
         else:
-            # The end of a connection nobody reads from is only seen by who writes to it.
-            while not writer.transport.is_closing():
+            # Who neither reads nor writes is not told of the end.
+            while not (writer.transport.is_closing() or _has_ended(writer)):
                 await asyncio.sleep(0.1)
     return first.split(b" ")[1].decode() if first.startswith(b"HTTP/") else "closed"
+
+
+def _has_ended(writer: asyncio.StreamWriter) -> bool:
+    """Whether the other side has ended a connection, as far as the system knows."""
+    connection = writer.get_extra_info("socket")
+    [state] = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)
+    return bool(state != ESTABLISHED)
 
 
 @attrs.frozen

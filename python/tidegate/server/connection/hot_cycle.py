@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ class HotCycle(HotCall):
 
     __slots__ = (
         "_hot",
+        "_is_answered",
         "_is_started",
         "_protocol",
         "_refusal",
@@ -50,7 +52,7 @@ class HotCycle(HotCall):
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol
         self._refusal: Problem | None = None
-        self._is_started = True
+        self._is_started = self._is_answered = True
         self.keep_alive = True
         self.disconnected = False
         self.response_complete = True
@@ -70,7 +72,7 @@ class HotCycle(HotCall):
             credential: as it was sent.
             request_id: the caller's, which can be sent back.
         """
-        self.response_complete = False
+        self.response_complete = self._is_answered = False
         self.keep_alive = True
         self._hot = hot
         self.endpoint = endpoint
@@ -84,7 +86,7 @@ class HotCycle(HotCall):
         self, hot: HotPath, endpoint: Endpoint, headers: list[Header], keep_alive: bool
     ) -> None:
         """Begin with a call of which the headers are there."""
-        self.response_complete = self._is_started = False
+        self.response_complete = self._is_started = self._is_answered = False
         self.keep_alive = keep_alive
         self._hot = hot
         self.endpoint = endpoint
@@ -122,25 +124,32 @@ class HotCycle(HotCall):
 
     def answer(self, outcome: Outcome) -> None:
         """Send what became of the call, unless nobody is there any more."""
-        if self.response_complete:
+        if self._is_answered:
             return
-        request_id = self._request_id
+        self._is_answered = True
         if not isinstance(outcome, Answer):
-            given = () if request_id is None else ((REQUEST_ID_HEADER, request_id),)
-            outcome = finished(self._hot, self.endpoint, given, outcome)
-            request_id = None
-        else:
-            outcome = self._hot.told(self.key, outcome)
+            # Who is refused asks again at once: a loop of refusals has its share of each turn.
+            self._protocol.take_up_later(partial(self._refuse, outcome))
+            return
+        self._send(self._hot.told(self.key, outcome), self._request_id)
+
+    def _refuse(self, problem: Exception) -> None:
+        request_id = self._request_id
+        given = () if request_id is None else ((REQUEST_ID_HEADER, request_id),)
+        self._send(finished(self._hot, self.endpoint, given, problem), None)
+
+    def _send(self, answer: Answer, request_id: bytes | None) -> None:
         if not self.disconnected:
-            self._protocol.send(outcome, self.keep_alive, request_id)
+            self._protocol.send(answer, self.keep_alive, request_id)
         self._end()
 
     def decided(self, body: bytes) -> None:
-        if self.response_complete:
+        if self._is_answered:
             return
         if self._hot.tells_limits:
             self.answer(Answer(body))
             return
+        self._is_answered = True
         if not self.disconnected:
             self._protocol.send_body(body, self.keep_alive, self._request_id)
         self._end()

@@ -15,7 +15,9 @@ turns the short ways off.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from enum import Enum, auto
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import httptools
@@ -27,6 +29,7 @@ from tidegate.evaluation.native import PlainForm
 from tidegate.server.connection.bounds import Bounds, share_of
 from tidegate.server.connection.framing import body_length, piece_end
 from tidegate.server.connection.hot_cycle import HotCycle
+from tidegate.server.connection.reception import Reception
 from tidegate.server.connection.writing import answer_bytes, lines, refusal, success_bytes
 from tidegate.server.hot import ENDPOINTS
 from tidegate.server.limits import (
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
 PLAIN = PlainForm(list(ENDPOINTS.items()), MAX_HEADER_BYTES, MAX_BODY_BYTES)
 """The form of a hot call that is read in one step."""
 _PATHS = {path.encode(): endpoint for path, endpoint in ENDPOINTS.items()}
+_HEALTH = frozenset({"/healthz", "/readyz"})
 _PIECES = 1_000
 """Pieces of a request that are read before others have their turn: half a millisecond."""
 _SWEEP_SECONDS = 1.0
@@ -80,6 +84,8 @@ class Protocol(HttpToolsProtocol):
     hot: ClassVar[HotPath | None] = None
     """Set before the server starts."""
     bounds: ClassVar[Bounds] = Bounds()
+    """Of all connections; set before the server starts."""
+    reception: ClassVar[Reception] = Reception()
     """Of all connections; set before the server starts."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -328,6 +334,18 @@ class Protocol(HttpToolsProtocol):
         self.url, self.expect_100_continue = url, expects
         self.headers += headers
         super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        begin = partial(super()._start_asgi_task, cycle, app)
+        if self.scope["path"] in _HEALTH:
+            # Whoever asks how the service is does not stand behind those who ask much of it.
+            self.reception.add(self.loop, (_HEALTH, self._share), begin)
+        else:
+            self.take_up_later(begin)
+
+    def take_up_later(self, work: Callable[[], None]) -> None:
+        """Do something for the caller when it is the turn of its address."""
+        self.reception.add(self.loop, self._share, work)
 
     def on_body(self, body: bytes) -> None:
         if self._left >= 0:
