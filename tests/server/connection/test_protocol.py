@@ -14,6 +14,7 @@ import attrs
 import orjson
 import pytest
 from structlog.testing import capture_logs
+from tests.server.serving import Served
 from uvicorn.server import ServerState
 
 from tidegate.config import ServerSettings
@@ -439,6 +440,27 @@ def test_without_a_hot_path_every_call_goes_to_the_application(
     connection.protocol.app = application
     connection.loop.run_until_complete(play())
     assert asked == [(RUNTIME.path, b"{}")]
+
+
+def test_health_is_answered_at_once(connection: Connection) -> None:
+    """It waits for no turn; what a body says, or an id, changes nothing of the answer."""
+    for more in (b"", b"x-request-id: a-1\r\n", b"content-length: 2\r\n"):
+        connection.receive(b"GET /healthz HTTP/1.1\r\nhost: t\r\n" + more + b"\r\n")
+        connection.receive(*([b"{}"] if b"length" in more else []))
+        status, headers, body = connection.sent
+        assert (status, body) == (b"HTTP/1.1 200 OK", b'{"status":"ok"}')
+        assert (b"x-request-id: a-1" in headers) == (b"a-1" in more)
+    assert not connection.transport.is_closed
+
+
+def test_both_ways_to_health_send_the_same(served: Served, connection: Connection) -> None:
+    """The short way says what the route says, but for ids and the length of the line."""
+    connection.receive(b"GET /healthz HTTP/1.1\r\nhost: t\r\n\r\n")
+    _, headers, body = connection.sent
+    routed = served.http.get("/healthz")
+    assert routed.content == body
+    own = {each.split(b": ")[0].decode() for each in headers}
+    assert own == set(routed.headers) - {"date", "server", "connection"}
 
 
 def test_of_the_requests_of_many_connections_one_begins_in_a_turn(

@@ -6,6 +6,8 @@ from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
+from uuid_utils import uuid7
+
 from tidegate.server.answer import Answer
 from tidegate.server.hot import REQUEST_ID_HEADER, finished, given_request_id
 from tidegate.server.hot_call import HotCall
@@ -38,6 +40,7 @@ class HotCycle(HotCall):
         "_hot",
         "_is_answered",
         "_is_started",
+        "_known",
         "_protocol",
         "_refusal",
         "_request_id",
@@ -52,6 +55,7 @@ class HotCycle(HotCall):
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol
         self._refusal: Problem | None = None
+        self._known: Answer | None = None
         self._is_started = self._is_answered = True
         self.keep_alive = True
         self.disconnected = False
@@ -100,9 +104,20 @@ class HotCycle(HotCall):
         except Problem as problem:
             self._refusal = problem
 
+    def begin_known(
+        self, hot: HotPath, answer: Answer, headers: list[Header], keep_alive: bool
+    ) -> None:
+        """Begin with a request whose answer is always the same; its body says nothing."""
+        self.response_complete = self._is_started = self._is_answered = False
+        self.keep_alive = keep_alive
+        self._hot = hot
+        self._request_id = (given_request_id(headers) or str(uuid7())).encode()
+        self._refusal = None
+        self._known = answer
+
     def add(self, body: bytes) -> None:
-        """More of the body; what is refused already is not kept."""
-        if self._refusal is not None:
+        """More of the body; what is refused already, or known, is not kept."""
+        if self._refusal is not None or self._known is not None:
             return
         if len(self.body) + len(body) > MAX_BODY_BYTES:
             self._refusal = too_large(MAX_BODY_BYTES)
@@ -116,6 +131,11 @@ class HotCycle(HotCall):
         if self._is_started:
             return
         self._is_started = True
+        if self._known is not None:
+            known, self._known = self._known, None
+            self._is_answered = True
+            self._send(known, self._request_id)
+            return
         if self._refusal is not None:
             self.answer(self._refusal)
             return

@@ -8,8 +8,13 @@ of the control plane is begun, or one refusal written.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Hashable
+
+HANDED_OVER_SECONDS = 0.0001
+"""How long other threads may take the interpreter while somebody waits here: long enough for one
+that sleeps to wake."""
 
 
 class Reception:
@@ -73,6 +78,9 @@ class Reception:
             self._order.append(line)
         else:
             del self._lines[line]
+        take_up()
         if self._order:
             self._schedule(loop)
-        take_up()
+            # The loop gives the interpreter up often and takes it back at once: the thread that
+            # commits decisions wakes too late each time, and asks for it only after a while.
+            time.sleep(HANDED_OVER_SECONDS)
