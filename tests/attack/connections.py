@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,8 +28,8 @@ ENDLESS: dict[str, bytes] = {
     "folded": b"POST /api/v1/runtime/mitigation HTTP/1.1\r\nhost: attack\r\nx-service-api-key: ",
 }
 """Requests whose header goes on from here."""
-ESTABLISHED = 1
-"""The state of a connection that neither side has ended (``TCP_INFO``)."""
+CONNECTIONS, INODE = Path("/proc/net/tcp"), 9
+"""Where the system shows its connections, and where in a row it says whose one is."""
 STANDS_SECONDS = 45.0
 """A connection of which the server took nothing for so long is one that it has to close; before
 that it still works off what was sent, some of it into the buffers of the system."""
@@ -67,7 +68,7 @@ class Sender:
         ending = asyncio.create_task(_ended(reader, writer, reads))
         sending = asyncio.create_task(self._write(writer, parts, moved))
         await asyncio.wait({ending}, timeout=self.until + patience - time.monotonic())
-        stands = time.monotonic() - moved[0] > STANDS_SECONDS or sending.done()
+        stands = time.monotonic() - moved[0] > STANDS_SECONDS
         self.ends[ending.result() if ending.done() else "open" if stands else "served"] += 1
         for task in (sending, ending):
             task.cancel()
@@ -96,15 +97,22 @@ async def _ended(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, rea
         else:
             # Who neither reads nor writes is not told of the end.
             while not (writer.transport.is_closing() or _has_ended(writer)):
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(1.0)
     return first.split(b" ")[1].decode() if first.startswith(b"HTTP/") else "closed"
 
 
 def _has_ended(writer: asyncio.StreamWriter) -> bool:
-    """Whether the other side has ended a connection, as far as the system knows."""
-    connection = writer.get_extra_info("socket")
-    [state] = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)
-    return bool(state != ESTABLISHED)
+    """Whether no process holds the server's side of a connection any more.
+
+    Its end may stand in the server's system behind answers that nobody takes: then it is not seen
+    from here.
+    """
+    here, there = (writer.get_extra_info(name)[1] for name in ("sockname", "peername"))
+    for row in CONNECTIONS.read_text().splitlines()[1:]:
+        fields = row.split()
+        if fields[1].endswith(f":{there:04X}") and fields[2].endswith(f":{here:04X}"):
+            return fields[INODE] == "0"
+    return True
 
 
 @attrs.frozen

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tidegate.server.connection.reception import Reception
+from tidegate.server.connection import reception as reception_module
+from tidegate.server.connection.reception import HANDED_OVER_SECONDS, Reception
 
 
 @pytest.fixture
@@ -64,6 +65,20 @@ def test_who_begins_again_waits_for_another_turn(loop: asyncio.AbstractEventLoop
     for turns in range(1, 4):
         turn(loop)
         assert len(taken) == 1 + turns
+
+
+def test_other_threads_have_the_interpreter_while_somebody_waits(
+    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each turn hands it over but the last: nobody waits then."""
+    handed: list[float] = []
+    monkeypatch.setattr(reception_module.time, "sleep", handed.append)
+    reception, taken = Reception(), list[str]()
+    for number in range(3):
+        reception.add(loop, "one", noting(taken, str(number)))
+    for turns in range(1, 4):
+        turn(loop)
+        assert handed == [HANDED_OVER_SECONDS] * min(turns, 2)
 
 
 def test_a_caller_that_gave_up_waiting_holds_up_nobody() -> None:
