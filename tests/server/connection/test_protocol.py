@@ -442,6 +442,28 @@ def test_without_a_hot_path_every_call_goes_to_the_application(
     assert asked == [(RUNTIME.path, b"{}")]
 
 
+def test_what_nobody_waits_for_any_more_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A caller that left before its turn has no work done."""
+    monkeypatch.setattr(Protocol, "reception", Reception())
+    begun: list[str] = []
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        begun.append(scope["path"])
+
+    async def play() -> None:
+        for path in (b"gone", b"there"):
+            made = Protocol(configuration(ServerSettings(), application), ServerState(), {})
+            made.connection_made(Transport())
+            made.data_received(b"GET /%b HTTP/1.1\r\nhost: t\r\n\r\n" % path)
+            if path == b"gone":
+                made.connection_lost(ConnectionResetError())
+        while "/there" not in begun:
+            await asyncio.sleep(0)
+
+    asyncio.run(asyncio.wait_for(play(), 10))
+    assert begun == ["/there"]
+
+
 def test_health_is_answered_at_once(connection: Connection) -> None:
     """It waits for no turn; what a body says, or an id, changes nothing of the answer."""
     for more in (b"", b"x-request-id: a-1\r\n", b"content-length: 2\r\n"):

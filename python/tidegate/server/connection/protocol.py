@@ -349,7 +349,11 @@ class Protocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        self.take_up_later(partial(super()._start_asgi_task, cycle, app))
+        self.take_up_later(partial(self._begin, cycle, app))
+
+    def _begin(self, cycle: RequestResponseCycle, app: Any) -> None:
+        if not cycle.disconnected:  # It was refused meanwhile, or nobody is there any more.
+            super()._start_asgi_task(cycle, app)
 
     def take_up_later(self, work: Callable[[], None]) -> None:
         """Do something for the caller when it is the turn of its address."""
