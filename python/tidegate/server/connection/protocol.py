@@ -402,7 +402,8 @@ class Protocol(HttpToolsProtocol):
         if self._held or self.flow.read_paused:
             self._account()
             if self._rest:
-                self.loop.call_soon(self._go_on)
+                # Whoever does not wait for answers has its share of each turn, too.
+                self.take_up_later(self._go_on)
             else:
                 self._go_on()
 
