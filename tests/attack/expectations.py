@@ -25,6 +25,6 @@ RATE = 150.0
 """Decisions a second of the other tenant: an ordinary application, far from any limit."""
 HEALTH_EVERY = 0.05
 """Seconds between two calls of ``/healthz``."""
-SETTLE_SECONDS, REST_SECONDS = 4.0, 40.0
+SETTLE_SECONDS, REST_SECONDS = 4.0, 180.0
 """After an attack, before memory is read and quiet figures are taken again: at least, and at
 most, where the server goes on with what the attack left it with."""

@@ -19,6 +19,8 @@ from tests.faults.load import Connection
 
 OPERATION_SECONDS = 120.0
 """Rounds of one operation end here, even if there were fewer than wanted; it is said then."""
+JOB_SECONDS = 20.0
+"""How long the end of a replay job is waited for."""
 BREATH = 0.05
 """Seconds between rounds, so that what an operation leaves to threads is done."""
 
@@ -93,6 +95,7 @@ class Memory(Attack):
         connection = Connection(self.base_url, "")
         resident: list[float] = []
         started = time.monotonic()
+        processes = Usage.read(self.pid).processes
         for number in range(self.rounds):
             try:
                 status, _, _ = await connection.exchange(requests[number % len(requests)])
@@ -101,8 +104,15 @@ class Memory(Attack):
                 outcome.statuses["gone"] += 1
                 connection.close()
             await asyncio.sleep(BREATH)
-            resident.append(Usage.read(self.pid).resident)
+            resident.append((await self._after_jobs(processes)).resident)
             if time.monotonic() - started > OPERATION_SECONDS:
                 break
         connection.close()
         return resident
+
+    async def _after_jobs(self, processes: int) -> Usage:
+        """What is taken when a replay job, which has a process of its own, has ended."""
+        ends = time.monotonic() + JOB_SECONDS
+        while (usage := Usage.read(self.pid)).processes > processes and time.monotonic() < ends:
+            await asyncio.sleep(BREATH)
+        return usage

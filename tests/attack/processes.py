@@ -11,6 +11,8 @@ import attrs
 
 IDLE = 0.4
 """Processors of a server that has only the other tenant to answer."""
+STILL = 3
+"""Seconds that all have to be so: between two pieces of work a server is idle for one."""
 
 
 @attrs.frozen
@@ -63,8 +65,8 @@ def rest(pid: int, least: float, most: float) -> None:
     """
     ends = time.monotonic() + most
     time.sleep(least)
-    while time.monotonic() < ends:
+    idle = 0
+    while idle < STILL and time.monotonic() < ends:
         before = Usage.read(pid).seconds
         time.sleep(1.0)
-        if Usage.read(pid).seconds - before < IDLE:
-            return
+        idle = idle + 1 if Usage.read(pid).seconds - before < IDLE else 0

@@ -21,7 +21,6 @@ from typing import Any, BinaryIO
 import attrs
 from tests.attack.attack import Attack, Outcome, Scale, encoded, run_apart
 from tests.attack.documents import samples
-from tests.attack.expectations import REST_SECONDS
 from tests.attack.processes import Usage, rest
 from tests.attack.served import World
 from tests.faults.traffic import RUNTIME
@@ -204,11 +203,17 @@ def attackers() -> Iterator[ProcessPoolExecutor]:
 
 @attrs.frozen
 class Pace:
-    """How long each part of a run takes, in seconds."""
+    """How long each part of a run takes, in seconds.
+
+    Attributes:
+        settle: after an attack, at least.
+        rest: and at most, where the server is not at rest before.
+    """
 
     attack: float
     quiet: float
     settle: float
+    rest: float
 
 
 @attrs.define
@@ -224,7 +229,7 @@ class Run:
     @classmethod
     def begin(cls, world: World, probe: Probe, pool: ProcessPoolExecutor, pace: Pace) -> Run:
         """Wait for the server to come to rest, and take the first quiet figures."""
-        rest(world.pid, pace.settle, REST_SECONDS)
+        rest(world.pid, pace.settle, pace.rest)
         return cls(world, probe, pool, pace, probe.seen(pace.quiet))
 
     def measure(self, name: str, what: str, attacks: Sequence[Attack]) -> Measured:
@@ -237,7 +242,7 @@ class Run:
             attacked = self.probe.end()
         seconds = time.monotonic() - started
         used = Usage.read(pid).seconds - before.seconds
-        rest(pid, self.pace.settle, REST_SECONDS)
+        rest(pid, self.pace.settle, self.pace.rest)
         after = Usage.read(pid)
         earlier, self.quiet = self.quiet, self.probe.seen(self.pace.quiet)
         outcome = outcomes[0]

@@ -12,6 +12,7 @@ from anyio import CapacityLimiter
 
 from tidegate.operators.tokens import LIFETIME_SECONDS, Tokens
 from tidegate.server.access_log import AccessLog
+from tidegate.server.connection.reception import Reception
 from tidegate.server.live import NoRuntime
 from tidegate.server.login_attempts import LoginAttempts
 from tidegate.server.metrics import Figures
@@ -90,6 +91,7 @@ class Application:
         figures: who sees which figures.
         patience: what makes those wait who go on after refusals.
         access: writes lines about requests into the log.
+        reception: where requests wait until they are begun, and late refusals.
         known: definitions that were compiled here and may be needed again.
         places: how many requests may be under way, of those that share them.
         clock: nanoseconds since 1970.
@@ -111,7 +113,8 @@ class Application:
     known: KnownSets = attrs.field(factory=KnownSets)
     places: Mapping[Crowd, Places] = attrs.field(factory=default_places)
     figures: Figures = attrs.field(factory=Figures)
-    patience: Patience = attrs.field(factory=Patience)
+    reception: Reception = attrs.field(factory=Reception)
+    patience: Patience = attrs.field(init=False)
     access: AccessLog = attrs.field(factory=AccessLog)
     light_threads: CapacityLimiter = attrs.field(factory=lambda: CapacityLimiter(LIGHT_THREADS))
     admitting_threads: CapacityLimiter = attrs.field(
@@ -127,6 +130,10 @@ class Application:
     def turn(self, tenant_id: UUID) -> Lock:
         """Held by who changes definitions of a tenant, so that one check is not for nothing."""
         return self._turns[hash(tenant_id) % _TURNS]
+
+    @patience.default
+    def _make_patience(self) -> Patience:
+        return Patience(self.reception)
 
     @tokens.default
     def _make_tokens(self) -> Tokens:

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from tidegate.server.call import Call
 
 
+def prepare() -> None:
+    """Make what is served, which is made once."""
+    from tidegate.server.openapi import document_json
+
+    document_json()
+    _page()
+
+
 def openapi(_: Call) -> Response:
     """The OpenAPI document."""
     # It is made from the table of routes, which names this function.

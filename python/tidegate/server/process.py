@@ -76,6 +76,7 @@ async def run(settings: Settings, store: Store, keys: Keys, started: Callable[[s
         hot = await service.start()
         Protocol.hot = hot
         Protocol.bounds = bounds_of(settings.server)
+        Protocol.reception = service.application.reception
         application = HotApplication(hot, control_plane(service.application))
         server = _Server(configuration(settings.server, application), lambda: started(address))
         service.watch(close_late_connections(server.server_state.connections))

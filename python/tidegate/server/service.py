@@ -13,7 +13,7 @@ from uuid import UUID
 
 import attrs
 
-from tidegate.server import gaps
+from tidegate.server import docs_page, gaps
 from tidegate.server.access_log import AccessLog
 from tidegate.server.admission import Admission
 from tidegate.server.api_keys import ApiKey, KeyRing
@@ -148,6 +148,8 @@ class Service:
         self._snapshot_seq = await asyncio.to_thread(self._oldest_snapshot)
         await asyncio.to_thread(self._end_interrupted_jobs)
         self.store.changed()
+        # The first who asked for it would have it made in a thread that holds the interpreter.
+        await asyncio.to_thread(docs_page.prepare)
         retention = Retention(self.store, self.save_states)
         await asyncio.to_thread(self.live.gather)
         for work in (

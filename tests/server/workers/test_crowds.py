@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 import anyio
 import attrs
 import httpx2
-import pytest
 from tests.server.serving import Caller, Served
 
+from tidegate.server.connection.reception import Reception
 from tidegate.server.layer import control_plane
-from tidegate.server.workers import patience
 from tidegate.server.workers.base import Inline, Job
 from tidegate.server.workers.desk import Desk
 from tidegate.server.workers.patience import FREE_REFUSALS, Patience
@@ -49,7 +48,7 @@ def calling(
         application = attrs.evolve(
             served.application,
             places=default_places(),
-            patience=Patience(),
+            reception=Reception(),
             light_threads=anyio.CapacityLimiter(2),
             admitting_threads=anyio.CapacityLimiter(2),
             **changes,
@@ -112,18 +111,18 @@ def test_health_answers_while_everything_is_taken(served: Served) -> None:
     calling(served, scene)
 
 
-def test_refusals_that_go_on_are_answered_late(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusals_that_go_on_are_answered_late() -> None:
     """A few at once, the others after a while; the next second begins anew."""
     now = [0.0]
     late: list[float] = []
 
-    async def sleep(seconds: float) -> None:
-        late.append(seconds)
-
-    monkeypatch.setattr(patience.asyncio, "sleep", sleep)
+    class Noting(Reception):
+        async def turn(self, line: Hashable, seconds: float) -> None:
+            late.append(seconds)
+            await super().turn(line, 0)
 
     async def scene() -> None:
-        refusing = Patience(lambda: now[0])
+        refusing = Patience(Noting(), lambda: now[0])
         for _ in range(FREE_REFUSALS):
             await refusing.refused("a")
         assert not late

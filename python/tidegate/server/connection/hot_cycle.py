@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
+
+from uuid_utils import uuid7
 
 from tidegate.server.answer import Answer
 from tidegate.server.headers import REQUEST_ID_HEADER, given_request_id
@@ -36,7 +39,9 @@ class HotCycle(HotCall):
 
     __slots__ = (
         "_hot",
+        "_is_answered",
         "_is_started",
+        "_known",
         "_protocol",
         "_refusal",
         "_request_id",
@@ -51,7 +56,8 @@ class HotCycle(HotCall):
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol
         self._refusal: Problem | None = None
-        self._is_started = True
+        self._known: Answer | None = None
+        self._is_started = self._is_answered = True
         self.keep_alive = True
         self.disconnected = False
         self.response_complete = True
@@ -71,7 +77,7 @@ class HotCycle(HotCall):
             credential: as it was sent.
             request_id: the caller's, which can be sent back.
         """
-        self.response_complete = False
+        self.response_complete = self._is_answered = False
         self.keep_alive = True
         self._hot = hot
         self.endpoint = endpoint
@@ -85,7 +91,7 @@ class HotCycle(HotCall):
         self, hot: HotPath, endpoint: Endpoint, headers: list[Header], keep_alive: bool
     ) -> None:
         """Begin with a call of which the headers are there."""
-        self.response_complete = self._is_started = False
+        self.response_complete = self._is_started = self._is_answered = False
         self.keep_alive = keep_alive
         self._hot = hot
         self.endpoint = endpoint
@@ -99,9 +105,20 @@ class HotCycle(HotCall):
         except Problem as problem:
             self._refusal = problem
 
+    def begin_known(
+        self, hot: HotPath, answer: Answer, headers: list[Header], keep_alive: bool
+    ) -> None:
+        """Begin with a request whose answer is always the same; its body says nothing."""
+        self.response_complete = self._is_started = self._is_answered = False
+        self.keep_alive = keep_alive
+        self._hot = hot
+        self._request_id = (given_request_id(headers) or str(uuid7())).encode()
+        self._refusal = None
+        self._known = answer
+
     def add(self, body: bytes) -> None:
-        """More of the body; what is refused already is not kept."""
-        if self._refusal is not None:
+        """More of the body; what is refused already, or known, is not kept."""
+        if self._refusal is not None or self._known is not None:
             return
         if len(self.body) + len(body) > MAX_BODY_BYTES:
             self._refusal = too_large(MAX_BODY_BYTES)
@@ -115,6 +132,11 @@ class HotCycle(HotCall):
         if self._is_started:
             return
         self._is_started = True
+        if self._known is not None:
+            known, self._known = self._known, None
+            self._is_answered = True
+            self._send(known, self._request_id)
+            return
         if self._refusal is not None:
             self.answer(self._refusal)
             return
@@ -123,25 +145,32 @@ class HotCycle(HotCall):
 
     def answer(self, outcome: Outcome) -> None:
         """Send what became of the call, unless nobody is there any more."""
-        if self.response_complete:
+        if self._is_answered:
             return
-        request_id = self._request_id
+        self._is_answered = True
         if not isinstance(outcome, Answer):
-            given = () if request_id is None else ((REQUEST_ID_HEADER, request_id),)
-            outcome = finished(self._hot, self.endpoint, given, outcome)
-            request_id = None
-        else:
-            outcome = self._hot.told(self.key, outcome)
+            # Who is refused asks again at once: a loop of refusals has its share of each turn.
+            self._protocol.take_up_later(partial(self._refuse, outcome))
+            return
+        self._send(self._hot.told(self.key, outcome), self._request_id)
+
+    def _refuse(self, problem: Exception) -> None:
+        request_id = self._request_id
+        given = () if request_id is None else ((REQUEST_ID_HEADER, request_id),)
+        self._send(finished(self._hot, self.endpoint, given, problem), None)
+
+    def _send(self, answer: Answer, request_id: bytes | None) -> None:
         if not self.disconnected:
-            self._protocol.send(outcome, self.keep_alive, request_id)
+            self._protocol.send(answer, self.keep_alive, request_id)
         self._end()
 
     def decided(self, body: bytes) -> None:
-        if self.response_complete:
+        if self._is_answered:
             return
         if self._hot.tells_limits:
             self.answer(Answer(body))
             return
+        self._is_answered = True
         if not self.disconnected:
             self._protocol.send_body(body, self.keep_alive, self._request_id)
         self._end()

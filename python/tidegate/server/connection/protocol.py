@@ -15,19 +15,25 @@ turns the short ways off.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from enum import Enum, auto
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import httptools
+import msgspec
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.utils import get_remote_addr
 
 from tidegate.evaluation.native import PlainForm
+from tidegate.server.answer import Answer
 from tidegate.server.connection.bounds import Bounds, share_of
 from tidegate.server.connection.framing import body_length, piece_end
 from tidegate.server.connection.hot_cycle import HotCycle
+from tidegate.server.connection.reception import Reception
 from tidegate.server.connection.writing import answer_bytes, lines, refusal, success_bytes
+from tidegate.server.headers import DATA_HEADERS
 from tidegate.server.hot import ENDPOINTS
 from tidegate.server.limits import (
     MAX_BATCH_BYTES,
@@ -38,16 +44,22 @@ from tidegate.server.limits import (
     SEND_SECONDS,
 )
 from tidegate.server.problems import Problem
+from tidegate.server.wire.operation import Health
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-    from tidegate.server.answer import Answer
     from tidegate.server.hot import HotPath
 
 PLAIN = PlainForm(list(ENDPOINTS.items()), MAX_HEADER_BYTES, MAX_BODY_BYTES)
 """The form of a hot call that is read in one step."""
 _PATHS = {path.encode(): endpoint for path, endpoint in ENDPOINTS.items()}
+_HEALTH = b"/healthz"
+HEALTHY = Answer(
+    msgspec.json.encode(Health(status="ok")),
+    headers=tuple((name.lower().encode(), value.encode()) for name, value in DATA_HEADERS.items()),
+)
+"""What the route says as well, on every other way."""
 _PIECES = 1_000
 """Pieces of a request that are read before others have their turn: half a millisecond."""
 _SWEEP_SECONDS = 1.0
@@ -80,6 +92,8 @@ class Protocol(HttpToolsProtocol):
     hot: ClassVar[HotPath | None] = None
     """Set before the server starts."""
     bounds: ClassVar[Bounds] = Bounds()
+    """Of all connections; set before the server starts."""
+    reception: ClassVar[Reception] = Reception()
     """Of all connections; set before the server starts."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -314,13 +328,18 @@ class Protocol(HttpToolsProtocol):
         self._left = length
         self._framing = self._dropped = 0
         endpoint = _PATHS.get(self.url)
-        is_hot = endpoint is not None and method == b"POST" and not self.expect_100_continue
-        if not is_hot or endpoint is None or self.hot is None:
-            self._begin_application()
-            return
         keep_alive = version != "1.0" and self.parser.should_keep_alive()
-        self.cycle = self._call
-        self._call.begin(self.hot, endpoint, self.headers, keep_alive)
+        if self.hot is None or self.expect_100_continue:
+            self._begin_application()
+        elif endpoint is not None and method == b"POST":
+            self.cycle = self._call
+            self._call.begin(self.hot, endpoint, self.headers, keep_alive)
+        elif self.url == _HEALTH and method == b"GET" and self.scheme == "http":
+            # Asked each second by whoever ends what does not answer: it waits for nobody.
+            self.cycle = self._call
+            self._call.begin_known(self.hot, HEALTHY, self.headers, keep_alive)
+        else:
+            self._begin_application()
 
     def _begin_application(self) -> None:
         url, headers, expects = self.url, self.headers, self.expect_100_continue
@@ -328,6 +347,17 @@ class Protocol(HttpToolsProtocol):
         self.url, self.expect_100_continue = url, expects
         self.headers += headers
         super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self.take_up_later(partial(self._begin, cycle, app))
+
+    def _begin(self, cycle: RequestResponseCycle, app: Any) -> None:
+        if not cycle.disconnected:  # It was refused meanwhile, or nobody is there any more.
+            super()._start_asgi_task(cycle, app)
+
+    def take_up_later(self, work: Callable[[], None]) -> None:
+        """Do something for the caller when it is the turn of its address."""
+        self.reception.add(self.loop, self._share, work)
 
     def on_body(self, body: bytes) -> None:
         if self._left >= 0:
@@ -372,7 +402,8 @@ class Protocol(HttpToolsProtocol):
         if self._held or self.flow.read_paused:
             self._account()
             if self._rest:
-                self.loop.call_soon(self._go_on)
+                # Whoever does not wait for answers has its share of each turn, too.
+                self.take_up_later(self._go_on)
             else:
                 self._go_on()
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tidegate.server.connection.reception import Reception
 
 FREE_REFUSALS = 8
 """Of one caller in a second that are answered at once."""
@@ -18,10 +21,14 @@ class Patience:
     """Refusals of the running second, by caller; used on the event loop only.
 
     Args:
+        reception: where late answers wait for their turn.
         monotonic: seconds of a clock that does not go back.
     """
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, reception: Reception, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._reception = reception
         self._monotonic = monotonic
         self._second = 0
         self._refusals: Counter[Hashable] = Counter()
@@ -33,4 +40,5 @@ class Patience:
             self._second, self._refusals = second, Counter()
         self._refusals[caller] += 1
         if self._refusals[caller] > FREE_REFUSALS:
-            await asyncio.sleep(LATE_SECONDS)
+            # Hundreds that were refused in one moment are not answered in another one.
+            await self._reception.turn(caller, LATE_SECONDS)
