@@ -391,6 +391,7 @@ fn compare(value: i64, operator: Operator, literal: i64) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "a test may overflow")]
 mod tests {
     use std::path::Path;
 
