@@ -15,7 +15,7 @@ from tidegate.errors import DefinitionsError
 from tidegate.policy.bundle import bundle
 from tidegate.policy.document import Ready, read_document, to_members, tree
 from tidegate.server.definition_kinds import KINDS, LIST
-from tidegate.server.definition_set import AtWork, DefinitionSet
+from tidegate.server.definition_set import ActiveDefinitions, DefinitionSet
 from tidegate.stores.definitions import Definition
 from tidegate.stores.tenants import Tenant
 
@@ -84,7 +84,7 @@ def members() -> dict[str, str]:
 
 
 def changed(
-    first: DefinitionSet, changes: Mapping[Any, str], at_work: AtWork | None
+    first: DefinitionSet, changes: Mapping[Any, str], active: ActiveDefinitions | None
 ) -> DefinitionSet:
     """The set with other descriptions, and so other revisions, of some objects."""
     objects = {section: list(rows) for section, rows in first.objects.items()}
@@ -93,7 +93,7 @@ def changed(
         body = {**row.body, "description": text}
         objects[kind.section][at] = attrs.evolve(row, body=body, revision=row.revision + 1)
     rows = {section: tuple(found) for section, found in objects.items()}
-    return attrs.evolve(first, objects=rows, at_work=at_work)
+    return attrs.evolve(first, objects=rows, active=active)
 
 
 @given(DESCRIBED, st.booleans())
@@ -102,8 +102,8 @@ def test_active_definitions_are_not_read_again_and_change_nothing(
 ) -> None:
     """Only changed objects are read again, and the result equals the whole document."""
     first = saved()
-    at_work = first.put_to_work(read_document(first.document()))
-    second = changed(first, changes, at_work)
+    active = first.activate(read_document(first.document()))
+    second = changed(first, changes, active)
     document = second.to_read(entries=entries)
     anew = {(kind, at) for kind, at in OBJECTS if not isinstance(document[kind.section][at], Ready)}
     assert anew == set(changes)
@@ -111,7 +111,7 @@ def test_active_definitions_are_not_read_again_and_change_nothing(
     whole = read_document(second.document(entries=entries)).compiled
     assert made.source == whole.source
     assert bundle(made) == bundle(whole)
-    assert second.put_to_work(read_document(second.to_read(), second.compilation)).read.keys() == {
+    assert second.activate(read_document(second.to_read(), second.compilation)).read.keys() == {
         row.object_id for rows in second.objects.values() for row in rows
     }
 
@@ -119,11 +119,11 @@ def test_active_definitions_are_not_read_again_and_change_nothing(
 def test_an_object_that_was_made_again_is_read_again() -> None:
     """A new object with the id and revision of a deleted one is read again."""
     first = saved()
-    at_work = first.put_to_work(read_document(first.document()))
+    active = first.activate(read_document(first.document()))
     old = first.objects[LIST.section][0]
     body = {**old.body, "entries": ["203.0.113.0/24"]}
     new = attrs.evolve(old, body=body, created_at_ns=1, updated_at_ns=1)
-    second = attrs.evolve(first, objects={**first.objects, LIST.section: (new,)}, at_work=at_work)
+    second = attrs.evolve(first, objects={**first.objects, LIST.section: (new,)}, active=active)
     made = read_document(second.to_read(), second.compilation).compiled.source
     assert made.lists[0].entries == ("203.0.113.0/24",)
 
@@ -131,7 +131,7 @@ def test_an_object_that_was_made_again_is_read_again() -> None:
 def test_an_active_list_keeps_its_entries() -> None:
     """Entries are left out of the copy that is checked, and of nothing else."""
     first = saved()
-    second = attrs.evolve(first, at_work=first.put_to_work(read_document(first.document())))
+    second = attrs.evolve(first, active=first.activate(read_document(first.document())))
     checked, whole = (second.to_read(entries=entries) for entries in (False, True))
     assert [each[LIST.section][0].model.entries for each in (checked, whole)] == [
         (),
@@ -143,7 +143,7 @@ def test_active_definitions_count_as_they_are_written(monkeypatch: pytest.Monkey
     """Changes cannot produce a set that could not be read as a whole after a restart."""
     first = saved()
     document = first.document()
-    second = attrs.evolve(first, at_work=first.put_to_work(read_document(document)))
+    second = attrs.evolve(first, active=first.activate(read_document(document)))
     nodes = tree.count_nodes(document)
     monkeypatch.setattr(tree, "MAX_NODES", nodes)
     read_document(second.to_read())

@@ -97,15 +97,15 @@ def load_present(call: Call) -> DefinitionSet:
     known = call.app.known
     with call.app.store.read() as connection:
         present = load_set(connection, call.tenant_id, known.newest(call.tenant_id))
-    if present.at_work is not None and present.at_work.covers(present.objects):
+    if present.active is not None and present.active.covers(present.objects):
         return present
     try:
         compilation = read_document(present.to_read(), present.compilation)
     except DefinitionsError:
         return present  # A change may mend them.
-    at_work = present.put_to_work(compilation)
-    known.compiled(call.tenant_id, at_work)
-    return attrs.evolve(present, at_work=at_work)
+    active = present.activate(compilation)
+    known.compiled(call.tenant_id, active)
+    return attrs.evolve(present, active=active)
 
 
 def change_definitions(call: Call, prepare: Callable[[DefinitionSet], SetChange | None]) -> bool:

@@ -38,7 +38,7 @@ _SECTIONS = {kind.section: kind for kind in KINDS.values()}
 
 
 @attrs.frozen
-class AtWork:
+class ActiveDefinitions:
     """Definitions that decide now: most of what is looked at next is the same.
 
     Attributes:
@@ -93,14 +93,14 @@ class DefinitionSet:
         tenant: whose they are.
         revision: of the whole set.
         objects: by section.
-        at_work: what decides now.
+        active: what decides now.
         generation: which of the tenant's definitions they are in the store.
     """
 
     tenant: Tenant
     revision: int
     objects: Mapping[str, tuple[Definition, ...]]
-    at_work: AtWork | None = None
+    active: ActiveDefinitions | None = None
     generation: int = 0
 
     @property
@@ -123,7 +123,7 @@ class DefinitionSet:
     @property
     def compilation(self) -> Compilation | None:
         """Of what decides now."""
-        return None if self.at_work is None else self.at_work.compilation
+        return None if self.active is None else self.active.compilation
 
     def document(self, *, entries: bool = True) -> dict[str, Any]:
         """The set as a definitions document.
@@ -135,12 +135,12 @@ class DefinitionSet:
 
     def to_read(self, *, entries: bool = True) -> dict[str, Any]:
         """The same, to be read: what is as it is at work is there as it was read then."""
-        if self.at_work is None:
+        if self.active is None:
             return self.document(entries=entries)
-        find = self.at_work.find
+        find = self.active.find
         return self._document(lambda each: find(each) or each.body, entries=entries)
 
-    def put_to_work(self, compilation: Compilation) -> AtWork:
+    def activate(self, compilation: Compilation) -> ActiveDefinitions:
         """What decides now, when it is these definitions.
 
         Args:
@@ -151,10 +151,10 @@ class DefinitionSet:
         for kind in KINDS.values():
             models = getattr(source, kind.section)
             for each, model in zip(self.objects[kind.section], models, strict=True):
-                known = None if self.at_work is None else self.at_work.find(each)
+                known = None if self.active is None else self.active.find(each)
                 ready = known or Ready(model=model, nodes=count_nodes(each.body))
                 read[each.object_id] = (each, ready)
-        return AtWork(compilation, read, (self.revision, self.generation), self.objects)
+        return ActiveDefinitions(compilation, read, (self.revision, self.generation), self.objects)
 
     def _document(self, show: Callable[[Definition], Any], *, entries: bool) -> dict[str, Any]:
         sections = {
@@ -241,23 +241,23 @@ class DefinitionSet:
 
 
 def load_set(
-    connection: Connection, tenant_id: UUID, at_work: AtWork | None = None
+    connection: Connection, tenant_id: UUID, active: ActiveDefinitions | None = None
 ) -> DefinitionSet:
     """The present definitions of a tenant.
 
     Args:
         tenant_id: the tenant.
-        at_work: as of :class:`DefinitionSet`.
+        active: as of :class:`DefinitionSet`.
 
     Raises:
         NotFoundError: there is no such tenant.
     """
     tenant = tenants.find(connection, tenant_id)
     generation = tenants.generation(connection, tenant_id)
-    if at_work is not None and at_work.at == (tenant.definition_revision, generation):
-        objects = at_work.objects
+    if active is not None and active.at == (tenant.definition_revision, generation):
+        objects = active.objects
     else:
-        known = () if at_work is None else at_work.stored()
+        known = () if active is None else active.stored()
         found = definitions.of_tenant(connection, tenant_id, known)
         objects = {
             kind.section: tuple(each for each in found if each.kind == kind.name)
@@ -267,7 +267,7 @@ def load_set(
         tenant=tenant,
         revision=tenant.definition_revision,
         objects=objects,
-        at_work=at_work,
+        active=active,
         generation=generation,
     )
 

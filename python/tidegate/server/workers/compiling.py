@@ -131,7 +131,7 @@ def compile_newest(
         newest = load_set(connection, tenant_id, application.known.newest(tenant_id))
     compilation = read_document(newest.to_read(), newest.compilation)
     before = None if base is None else application.known.find(tenant_id, base)
-    application.known.compiled(tenant_id, newest.put_to_work(compilation))
+    application.known.compiled(tenant_id, newest.activate(compilation))
     keep_definitions(application.store, tenant_id, newest.document())
     changed = CompiledChange.of(before, compilation.compiled)
     if changed is not None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tidegate.policy.compile import Compilation
     from tidegate.policy.model import Definitions
-    from tidegate.server.definition_set import AtWork
+    from tidegate.server.definition_set import ActiveDefinitions
 
 MAX_SETS = 4
 """Compiled sets of each kind that are kept; one of 10,000 policies takes some 200 MiB."""
@@ -52,12 +52,12 @@ class KnownSets:
         self._newest = _Recent()
         self._past = _Recent()
 
-    def newest(self, tenant_id: UUID) -> AtWork | None:
+    def newest(self, tenant_id: UUID) -> ActiveDefinitions | None:
         """What was compiled last of a tenant's present definitions."""
-        found: AtWork | None = self._newest.get(tenant_id)
+        found: ActiveDefinitions | None = self._newest.get(tenant_id)
         return found
 
-    def compiled(self, tenant_id: UUID, known: AtWork) -> None:
+    def compiled(self, tenant_id: UUID, known: ActiveDefinitions) -> None:
         """Keep what was compiled of definitions as they are stored."""
         self._newest.put(tenant_id, known)
         definitions = known.compilation.compiled.source

@@ -21,6 +21,7 @@ use crate::bundle::{
 use crate::decode::Compiler;
 use crate::error::ProgramError;
 use crate::layout::Layout;
+use crate::limits::MAX_THRESHOLD;
 use crate::lists::Lists;
 use crate::names::Names;
 use crate::ruleset::{read_json, read_tree};
