@@ -29,7 +29,7 @@ EXCEPTIONS = frozenset(
     {
         "file python/tidegate/language/tree_checker.py",
         "file python/tidegate/values.py",
-        "file rust/core/src/definitions.rs",
+        "file rust/core/src/definitions/mod.rs",
         "folder benchmarks",
         "folder python/tidegate/cli",
         "folder python/tidegate/language",

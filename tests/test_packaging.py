@@ -81,6 +81,6 @@ def test_the_source_archive_holds_docs_and_tests(tmp_path: Path) -> None:
         "tests/corpus/text.toml",
         "tools/notices.py",
         "python/tidegate/py.typed",
-        "rust/core/src/engine.rs",
+        "rust/core/src/engine/mod.rs",
     }
     assert not [name for name in names if "__pycache__" in name or name.endswith(".so")]

@@ -18,9 +18,9 @@ use tidegate_core::RuleSet;
 use tidegate_core::definitions::Definitions;
 use tidegate_core::engine::{Engine, ReferenceData};
 use tidegate_core::event::ARENA_BYTES;
-use tidegate_core::layout::Layout;
-use tidegate_core::record::Record;
-use tidegate_core::user_agent::UserAgents;
+use tidegate_core::event::layout::Layout;
+use tidegate_core::event::record::Record;
+use tidegate_core::event::user_agent::UserAgents;
 
 /// A rule set, trained on a sample.
 #[pyclass(frozen)]

@@ -12,7 +12,7 @@ use std::path::Path;
 use bumpalo::Bump;
 use serde::Deserialize;
 use serde_json::Value as Json;
-use tidegate_core::constant::write_value;
+use tidegate_core::program::constant::write_value;
 use tidegate_core::ruleset::RuleSet;
 
 #[derive(Deserialize)]

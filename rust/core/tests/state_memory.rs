@@ -6,9 +6,8 @@ mod allocated;
 
 use allocated::allocated;
 use foldhash::fast::RandomState;
+use tidegate_core::definitions::window_rule::{Family, Rule};
 use tidegate_core::state::{Change, State};
-use tidegate_core::window::Rule;
-use tidegate_core::windows::Family;
 
 const KEYS: u16 = u16::MAX;
 

@@ -1,36 +1,25 @@
 //! The extension module `tidegate._native`: a skin over `tidegate-core`.
 
 mod arena;
-mod aside;
-mod calls;
-mod context;
+mod background_drop;
+mod classes;
 mod convert;
-mod encode;
-mod engine;
-mod error;
-mod event;
-mod facts;
-mod matches;
-mod plain;
-mod program;
-mod redact;
-mod serve;
-mod tally;
+mod functions;
 
 use pyo3::prelude::*;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("FACTS", facts::facts(module.py())?)?;
-    module.add_class::<engine::PyEngine>()?;
-    module.add_class::<engine::PyFrozen>()?;
-    module.add_class::<serve::PyServed>()?;
-    module.add_class::<calls::PyCalls>()?;
-    module.add_class::<calls::PyBlock>()?;
-    module.add_class::<plain::PyPlainForm>()?;
-    module.add_class::<redact::PyRedactor>()?;
-    module.add_class::<program::PyRuleSet>()?;
-    module.add_class::<program::PyPrepared>()?;
-    module.add_function(wrap_pyfunction!(tally::tally, module)?)?;
-    module.add_function(wrap_pyfunction!(encode::encode_event, module)?)
+    module.add("FACTS", functions::facts::facts(module.py())?)?;
+    module.add_class::<classes::engine::PyEngine>()?;
+    module.add_class::<classes::engine::PyFrozen>()?;
+    module.add_class::<classes::served::PyServed>()?;
+    module.add_class::<classes::calls::PyCalls>()?;
+    module.add_class::<classes::calls::PyBlock>()?;
+    module.add_class::<classes::plain_form::PyPlainForm>()?;
+    module.add_class::<classes::redactor::PyRedactor>()?;
+    module.add_class::<classes::rule_set::PyRuleSet>()?;
+    module.add_class::<classes::rule_set::PyPrepared>()?;
+    module.add_function(wrap_pyfunction!(functions::tally::tally, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::encode::encode_event, module)?)
 }

@@ -13,9 +13,8 @@
 use std::time::Instant;
 
 use foldhash::fast::RandomState;
+use tidegate_core::definitions::window_rule::{Family, Rule};
 use tidegate_core::state::{Change, State, Touches};
-use tidegate_core::window::Rule;
-use tidegate_core::windows::Family;
 
 const KEYS: u64 = 1_000_000;
 const BATCH: usize = 64;

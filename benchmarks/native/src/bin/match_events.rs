@@ -28,9 +28,8 @@ use allocated::allocated;
 use bumpalo::Bump;
 use cpu_time::ThreadTime;
 use serde_json::{Value as Json, json};
-use tidegate_core::RuleSet;
-use tidegate_core::event;
-use tidegate_core::record::Record;
+use tidegate_core::event::record::Record;
+use tidegate_core::{RuleSet, event};
 
 /// Events on which every rule is evaluated, about: so many answers at most.
 const LINEAR_ANSWERS: usize = 10_000_000;

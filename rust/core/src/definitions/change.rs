@@ -8,12 +8,12 @@ use foldhash::fast::RandomState;
 
 use super::compile::{DefinitionsCompiler, References, refused, unique};
 use super::{Definitions, ExpressionId, Policy};
-use crate::bundle::{Change, Piece};
-use crate::error::ProgramError;
-use crate::names::Names;
-use crate::plan::Plan;
+use crate::definitions::candidates_index::Plan;
+use crate::definitions::document::{Change, Piece};
+use crate::definitions::names::Names;
+use crate::definitions::trigger::Triggers;
 use crate::ruleset::{keep_variables, read_json};
-use crate::trigger::Triggers;
+use crate::value::error::ProgramError;
 
 /// Expressions that nothing states any more, beside as many as are stated.
 const STALE: usize = 1024;
@@ -135,7 +135,7 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::*;
-    use crate::budget::Budget;
+    use crate::decision::budget::Budget;
     use crate::engine::{Engine, ReferenceData};
 
     /// A policy that holds where a flag is set.

@@ -1,5 +1,6 @@
 //! From a bundle to definitions: objects validated, expressions compiled, each once.
 
+use crate::definitions::answers;
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
@@ -13,22 +14,21 @@ use super::{
     Action, Clause, ClauseWindow, Definitions, EntityDefinition, EntitySlots, ExpressionId,
     Expressions, Fallback, Mitigation, Policy, Response,
 };
-use crate::address::{Network, NetworkSet};
-use crate::bundle::{
+use crate::definitions::document::{
     ActionForm, BlockForm, Bundle, ChallengeForm, ClauseForm, EntityForm, Measure, MitigationForm,
     Mode, OnBudgetExceeded, PolicyForm, WindowForm,
 };
-use crate::decode::Compiler;
-use crate::error::ProgramError;
-use crate::layout::Layout;
-use crate::limits::MAX_THRESHOLD;
-use crate::lists::Lists;
-use crate::names::Names;
+use crate::definitions::names::Names;
+use crate::definitions::trigger::Triggers;
+use crate::definitions::window_rule::Rule;
+use crate::event::layout::Layout;
+use crate::functions::named_lists::Lists;
+use crate::json::tree::Tree;
+use crate::program::decode::Compiler;
 use crate::ruleset::{read_json, read_tree};
-use crate::tree::Tree;
-use crate::trigger::Triggers;
-use crate::window::Rule;
-use crate::wire;
+use crate::value::address::{Network, NetworkSet};
+use crate::value::error::ProgramError;
+use crate::value::limits::MAX_THRESHOLD;
 
 /// The form of definitions that this version reads.
 const VERSION: u32 = 1;
@@ -321,14 +321,14 @@ fn mitigation(
     let response = match (form.mode, form.challenge, form.block) {
         (Mode::Monitor, ..) => Response::None,
         (Mode::Challenge, Some(challenge), _) => Response::Challenge {
-            until_return_url: wire::challenge_start(&challenge).into(),
+            until_return_url: answers::challenge_start(&challenge).into(),
             default_return_url: challenge.default_return_url_template.map(Into::into),
         },
         (Mode::Block, _, Some(block)) => {
             if !block.headers.values().all(Json::is_string) {
                 return Err(refused("a header must be a string".into(), at));
             }
-            Response::Block(wire::block_action(&block).into())
+            Response::Block(answers::block_action(&block).into())
         }
         (mode, ..) => {
             let message = format!("`{}` needs its own part", mode.as_str());
@@ -349,14 +349,14 @@ fn fallback(on_budget_exceeded: OnBudgetExceeded) -> Fallback {
                 difficulty: FALLBACK_DIFFICULTY,
                 default_return_url_template: None,
             };
-            let until_return_url = wire::challenge_start(&form).into();
+            let until_return_url = answers::challenge_start(&form).into();
             let response = Response::Challenge { until_return_url, default_return_url: None };
             Fallback { mode: Some(Mode::Challenge), response }
         }
         OnBudgetExceeded::Block => {
             let form =
                 BlockForm { status_code: 403, body: String::new(), headers: Default::default() };
-            let response = Response::Block(wire::block_action(&form).into());
+            let response = Response::Block(answers::block_action(&form).into());
             Fallback { mode: Some(Mode::Block), response }
         }
     }

@@ -1,12 +1,12 @@
 //! Conversions between kinds, and the texts of numbers.
 
 use super::{Function, Pricing, Shape, function, overload, priced, shaped};
-use crate::address::{Address, Network};
-use crate::error::ErrorCode;
+use crate::functions::operators::Applied;
 use crate::functions::time::{
     duration_text, floor_seconds, read_duration, read_timestamp, timestamp_text,
 };
-use crate::ops::Applied;
+use crate::value::address::{Address, Network};
+use crate::value::error::ErrorCode;
 use crate::value::{Bytes, Duration, Text, Timestamp, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[

@@ -6,7 +6,7 @@ use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 
 use super::{Function, function, overload};
-use crate::error::ErrorCode;
+use crate::value::error::ErrorCode;
 use crate::value::{Bytes, Value};
 
 /// Padding may be left out altogether; left-over bits of the last letter are ignored.

@@ -1,12 +1,12 @@
 //! `format` of the strings extension.
 
 use super::{Function, member, overload};
-use crate::error::ErrorCode;
 use crate::functions::conversions::positional_text;
+use crate::functions::operators::{Applied, nearest_double};
 use crate::functions::time::{duration_text, timestamp_text};
 use crate::functions::{Call, split_digits};
-use crate::meter::Meter;
-use crate::ops::{Applied, nearest_double};
+use crate::value::error::ErrorCode;
+use crate::value::meter::Meter;
 use crate::value::{List, Value};
 
 const DEFAULT_PRECISION: usize = 6;
@@ -201,7 +201,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::functions::tests::{fails, gives};
-    use crate::map::Map;
+    use crate::value::map::Map;
 
     fn formatted(template: &'static str, arguments: Vec<Value<'static>>, expected: &'static str) {
         let arguments = [Value::text(template), Value::List(arguments.into())];

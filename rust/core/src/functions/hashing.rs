@@ -3,8 +3,8 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Function, function, overload};
-use crate::error::ErrorCode;
 use crate::value::Value;
+use crate::value::error::ErrorCode;
 
 pub(super) const FUNCTIONS: &[Function] = &[function(
     "bucket",

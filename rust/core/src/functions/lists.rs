@@ -2,8 +2,8 @@
 
 use super::{Function, Pricing, Shape, function, member, overload, priced, shaped};
 use crate::functions::Overload;
-use crate::map::Map;
-use crate::ops::Applied;
+use crate::functions::operators::Applied;
+use crate::value::map::Map;
 use crate::value::{Bytes, List, TotalMap, Value};
 
 pub(super) const FUNCTIONS: &[Function] =

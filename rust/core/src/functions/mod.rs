@@ -2,16 +2,19 @@
 //!
 //! A function is a name and its overloads, tried in order. An overload says by
 //! its parameters which kinds of values it takes; once they fit, the arguments
-//! are charged and the body runs. Operators are in [`crate::ops`].
+//! are charged and the body runs. Operators are in [`crate::functions::operators`].
 
 pub(crate) mod conversions;
 mod encoders;
 mod format;
 mod hashing;
 mod lists;
+pub mod named_lists;
 mod network;
 mod numbers;
+pub mod operators;
 mod optionals;
+pub(crate) mod prepared;
 pub(crate) mod regex;
 mod text;
 pub(crate) mod time;
@@ -22,13 +25,13 @@ use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
 
-use crate::address::{Address, Network};
-use crate::error::ErrorCode;
-use crate::lists::Lists;
-use crate::map::Map;
-use crate::meter::{Meter, units};
-use crate::ops::Applied;
-use crate::prepare::Prepared;
+use crate::functions::named_lists::Lists;
+use crate::functions::operators::Applied;
+use crate::functions::prepared::Prepared;
+use crate::value::address::{Address, Network};
+use crate::value::error::ErrorCode;
+use crate::value::map::Map;
+use crate::value::meter::{Meter, units};
 use crate::value::{Bytes, Duration, List, Text, Timestamp, TotalMap, Value};
 
 /// How a function is charged beside its nodes.
@@ -277,7 +280,7 @@ macro_rules! overload {
         fn overload<'a>(
             call: &mut $crate::functions::Call<'a, '_>,
             arguments: &[$crate::value::Value<'a>],
-        ) -> Option<$crate::ops::Applied<'a>> {
+        ) -> Option<$crate::functions::operators::Applied<'a>> {
             let [$($name),*] = arguments else { return None };
             $(let $name: $kind = $crate::functions::Parameter::of($name)?;)*
             if let Err(code) = call.charge_arguments(arguments) {
@@ -327,8 +330,8 @@ fn split_digits(text: &str) -> (&str, &str) {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::limits::Limits;
-    use crate::ops::is_equal;
+    use crate::functions::operators::is_equal;
+    use crate::value::limits::Limits;
 
     static NO_LISTS: LazyLock<Lists> = LazyLock::new(Lists::default);
 

@@ -1,13 +1,13 @@
 //! Addresses and networks.
 
 use super::{Function, Shape, function, member, overload, shaped};
-use crate::address::{Address, Network, NetworkSet};
-use crate::error::ErrorCode;
+use crate::functions::named_lists::ListIndex;
+use crate::functions::operators::Applied;
+use crate::functions::prepared::Prepared;
 use crate::functions::text::strings;
 use crate::functions::{Call, Overload};
-use crate::lists::ListIndex;
-use crate::ops::Applied;
-use crate::prepare::Prepared;
+use crate::value::address::{Address, Network, NetworkSet};
+use crate::value::error::ErrorCode;
 use crate::value::{List, Value};
 
 /// The overload of a property of an address.

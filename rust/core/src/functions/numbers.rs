@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 
 use super::{Function, function, overload};
-use crate::error::ErrorCode;
+use crate::functions::operators::{Applied, compare_numbers};
 use crate::functions::{Call, Overload};
-use crate::ops::{Applied, compare_numbers};
+use crate::value::error::ErrorCode;
 use crate::value::{List, Value};
 
 /// Most arguments of a variadic function; a list takes more.

@@ -1,9 +1,9 @@
 //! Optional values.
 
 use super::{Function, Pricing, function, member, overload, priced};
-use crate::error::ErrorCode;
+use crate::functions::operators::Applied;
 use crate::functions::{Overload, Parameter};
-use crate::ops::Applied;
+use crate::value::error::ErrorCode;
 use crate::value::{Duration, List, Timestamp, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[

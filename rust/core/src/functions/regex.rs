@@ -1,12 +1,12 @@
 //! Regular expressions: constant patterns, compiled when the program is.
 
 use super::{Function, Shape, function, member, overload, shaped};
-use crate::error::ErrorCode;
+use crate::functions::operators::Applied;
+use crate::functions::prepared::Prepared;
 use crate::functions::{Call, Overload};
-use crate::limits::REGEX_SUBJECT_BYTES;
-use crate::meter::units;
-use crate::ops::Applied;
-use crate::prepare::Prepared;
+use crate::value::error::ErrorCode;
+use crate::value::limits::REGEX_SUBJECT_BYTES;
+use crate::value::meter::units;
 use crate::value::{Text, Value};
 use tidegate_regex::Regex;
 

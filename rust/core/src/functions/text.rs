@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use memchr::memmem;
 
 use super::{Function, Place, Pricing, Shape, function, member, overload, priced, shaped};
-use crate::error::ErrorCode;
+use crate::event::path::percent_decode;
+use crate::functions::operators::Applied;
+use crate::functions::prepared::{LikePattern, Prepared};
 use crate::functions::{Call, Overload};
-use crate::ops::Applied;
-use crate::path::percent_decode;
-use crate::prepare::{LikePattern, Prepared};
+use crate::value::error::ErrorCode;
 use crate::value::{List, Text, Value};
 
 const MAX_DECODE_ROUNDS: i64 = 5;

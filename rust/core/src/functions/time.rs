@@ -8,9 +8,9 @@ use jiff::civil::{Date, date};
 use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
 
 use super::{Function, Overload, Shape, member, overload, shaped};
-use crate::error::ErrorCode;
-use crate::prepare::Prepared;
-use crate::time_text::{TimeTextError, parse_duration, parse_timestamp};
+use crate::functions::prepared::Prepared;
+use crate::value::error::ErrorCode;
+use crate::value::time::{TimeTextError, parse_duration, parse_timestamp};
 use crate::value::{Duration, Timestamp, Value};
 
 const NANOSECONDS: i128 = 1_000_000_000;

@@ -5,20 +5,20 @@ use std::sync::atomic::Ordering;
 
 use foldhash::fast::RandomState;
 
-use crate::index::access::{AccessPath, Odds, Skipped, Term};
-use crate::index::atom::Atoms;
-use crate::index::certainty::{Requirement, requirements};
-use crate::index::condition::Condition;
-use crate::index::formula::{Analysed, Reason, Truth, analyse, at_path};
-use crate::index::guards::Preconditions;
+use crate::event::layout::Layout;
+use crate::event::record::Record;
+use crate::index::postings::guards::Preconditions;
 use crate::index::postings::{Known, Meaning, Posting, Postings, Shared};
-use crate::index::searches::Searches;
-use crate::index::worst_cost::{Cost, Size, cost};
+use crate::index::requirements::access_path::{AccessPath, Odds, Skipped, Term};
+use crate::index::requirements::condition::Condition;
+use crate::index::requirements::conditions_of::Atoms;
+use crate::index::requirements::error_free::{Requirement, requirements};
+use crate::index::requirements::formula::{Analysed, Reason, Truth, analyse, at_path};
+use crate::index::requirements::worst_cost::{Cost, Size, cost};
+use crate::index::search::Searches;
 use crate::index::{Index, NUMBERS, Rules, Scratch};
-use crate::layout::Layout;
-use crate::limits::Limits;
 use crate::program::{Expr, Program};
-use crate::record::Record;
+use crate::value::limits::Limits;
 
 /// Shared conjuncts that a posting has bits for.
 const SHARED: usize = 64;
@@ -337,7 +337,7 @@ fn frequencies(
     let searches = Searches::new(&all, &atoms.patterns, atoms.layout());
     let mut scratch = Scratch::default();
     for record in samples {
-        scratch.begin(&searches, all.len(), 0, crate::work::Work::unlimited());
+        scratch.begin(&searches, all.len(), 0, crate::value::work::Work::unlimited());
         searches.run(record, rules.lists, &mut scratch);
         for condition in &scratch.found {
             if let Some(frequency) = frequencies.get_mut(*condition as usize) {

@@ -2,13 +2,13 @@
 //! changed rule beside the index is evaluated only where one of them is found, and needs no
 //! search of its own.
 
-use super::condition::{Bound, Condition, TextSource, TextTest};
-use super::formula::formula;
-use super::searches::{NumberSearch, Searches};
+use super::requirements::condition::{Bound, Condition, TextSource, TextTest};
+use super::requirements::formula::formula;
+use super::search::text::{FIRST_LITERAL, TextSearch};
+use super::search::{NumberSearch, Searches};
 use super::substring::Scanned;
-use super::text_search::{FIRST_LITERAL, TextSearch};
 use super::{Atoms, Formula, Index};
-use crate::layout::Layout;
+use crate::event::layout::Layout;
 use crate::program::Program;
 
 /// Stands for unknown text around a part: a byte that is in no text, so that nothing is found
@@ -178,13 +178,13 @@ fn named<T: PartialEq>(named: &[(T, u32)], name: &T) -> Found {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::address::Network;
+    use crate::event::record::Record;
+    use crate::functions::named_lists::Lists;
     use crate::index::Scratch;
-    use crate::index::condition::{NumberSource, Pattern};
-    use crate::index::text_search::{CompiledPattern, CompiledPatterns};
-    use crate::lists::Lists;
-    use crate::record::Record;
+    use crate::index::requirements::compiled_pattern::{CompiledPattern, CompiledPatterns};
+    use crate::index::requirements::condition::{NumberSource, Pattern};
     use crate::value::Value;
+    use crate::value::address::Network;
     use tidegate_regex::Regex;
 
     type Test = fn(Vec<Box<str>>) -> TextTest;
@@ -229,7 +229,7 @@ mod tests {
         let mut record = Record::empty(layout);
         record.set(slot, Some(Value::text(text)));
         let mut scratch = Scratch::default();
-        scratch.begin(searches, count, 0, crate::work::Work::unlimited());
+        scratch.begin(searches, count, 0, crate::value::work::Work::unlimited());
         searches.run(&record, &Lists::default(), &mut scratch);
         scratch.found
     }

@@ -21,49 +21,37 @@
 //!
 //! The index is immutable and threads share it. Each thread has a [`Scratch`] of its own.
 
-mod access;
-mod atom;
 mod build;
-pub(crate) mod certainty;
-mod condition;
-mod formula;
-mod guards;
 mod implied;
-mod led;
-mod local;
-mod memory;
-mod networks;
-mod numbers;
 mod postings;
+pub(crate) mod requirements;
 mod scratch;
-mod searches;
+pub(crate) mod search;
 mod substring;
-mod text_search;
-pub(crate) mod worst_cost;
 
 use std::slice::from_ref;
 use std::sync::atomic::AtomicU64;
 
 use crate::evaluate::Meter;
-use crate::limits::Limits;
-use crate::lists::Lists;
+use crate::event::record::Record;
+use crate::functions::named_lists::Lists;
 use crate::program::Program;
-use crate::record::Record;
-use crate::work::Work;
-use worst_cost::{Cost, Size};
+use crate::value::limits::Limits;
+use crate::value::work::Work;
+use requirements::worst_cost::{Cost, Size};
 
-pub(crate) use atom::Atoms;
 pub(crate) use build::ExactRule;
 pub use build::{Report, Unindexed};
-pub use formula::Reason;
-pub(crate) use formula::{Analysed, Formula, Truth, analyse};
+pub(crate) use requirements::conditions_of::Atoms;
+pub use requirements::formula::Reason;
+pub(crate) use requirements::formula::{Analysed, Formula, Truth, analyse};
 pub(crate) use scratch::Marks;
 pub use scratch::Scratch;
 
-use guards::Preconditions;
-use led::Batch;
+use postings::batch::Batch;
+use postings::guards::Preconditions;
 use postings::{Meaning, Needs, Posting, Postings, Shared};
-use searches::Searches;
+use search::Searches;
 
 /// The programs that an index is of, and what they are evaluated with.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +89,7 @@ pub(crate) struct Index {
 impl Index {
     /// Calls `run` with this thread's memory for searches by this index.
     pub(crate) fn with_scratch<T>(&self, run: impl FnOnce(&mut Scratch) -> T) -> T {
-        local::with_scratch(self.number, run)
+        postings::per_thread::with_scratch(self.number, run)
     }
 
     /// Calls `take` with the rules that are true of a record, in no order, each once. A rule that

@@ -1,9 +1,9 @@
 //! The memory of one thread while it searches, kept between events.
 
-use super::led::Batch;
-use super::memory::ValueCache;
-use super::searches::Searches;
-use crate::work::Work;
+use super::postings::batch::Batch;
+use super::search::Searches;
+use super::search::value_cache::ValueCache;
+use crate::value::work::Work;
 
 /// Marks of numbers. A new event clears all at once, by another stamp.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use smallvec::SmallVec;
 
 use super::ROUNDS;
-use crate::path::percent_decode;
+use crate::event::path::percent_decode;
 
 /// More than enough for two hundred patterns of two hundred characters.
 const MAX_PROGRAM_BYTES: usize = 32 * 1024 * 1024;

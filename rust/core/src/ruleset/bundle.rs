@@ -5,10 +5,10 @@ use bumpalo::Bump;
 use serde::de::Deserialize;
 
 use super::{Rule, read_tree, unread, utf8};
-use crate::decode::{Compiler, object, refused, text};
-use crate::error::ProgramError;
 use crate::json;
-use crate::tree::reader;
+use crate::json::tree::reader;
+use crate::program::decode::{Compiler, object, refused, text};
+use crate::value::error::ProgramError;
 
 /// The members of a bundle.
 #[derive(Debug, Default)]
@@ -87,8 +87,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::layout::Layout;
-    use crate::lists::Lists;
+    use crate::event::layout::Layout;
+    use crate::functions::named_lists::Lists;
 
     type Fields = BTreeMap<String, String>;
 

@@ -8,11 +8,11 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use super::Common;
+use crate::event::layout::Layout;
+use crate::event::sample::Sample;
 use crate::index::{Index, Rules};
-use crate::layout::Layout;
 use crate::program::Program;
-use crate::sample::Sample;
-use crate::texts::Texts;
+use crate::text::texts::Texts;
 
 /// Programs by number, with their ids and one index of them all.
 #[derive(Debug, Default)]

@@ -1,0 +1,270 @@
+//! The decision on one event (docs/decision.md).
+//!
+//! [`decide`] walks the definitions (`walk.rs`) and looks at the state as it was before the
+//! event; [`Decision::apply`] then makes of it the state after. An explanation is a
+//! decision that is not applied.
+
+pub mod budget;
+pub mod candidates;
+pub mod effects;
+pub mod outcomes;
+pub mod record;
+pub(crate) mod walk;
+
+use bumpalo::Bump;
+use bumpalo::collections::Vec as ArenaVec;
+
+use crate::decision::budget::{Ends, Spent};
+use crate::decision::candidates::{EventEntity, Survey};
+use crate::decision::outcomes::{Conditions, EntityState};
+use crate::decision::walk::Walk;
+use crate::definitions::document::Mode;
+use crate::definitions::window_rule::Family;
+use crate::definitions::{Clause, Definitions, Fallback, Mitigation, Policy, Response};
+use crate::state::lock::Locked;
+use crate::state::{AllKnown, Change, Known};
+use crate::value::error::ErrorCode;
+use crate::value::limits::CLOCK_TOLERANCE;
+use crate::value::{Text, Timestamp};
+
+/// Clauses that fire on one event without growing their list.
+const FEW_FIRED: usize = 16;
+
+/// The time of an event, in nanoseconds from 0.
+pub fn event_time(observed_at: Option<Timestamp>, received_at: i64) -> i64 {
+    let received_at = received_at.max(0);
+    observed_at.map_or(received_at, |Timestamp(observed_at)| {
+        let latest = received_at.saturating_add(CLOCK_TOLERANCE);
+        i64::try_from(observed_at.max(0)).unwrap_or(i64::MAX).min(latest)
+    })
+}
+
+/// An entity that applies to the event.
+#[derive(Debug)]
+pub struct AppliedEntity {
+    /// Position of its definition.
+    pub definition: u32,
+    pub key: String,
+    /// Where its block was before the event, if it had one.
+    pub(crate) known: Known,
+    pub(crate) state: EntityState,
+    changes: ChangesOfEntity,
+}
+
+/// Where the changes for one entity stand among all: each leads to the next.
+#[derive(Clone, Copy, Debug, Default)]
+struct ChangesOfEntity {
+    len: usize,
+    first: usize,
+    last: usize,
+}
+
+/// A clause that fired.
+#[derive(Debug)]
+pub struct FiredClause<'a> {
+    pub policy: &'a Policy,
+    pub clause: &'a Clause,
+    pub mitigation: Option<&'a Mitigation>,
+    /// Position in [`Decision::entities`].
+    pub entity: Option<usize>,
+    /// What the clause's window held with this event counted.
+    pub window: Option<u16>,
+    /// It fired only because its mitigation is still active.
+    pub is_active: bool,
+}
+
+impl FiredClause<'_> {
+    pub fn mode(&self) -> Mode {
+        self.mitigation.map_or(Mode::Monitor, |mitigation| mitigation.mode)
+    }
+}
+
+/// Where an expression that was an error stands.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    Action { slug: &'a str },
+    Match { entity: &'a str },
+    KeyField { entity: &'a str, index: usize },
+    Scope { policy: &'a str },
+    Condition { policy: &'a str, clause: usize },
+    WindowField { policy: &'a str, clause: usize },
+}
+
+/// Why the answer is what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    NoMatch,
+    Policy,
+    ActiveMitigation,
+    BudgetExceeded,
+}
+
+impl Reason {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NoMatch => "no-match",
+            Self::Policy => "policy",
+            Self::ActiveMitigation => "active-mitigation",
+            Self::BudgetExceeded => "budget-exceeded",
+        }
+    }
+}
+
+/// What was decided on one event, and what it changes.
+#[derive(Debug)]
+pub struct Decision<'a> {
+    pub time: i64,
+    /// Positions of the actions that matched.
+    pub matched_actions: ArenaVec<'a, u32>,
+    pub entities: ArenaVec<'a, AppliedEntity>,
+    pub fired: ArenaVec<'a, FiredClause<'a>>,
+    pub errors: Vec<(Place<'a>, ErrorCode)>,
+    /// Where the budget ended.
+    pub ends: Ends,
+    /// The work it took.
+    pub spent: Spent,
+    on_budget_exceeded: &'a Fallback,
+    changes: ArenaVec<'a, Pending<'a>>,
+}
+
+/// A change, and where the next one for the same entity is.
+#[derive(Debug)]
+struct Pending<'a> {
+    change: PendingChange<'a>,
+    next: usize,
+}
+
+/// [`Change`], with what it counts.
+#[derive(Debug)]
+pub(crate) enum PendingChange<'a> {
+    Count { family: Family<'a>, value: Option<Text<'a>> },
+    CountOne { family: Family<'a>, position: usize, value: Option<Text<'a>> },
+    Mitigate { clause: u32, expires_at: i64 },
+}
+
+impl PendingChange<'_> {
+    fn change(&self) -> Change<'_> {
+        match self {
+            Self::Count { family, value } => {
+                Change::Count { family: *family, value: value.as_deref() }
+            }
+            Self::CountOne { family, position, value } => {
+                Change::CountOne { family: *family, position: *position, value: value.as_deref() }
+            }
+            Self::Mitigate { clause, expires_at } => {
+                Change::Mitigate { clause: *clause, expires_at: *expires_at }
+            }
+        }
+    }
+}
+
+impl<'a> Decision<'a> {
+    /// The first fired clause that challenges or blocks.
+    pub fn answer(&self) -> Option<&FiredClause<'a>> {
+        self.fired.iter().find(|fired| fired.mode() != Mode::Monitor)
+    }
+
+    /// The answer without a clause that gave it, where the budget ended.
+    fn fallback(&self) -> Option<&'a Fallback> {
+        (self.reason() == Reason::BudgetExceeded).then_some(self.on_budget_exceeded)
+    }
+
+    /// What is done with the request: that of a mitigation, or of no clause at all.
+    pub fn mode(&self) -> Option<Mode> {
+        let answer = self.answer().map(FiredClause::mode);
+        answer.or_else(|| self.fallback().and_then(|fallback| fallback.mode))
+    }
+
+    /// What the caller is sent of it.
+    pub(crate) fn response(&self) -> &Response {
+        let mitigation = self.answer().and_then(|fired| fired.mitigation);
+        let fallback = self.fallback().map(|fallback| &fallback.response);
+        mitigation.map(|mitigation| &mitigation.response).or(fallback).unwrap_or(&Response::None)
+    }
+
+    pub fn reason(&self) -> Reason {
+        match self.answer() {
+            None if self.ends.are_any() => Reason::BudgetExceeded,
+            None => Reason::NoMatch,
+            Some(fired) if fired.is_active => Reason::ActiveMitigation,
+            Some(_) => Reason::Policy,
+        }
+    }
+
+    /// Makes of the state before the event the state after it.
+    pub fn apply(&self, state: &mut Locked<'_>) {
+        for (position, entity) in self.entities.iter().enumerate() {
+            state.update(&entity.key, Some(entity.known), self.time, self.changes_of(position));
+        }
+    }
+
+    /// What it changes for the entity at a position, mitigations in the order of clauses.
+    pub(crate) fn changes_of(&self, position: usize) -> impl Iterator<Item = Change<'_>> + Clone {
+        let entity = self.entities.get(position);
+        let ChangesOfEntity { len, first, .. } =
+            entity.map_or_else(Default::default, |entity| entity.changes);
+        let mut next = first;
+        (0..len).map_while(move |_| {
+            let pending = self.changes.get(next)?;
+            next = pending.next;
+            Some(pending.change.change())
+        })
+    }
+
+    pub(crate) fn change(&mut self, position: usize, change: PendingChange<'a>) {
+        let Some(entity) = self.entities.get_mut(position) else { return };
+        let place = self.changes.len();
+        let ChangesOfEntity { len, first, last } = &mut entity.changes;
+        if *len == 0 {
+            *first = place;
+        } else if let Some(before) = self.changes.get_mut(*last) {
+            before.next = place;
+        }
+        *last = place;
+        *len = len.saturating_add(1);
+        self.changes.push(Pending { change, next: place });
+    }
+}
+
+/// Decides on one event at `time`; the state stays as it is.
+pub fn decide<'a>(
+    definitions: &'a Definitions,
+    conditions: &mut Conditions<'a, '_>,
+    mut survey: Survey<'a>,
+    (state, known): (&Locked<'_>, AllKnown),
+    time: i64,
+    arena: &'a Bump,
+) -> Decision<'a> {
+    let mut entities = ArenaVec::with_capacity_in(known.len(), arena);
+    let seen = survey.entities.drain(..).zip(known);
+    entities.extend(seen.map(|(entity, known)| applied(entity, known, state, time)));
+    let decision = Decision {
+        time,
+        matched_actions: ArenaVec::new_in(arena),
+        entities,
+        fired: ArenaVec::with_capacity_in(FEW_FIRED, arena),
+        errors: std::mem::take(&mut survey.errors),
+        ends: Ends::default(),
+        spent: Spent::default(),
+        on_budget_exceeded: &definitions.on_budget_exceeded,
+        changes: ArenaVec::with_capacity_in(survey.triggers.len(), arena),
+    };
+    Walk::new(definitions, conditions, survey, state, decision, arena).end()
+}
+
+fn applied(entity: EventEntity, known: Known, state: &Locked<'_>, time: i64) -> AppliedEntity {
+    let EventEntity { definition, key, .. } = entity;
+    let unseen = EntityState { event_count: 0, first_seen: time, last_seen: time };
+    let block = state.get(known);
+    AppliedEntity {
+        definition,
+        key,
+        known,
+        state: block.map_or(unseen, |block| EntityState {
+            event_count: block.event_count(),
+            first_seen: block.first_seen(),
+            last_seen: block.last_seen(),
+        }),
+        changes: ChangesOfEntity::default(),
+    }
+}

@@ -1,0 +1,195 @@
+//! Decisions as JSON, and what of an answer can be written beforehand.
+
+use crate::json::write::{list, member, optional, write_id};
+use std::fmt::Write;
+
+use smallvec::SmallVec;
+use uuid::Uuid;
+
+use crate::decision::{Decision, FiredClause, Place};
+use crate::definitions::entity_key::split;
+use crate::definitions::{Definitions, Response};
+use crate::json::write::write_string;
+
+/// What is sent to the caller: `{"action": ..., "reason": ...}`.
+pub fn answer(out: &mut String, decision: &Decision<'_>, return_url: Option<&str>) {
+    write_answer(out, decision, return_url);
+    out.push('}');
+}
+
+/// The whole record of a decision.
+pub fn record(
+    definitions: &Definitions,
+    decision: &Decision<'_>,
+    return_url: Option<&str>,
+) -> String {
+    let mut out = String::with_capacity(512);
+    let return_url = return_url.map(|url| definitions.kept_link(url));
+    write_answer(&mut out, decision, return_url.as_deref());
+    write_record(&mut out, definitions, decision, &entity_ids(definitions, decision));
+    out
+}
+
+/// The two texts of a decision that is served, and the ids they were written with.
+pub(crate) struct Written {
+    pub(crate) answer: String,
+    pub(crate) record: String,
+    pub(crate) entity_ids: SmallVec<[Uuid; 4]>,
+}
+
+/// The record of a decision, and what is sent with its id.
+pub(crate) fn served(
+    definitions: &Definitions,
+    decision: &Decision<'_>,
+    return_url: Option<&str>,
+    decision_id: &str,
+) -> Written {
+    let entity_ids = entity_ids(definitions, decision);
+    let mut record = String::with_capacity(512);
+    let kept_url = return_url.map(|url| definitions.kept_link(url));
+    write_answer(&mut record, decision, kept_url.as_deref());
+    let mut answer = String::with_capacity(record.len().saturating_add(64));
+    write_answer(&mut answer, decision, return_url);
+    member(&mut answer, "decision_id", Some(decision_id));
+    answer.push('}');
+    write_record(&mut record, definitions, decision, &entity_ids);
+    Written { answer, record, entity_ids }
+}
+
+/// What of a record follows the answer.
+pub(crate) fn write_record(
+    out: &mut String,
+    definitions: &Definitions,
+    decision: &Decision<'_>,
+    ids: &[Uuid],
+) {
+    let answer = decision.answer();
+    member(out, "policy", answer.map(|fired| &*fired.policy.slug));
+    member(out, "clause", answer.map(|fired| &*fired.clause.name));
+    member(out, "mitigation", answer.and_then(mitigation_slug));
+    write_entities(out, definitions, decision, ids);
+    out.push_str(",\"matched_actions\":");
+    let matched = decision.matched_actions.iter().filter_map(|&action| definitions.action(action));
+    list(out, matched, |out, action| write_string(out, &action.slug));
+    out.push_str(",\"fired\":");
+    list(out, decision.fired.iter(), |out, fired| write_fired(out, fired, ids));
+    write_errors(out, decision);
+    write_ends(out, definitions, decision);
+    out.push('}');
+}
+
+pub(crate) fn entity_ids(
+    definitions: &Definitions,
+    decision: &Decision<'_>,
+) -> SmallVec<[Uuid; 4]> {
+    decision.entities.iter().map(|entity| entity_id(definitions, &entity.key)).collect()
+}
+
+/// The id of an entity, from its key.
+pub fn entity_id(definitions: &Definitions, key: &str) -> Uuid {
+    let (definition, parts) = split(key);
+    let id = definitions.entity(definition).map_or("", |definition| &*definition.id);
+    Uuid::new_v5(&definitions.tenant, format!("{id}\n{parts}").as_bytes())
+}
+
+/// The object up to and with `reason`, not closed.
+pub(crate) fn write_answer(out: &mut String, decision: &Decision<'_>, return_url: Option<&str>) {
+    out.push_str("{\"action\":");
+    match decision.response() {
+        Response::None => out.push_str("{\"type\":\"allow\"}"),
+        Response::Block(action) => out.push_str(action),
+        Response::Challenge { until_return_url, default_return_url } => {
+            out.push_str(until_return_url);
+            let given = return_url.filter(|url| !url.is_empty());
+            optional(out, given.or(default_return_url.as_deref()));
+            out.push_str("}}");
+        }
+    }
+    member(out, "reason", Some(decision.reason().as_str()));
+}
+
+fn write_entities(
+    out: &mut String,
+    definitions: &Definitions,
+    decision: &Decision<'_>,
+    ids: &[Uuid],
+) {
+    out.push_str(",\"entities\":");
+    list(out, decision.entities.iter().zip(ids), |out, (entity, id)| {
+        let definition = definitions.entity(entity.definition);
+        out.push_str("{\"definition\":");
+        optional(out, definition.map(|definition| &*definition.slug));
+        let (_, parts) = split(&entity.key);
+        out.push_str(",\"entity_id\":");
+        write_id(out, *id);
+        out.push_str(",\"key\":");
+        out.push_str(parts);
+        out.push('}');
+    });
+}
+
+fn write_fired(out: &mut String, fired: &FiredClause<'_>, ids: &[Uuid]) {
+    out.push_str("{\"policy\":");
+    write_string(out, &fired.policy.slug);
+    member(out, "clause", Some(&*fired.clause.name));
+    member(out, "mitigation", mitigation_slug(fired));
+    member(out, "mode", Some(fired.mode().as_str()));
+    out.push_str(",\"entity_id\":");
+    match fired.entity.and_then(|position| ids.get(position)) {
+        Some(id) => write_id(out, *id),
+        None => out.push_str("null"),
+    }
+    out.push_str(",\"window\":");
+    match (fired.window, &fired.clause.window) {
+        (Some(value), Some(window)) => {
+            let threshold = window.rule.threshold;
+            _ = write!(out, "{{\"value\":{value},\"threshold\":{threshold}}}");
+        }
+        _ => out.push_str("null"),
+    }
+    out.push_str(if fired.is_active { ",\"active\":true}" } else { ",\"active\":false}" });
+}
+
+fn write_errors(out: &mut String, decision: &Decision<'_>) {
+    out.push_str(",\"errors\":{");
+    for (index, (place, code)) in decision.errors.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        write_string(out, &place.to_string());
+        _ = write!(out, ":\"{}\"", code.as_str());
+    }
+    out.push('}');
+}
+
+/// Where the budget ended: only where it did.
+fn write_ends(out: &mut String, definitions: &Definitions, decision: &Decision<'_>) {
+    if decision.ends.are_any() {
+        out.push_str(",\"budget_ended_at\":");
+        let places = decision.ends.places(definitions);
+        list(out, places.iter(), |out, place| write_string(out, &place.to_string()));
+    }
+}
+
+impl std::fmt::Display for Place<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Action { slug } => write!(out, "actions.{slug}.expression"),
+            Self::Match { entity } => write!(out, "entities.{entity}.match_expression"),
+            Self::KeyField { entity, index } => {
+                write!(out, "entities.{entity}.key_fields[{index}]")
+            }
+            Self::Scope { policy } => write!(out, "policies.{policy}.expression"),
+            Self::Condition { policy, clause } => {
+                write!(out, "policies.{policy}.clauses[{clause}].expression")
+            }
+            Self::WindowField { policy, clause } => {
+                write!(out, "policies.{policy}.clauses[{clause}].window.field")
+            }
+        }
+    }
+}
+
+fn mitigation_slug<'a>(fired: &FiredClause<'a>) -> Option<&'a str> {
+    fired.mitigation.map(|mitigation| &*mitigation.slug)
+}

@@ -1,0 +1,31 @@
+//! The parts of an answer that follow from the definitions alone.
+
+use crate::definitions::document::{BlockForm, ChallengeForm};
+use crate::json::write::write_string;
+use std::fmt::Write;
+
+/// The `action` object of a block.
+pub(crate) fn block_action(block: &BlockForm) -> String {
+    let mut out = String::from("{\"type\":\"block\",\"block\":{\"status_code\":");
+    _ = write!(out, "{},\"body\":", block.status_code);
+    write_string(&mut out, &block.body);
+    out.push_str(",\"headers\":{");
+    for (index, (name, value)) in block.headers.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        write_string(&mut out, name);
+        out.push(':');
+        write_string(&mut out, value.as_str().unwrap_or_default());
+    }
+    out.push_str("}}}");
+    out
+}
+
+/// The `action` object of a challenge, up to its return URL.
+pub(crate) fn challenge_start(challenge: &ChallengeForm) -> String {
+    let mut out = String::from("{\"type\":\"challenge\",\"challenge\":{\"provider\":");
+    write_string(&mut out, &challenge.provider);
+    _ = write!(out, ",\"difficulty\":{},\"return_url\":", challenge.difficulty);
+    out
+}

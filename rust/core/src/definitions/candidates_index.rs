@@ -1,0 +1,451 @@
+//! Which parts of the definitions an event can concern, found by one search in place of
+//! a walk through them all.
+//!
+//! Every action, match expression, scope and trigger is a rule of one [`Index`]. A trigger
+//! is the conjunction of a scope, actions and a condition, so that the rarest of these leads
+//! to it. What the search leaves out is certainly false and no
+//! error: going there would change nothing, nor be told.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use foldhash::fast::RandomState;
+use smallvec::{SmallVec, smallvec};
+
+use crate::definitions::stop::{Stop, reserve};
+use crate::definitions::trigger::{Trigger, Triggers};
+use crate::definitions::{Action, EntityDefinition, ExpressionId, Expressions, Policy};
+use crate::event::layout::Layout;
+use crate::event::record::Record;
+use crate::functions::named_lists::Lists;
+use crate::index::requirements::error_free::{Requirement, requirements};
+use crate::index::requirements::worst_cost::{Cost, cost};
+use crate::index::{Analysed, Atoms, ExactRule, Formula, Index, Report, Rules, Truth, analyse};
+use crate::value::limits::Limits;
+use crate::value::work::Work;
+
+/// What a plan is made of.
+pub struct Planned<'d> {
+    pub layout: &'d Layout,
+    pub lists: &'d Lists,
+    pub limits: &'d Limits,
+    pub expressions: &'d Expressions,
+    pub actions: &'d [Action],
+    pub entities: &'d [EntityDefinition],
+    pub policies: &'d [Policy],
+    pub triggers: &'d Triggers,
+}
+
+/// What a rule of an index says, by its contents: positions change with the definitions.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Statement {
+    /// By position: a change of actions or entities makes the index anew.
+    Action(u32, ExpressionId),
+    Match(u32, ExpressionId),
+    Scope(ExpressionId),
+    /// The conditions of a trigger.
+    Trigger {
+        scope: Option<ExpressionId>,
+        condition: Option<ExpressionId>,
+        actions: Box<[u32]>,
+        entity: Option<u32>,
+    },
+}
+
+impl Statement {
+    fn of_trigger(trigger: &Trigger) -> Self {
+        let Trigger { scope, condition, actions, entity, .. } = trigger;
+        let (scope, condition, entity) = (*scope, *condition, *entity);
+        Self::Trigger { scope, condition, actions: actions.clone(), entity }
+    }
+
+    /// All of them are true if it is.
+    fn expressions(&self) -> SmallVec<[ExpressionId; 2]> {
+        match self {
+            Self::Action(_, expression) | Self::Match(_, expression) | Self::Scope(expression) => {
+                smallvec![*expression]
+            }
+            Self::Trigger { scope, condition, .. } => {
+                scope.iter().chain(condition).copied().collect()
+            }
+        }
+    }
+}
+
+/// What a rule leads to, by position.
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    Action(u32),
+    Match(u32),
+    /// By position in [`Plan::scopes`].
+    Scope(u32),
+    Trigger(u32),
+}
+
+/// A stop of the walk through the policies: the scope of a policy, or one of its
+/// clauses. In the order of the walk, and one number, because many are sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Step(u64);
+
+impl Step {
+    /// The scope of the policy at a position.
+    pub const fn scope(policy: u32) -> Self {
+        Self((policy as u64) << 32)
+    }
+
+    /// A clause by its position in a policy.
+    pub const fn clause(policy: u32, clause: u32) -> Self {
+        Self(Self::scope(policy).0 | (clause as u64).saturating_add(1))
+    }
+
+    pub const fn policy(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// The position of the clause; a scope has none.
+    pub const fn clause_position(self) -> Option<u32> {
+        (self.0 as u32).checked_sub(1)
+    }
+}
+
+/// A scope and the policies that have it, in order.
+#[derive(Debug)]
+pub struct Scope {
+    pub expression: ExpressionId,
+    pub policies: Vec<u32>,
+}
+
+impl Scope {
+    /// Where the walk comes to it first.
+    pub(crate) fn first(&self) -> Stop {
+        Stop::scope(self.policies.first().copied().unwrap_or_default())
+    }
+}
+
+/// What one event can concern, each in the order of the walk.
+#[derive(Debug, Default)]
+pub struct Concerns {
+    /// Actions that may match or be an error.
+    pub actions: Vec<u32>,
+    /// Entities whose match expression may be true or an error.
+    pub matches: Vec<u32>,
+    /// Scopes that may be errors.
+    pub scopes: Vec<u32>,
+    /// Triggers whose conditions may all hold.
+    pub triggers: Vec<u32>,
+    /// Expressions that are true, and no error.
+    pub held: Vec<ExpressionId>,
+    /// Units of work that the search took.
+    pub searched: u64,
+}
+
+/// An index, and what its rules say.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    index: Index,
+    /// By number of the rule.
+    statements: Box<[Statement]>,
+}
+
+/// A segment as one definition set sees it.
+#[derive(Debug)]
+struct Part {
+    segment: Arc<Segment>,
+    /// By number of the rule; None where the definitions do not say it any more.
+    targets: Box<[Option<Target>]>,
+}
+
+/// The base that changes of some definitions build on: the one that was made last.
+#[derive(Debug, Default)]
+pub struct Newest(Mutex<Option<Arc<Segment>>>);
+
+impl Newest {
+    pub(crate) fn get(&self) -> Option<Arc<Segment>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set(&self, segment: Arc<Segment>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(segment);
+    }
+}
+
+impl Concerns {
+    fn clear(&mut self) {
+        for list in [&mut self.actions, &mut self.matches, &mut self.scopes, &mut self.triggers] {
+            list.clear();
+        }
+        self.held.clear();
+    }
+
+    fn add(&mut self, target: Target) {
+        match target {
+            Target::Action(position) => self.actions.push(position),
+            Target::Match(position) => self.matches.push(position),
+            Target::Scope(position) => self.scopes.push(position),
+            Target::Trigger(position) => self.triggers.push(position),
+        }
+    }
+
+    fn sort(&mut self) {
+        for list in [&mut self.actions, &mut self.matches, &mut self.scopes, &mut self.triggers] {
+            list.sort_unstable();
+        }
+    }
+}
+
+/// The index of a definition set: a large base, which others share, and beside it a layer of what
+/// was changed since the base was made.
+#[derive(Debug)]
+pub struct Plan {
+    base: Part,
+    layer: Option<Part>,
+    scopes: Vec<Scope>,
+    read_actions: Vec<u32>,
+}
+
+impl Plan {
+    /// A plan without a layer; `samples` are records like those to come.
+    pub fn new(planned: &Planned<'_>, samples: &[Record<'_>]) -> Self {
+        let scopes = scopes(planned.policies);
+        let stated = stated(planned, &scopes);
+        let base = Part::new(planned, stated, samples);
+        Self { base, layer: None, scopes, read_actions: read_actions(planned) }
+    }
+
+    /// A plan over the base of another, whose expressions have the same numbers.
+    pub(crate) fn over(base: Arc<Segment>, planned: &Planned<'_>) -> Self {
+        let scopes = scopes(planned.policies);
+        let mut rest: HashMap<_, _, RandomState> = stated(planned, &scopes).into_iter().collect();
+        let targets = base.statements.iter().map(|statement| rest.remove(statement)).collect();
+        let base = Part { segment: base, targets };
+        let mut rest: Vec<(Statement, Target)> = rest.into_iter().collect();
+        rest.sort_unstable_by_key(|(_, target)| target.order());
+        let layer = (!rest.is_empty()).then(|| Part::new(planned, rest, &[]));
+        Self { base, layer, scopes, read_actions: read_actions(planned) }
+    }
+
+    /// What a plan of changed definitions can be over.
+    pub(crate) fn base(&self) -> Arc<Segment> {
+        Arc::clone(&self.base.segment)
+    }
+
+    /// How many rules are in the layer, or no longer in the base.
+    pub fn layered(&self) -> usize {
+        let gone = self.base.targets.iter().filter(|target| target.is_none()).count();
+        self.layer.as_ref().map_or(0, |layer| layer.targets.len()).saturating_add(gone)
+    }
+
+    /// Finds what a record can concern.
+    pub fn search<'a>(
+        &'a self,
+        (expressions, lists, limits): (&'a Expressions, &'a Lists, &'a Limits),
+        record: &Record<'a>,
+        concerns: &mut Concerns,
+    ) {
+        concerns.clear();
+        let rules = Rules { programs: expressions.programs(), lists, limits };
+        let mut work = Work::up_to(reserve(limits.decision_work));
+        for Part { segment, targets } in
+            [Some(&self.base), self.layer.as_ref()].into_iter().flatten()
+        {
+            work = segment.index.each_candidate(rules, record, work, |rule, is_true| {
+                let rule = rule as usize;
+                let Some(Some(target)) = targets.get(rule) else { return };
+                concerns.add(*target);
+                if is_true && let Some(statement) = segment.statements.get(rule) {
+                    concerns.held.extend(statement.expressions());
+                }
+            });
+        }
+        concerns.searched = work.done();
+        concerns.sort();
+    }
+
+    /// Actions that expressions read, in order.
+    pub fn read_actions(&self) -> &[u32] {
+        &self.read_actions
+    }
+
+    pub fn scope(&self, position: u32) -> Option<&Scope> {
+        self.scopes.get(position as usize)
+    }
+
+    /// What the base is made of.
+    pub fn report(&self) -> &Report {
+        self.base.segment.index.report()
+    }
+}
+
+impl Part {
+    /// An index of statements, each of which leads somewhere.
+    fn new(
+        planned: &Planned<'_>,
+        stated: Vec<(Statement, Target)>,
+        samples: &[Record<'_>],
+    ) -> Self {
+        let (statements, targets): (Vec<_>, Vec<_>) =
+            stated.into_iter().map(|(statement, target)| (statement, Some(target))).unzip();
+        let mut builder = Builder::new(planned);
+        let rules: Vec<ExactRule> =
+            statements.iter().map(|statement| builder.rule(statement)).collect();
+        let Planned { expressions, lists, limits, .. } = *planned;
+        let programs = Rules { programs: expressions.programs(), lists, limits };
+        let index = Index::exact(&builder.atoms, &rules, programs, samples);
+        let segment = Segment { index, statements: statements.into() };
+        Self { segment: Arc::new(segment), targets: targets.into() }
+    }
+}
+
+impl Target {
+    /// Kinds apart, by position.
+    const fn order(self) -> (u8, u32) {
+        match self {
+            Self::Action(position) => (0, position),
+            Self::Match(position) => (1, position),
+            Self::Scope(position) => (2, position),
+            Self::Trigger(position) => (3, position),
+        }
+    }
+}
+
+/// Each scope with the policies that have it, in their order.
+fn scopes(policies: &[Policy]) -> Vec<Scope> {
+    let mut numbers: HashMap<ExpressionId, usize, RandomState> = HashMap::default();
+    let mut scopes: Vec<Scope> = Vec::new();
+    for (position, policy) in (0..).zip(policies) {
+        let Some(expression) = policy.scope else { continue };
+        let number = *numbers.entry(expression).or_insert(scopes.len());
+        match scopes.get_mut(number) {
+            Some(scope) => scope.policies.push(position),
+            None => scopes.push(Scope { expression, policies: vec![position] }),
+        }
+    }
+    scopes
+}
+
+/// All that definitions say, and where it leads.
+fn stated(planned: &Planned<'_>, scopes: &[Scope]) -> Vec<(Statement, Target)> {
+    let mut stated = Vec::new();
+    for (position, action) in (0..).zip(planned.actions) {
+        stated.push((Statement::Action(position, action.expression), Target::Action(position)));
+    }
+    for (position, entity) in (0..).zip(planned.entities) {
+        let matching = |expression| Statement::Match(position, expression);
+        stated.extend(entity.match_expression.map(|id| (matching(id), Target::Match(position))));
+    }
+    for (position, scope) in (0..).zip(scopes) {
+        stated.push((Statement::Scope(scope.expression), Target::Scope(position)));
+    }
+    for (position, trigger) in (0..).zip(planned.triggers.iter()) {
+        stated.push((Statement::of_trigger(trigger), Target::Trigger(position)));
+    }
+    stated
+}
+
+/// Actions that expressions read, in order.
+fn read_actions(planned: &Planned<'_>) -> Vec<u32> {
+    let read = |(position, action): (u32, &Action)| action.slot.map(|_| position);
+    (0..).zip(planned.actions).filter_map(read).collect()
+}
+
+/// Makes rules of statements.
+struct Builder<'d> {
+    planned: &'d Planned<'d>,
+    atoms: Atoms<'d>,
+    /// By position: what an action needs to match.
+    matching: Vec<Formula>,
+}
+
+impl<'d> Builder<'d> {
+    fn new(planned: &'d Planned<'d>) -> Self {
+        let mut atoms = Atoms::new(planned.layout);
+        atoms.judges_errors = true;
+        let mut builder = Self { planned, atoms, matching: Vec::new() };
+        for action in planned.actions {
+            let (analysed, _) = builder.analyse(action.expression);
+            // An action that does not match is no error to those who ask for it.
+            builder.matching.push(analysed.formula.with(Some(Vec::new())));
+        }
+        for (action, formula) in planned.actions.iter().zip(&builder.matching) {
+            if let Some(slot) = action.slot {
+                builder.atoms.actions.insert(slot, formula.clone());
+            }
+        }
+        builder
+    }
+
+    fn rule(&mut self, statement: &Statement) -> ExactRule {
+        match statement {
+            Statement::Action(_, expression) | Statement::Match(_, expression) => {
+                let (analysed, cost) = self.analyse(*expression);
+                exact(analysed, cost, Vec::new())
+            }
+            Statement::Scope(expression) => self.scope(*expression),
+            Statement::Trigger { actions, .. } => self.trigger(actions, &statement.expressions()),
+        }
+    }
+
+    /// A scope is looked for because of its errors alone: whether it is true is part of the
+    /// triggers.
+    fn scope(&mut self, expression: ExpressionId) -> ExactRule {
+        let (analysed, cost) = self.analyse(expression);
+        match self.requirements(expression) {
+            Some(requirements) if cost.is_some() => {
+                let never = Formula::Any(Vec::new());
+                let analysed =
+                    Analysed { formula: never, truth: Truth::Open, conjuncts: Vec::new() };
+                exact(analysed, cost, requirements)
+            }
+            _ => exact(analysed, cost, Vec::new()),
+        }
+    }
+
+    fn trigger(&mut self, actions: &[u32], expressions: &[ExpressionId]) -> ExactRule {
+        let matching = |action: &u32| self.matching.get(*action as usize).cloned();
+        let mut parts: Vec<Formula> = actions.iter().filter_map(matching).collect();
+        let (mut truths, mut conjuncts) = (Vec::new(), Vec::new());
+        let mut total = Cost::default();
+        for expression in expressions {
+            if let (analysed, Some(cost)) = self.analyse(*expression) {
+                parts.push(analysed.formula);
+                truths.push(analysed.truth);
+                conjuncts.extend(analysed.conjuncts);
+                total = total.max(cost);
+            } else {
+                truths.push(Truth::Open);
+            }
+        }
+        let (formula, truth) = (Formula::All(parts), Truth::All(truths.into()));
+        exact(Analysed { formula, truth, conjuncts }, Some(total), Vec::new())
+    }
+
+    /// What an expression needs to be true, and a bound on its cost.
+    fn analyse(&mut self, id: ExpressionId) -> (Analysed, Option<Cost>) {
+        let number = u32::try_from(id.index()).unwrap_or(u32::MAX);
+        match self.planned.expressions.program(id) {
+            Some(program) => {
+                let analysed = analyse(number, &program.root, &mut self.atoms);
+                (analysed, cost(&program.root, &self.atoms.costs))
+            }
+            None => (Analysed::of_nothing(), None),
+        }
+    }
+
+    /// The facts under which an expression is no error, once the actions are known.
+    fn requirements(&self, id: ExpressionId) -> Option<Vec<Requirement>> {
+        let mut requirements = requirements(&self.planned.expressions.program(id)?.root)?;
+        requirements.retain(|requirement| match requirement {
+            Requirement::Bool(slot) => !self.atoms.actions.contains_key(slot),
+            _ => true,
+        });
+        Some(requirements)
+    }
+}
+
+fn exact(analysed: Analysed, cost: Option<Cost>, requirements: Vec<Requirement>) -> ExactRule {
+    match cost {
+        Some(cost) => ExactRule { analysed, cost, requirements },
+        // Looked at on every event.
+        None => ExactRule { analysed: Analysed::of_nothing(), cost: Cost::default(), requirements },
+    }
+}

@@ -1,0 +1,218 @@
+//! The JSON form of a tenant's definitions, as the compiler writes it: enabled
+//! objects only, in decision order, expressions as checked trees. Objects refer to
+//! each other by position.
+//!
+//! What is here says which members there are; [`crate::definitions`] says what
+//! they must be. An expression is left as it is written: equal ones are written alike.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value as Json;
+use serde_json::value::RawValue;
+
+use crate::functions::named_lists::ListDefinition;
+use crate::value::limits::Limits;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bundle<'t> {
+    pub(crate) version: u32,
+    pub(crate) tenant: String,
+    pub(crate) revision: u64,
+    #[serde(default)]
+    pub(crate) limits: Limits,
+    /// Names and type texts.
+    #[serde(default)]
+    pub(crate) fields: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(crate) lists: BTreeMap<String, ListDefinition>,
+    #[serde(default)]
+    pub(crate) trusted_proxies: Vec<String>,
+    #[serde(borrow, default)]
+    pub(crate) actions: Vec<ActionForm<'t>>,
+    #[serde(borrow, default)]
+    pub(crate) entities: Vec<EntityForm<'t>>,
+    #[serde(default)]
+    pub(crate) mitigations: Vec<MitigationForm>,
+    #[serde(borrow, default)]
+    pub(crate) policies: Vec<PolicyForm<'t>>,
+    pub(crate) max_keys: u32,
+    #[serde(default)]
+    pub(crate) on_budget_exceeded: OnBudgetExceeded,
+}
+
+/// Definitions in which policies differ from others that are compiled; all else is as there.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Change<'t> {
+    /// Of the definitions that it is a change of.
+    pub(crate) base_revision: u64,
+    pub(crate) revision: u64,
+    /// All policies, in order.
+    #[serde(borrow)]
+    pub(crate) policies: Vec<Piece<'t>>,
+}
+
+/// Some policies in a row that stay as they are, and new or changed ones after them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Piece<'t> {
+    /// The position of the first before the change, and how many.
+    pub(crate) kept: (usize, usize),
+    #[serde(borrow)]
+    pub(crate) new: Vec<PolicyForm<'t>>,
+}
+
+/// The answer where the budget of a decision ended and no clause gives one.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum OnBudgetExceeded {
+    Allow,
+    Challenge,
+    #[default]
+    Block,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ActionForm<'t> {
+    pub(crate) slug: String,
+    #[serde(borrow)]
+    pub(crate) expression: &'t RawValue,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EntityForm<'t> {
+    pub(crate) slug: String,
+    pub(crate) id: String,
+    /// The order is that of the array; the number is for people.
+    #[serde(default)]
+    #[expect(dead_code, reason = "a member of the form")]
+    pub(crate) priority: i64,
+    pub(crate) on_missing_key: MissingKey,
+    #[serde(borrow)]
+    pub(crate) match_expression: Option<&'t RawValue>,
+    #[serde(borrow)]
+    pub(crate) key_fields: Vec<&'t RawValue>,
+    /// Of each key field.
+    #[serde(default)]
+    pub(crate) key_readings: Vec<Reading>,
+}
+
+/// Under which name a redactor knows the value of an expression, and whether it is a secret.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    pub(crate) name: String,
+    #[serde(rename = "secret")]
+    pub(crate) is_secret: bool,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum MissingKey {
+    Skip,
+    Blank,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MitigationForm {
+    pub(crate) slug: String,
+    pub(crate) mode: Mode,
+    pub(crate) ttl_seconds: u64,
+    pub(crate) challenge: Option<ChallengeForm>,
+    pub(crate) block: Option<BlockForm>,
+}
+
+/// What a mitigation does, the weakest first.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    Monitor,
+    Challenge,
+    Block,
+}
+
+impl Mode {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Monitor => "Monitor",
+            Self::Challenge => "Challenge",
+            Self::Block => "Block",
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChallengeForm {
+    pub(crate) provider: String,
+    pub(crate) difficulty: u32,
+    #[serde(default)]
+    pub(crate) default_return_url_template: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BlockForm {
+    pub(crate) status_code: u16,
+    pub(crate) body: String,
+    /// Names to text; the order is kept.
+    pub(crate) headers: serde_json::Map<String, Json>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PolicyForm<'t> {
+    pub(crate) slug: String,
+    #[serde(default)]
+    pub(crate) id: String,
+    #[serde(borrow)]
+    pub(crate) expression: Option<&'t RawValue>,
+    #[serde(borrow)]
+    pub(crate) clauses: Vec<ClauseForm<'t>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ClauseForm<'t> {
+    pub(crate) name: String,
+    #[serde(borrow)]
+    pub(crate) expression: Option<&'t RawValue>,
+    pub(crate) actions: Vec<u32>,
+    pub(crate) entity: Option<u32>,
+    pub(crate) mitigation: Option<u32>,
+    #[serde(borrow)]
+    pub(crate) window: Option<WindowForm<'t>>,
+    #[serde(rename = "final")]
+    pub(crate) is_final: bool,
+    /// False when the clause names a disabled action or entity: it keeps its
+    /// place and never fires.
+    #[serde(default = "enabled")]
+    pub(crate) enabled: bool,
+}
+
+fn enabled() -> bool {
+    true
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WindowForm<'t> {
+    pub(crate) duration_seconds: f64,
+    pub(crate) threshold: u16,
+    pub(crate) measure: Measure,
+    #[serde(borrow)]
+    pub(crate) field: Option<&'t RawValue>,
+    #[serde(default)]
+    pub(crate) field_reading: Option<Reading>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Measure {
+    Count,
+    Distinct,
+}

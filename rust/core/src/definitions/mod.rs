@@ -1,0 +1,360 @@
+//! A tenant's definitions, ready to decide by: validated, expressions compiled
+//! and shared, references resolved to numbers.
+
+pub mod answers;
+pub mod candidates_index;
+mod change;
+mod compile;
+pub mod document;
+pub mod entity_key;
+pub mod names;
+pub mod stop;
+pub mod trigger;
+pub mod window_rule;
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
+
+use blake2b_simd::Params;
+use bumpalo::Bump;
+use foldhash::fast::RandomState;
+use uuid::Uuid;
+
+use crate::definitions::candidates_index::{Newest, Plan, Planned, Step};
+use crate::definitions::document::{MissingKey, Mode, Reading};
+use crate::definitions::entity_key::Part;
+use crate::definitions::names::Names;
+use crate::definitions::trigger::Triggers;
+use crate::definitions::window_rule::Rule;
+use crate::event::layout::{Layout, Slot};
+use crate::event::sample::Sample;
+use crate::event::user_agent::UserAgents;
+use crate::functions::named_lists::Lists;
+use crate::program::Program;
+use crate::redact::Redactor;
+use crate::value::Text;
+use crate::value::address::NetworkSet;
+use crate::value::limits::Limits;
+
+/// The number of an expression. Equal expressions have one number, whoever
+/// states them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ExpressionId(u32);
+
+impl ExpressionId {
+    pub fn index(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+/// What stands for the text of an expression: 128 bits of its BLAKE2b hash.
+type Digest = [u8; 16];
+
+/// The distinct expressions of the definitions, by number.
+#[derive(Clone, Debug, Default)]
+pub struct Expressions {
+    /// By text, so that a change finds those that are there already.
+    known: HashMap<Digest, ExpressionId, RandomState>,
+    programs: Vec<Program>,
+    /// Whether the value depends on the entity it is asked for.
+    read_entity: Vec<bool>,
+    /// Of key parts and counted values: under which name a redactor knows them.
+    readings: HashMap<ExpressionId, Reading, RandomState>,
+}
+
+impl Expressions {
+    fn find(&self, text: &str) -> Option<ExpressionId> {
+        self.known.get(&digest(text)).copied()
+    }
+
+    fn add(&mut self, id: ExpressionId, text: &str, program: Program, reads_entity: bool) {
+        self.programs.push(program);
+        self.read_entity.push(reads_entity);
+        self.known.insert(digest(text), id);
+    }
+
+    pub fn programs(&self) -> &[Program] {
+        &self.programs
+    }
+
+    pub fn program(&self, id: ExpressionId) -> Option<&Program> {
+        self.programs.get(id.index())
+    }
+
+    /// What the redactor of a tenant is told of the value of a key part.
+    fn reading(&self, id: ExpressionId) -> &Reading {
+        const OTHER: &Reading = &Reading { name: String::new(), is_secret: false };
+        self.readings.get(&id).unwrap_or(OTHER)
+    }
+
+    pub fn reads_entity(&self, id: ExpressionId) -> bool {
+        self.read_entity.get(id.index()).is_some_and(|reads_entity| *reads_entity)
+    }
+}
+
+fn digest(text: &str) -> Digest {
+    let mut digest = Digest::default();
+    let hash = Params::new().hash_length(digest.len()).hash(text.as_bytes());
+    digest.copy_from_slice(hash.as_bytes());
+    digest
+}
+
+#[derive(Clone, Debug)]
+pub struct Action {
+    pub slug: Box<str>,
+    pub expression: ExpressionId,
+    /// Where `actions.SLUG` is read from, if any expression does.
+    pub slot: Option<Slot>,
+}
+
+#[derive(Debug)]
+pub struct EntityDefinition {
+    pub slug: Box<str>,
+    pub id: Box<str>,
+    pub on_missing_key: MissingKey,
+    pub match_expression: Option<ExpressionId>,
+    pub key_fields: Box<[ExpressionId]>,
+}
+
+#[derive(Debug)]
+pub struct Mitigation {
+    pub slug: Box<str>,
+    pub mode: Mode,
+    /// Nanoseconds; 0 is this event only.
+    pub ttl: i64,
+    pub response: Response,
+}
+
+/// The answer where no clause gives one.
+#[derive(Debug)]
+pub struct Fallback {
+    /// None allows.
+    pub mode: Option<Mode>,
+    pub response: Response,
+}
+
+/// The JSON of an answer, as far as it is known beforehand.
+#[derive(Debug)]
+pub enum Response {
+    /// Monitor: nothing is answered.
+    None,
+    /// The whole `action` object.
+    Block(Box<str>),
+    /// The `action` object up to its return URL, and the URL used when the event
+    /// has none.
+    Challenge { until_return_url: Box<str>, default_return_url: Option<Box<str>> },
+}
+
+#[derive(Clone, Debug)]
+pub struct Policy {
+    pub slug: Box<str>,
+    pub id: Box<str>,
+    pub scope: Option<ExpressionId>,
+    pub clauses: Box<[Clause]>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Clause {
+    /// Counted through all policies: what the state knows its mitigation by.
+    pub number: u32,
+    pub name: Box<str>,
+    pub is_enabled: bool,
+    pub is_final: bool,
+    pub condition: Option<ExpressionId>,
+    /// Positions in [`Definitions::actions`].
+    pub actions: Box<[u32]>,
+    /// Position in [`Definitions::entities`].
+    pub entity: Option<u32>,
+    /// Position in [`Definitions::mitigations`].
+    pub mitigation: Option<u32>,
+    pub window: Option<ClauseWindow>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ClauseWindow {
+    /// What the state knows it by. Those of one family are in a row.
+    pub number: u32,
+    pub rule: Rule,
+    /// For a distinct window, what it counts the values of.
+    pub distinct: Option<ExpressionId>,
+}
+
+/// Slots of `entity.*`, for those that some expression reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EntitySlots {
+    pub event_count: Option<Slot>,
+    pub first_seen_at: Option<Slot>,
+    pub last_seen_at: Option<Slot>,
+}
+
+/// Everything a decision depends on but the event and the state.
+#[derive(Debug)]
+pub struct Definitions {
+    pub tenant: Uuid,
+    pub revision: u64,
+    pub max_keys: u32,
+    pub limits: Limits,
+    pub layout: Layout,
+    pub lists: Arc<Lists>,
+    pub trusted_proxies: Arc<NetworkSet>,
+    pub expressions: Expressions,
+    pub actions: Vec<Action>,
+    pub entities: Arc<[EntityDefinition]>,
+    pub mitigations: Arc<[Mitigation]>,
+    pub policies: Vec<Policy>,
+    pub entity_slots: EntitySlots,
+    pub on_budget_exceeded: Arc<Fallback>,
+    /// Policy and position of each clause by its number.
+    pub clause_places: Vec<(u32, u32)>,
+    pub names: Names,
+    /// What makes clauses fire.
+    pub triggers: Triggers,
+    /// Without one, keys and records have all texts in clear.
+    redactor: Option<Arc<Redactor>>,
+    /// Made when first asked for, or of a sample.
+    plan: OnceLock<Plan>,
+    /// The same as one, once it is made.
+    rebuilt: OnceLock<Plan>,
+    /// What changes of these definitions go on from.
+    newest: Arc<Newest>,
+    /// Events that an index learns from.
+    sample: Arc<Sample>,
+}
+
+impl Definitions {
+    /// The same, with an index that knows how often conditions are true of events like
+    /// these. A thousand are enough; of more some are taken. Those that are no events are passed
+    /// over. Decisions stay what they are.
+    #[must_use]
+    pub fn trained(self, events: &[&[u8]], user_agents: Option<&'static UserAgents>) -> Self {
+        let sample = Sample::of(events, user_agents);
+        let plan = self.whole_plan(&sample);
+        Self { plan: plan.into(), sample: Arc::new(sample.thinned()), ..self }
+    }
+
+    /// The same, with what keeps secrets out of keys and records.
+    #[must_use]
+    pub fn redacted_by(self, redactor: Option<Arc<Redactor>>) -> Self {
+        Self { redactor, ..self }
+    }
+
+    /// A part of a key as it is kept: a secret is its hash, whatever its kind.
+    pub fn kept_part<'a>(&self, field: ExpressionId, part: Part<'a>) -> Part<'a> {
+        let Some(redactor) = &self.redactor else { return part };
+        match part {
+            Part::Text(text) => Part::Text(self.kept_text(field, text)),
+            Part::Plain(_) | Part::Int(_) | Part::Uint(_) | Part::Bool(_) => {
+                let Reading { name, is_secret } = self.expressions.reading(field);
+                if !is_secret {
+                    return part;
+                }
+                Part::Text(redactor.secret(name, &part.into_text()).into())
+            }
+        }
+    }
+
+    /// The text of a key part, or a counted value, as it is kept.
+    pub fn kept_text<'a>(&self, field: ExpressionId, text: Text<'a>) -> Text<'a> {
+        let Some(redactor) = &self.redactor else { return text };
+        let Reading { name, is_secret } = self.expressions.reading(field);
+        if text.is_empty() {
+            return text;
+        }
+        if *is_secret {
+            return redactor.secret(name, &text).into();
+        }
+        match redactor.text(name, &text) {
+            Cow::Owned(kept) => kept.into(),
+            Cow::Borrowed(_) => text,
+        }
+    }
+
+    /// A path or URL as it is kept.
+    pub fn kept_link<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.redactor.as_ref().map_or(Cow::Borrowed(text), |redactor| redactor.link(text))
+    }
+
+    /// Whether what other definitions of the tenant keep is fit to be kept by these: nothing is
+    /// a secret here that is none there.
+    pub(crate) fn keeps_as(&self, other: &Self) -> bool {
+        let patterns =
+            |of: &Self| of.redactor.as_ref().map(|redactor| redactor.patterns().to_vec());
+        self.redactor.is_none()
+            || (patterns(self) == patterns(other)
+                && self.secret_places().is_subset(&other.secret_places()))
+    }
+
+    /// The key parts and counted values that are secrets.
+    fn secret_places(&self) -> HashSet<(&str, &str, usize, &str), RandomState> {
+        let parts = self.entities.iter().flat_map(|entity| {
+            let fields = entity.key_fields.iter().enumerate();
+            fields.map(|(at, field)| (&*entity.slug, "", at, *field))
+        });
+        let counted = self.policies.iter().flat_map(|policy| {
+            policy.clauses.iter().filter_map(|clause| {
+                let field = clause.window.as_ref()?.distinct?;
+                Some((&*policy.slug, &*clause.name, usize::MAX, field))
+            })
+        });
+        let named = parts.chain(counted).filter_map(|(slug, clause, at, field)| {
+            let Reading { name, is_secret } = self.expressions.reading(field);
+            is_secret.then_some((slug, clause, at, &**name))
+        });
+        named.collect()
+    }
+
+    /// What an event can concern.
+    pub fn plan(&self) -> &Plan {
+        let plan = || self.plan.get_or_init(|| self.whole_plan(&self.sample));
+        self.rebuilt.get().unwrap_or_else(plan)
+    }
+
+    fn whole_plan(&self, sample: &Sample) -> Plan {
+        let arena = Bump::new();
+        let samples = sample.records(&self.layout, &self.trusted_proxies, &self.limits, &arena);
+        Plan::new(&self.planned(), &samples)
+    }
+
+    fn planned(&self) -> Planned<'_> {
+        Planned {
+            layout: &self.layout,
+            lists: &self.lists,
+            limits: &self.limits,
+            expressions: &self.expressions,
+            actions: &self.actions,
+            entities: &self.entities,
+            policies: &self.policies,
+            triggers: &self.triggers,
+        }
+    }
+
+    /// A clause by its number.
+    pub fn clause(&self, number: u32) -> Option<(&Policy, &Clause)> {
+        let &(policy, clause) = self.clause_places.get(usize::try_from(number).ok()?)?;
+        let policy = self.policies.get(usize::try_from(policy).ok()?)?;
+        Some((policy, policy.clauses.get(usize::try_from(clause).ok()?)?))
+    }
+
+    /// The clause at a step of the walk.
+    pub fn at(&self, step: Step) -> Option<(&Policy, &Clause)> {
+        let policy = self.policy(step.policy())?;
+        Some((policy, policy.clauses.get(usize::try_from(step.clause_position()?).ok()?)?))
+    }
+
+    pub fn action(&self, position: u32) -> Option<&Action> {
+        self.actions.get(usize::try_from(position).ok()?)
+    }
+
+    pub fn entity(&self, position: u32) -> Option<&EntityDefinition> {
+        self.entities.get(usize::try_from(position).ok()?)
+    }
+
+    pub fn mitigation(&self, clause: &Clause) -> Option<&Mitigation> {
+        self.mitigations.get(usize::try_from(clause.mitigation?).ok()?)
+    }
+
+    pub fn policy(&self, position: u32) -> Option<&Policy> {
+        self.policies.get(usize::try_from(position).ok()?)
+    }
+}

@@ -1,0 +1,209 @@
+//! What makes clauses fire, looked at once for all clauses that ask for the same.
+//!
+//! Clauses of one scope, entity, actions and condition hold on the same events. Those of their
+//! windows that count the same are a family ([`crate::state::window::family`]); what distinguishes them
+//! is how much they hold, and only those that are reached need a look.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use foldhash::fast::RandomState;
+
+use crate::definitions::candidates_index::Step;
+use crate::definitions::stop::Stop;
+use crate::definitions::window_rule::{Family, Rule};
+use crate::definitions::{ClauseWindow, ExpressionId, Policy};
+
+/// What some clauses ask for.
+#[derive(Debug)]
+pub struct Trigger {
+    pub scope: Option<ExpressionId>,
+    pub condition: Option<ExpressionId>,
+    pub actions: Box<[u32]>,
+    pub entity: Option<u32>,
+    /// Its clauses, in order.
+    pub steps: Box<[Step]>,
+    /// Those that have no window.
+    pub plain: Box<[Step]>,
+    families: Range<usize>,
+}
+
+impl Trigger {
+    /// Its first clause.
+    pub(crate) fn first(&self) -> Step {
+        self.steps.first().copied().unwrap_or_else(|| Step::scope(0))
+    }
+}
+
+/// Clauses whose windows count the same, the widest first: by thresholds, the highest first, and
+/// none of a longer duration than the first.
+#[derive(Debug)]
+pub struct WindowFamily {
+    first: u32,
+    rules: Box<[Rule]>,
+    /// Of distinct windows, what they count the values of.
+    pub distinct: Option<ExpressionId>,
+    /// By position, the clause.
+    pub steps: Box<[Step]>,
+}
+
+impl WindowFamily {
+    pub fn family(&self) -> Family<'_> {
+        Family { first: self.first, rules: &self.rules }
+    }
+
+    /// Where the walk comes first to what its windows count; a condition where that is no more than
+    /// events.
+    pub(crate) fn first(&self) -> Stop {
+        self.counts_at(self.steps.iter().min().copied().unwrap_or_else(|| Step::scope(0)))
+    }
+
+    /// The place at which the window of a clause is decided.
+    pub(crate) fn counts_at(&self, step: Step) -> Stop {
+        if self.distinct.is_some() { Stop::window_field(step) } else { Stop::expression(step) }
+    }
+
+    /// Of each window, widest first, its number, rule and clause.
+    pub fn members(&self) -> impl DoubleEndedIterator<Item = (u32, Rule, Step)> {
+        let members = self.rules.iter().zip(&self.steps).enumerate();
+        members.map(|(position, (rule, step))| {
+            let position = u32::try_from(position).unwrap_or(u32::MAX);
+            (self.first.saturating_add(position), *rule, *step)
+        })
+    }
+}
+
+/// The triggers of a definition set, and the families of their windows.
+#[derive(Debug, Default)]
+pub struct Triggers {
+    triggers: Vec<Trigger>,
+    /// In the order of their numbers.
+    families: Vec<WindowFamily>,
+    /// By number of a window, its family.
+    family_of: Vec<u32>,
+}
+
+impl Triggers {
+    /// Finds what clauses have in common, and gives their windows their numbers.
+    pub fn new(policies: &mut [Policy]) -> Self {
+        let mut sorted: HashMap<_, Vec<Step>, RandomState> = HashMap::default();
+        let mut order = Vec::new();
+        let mut disabled = Vec::new();
+        for (position, policy) in (0..).zip(&*policies) {
+            for (place, clause) in (0..).zip(&policy.clauses) {
+                let step = Step::clause(position, place);
+                if !clause.is_enabled {
+                    disabled.push(step);
+                    continue;
+                }
+                let key = (policy.scope, clause.condition, clause.actions.clone(), clause.entity);
+                let steps = sorted.entry(key.clone()).or_default();
+                if steps.is_empty() {
+                    order.push(key);
+                }
+                steps.push(step);
+            }
+        }
+        let mut triggers = Self::default();
+        for key in order {
+            let steps = sorted.remove(&key).unwrap_or_default();
+            let (scope, condition, actions, entity) = key;
+            let is_plain = |step: &Step| window(policies, *step).is_none();
+            let plain = steps.iter().copied().filter(is_plain).collect();
+            let families = triggers.add_families(policies, &steps);
+            let steps = steps.into();
+            let trigger = Trigger { scope, condition, actions, entity, steps, plain, families };
+            triggers.triggers.push(trigger);
+        }
+        // What a disabled clause has counted is kept for when it is enabled again.
+        for step in disabled {
+            triggers.add_families(policies, &[step]);
+        }
+        triggers.number(policies);
+        triggers
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Trigger> {
+        self.triggers.iter()
+    }
+
+    pub fn get(&self, position: u32) -> Option<&Trigger> {
+        self.triggers.get(usize::try_from(position).ok()?)
+    }
+
+    /// The windows of a trigger's clauses.
+    pub fn families_of(&self, trigger: &Trigger) -> &[WindowFamily] {
+        self.families.get(trigger.families.clone()).unwrap_or_default()
+    }
+
+    /// The family of a window.
+    pub fn family_of(&self, number: u32) -> Option<&WindowFamily> {
+        let family = *self.family_of.get(usize::try_from(number).ok()?)?;
+        self.families.get(usize::try_from(family).ok()?)
+    }
+
+    /// Those that have more than one window.
+    pub fn shared(&self) -> impl Iterator<Item = Family<'_>> {
+        self.families.iter().map(WindowFamily::family).filter(|family| family.rules.len() > 1)
+    }
+
+    fn add_families(&mut self, policies: &[Policy], steps: &[Step]) -> Range<usize> {
+        let start = self.families.len();
+        let with_window = |step: &Step| Some((*step, window(policies, *step)?));
+        let mut members: Vec<(Step, &ClauseWindow)> =
+            steps.iter().filter_map(with_window).collect();
+        members.sort_by_key(|(_, window)| {
+            let Rule { duration, threshold } = window.rule;
+            std::cmp::Reverse((threshold, duration))
+        });
+        let mut families: Vec<Vec<(Step, &ClauseWindow)>> = Vec::new();
+        for member in members {
+            let is_of = |family: &&mut Vec<(Step, &ClauseWindow)>| {
+                family.first().is_some_and(|(_, widest)| can_share(widest, member.1))
+            };
+            match families.iter_mut().find(is_of) {
+                Some(family) => family.push(member),
+                None => families.push(vec![member]),
+            }
+        }
+        self.families.extend(families.into_iter().map(|members| WindowFamily {
+            first: 0,
+            rules: members.iter().map(|(_, window)| window.rule).collect(),
+            distinct: members.first().and_then(|(_, window)| window.distinct),
+            steps: members.iter().map(|(step, _)| *step).collect(),
+        }));
+        start..self.families.len()
+    }
+
+    fn number(&mut self, policies: &mut [Policy]) {
+        let mut number = 0_u32;
+        for (position, family) in (0..).zip(&mut self.families) {
+            family.first = number;
+            for step in &family.steps {
+                if let Some(window) = window_mut(policies, *step) {
+                    window.number = number;
+                }
+                self.family_of.push(position);
+                number = number.saturating_add(1);
+            }
+        }
+    }
+}
+
+/// Whether a window holds all that another would. A distinct one is searched from its oldest
+/// value, so the others must not see less of it.
+fn can_share(widest: &ClauseWindow, other: &ClauseWindow) -> bool {
+    widest.distinct == other.distinct
+        && widest.rule.covers(other.rule)
+        && (other.distinct.is_none() || widest.rule.duration == other.rule.duration)
+}
+
+fn window(policies: &[Policy], step: Step) -> Option<&ClauseWindow> {
+    let policy = policies.get(usize::try_from(step.policy()).ok()?)?;
+    policy.clauses.get(usize::try_from(step.clause_position()?).ok()?)?.window.as_ref()
+}
+
+fn window_mut(policies: &mut [Policy], step: Step) -> Option<&mut ClauseWindow> {
+    let policy = policies.get_mut(usize::try_from(step.policy()).ok()?)?;
+    policy.clauses.get_mut(usize::try_from(step.clause_position()?).ok()?)?.window.as_mut()
+}

@@ -1,0 +1,459 @@
+//! A definition set at work: events in, decisions out, state kept. Threads share
+//! one engine.
+
+pub mod inspect;
+pub mod successor;
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use bumpalo::Bump;
+use foldhash::fast::RandomState;
+
+use crate::decision::budget::{Budget, Spent};
+use crate::decision::candidates::Survey;
+use crate::decision::outcomes::{Conditions, KnownOutcomes};
+use crate::decision::{Decision, decide, effects, event_time, record};
+use crate::definitions::Definitions;
+use crate::definitions::candidates_index::Concerns;
+use crate::engine::successor::{Heirs, Journal};
+use crate::event::admission::Admission;
+use crate::event::encode::{Settings, encode};
+use crate::event::field::Member;
+use crate::event::geo::AddressDatabases;
+use crate::event::layout::Layout;
+use crate::event::user_agent::UserAgents;
+use crate::event::{self, RawEvent};
+use crate::state::frozen::FrozenState;
+use crate::state::lock::Locked;
+use crate::state::snapshot::SnapshotError;
+use crate::state::{AllKnown, Evictions, State, Touches, snapshot};
+use crate::value::error::EventError;
+use crate::value::limits::Limits;
+
+/// A scratch whose arena has grown past this is let go.
+const KEPT_ARENA_BYTES: usize = 1024 * 1024;
+
+/// Where an event comes from: JSON text, or another form of the same.
+pub trait EventSource {
+    type Error;
+
+    /// Reads the members that the layout needs.
+    ///
+    /// # Errors
+    /// It is no event.
+    fn read<'a>(
+        &'a self,
+        layout: &Layout,
+        arena: &'a Bump,
+        limits: &Limits,
+    ) -> Result<RawEvent<'a>, Self::Error>;
+
+    /// A refusal of the encoder as an error of this source.
+    fn refused(&self, error: EventError) -> Self::Error;
+}
+
+impl EventSource for [u8] {
+    type Error = EventError;
+
+    fn read<'a>(
+        &'a self,
+        layout: &Layout,
+        arena: &'a Bump,
+        limits: &Limits,
+    ) -> Result<RawEvent<'a>, EventError> {
+        event::read(self, layout, arena, limits)
+    }
+
+    fn refused(&self, error: EventError) -> EventError {
+        error
+    }
+}
+
+impl EventSource for RawEvent<'_> {
+    type Error = EventError;
+
+    fn read<'a>(&'a self, _: &Layout, _: &'a Bump, _: &Limits) -> Result<RawEvent<'a>, EventError> {
+        Ok(self.clone())
+    }
+
+    fn refused(&self, error: EventError) -> EventError {
+        error
+    }
+}
+
+/// How an engine stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stats {
+    pub keys: usize,
+    pub max_keys: usize,
+    pub evictions: Evictions,
+}
+
+/// Memory that an event needs while it is decided, used again for the next.
+#[derive(Debug, Default)]
+struct Scratch {
+    arena: Bump,
+    outcomes: KnownOutcomes,
+    concerns: Concerns,
+}
+
+thread_local! {
+    /// Of all engines, since what one event left there is never read for another. Empty while it
+    /// is in use.
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
+/// A decision that is made and not yet applied; the state of its entities waits for it.
+pub(crate) struct Decided<'a, 's> {
+    decision: Decision<'a>,
+    return_url: Option<&'a str>,
+    /// `request.path` as received.
+    pub(crate) path: Option<&'a str>,
+    state: Locked<'s>,
+}
+
+/// Data that fields are computed from beside the event.
+#[derive(Default)]
+pub struct ReferenceData {
+    pub user_agents: Option<&'static UserAgents>,
+    pub databases: Option<Arc<AddressDatabases>>,
+}
+
+impl ReferenceData {
+    /// The same databases, for definitions that may read user agents or not.
+    pub(crate) fn with_user_agents(&self, user_agents: Option<&'static UserAgents>) -> Self {
+        Self { user_agents, databases: self.databases.clone() }
+    }
+}
+
+/// Definitions, and what is remembered of the traffic.
+pub struct Engine {
+    definitions: Definitions,
+    reference_data: ReferenceData,
+    state: State,
+    /// From the engine whose state it took over.
+    inherited: Option<Arc<Journal>>,
+    heirs: Heirs,
+    admission: Admission,
+}
+
+impl Engine {
+    /// An engine with empty state.
+    pub fn new(definitions: Definitions, reference_data: ReferenceData) -> Self {
+        // No decision is to wait for it.
+        definitions.plan();
+        let state = State::new(definitions.max_keys, RandomState::default());
+        Self {
+            definitions,
+            reference_data,
+            state,
+            inherited: None,
+            heirs: Heirs::default(),
+            admission: Admission::Any,
+        }
+    }
+
+    /// An engine that goes on with the state of another.
+    pub(crate) fn inheriting(
+        definitions: Definitions,
+        reference_data: ReferenceData,
+        state: State,
+        journal: Arc<Journal>,
+    ) -> Self {
+        let engine = Self::new(definitions, reference_data);
+        Self { state, inherited: Some(journal), ..engine }
+    }
+
+    /// The same engine, which decides on events by this admission.
+    pub fn admitting(self, admission: Admission) -> Self {
+        Self { admission, ..self }
+    }
+
+    pub fn admission(&self) -> Admission {
+        self.admission
+    }
+
+    pub fn definitions(&self) -> &Definitions {
+        &self.definitions
+    }
+
+    pub(crate) fn reference_data(&self) -> &ReferenceData {
+        &self.reference_data
+    }
+
+    pub(crate) fn heirs(&self) -> &Heirs {
+        &self.heirs
+    }
+
+    /// Decides on an event and counts it. Gives what the caller is sent, as JSON.
+    ///
+    /// # Errors
+    /// It is no event; nothing was counted.
+    pub fn answer<S>(&self, source: &S, received_at: i64) -> Result<String, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
+        self.decided(source, received_at, |decided| {
+            let (decision, return_url) = self.apply(decided);
+            let mut text = String::with_capacity(128);
+            record::answer(&mut text, &decision, return_url);
+            text
+        })
+    }
+
+    /// Decides on events in order and counts them, as [`Engine::answer`] does on each.
+    /// Others may decide between two of them. Answers that are the same in a row share a text.
+    pub fn answer_batch(
+        &self,
+        events: &[&[u8]],
+        received_at: i64,
+    ) -> Vec<Result<Arc<str>, EventError>> {
+        let (mut text, mut last) = (String::new(), Arc::<str>::default());
+        let mut touches = Touches::of_a_batch();
+        let answers = events.iter().map(|event| {
+            text.clear();
+            self.decided_with(*event, (received_at, Budget::Own), &mut touches, |decided| {
+                let (decision, return_url) = self.apply(decided);
+                record::answer(&mut text, &decision, return_url);
+            })?;
+            if *last != *text {
+                last = Arc::from(&*text);
+            }
+            Ok(last.clone())
+        });
+        answers.collect()
+    }
+
+    /// Decides on an event and counts it. Gives the whole record, as JSON.
+    ///
+    /// # Errors
+    /// As [`Engine::answer`].
+    pub fn record<S>(
+        &self,
+        source: &S,
+        received_at: i64,
+        budget: Budget,
+    ) -> Result<String, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
+        self.decided_within(source, (received_at, budget), |decided| {
+            let (decision, return_url) = self.apply(decided);
+            record::record(&self.definitions, &decision, return_url)
+        })
+    }
+
+    /// The record that an event would get now. Nothing is counted.
+    ///
+    /// # Errors
+    /// It is no event.
+    pub fn peek<S>(&self, source: &S, received_at: i64, budget: Budget) -> Result<String, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
+        self.decided_within(
+            source,
+            (received_at, budget),
+            |Decided { decision, return_url, state, .. }| {
+                drop(state);
+                record::record(&self.definitions, &decision, return_url)
+            },
+        )
+    }
+
+    /// The work that a decision would take now. Nothing is counted in the state.
+    ///
+    /// # Errors
+    /// It is no event.
+    pub fn work_of<S>(&self, source: &S, received_at: i64) -> Result<Spent, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
+        self.decided(source, received_at, |Decided { decision, .. }| decision.spent)
+    }
+
+    /// The state of an event's entities, as a snapshot of no others.
+    ///
+    /// # Errors
+    /// It is no event.
+    pub fn entity_states<S>(
+        &self,
+        source: &S,
+        received_at: i64,
+        budget: Budget,
+    ) -> Result<String, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
+        self.decided_within(source, (received_at, budget), |Decided { decision, state, .. }| {
+            let keys = decision.entities.iter().map(|entity| state.find(&entity.key));
+            let blocks = keys.filter_map(|known| state.get(known));
+            snapshot::save_entities(&self.definitions, state.evictions(), blocks)
+        })
+    }
+
+    /// The whole state as JSON.
+    pub fn snapshot(&self) -> String {
+        snapshot::save(&self.definitions, &self.state())
+    }
+
+    /// Puts a snapshot in place of the state.
+    ///
+    /// # Errors
+    /// It is no snapshot of this version and tenant; the state stays as it was.
+    pub fn restore(&self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let hasher = self.state.hasher().clone();
+        let state = snapshot::restore(&self.definitions, bytes, hasher)?;
+        let before = self.state().exchange(state);
+        drop(before);
+        Ok(())
+    }
+
+    /// Takes the state out and leaves an empty one: for an end in its own time, a large
+    /// state is not let go in an instant.
+    pub fn take_state(&self) -> State {
+        let empty = State::new(self.definitions.max_keys, self.state.hasher().clone());
+        self.state().exchange(empty)
+    }
+
+    /// A copy of the state as it is now, without walking through it.
+    pub fn freeze(&self) -> FrozenState {
+        self.state().freeze()
+    }
+
+    /// A copy of the state as JSON.
+    pub fn save(&self, frozen: &FrozenState) -> String {
+        snapshot::save_entities(&self.definitions, frozen.evictions(), frozen.iter())
+    }
+
+    /// A copy of the state as JSON, in pieces.
+    ///
+    /// # Errors
+    /// What `take` did not do with a piece.
+    pub fn write<E>(
+        &self,
+        frozen: &FrozenState,
+        take: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        snapshot::write_entities(&self.definitions, frozen.evictions(), frozen.iter(), take)
+    }
+
+    pub fn stats(&self) -> Stats {
+        let state = self.state();
+        Stats { keys: state.len(), max_keys: state.max_keys(), evictions: state.evictions() }
+    }
+
+    pub(crate) fn decided<S, T>(
+        &self,
+        source: &S,
+        received_at: i64,
+        finish: impl FnOnce(Decided<'_, '_>) -> T,
+    ) -> Result<T, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
+        self.decided_within(source, (received_at, Budget::Own), finish)
+    }
+
+    fn decided_within<S, T>(
+        &self,
+        source: &S,
+        within: (i64, Budget),
+        finish: impl FnOnce(Decided<'_, '_>) -> T,
+    ) -> Result<T, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
+        self.decided_with(source, within, &mut Touches::default(), finish)
+    }
+
+    fn decided_with<S, T>(
+        &self,
+        source: &S,
+        within: (i64, Budget),
+        touches: &mut Touches,
+        finish: impl FnOnce(Decided<'_, '_>) -> T,
+    ) -> Result<T, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
+        let mut scratch = SCRATCH.take().unwrap_or_default();
+        let Scratch { arena, outcomes, concerns } = &mut *scratch;
+        let memory = (outcomes, concerns, touches);
+        let result = self.decide_in(arena, memory, source, within, finish);
+        arena.reset();
+        if arena.allocated_bytes() <= KEPT_ARENA_BYTES {
+            SCRATCH.set(Some(scratch));
+        }
+        result
+    }
+
+    fn decide_in<'a, S, T>(
+        &'a self,
+        arena: &'a Bump,
+        (outcomes, concerns, touches): (&mut KnownOutcomes, &mut Concerns, &mut Touches),
+        source: &'a S,
+        (received_at, budget): (i64, Budget),
+        finish: impl FnOnce(Decided<'a, '_>) -> T,
+    ) -> Result<T, S::Error>
+    where
+        S: EventSource + ?Sized,
+    {
+        let definitions = &self.definitions;
+        let event = source.read(&definitions.layout, arena, &definitions.limits)?;
+        if let Some(error) = self.admission.refusal(&event) {
+            return Err(source.refused(error));
+        }
+        let settings = Settings {
+            trusted_proxies: &definitions.trusted_proxies,
+            databases: self.reference_data.databases.as_deref(),
+            user_agents: self.reference_data.user_agents,
+            limits: &definitions.limits,
+        };
+        let record = encode(&event, &definitions.layout, arena, settings)
+            .map_err(|error| source.refused(error))?;
+        let time = event_time(event.observed_at, received_at);
+        let mut conditions = Conditions::new(definitions, record, outcomes);
+        let survey = Survey::new(definitions, &mut conditions, concerns, budget, arena);
+        let (state, known) = self.look_up(&survey, touches);
+        let decision = decide(definitions, &mut conditions, survey, (&state, known), time, arena);
+        let path = event.member(Member::Path);
+        Ok(finish(Decided { decision, return_url: event.return_url, path, state }))
+    }
+
+    /// Applies a decision and lets the state go.
+    pub(crate) fn apply<'a>(&self, decided: Decided<'a, '_>) -> (Decision<'a>, Option<&'a str>) {
+        let Decided { decision, return_url, mut state, .. } = decided;
+        decision.apply(&mut state);
+        self.heirs.tell(|| effects::written(&self.definitions, &decision));
+        (decision, return_url)
+    }
+
+    /// The state of the entities of an event.
+    fn look_up(&self, survey: &Survey<'_>, touches: &mut Touches) -> (Locked<'_>, AllKnown) {
+        let keys = survey.entities.iter().map(|entity| &*entity.key);
+        loop {
+            let found = self.state.look_up(keys.clone(), touches);
+            if !self.inherited.as_ref().is_some_and(|journal| journal.has_entries()) {
+                return found;
+            }
+            drop(found);
+            drop(self.state());
+            touches.forget();
+        }
+    }
+
+    /// The whole state.
+    pub(crate) fn state(&self) -> Locked<'_> {
+        let mut state = self.state.all();
+        if let Some(journal) = &self.inherited {
+            journal.drain(&self.definitions, &mut state);
+        }
+        state
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "a test may overflow")]
+mod tests;

@@ -1,0 +1,439 @@
+//! From an event to the fields that programs read (docs/fields.md).
+//!
+//! Only what the layout has slots for is computed, each part once.
+
+use std::cell::OnceCell;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use bumpalo::Bump;
+use bumpalo::collections::{String as ArenaString, Vec as ArenaVec};
+
+use crate::event::field::{Field, Member, Section};
+use crate::event::geo::AddressDatabases;
+use crate::event::headers::header;
+use crate::event::layout::{Layout, Source};
+use crate::event::record::Record;
+use crate::event::user_agent::{Families, ROBOT_DEVICE, UNKNOWN_FAMILY, UserAgents};
+use crate::event::variable::VariableType;
+use crate::event::{Entries, RawBody, RawEvent, headers, path};
+use crate::json::Reader;
+use crate::text::ascii_case::{lower, upper};
+use crate::value::address::{Address, NetworkSet};
+use crate::value::error::EventError;
+use crate::value::limits::Limits;
+use crate::value::{List, Text, TotalMap, Value};
+
+/// Bits of the network that stands for an address, by family.
+const SUBNET_BITS_V4: u8 = 24;
+const SUBNET_BITS_V6: u8 = 48;
+
+/// What the encoder knows beside the event.
+#[derive(Clone, Copy)]
+pub struct Settings<'s> {
+    pub trusted_proxies: &'s NetworkSet,
+    pub databases: Option<&'s AddressDatabases>,
+    pub user_agents: Option<&'s UserAgents>,
+    pub limits: &'s Limits,
+}
+
+/// Computes the fields of an event.
+///
+/// # Errors
+/// A declared variable has a value that its type does not hold.
+pub fn encode<'a>(
+    event: &RawEvent<'a>,
+    layout: &Layout,
+    arena: &'a Bump,
+    settings: Settings<'_>,
+) -> Result<Record<'a>, EventError> {
+    let encoder = Encoder::new(event, arena, settings);
+    let mut values = Vec::with_capacity(layout.slot_count());
+    for (_, name, source) in layout.fields() {
+        values.push(match source {
+            Source::Field(field) => encoder.field(*field),
+            Source::Variable(variable) => encoder.variable(name, variable)?,
+            Source::Decision => None,
+        });
+    }
+    let keys = event.keys().unwrap_or_else(|| {
+        let keys = arena.alloc_slice_fill_copy(layout.key_count(), None);
+        for section in Section::ALL {
+            layout.place_keys(section, || encoder.section(section), keys);
+        }
+        keys
+    });
+    Ok(Record::new(layout, values, keys, encoder.known_client_address()))
+}
+
+/// One event on its way, with the parts that several fields need.
+struct Encoder<'e, 'a> {
+    event: &'e RawEvent<'a>,
+    arena: &'a Bump,
+    settings: Settings<'e>,
+    headers: OnceCell<Entries<'a>>,
+    client_address: OnceCell<Option<Address>>,
+    path: OnceCell<&'a str>,
+    families: OnceCell<Arc<Families>>,
+}
+
+impl<'e, 'a> Encoder<'e, 'a> {
+    fn new(event: &'e RawEvent<'a>, arena: &'a Bump, settings: Settings<'e>) -> Self {
+        Self {
+            event,
+            arena,
+            settings,
+            headers: OnceCell::new(),
+            client_address: OnceCell::new(),
+            path: OnceCell::new(),
+            families: OnceCell::new(),
+        }
+    }
+
+    fn field(&self, field: Field) -> Option<Value<'a>> {
+        let text = match field {
+            Field::Method => upper(self.member(Member::Method), self.arena),
+            Field::Scheme => lower(self.member(Member::Scheme), self.arena),
+            Field::Host => self.host(),
+            Field::RawPath => self.member(Member::Path),
+            Field::Path => self.path(),
+            Field::UserAgent => self.user_agent(),
+            Field::Referer => self.member_or_header(Member::Referer, "referer"),
+            Field::ContentType => self.member_or_header(Member::ContentType, "content-type"),
+            Field::ClientIp => self.client_ip(),
+            Field::Source => self.member(Member::Source),
+            Field::IpSubnet => self.subnet(),
+            Field::PathExtension => lower(path::extension(self.path()), self.arena),
+            Field::UaFamily => self.family(|families| &families.browser),
+            Field::UaOs => self.family(|families| &families.system),
+            Field::UaDevice => self.family(|families| &families.device),
+            Field::Country => self.database_text(AddressDatabases::country),
+            Field::AsOrganization => self.database_text(AddressDatabases::as_organization),
+            Field::Section(section) => {
+                return Some(Value::TotalMap(TotalMap::Borrowed(self.section(section))));
+            }
+            Field::ObservedAt => return self.event.observed_at.map(Value::Timestamp),
+            Field::Body => return self.body(),
+            Field::PathSegments => return Some(self.path_segments()),
+            Field::IpVersion => {
+                let version = self.client_address().map_or(0, Address::family);
+                return Some(Value::Int(i64::from(version)));
+            }
+            Field::IsBot => {
+                let device = self.family(|families| &families.device);
+                return Some(Value::Bool(device == ROBOT_DEVICE));
+            }
+            Field::Asn => return Some(Value::Int(self.asn())),
+        };
+        Some(Value::String(Text::Borrowed(text)))
+    }
+
+    fn variable(
+        &self,
+        name: &str,
+        variable: &VariableType,
+    ) -> Result<Option<Value<'a>>, EventError> {
+        let Some(found) = self.event.variables.iter().find(|found| found.name == name) else {
+            return Ok(None);
+        };
+        variable.convert(found.value.clone()).map(Some).ok_or_else(|| EventError {
+            message: format!("the variable `{name}` has a value of another type"),
+            pointer: found.pointer.clone(),
+            offset: None,
+        })
+    }
+
+    fn member(&self, member: Member) -> &'a str {
+        self.event.member(member).unwrap_or_default()
+    }
+
+    fn member_or_header(&self, member: Member, name: &str) -> &'a str {
+        self.event.member(member).or_else(|| header(self.headers(), name)).unwrap_or_default()
+    }
+
+    fn section(&self, section: Section) -> Entries<'a> {
+        match section {
+            Section::Headers => self.headers(),
+            _ => self.event.section(section),
+        }
+    }
+
+    fn headers(&self) -> Entries<'a> {
+        let received = self.event.section(Section::Headers);
+        if self.event.keys().is_some() {
+            return received;
+        }
+        self.headers.get_or_init(|| headers::fold(received, self.arena))
+    }
+
+    fn host(&self) -> &'a str {
+        let host = self.member_or_header(Member::Host, "host");
+        lower(headers::without_port(host), self.arena)
+    }
+
+    fn path(&self) -> &'a str {
+        self.path.get_or_init(|| path::canonical_path(self.member(Member::Path), self.arena))
+    }
+
+    fn path_segments(&self) -> Value<'a> {
+        let segments = path::segments(self.path()).map(|text| Value::String(Text::Borrowed(text)));
+        let segments = ArenaVec::from_iter_in(segments, self.arena);
+        Value::List(List::Borrowed(segments.into_bump_slice()))
+    }
+
+    fn client_address(&self) -> Option<Address> {
+        *self.client_address.get_or_init(|| match self.event.member(Member::ClientIp) {
+            Some(text) => Address::parse_received(text),
+            None => header(self.headers(), "x-forwarded-for")
+                .and_then(|chain| headers::client_address(chain, self.settings.trusted_proxies)),
+        })
+    }
+
+    /// The client address if some field needed it.
+    fn known_client_address(&self) -> Option<Address> {
+        self.client_address.get().copied().flatten()
+    }
+
+    fn client_ip(&self) -> &'a str {
+        match (self.client_address(), self.event.member(Member::ClientIp)) {
+            // IPv4 text without leading zeros has one form only.
+            (Some(Address::V4(_)), Some(text)) if !text.contains(':') => text,
+            (Some(address), _) => self.display(address),
+            (None, _) => "",
+        }
+    }
+
+    fn subnet(&self) -> &'a str {
+        let network = self.client_address().and_then(|address| {
+            let bits = if address.family() == 4 { SUBNET_BITS_V4 } else { SUBNET_BITS_V6 };
+            address.network(bits)
+        });
+        network.map_or("", |network| self.display(network))
+    }
+
+    fn display(&self, shown: impl std::fmt::Display) -> &'a str {
+        let mut text = ArenaString::new_in(self.arena);
+        // Writing to memory does not fail.
+        let _ = write!(text, "{shown}");
+        text.into_bump_str()
+    }
+
+    fn user_agent(&self) -> &'a str {
+        self.member_or_header(Member::UserAgent, "user-agent")
+    }
+
+    fn family(&self, part: impl Fn(&Families) -> &str) -> &'a str {
+        let user_agent = self.user_agent();
+        if user_agent.is_empty() {
+            return "";
+        }
+        let Some(user_agents) = self.settings.user_agents else {
+            return UNKNOWN_FAMILY;
+        };
+        let families = self.families.get_or_init(|| user_agents.families(user_agent));
+        self.arena.alloc_str(part(families))
+    }
+
+    fn database_text(
+        &self,
+        lookup: impl Fn(&AddressDatabases, Address) -> Option<&str>,
+    ) -> &'a str {
+        let found = self.settings.databases.zip(self.client_address());
+        let text = found.and_then(|(databases, address)| lookup(databases, address));
+        text.map_or("", |text| self.arena.alloc_str(text))
+    }
+
+    fn asn(&self) -> i64 {
+        let found = self.settings.databases.zip(self.client_address());
+        found.and_then(|(databases, address)| databases.asn(address)).map_or(0, i64::from)
+    }
+
+    fn body(&self) -> Option<Value<'a>> {
+        match self.event.body.as_ref()? {
+            RawBody::Value(value) => Some(value.clone()),
+            RawBody::Text(text) => read_body(text, self.arena, self.settings.limits),
+        }
+    }
+}
+
+/// The value of a body that is JSON text; text that is none is no body.
+fn read_body<'a>(text: &'a str, arena: &'a Bump, limits: &Limits) -> Option<Value<'a>> {
+    let mut reader = Reader::over(text, arena, limits);
+    let value = reader.value().ok()?;
+    reader.finish().ok()?;
+    (!reader.is_out_of_range()).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event;
+    use crate::value::address::Network;
+
+    /// Those of a set without databases.
+    fn settings<'s>(trusted_proxies: &'s NetworkSet, limits: &'s Limits) -> Settings<'s> {
+        Settings { trusted_proxies, databases: None, user_agents: None, limits }
+    }
+
+    /// The wire-like text of each field read, `None` for an absent one.
+    fn encoded(names: &[(&str, &str)], text: &str) -> Result<Vec<Option<String>>, EventError> {
+        let mut layout = Layout::new(names.iter().copied()).unwrap();
+        for (name, _) in names {
+            layout.slot(name).unwrap();
+        }
+        let arena = Bump::new();
+        let limits = Limits::default();
+        let trusted_proxies: NetworkSet = Network::parse("10.0.0.0/8").into_iter().collect();
+        let settings = settings(&trusted_proxies, &limits);
+        let event = event::read(text.as_bytes(), &layout, &arena, &limits)?;
+        let record = encode(&event, &layout, &arena, settings)?;
+        let shown = |value: &Value<'_>| match value {
+            Value::String(text) => text.to_string(),
+            other => format!("{other:?}"),
+        };
+        Ok(layout.fields().map(|(slot, _, _)| record.get(slot).map(shown)).collect())
+    }
+
+    fn field(name: &str, type_text: &str, text: &str) -> Option<String> {
+        encoded(&[(name, type_text)], text).unwrap().remove(0)
+    }
+
+    fn text_field(name: &str, text: &str) -> String {
+        field(name, "string", text).unwrap()
+    }
+
+    #[test]
+    fn text_fields_follow_the_request() {
+        let text = r#"{"source":"edge","request":{"method":"gEt","scheme":"HTTPS","path":"//A/%2e/b.PHP",
+            "headers":{"Host":"Example.test:443","User-Agent":"curl","Referer":"r","Content-Type":"t"}}}"#;
+        for (name, expected) in [
+            ("request.method", "GET"),
+            ("request.scheme", "https"),
+            ("request.host", "example.test"),
+            ("request.raw_path", "//A/%2e/b.PHP"),
+            ("request.path", "/A/b.PHP"),
+            ("request.user_agent", "curl"),
+            ("request.referer", "r"),
+            ("request.content_type", "t"),
+            ("source", "edge"),
+            ("derived.path_extension", "php"),
+            ("derived.ua_family", "Other"),
+            ("derived.country", ""),
+        ] {
+            assert_eq!(text_field(name, text), expected, "{name}");
+            assert!(field(name, "string", "{}").is_some(), "{name}");
+        }
+        let segments = field("derived.path_segments", "list(string)", text).unwrap();
+        let expected = r#"List(Borrowed([String(Borrowed("A")), String(Borrowed("b.PHP"))]))"#;
+        assert_eq!(segments, expected);
+    }
+
+    #[test]
+    fn absent_members_read_as_empty_or_absent() {
+        for name in ["request.method", "request.host", "request.client_ip", "derived.ip_subnet"] {
+            assert_eq!(text_field(name, "{}"), "", "{name}");
+        }
+        assert_eq!(text_field("derived.ua_family", "{}"), "");
+        assert_eq!(field("observed_at", "timestamp", "{}"), None);
+        assert_eq!(field("request.body", "dyn", "{}"), None);
+        assert_eq!(field("actions.login", "bool", r#"{"actions.login":true}"#), None);
+        assert_eq!(field("derived.ip_version", "int", "{}").unwrap(), "Int(0)");
+        assert_eq!(field("derived.is_bot", "bool", "{}").unwrap(), "Bool(false)");
+    }
+
+    #[test]
+    fn a_member_goes_before_its_header() {
+        let text =
+            r#"{"request":{"host":"a:1","user_agent":"","headers":{"host":"b","user-agent":"x"}}}"#;
+        assert_eq!(text_field("request.host", text), "a");
+        assert_eq!(text_field("request.user_agent", text), "");
+    }
+
+    #[test]
+    fn client_addresses_are_canonical() {
+        for (client_ip, text, subnet, version) in [
+            ("192.0.2.7", "192.0.2.7", "192.0.2.0/24", 4),
+            ("::ffff:192.0.2.7", "192.0.2.7", "192.0.2.0/24", 4),
+            ("2001:DB8:1:2::0", "2001:db8:1:2::", "2001:db8:1::/48", 6),
+            ("192.0.2.07", "", "", 0),
+        ] {
+            let event = format!(r#"{{"request":{{"client_ip":"{client_ip}"}}}}"#);
+            assert_eq!(text_field("request.client_ip", &event), text);
+            assert_eq!(text_field("derived.ip_subnet", &event), subnet);
+            let found = field("derived.ip_version", "int", &event).unwrap();
+            assert_eq!(found, format!("Int({version})"));
+        }
+        let event = r#"{"request":{"headers":{"X-Forwarded-For":"6.6.6.6, 192.0.2.9, 10.0.0.1"}}}"#;
+        assert_eq!(text_field("request.client_ip", event), "192.0.2.9");
+    }
+
+    #[test]
+    fn bodies_are_values_or_strict_json_text() {
+        for (body, expected) in [
+            (r#""[1]""#, Some("List(Shared([Int(1)]))")),
+            (r#"[1]"#, Some("List(Shared([Int(1)]))")),
+            (r#""null""#, Some("Null")),
+            (r#""{\"a\":1,\"a\":2}""#, None),
+            (r#""[1e999]""#, None),
+            (r#""not json""#, None),
+            (r#""""#, None),
+            ("5", None),
+        ] {
+            let event = format!(r#"{{"fields":{{"body":{body}}}}}"#);
+            assert_eq!(field("request.body", "dyn", &event).as_deref(), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn keys_read_by_literal_have_their_slots() {
+        let mut layout = Layout::new([("request.headers", "map(string, string)")]).unwrap();
+        let accept = layout.key_slot("request.headers", "accept").unwrap();
+        let other = layout.key_slot("request.headers", "x-other").unwrap();
+        let (arena, limits, proxies) = (Bump::new(), Limits::default(), NetworkSet::default());
+        let settings = settings(&proxies, &limits);
+        let text = br#"{"request":{"headers":{"Accept":"a","accept":"b"}}}"#;
+        let event = event::read(text, &layout, &arena, &limits).unwrap();
+        let record = encode(&event, &layout, &arena, settings).unwrap();
+        assert_eq!(record.key(accept), Some("a, b"));
+        assert_eq!(record.key(other), None);
+    }
+
+    #[test]
+    fn keys_found_while_reading_are_those_of_the_maps() {
+        let maps = ["request.headers", "request.cookies", "fields"];
+        let declared = maps.map(|map| (map, "map(string, string)"));
+        let mut layout = Layout::new(declared).unwrap();
+        let names = ["a", "b", "Accept", "a\n"];
+        let slots = maps.map(|map| {
+            let map_slot = layout.slot(map).unwrap();
+            (map_slot, names.map(|name| layout.key_slot(map, name).unwrap()))
+        });
+        let (arena, limits, proxies) = (Bump::new(), Limits::default(), NetworkSet::default());
+        let settings = settings(&proxies, &limits);
+        let map = r#"{"b":"1","a\n":[2,3],"a":null,"other":""}"#;
+        let capitals = r#"{"b":"1","Accept":"2","B":"3","a":[4,null]}"#;
+        for (headers, others) in [(map, map), (map, capitals), (capitals, map), (capitals, "{}")] {
+            let text = format!(
+                r#"{{"request":{{"headers":{headers},"cookies":{others}}},"fields":{others}}}"#
+            );
+            let event = event::read(text.as_bytes(), &layout, &arena, &limits).unwrap();
+            assert_eq!(event.keys().is_some(), headers == map);
+            let record = encode(&event, &layout, &arena, settings).unwrap();
+            for (map_slot, keys) in slots {
+                let Some(Value::TotalMap(map)) = record.get(map_slot) else { panic!("{text}") };
+                for (name, slot) in names.iter().zip(keys) {
+                    assert_eq!(record.key(slot), map.find(name), "{name} in {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn variables_of_another_type_are_refused_with_their_place() {
+        let declared = [("a.b", "int")];
+        assert_eq!(encoded(&declared, r#"{"a":{"b":5}}"#).unwrap(), [Some("Int(5)".to_owned())]);
+        assert_eq!(encoded(&declared, r#"{"a":{}}"#).unwrap(), [None]);
+        assert_eq!(encoded(&declared, r#"{"a":{"b":"5"}}"#).unwrap_err().pointer, "/a/b");
+        assert_eq!(encoded(&declared, r#"{"a.b":"5"}"#).unwrap_err().pointer, "/a.b");
+    }
+}

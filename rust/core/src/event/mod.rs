@@ -1,0 +1,605 @@
+//! An event as it was received, before any field is computed.
+
+pub mod admission;
+pub mod encode;
+pub mod field;
+pub mod geo;
+pub mod headers;
+pub mod layout;
+pub(crate) mod literal_keys;
+pub mod path;
+pub mod prepared;
+pub mod record;
+pub(crate) mod sample;
+pub mod user_agent;
+pub mod variable;
+
+use bumpalo::Bump;
+use bumpalo::collections::Vec as ArenaVec;
+
+use crate::event::field::{Member, Section};
+use crate::event::layout::{KeySlot, Layout};
+use crate::json::{self, Fault, FaultKind, Kind, Name, Reader, Result};
+use crate::text::ascii_case::has_upper;
+use crate::value::error::EventError;
+use crate::value::limits::Limits;
+use crate::value::time::parse_timestamp;
+use crate::value::{Timestamp, Value};
+
+/// What most events take of an arena until they are decided on.
+pub const ARENA_BYTES: usize = 16 * 1024;
+
+/// The entries of one of the event's maps, in order, each name once.
+pub type Entries<'a> = &'a [(&'a str, &'a str)];
+
+/// What `fields.body` holds.
+#[derive(Clone, Debug)]
+pub enum RawBody<'a> {
+    /// Text, which may be JSON.
+    Text(&'a str),
+    Value(Value<'a>),
+}
+
+/// What an event holds where a declared variable stands.
+#[derive(Clone, Debug)]
+pub struct RawVariable<'a> {
+    pub name: &'a str,
+    pub value: Value<'a>,
+    /// JSON pointer to the value.
+    pub pointer: String,
+}
+
+/// A member of the event that means nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownMember<'a> {
+    pub name: &'a str,
+    /// Where its value begins in the text, if it is one.
+    pub offset: Option<usize>,
+}
+
+/// The members of an event that fields are computed from; text is borrowed.
+#[derive(Clone, Debug, Default)]
+pub struct RawEvent<'a> {
+    members: [Option<&'a str>; Member::COUNT],
+    sections: [Entries<'a>; Section::COUNT],
+    pub observed_at: Option<Timestamp>,
+    /// Where a challenge is to lead back to.
+    pub return_url: Option<&'a str>,
+    pub idempotency_key: Option<&'a str>,
+    pub tenant_id: Option<&'a str>,
+    /// Whether `request` or `fields` has a member that is not null.
+    pub has_content: bool,
+    /// The first member that is none of docs/fields.md and no declared variable.
+    pub unknown: Option<UnknownMember<'a>>,
+    pub body: Option<RawBody<'a>>,
+    /// The values of the declared variables that some program reads, not yet
+    /// converted to their types.
+    pub variables: Vec<RawVariable<'a>>,
+    /// The values under the literal keys that some program reads, by slot. `None` where they
+    /// were not taken out while reading, or where the names of headers are still to be folded.
+    keys: Option<&'a [Option<&'a str>]>,
+}
+
+impl<'a> RawEvent<'a> {
+    /// The text of a member, `None` when it is absent.
+    pub fn member(&self, member: Member) -> Option<&'a str> {
+        self.members.get(member.index()).copied().flatten()
+    }
+
+    pub fn set_member(&mut self, member: Member, text: Option<&'a str>) {
+        if let Some(place) = self.members.get_mut(member.index()) {
+            *place = text;
+        }
+    }
+
+    /// The entries of a map, none when it is absent or not read by any program.
+    pub fn section(&self, section: Section) -> Entries<'a> {
+        self.sections.get(section.index()).copied().unwrap_or_default()
+    }
+
+    pub fn set_section(&mut self, section: Section, entries: Entries<'a>) {
+        if let Some(place) = self.sections.get_mut(section.index()) {
+            *place = entries;
+        }
+    }
+
+    /// The values under literal keys by slot, where reading found them all; the names of
+    /// headers are in lower case then.
+    pub(crate) fn keys(&self) -> Option<&'a [Option<&'a str>]> {
+        self.keys
+    }
+}
+
+/// Reads an event from JSON text, keeping what the layout reads.
+///
+/// The whole text is checked, and the type of every member that docs/fields.md
+/// names, whether it is read or not.
+///
+/// # Errors
+/// The text is no event: see docs/fields.md.
+pub fn read<'a>(
+    bytes: &'a [u8],
+    layout: &Layout,
+    arena: &'a Bump,
+    limits: &Limits,
+) -> std::result::Result<RawEvent<'a>, EventError> {
+    check_length(bytes, limits)?;
+    let keys = arena.alloc_slice_fill_copy(layout.key_count(), None);
+    let mut reading = Reading { layout, event: RawEvent::default(), keys, has_capitals: false };
+    match reading.all(bytes, arena, limits) {
+        Ok(()) => Ok(reading.event),
+        Err(fault) => Err(refusal(fault, bytes, limits)),
+    }
+}
+
+#[cold]
+fn refusal(fault: Box<Fault>, bytes: &[u8], limits: &Limits) -> EventError {
+    // A misplaced value may come before a fault of the text, which counts more.
+    let earlier = match fault.kind {
+        FaultKind::Shape => json::check(bytes, limits).err(),
+        FaultKind::Text | FaultKind::Limit => None,
+    };
+    earlier.unwrap_or(fault).into()
+}
+
+/// Refuses a text that is too long to be an event.
+pub(crate) fn check_length(bytes: &[u8], limits: &Limits) -> std::result::Result<(), EventError> {
+    if bytes.len() > limits.event_bytes {
+        let message = format!("the event is longer than {} bytes", limits.event_bytes);
+        return Err(Fault::new(FaultKind::Limit, message, limits.event_bytes).into());
+    }
+    Ok(())
+}
+
+/// An event that is being read.
+struct Reading<'l, 'a> {
+    layout: &'l Layout,
+    event: RawEvent<'a>,
+    /// The values under literal keys that were met, by slot.
+    keys: &'a mut [Option<&'a str>],
+    /// Whether some header's name was not in lower case.
+    has_capitals: bool,
+}
+
+impl<'a> Reading<'_, 'a> {
+    fn all(&mut self, bytes: &'a [u8], arena: &'a Bump, limits: &Limits) -> Result<()> {
+        let mut reader = Reader::over(json::utf8(bytes)?, arena, limits);
+        let start = self.layout.reads_variables().then(|| reader.clone());
+        expect(&mut reader, Kind::Object, "the event must be an object")?;
+        self.members(&mut reader, Self::member)?;
+        reader.finish()?;
+        let keys = std::mem::take(&mut self.keys);
+        self.event.keys = (!self.has_capitals).then_some(keys);
+        if let Some(start) = start {
+            self.event.variables = read_variables(start, self.layout)?;
+        }
+        Ok(())
+    }
+
+    /// Reads an object by a function for its members, so that the code of the loop is there
+    /// once: code that has to come into the cache costs more than a call.
+    #[inline(never)]
+    fn members(
+        &mut self,
+        reader: &mut Reader<'a>,
+        member: fn(&mut Self, &mut Reader<'a>, &'a str, Option<&'a str>) -> Result<()>,
+    ) -> Result<()> {
+        reader.texts(|reader, name, text| member(self, reader, name.text, text))
+    }
+
+    fn member(
+        &mut self,
+        reader: &mut Reader<'a>,
+        name: &'a str,
+        text: Option<&'a str>,
+    ) -> Result<()> {
+        if self.layout.declares_variable(name) {
+            return pass(reader, text);
+        }
+        match name {
+            "source" => {
+                let text = optional_text(reader, text)?;
+                self.event.set_member(Member::Source, text);
+            }
+            "return_url" => self.event.return_url = optional_text(reader, text)?,
+            "idempotency_key" => self.event.idempotency_key = optional_text(reader, text)?,
+            "tenant_id" => self.event.tenant_id = optional_text(reader, text)?,
+            "observed_at" => self.event.observed_at = read_observed_at(reader, text)?,
+            "request" => return self.request(reader, text),
+            "fields" => return self.section(reader, Section::Fields, text),
+            _ => return self.unknown(reader, name, text),
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn unknown(
+        &mut self,
+        reader: &mut Reader<'a>,
+        name: &'a str,
+        text: Option<&'a str>,
+    ) -> Result<()> {
+        let offset = match text {
+            Some(text) => reader.offset().saturating_sub(text.len().saturating_add(2)),
+            None => {
+                reader.kind()?;
+                reader.offset()
+            }
+        };
+        let found = UnknownMember { name, offset: Some(offset) };
+        self.event.unknown.get_or_insert(found);
+        pass(reader, text)
+    }
+
+    fn request(&mut self, reader: &mut Reader<'a>, text: Option<&'a str>) -> Result<()> {
+        if !begins_object(reader, text)? {
+            return Ok(());
+        }
+        self.members(reader, Self::request_member)
+    }
+
+    fn request_member(
+        &mut self,
+        reader: &mut Reader<'a>,
+        name: &'a str,
+        text: Option<&'a str>,
+    ) -> Result<()> {
+        self.event.has_content |= text.is_some() || !reader.next_is(b'n');
+        let member = match name {
+            "method" => Member::Method,
+            "scheme" => Member::Scheme,
+            "host" => Member::Host,
+            "path" => Member::Path,
+            "client_ip" => Member::ClientIp,
+            "user_agent" => Member::UserAgent,
+            "referer" => Member::Referer,
+            "content_type" => Member::ContentType,
+            "headers" => return self.section(reader, Section::Headers, text),
+            "query_params" => return self.section(reader, Section::QueryParams, text),
+            "cookies" => return self.section(reader, Section::Cookies, text),
+            "route_params" => return self.section(reader, Section::RouteParams, text),
+            _ => return pass(reader, text),
+        };
+        let text = optional_text(reader, text)?;
+        self.event.set_member(member, text);
+        Ok(())
+    }
+
+    fn section(
+        &mut self,
+        reader: &mut Reader<'a>,
+        section: Section,
+        text: Option<&'a str>,
+    ) -> Result<()> {
+        if !begins_object(reader, text)? {
+            return Ok(());
+        }
+        let keys = self.layout.keys(section).filter(|_| self.layout.reads_section(section));
+        let capacity = if keys.is_some() { 16 } else { 0 };
+        let mut entries = ArenaVec::with_capacity_in(capacity, reader.arena());
+        let is_fields = section == Section::Fields;
+        let reads_body = is_fields && self.layout.reads_body();
+        reader.texts(|reader, name, text| {
+            let text = match text {
+                Some(text) => {
+                    self.event.has_content |= is_fields;
+                    if reads_body {
+                        self.keep_body(name, text);
+                    }
+                    text
+                }
+                None => match self.unusual_entry(reader, section, name)? {
+                    Some(text) => text,
+                    None => return Ok(()),
+                },
+            };
+            let Some(keys) = keys else { return Ok(()) };
+            entries.push((name.text, text));
+            match keys.get(name) {
+                Some(slot) => self.keep(slot, text),
+                None if section == Section::Headers => {
+                    self.has_capitals = self.has_capitals || has_upper(name.text.as_bytes());
+                }
+                None => {}
+            }
+            Ok(())
+        })?;
+        self.event.set_section(section, entries.into_bump_slice());
+        Ok(())
+    }
+
+    #[cold]
+    fn keep_body(&mut self, name: Name<'_>, text: &'a str) {
+        if name.text == "body" {
+            self.event.body = Some(RawBody::Text(text));
+        }
+    }
+
+    /// One value of a map as text, `None` when it counts as absent.
+    #[cold]
+    fn unusual_entry(
+        &mut self,
+        reader: &mut Reader<'a>,
+        section: Section,
+        name: Name<'_>,
+    ) -> Result<Option<&'a str>> {
+        let kind = reader.kind()?;
+        if section == Section::Fields {
+            self.event.has_content |= kind != Kind::Null;
+            if name.text == "body" {
+                return self.body(reader, kind);
+            }
+        }
+        read_entry(reader, kind, section)
+    }
+
+    /// Reads `fields.body`, which is an entry where it is not structured.
+    fn body(&mut self, reader: &mut Reader<'a>, kind: Kind) -> Result<Option<&'a str>> {
+        let reads_body = self.layout.reads_body();
+        if !matches!(kind, Kind::Object | Kind::Array) {
+            let text = read_entry(reader, kind, Section::Fields)?;
+            if reads_body && kind == Kind::String {
+                self.event.body = text.map(RawBody::Text);
+            }
+            return Ok(text);
+        }
+        if reads_body {
+            let value = reader.value()?;
+            self.event.body = (!reader.is_out_of_range()).then_some(RawBody::Value(value));
+        } else {
+            reader.skip()?;
+        }
+        Ok(None)
+    }
+
+    #[inline]
+    fn keep(&mut self, slot: KeySlot, text: &'a str) {
+        if let Some(place) = self.keys.get_mut(slot.number() as usize) {
+            *place = Some(text);
+        }
+    }
+}
+
+/// The text of a member that is read already, or is text or null.
+#[inline]
+fn optional_text<'a>(reader: &mut Reader<'a>, text: Option<&'a str>) -> Result<Option<&'a str>> {
+    if text.is_some() { Ok(text) } else { unusual_text(reader) }
+}
+
+#[cold]
+fn unusual_text<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a str>> {
+    if reader.kind()? == Kind::Null {
+        return reader.null().map(|()| None);
+    }
+    expect(reader, Kind::String, "must be a string")?;
+    reader.string().map(Some)
+}
+
+/// Whether a member is an object, which is not read yet, or null.
+#[inline]
+fn begins_object(reader: &mut Reader<'_>, text: Option<&str>) -> Result<bool> {
+    if text.is_none() && reader.next_is(b'{') { Ok(true) } else { begins_no_object(reader, text) }
+}
+
+#[cold]
+fn begins_no_object(reader: &mut Reader<'_>, text: Option<&str>) -> Result<bool> {
+    const MESSAGE: &str = "must be an object";
+    match text {
+        Some(text) => Err(reader.text_shape_fault(text, MESSAGE)),
+        None if reader.kind()? == Kind::Null => reader.null().map(|()| false),
+        None => Err(reader.shape_fault(MESSAGE)),
+    }
+}
+
+/// Passes over a value, which is read already where it is a plain text.
+fn pass(reader: &mut Reader<'_>, text: Option<&str>) -> Result<()> {
+    if text.is_some() { Ok(()) } else { reader.skip() }
+}
+
+fn read_observed_at<'a>(
+    reader: &mut Reader<'a>,
+    text: Option<&'a str>,
+) -> Result<Option<Timestamp>> {
+    const MESSAGE: &str = "must be RFC 3339 text with an offset";
+    let offset = reader.offset();
+    let read = optional_text(reader, text)?;
+    match read.map(parse_timestamp) {
+        Some(Err(_)) => Err(match text {
+            Some(text) => reader.text_shape_fault(text, MESSAGE),
+            None => Fault::new(FaultKind::Shape, MESSAGE, offset),
+        }),
+        Some(Ok(moment)) => Ok(Some(moment)),
+        None => Ok(None),
+    }
+}
+
+/// One value of a map as text, `None` when it counts as absent.
+fn read_entry<'a>(
+    reader: &mut Reader<'a>,
+    kind: Kind,
+    section: Section,
+) -> Result<Option<&'a str>> {
+    if kind != Kind::Array {
+        return read_scalar(reader);
+    }
+    let mut texts: Vec<&'a str> = Vec::new();
+    reader.array(|reader, _| {
+        texts.extend(read_scalar(reader)?);
+        Ok(())
+    })?;
+    Ok(several(&texts, section, reader.arena()))
+}
+
+/// What several values under one name read as: headers are joined, else the
+/// first counts.
+pub fn several<'a>(texts: &[&'a str], section: Section, arena: &'a Bump) -> Option<&'a str> {
+    match texts {
+        [first, _, ..] if section != Section::Headers => Some(first),
+        [_, _, ..] => Some(arena.alloc_str(&texts.join(", "))),
+        _ => texts.first().copied(),
+    }
+}
+
+fn read_scalar<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a str>> {
+    Ok(match reader.kind()? {
+        Kind::String => Some(reader.string()?),
+        Kind::Number => Some(reader.number()?),
+        Kind::Bool => Some(if reader.boolean()? { "true" } else { "false" }),
+        Kind::Null => {
+            reader.null()?;
+            None
+        }
+        Kind::Array | Kind::Object => {
+            return Err(reader.shape_fault("must be a string, a number, a bool or null"));
+        }
+    })
+}
+
+/// The values of the variables that are read.
+fn read_variables<'a>(mut reader: Reader<'a>, layout: &Layout) -> Result<Vec<RawVariable<'a>>> {
+    let arena = reader.arena();
+    let mut members = Vec::new();
+    reader.object(|reader, name| {
+        if !layout.variables().any(|(variable, _)| variable::may_begin(name, variable)) {
+            return reader.skip();
+        }
+        members.push((name, reader.value()?));
+        Ok(())
+    })?;
+    let variables = layout.variables().filter_map(|(name, variable)| {
+        let (value, pointer) = variable::find(&members, name, variable)?;
+        Some(RawVariable { name: arena.alloc_str(name), value, pointer })
+    });
+    Ok(variables.collect())
+}
+
+fn expect(reader: &mut Reader<'_>, kind: Kind, message: &str) -> Result<()> {
+    if reader.kind()? == kind { Ok(()) } else { Err(reader.shape_fault(message)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout() -> Layout {
+        let mut layout = Layout::new([
+            ("request.headers", "map(string, string)"),
+            ("fields", "map(string, string)"),
+            ("request.body", "dyn"),
+            ("request.cookies", "map(string, string)"),
+            ("x.y", "int"),
+        ])
+        .unwrap();
+        for name in ["request.headers", "fields", "request.body", "x.y"] {
+            layout.slot(name).unwrap();
+        }
+        layout
+    }
+
+    fn with_event(text: &str, check: impl FnOnce(RawEvent<'_>)) {
+        let arena = Bump::new();
+        check(read(text.as_bytes(), &layout(), &arena, &Limits::default()).unwrap());
+    }
+
+    fn refusal(text: &str) -> (String, Option<usize>) {
+        let arena = Bump::new();
+        let error = read(text.as_bytes(), &layout(), &arena, &Limits::default()).unwrap_err();
+        (error.pointer, error.offset)
+    }
+
+    #[test]
+    fn members_are_kept_as_received() {
+        let text = r#"{"source":"edge","request":{"method":"get","path":null,"other":[1]},"z":{}}"#;
+        with_event(text, |event| {
+            assert_eq!(event.member(Member::Source), Some("edge"));
+            assert_eq!(event.member(Member::Method), Some("get"));
+            assert_eq!(event.member(Member::Path), None);
+        });
+    }
+
+    #[test]
+    fn the_first_unknown_member_is_kept_with_its_place() {
+        for (text, name, offset) in [
+            (r#"{"reqest": {}, "z": 1}"#, "reqest", 11),
+            (r#"{"source":"edge","a":"text","b":1}"#, "a", 21),
+        ] {
+            with_event(text, |event| {
+                assert_eq!(event.unknown, Some(UnknownMember { name, offset: Some(offset) }));
+            });
+        }
+        with_event(r#"{"request":{"other":1},"x.y":1}"#, |event| assert_eq!(event.unknown, None));
+    }
+
+    #[test]
+    fn map_values_become_text() {
+        let text = r#"{"request":{"headers":{"a":["x",1.50,null,true],"b":[],"c":null,"d":"\u00e9"}},
+            "fields":{"n":-0.0,"t":false,"l":["x","y"],"e":[null]}}"#;
+        with_event(text, |event| {
+            let headers = [("a", "x, 1.50, true"), ("d", "\u{e9}")];
+            assert_eq!(event.section(Section::Headers), headers);
+            let fields = [("n", "-0.0"), ("t", "false"), ("l", "x")];
+            assert_eq!(event.section(Section::Fields), fields);
+        });
+    }
+
+    #[test]
+    fn a_structured_body_is_no_field() {
+        with_event(r#"{"fields":{"body":{"a":1},"b":"x"}}"#, |event| {
+            assert!(matches!(event.body, Some(RawBody::Value(Value::Map(_)))));
+            assert_eq!(event.section(Section::Fields), [("b", "x")]);
+        });
+        with_event(r#"{"fields":{"body":"[1]"}}"#, |event| {
+            assert!(matches!(event.body, Some(RawBody::Text("[1]"))));
+            assert_eq!(event.section(Section::Fields), [("body", "[1]")]);
+        });
+        with_event(r#"{"fields":{"body":"\"a\""}}"#, |event| {
+            assert!(matches!(event.body, Some(RawBody::Text("\"a\""))));
+        });
+        with_event(r#"{"fields":{"body":5}}"#, |event| {
+            assert!(event.body.is_none());
+            assert_eq!(event.section(Section::Fields), [("body", "5")]);
+        });
+        with_event(r#"{"fields":{"body":[1e999]}}"#, |event| assert!(event.body.is_none()));
+    }
+
+    #[test]
+    fn variables_are_kept_with_their_place() {
+        with_event(r#"{"x":{"y":5},"z":1,"x.y":6}"#, |event| {
+            let found: Vec<_> =
+                event.variables.iter().map(|each| (each.name, &each.pointer)).collect();
+            assert_eq!(found, [("x.y", &"/x.y".to_owned())]);
+        });
+    }
+
+    #[test]
+    fn misplaced_values_are_refused_with_their_place() {
+        for (text, pointer, offset) in [
+            ("[]", "", 0),
+            (r#"{"source":1}"#, "/source", 10),
+            (r#"{"return_url":[]}"#, "/return_url", 14),
+            (r#"{"observed_at":"now"}"#, "/observed_at", 15),
+            (r#"{"observed_at": "now"}"#, "/observed_at", 15),
+            (r#"{"request":[]}"#, "/request", 11),
+            (r#"{"request":"text"}"#, "/request", 11),
+            (r#"{"request":{"headers":"a\n"}}"#, "/request/headers", 22),
+            (r#"{"request":{"headers":{"a/b":{}}}}"#, "/request/headers/a~1b", 29),
+            (r#"{"request":{"cookies":{"a":[[]]}}}"#, "/request/cookies/a/0", 28),
+            (r#"{"fields":{"a":{}}}"#, "/fields/a", 15),
+        ] {
+            assert_eq!(refusal(text), (pointer.to_owned(), Some(offset)), "{text}");
+        }
+    }
+
+    #[test]
+    fn broken_text_counts_more_than_a_misplaced_value() {
+        assert_eq!(refusal(r#"{"source":1,"a":nan}"#), (String::new(), Some(16)));
+        assert_eq!(refusal(r#"{"request":"text"{}}"#), (String::new(), Some(17)));
+    }
+
+    #[test]
+    fn long_events_are_refused_unread() {
+        let within = format!("{{}}{}", " ".repeat(65_534));
+        with_event(&within, |event| assert!(event.body.is_none()));
+        assert_eq!(refusal(&" ".repeat(65_537)), (String::new(), Some(65_536)));
+    }
+}

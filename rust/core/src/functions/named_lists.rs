@@ -1,0 +1,229 @@
+//! Named lists of a tenant, and the members of a literal list.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
+use serde::Deserialize;
+
+use crate::functions::operators;
+use crate::text::text_table::TextTable;
+use crate::value::Value;
+use crate::value::address::{Address, Network, NetworkSet};
+use crate::value::error::ProgramError;
+use crate::value::map::integral;
+
+/// What a named list holds, as a bundle writes it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ListDefinition {
+    pub kind: ListKind,
+    pub entries: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum ListKind {
+    Ip,
+    String,
+}
+
+/// The number of a named list in [`Lists`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ListIndex(usize);
+
+/// The named lists of a tenant, outside the programs that ask them.
+#[derive(Debug, Default)]
+pub struct Lists {
+    numbers: HashMap<String, ListIndex, RandomState>,
+    lists: Vec<NamedList>,
+}
+
+#[derive(Debug)]
+enum NamedList {
+    Networks(NetworkSet),
+    Strings(HashSet<Box<str>, RandomState>),
+}
+
+impl Lists {
+    /// Compiles lists by name.
+    ///
+    /// # Errors
+    /// An entry of a list of addresses is no address or network.
+    pub fn new(
+        definitions: impl IntoIterator<Item = (String, ListDefinition)>,
+    ) -> Result<Self, ProgramError> {
+        let mut lists = Self::default();
+        for (name, definition) in definitions {
+            let list = match definition.kind {
+                ListKind::String => NamedList::Strings(
+                    definition.entries.into_iter().map(String::into_boxed_str).collect(),
+                ),
+                ListKind::Ip => NamedList::Networks(read_networks(&name, &definition.entries)?),
+            };
+            lists.numbers.insert(name, ListIndex(lists.lists.len()));
+            lists.lists.push(list);
+        }
+        Ok(lists)
+    }
+
+    /// The list of a name.
+    pub fn find(&self, name: &str) -> Option<ListIndex> {
+        self.numbers.get(name).copied()
+    }
+
+    /// Whether a list has a text; text that is no address is in no list of addresses.
+    pub(crate) fn has_text(&self, list: ListIndex, text: &str) -> bool {
+        match self.lists.get(list.0) {
+            Some(NamedList::Strings(entries)) => entries.contains(text),
+            Some(NamedList::Networks(networks)) => {
+                Address::parse(text).is_some_and(|address| networks.contains(address))
+            }
+            None => false,
+        }
+    }
+
+    /// Whether a list has an address.
+    pub(crate) fn has_address(&self, list: ListIndex, address: Address) -> bool {
+        match self.lists.get(list.0) {
+            Some(NamedList::Networks(networks)) => networks.contains(address),
+            Some(NamedList::Strings(entries)) => entries.contains(&*address.to_string()),
+            None => false,
+        }
+    }
+}
+
+fn read_networks(name: &str, entries: &[String]) -> Result<NetworkSet, ProgramError> {
+    let read = |entry: &String| {
+        Network::parse_entry(entry).ok_or_else(|| ProgramError {
+            message: format!("`{entry}` is no address or network"),
+            pointer: format!("/lists/{name}"),
+        })
+    };
+    entries.iter().map(read).collect()
+}
+
+/// The members of a literal list, found without a walk. Numbers are one kind.
+#[derive(Debug, Default)]
+pub(crate) struct LiteralSet {
+    strings: TextTable,
+    /// Apart, since most sets are of strings alone.
+    others: Option<Box<OtherLiterals>>,
+}
+
+/// Members that are no strings.
+#[derive(Debug, Default)]
+struct OtherLiterals {
+    integers: HashSet<i128, RandomState>,
+    /// Doubles that are no integer, by their bits; NaN equals nothing.
+    fractions: HashSet<u64, RandomState>,
+    values: Vec<Value<'static>>,
+}
+
+impl LiteralSet {
+    pub(crate) fn new(values: &[Value<'static>]) -> Self {
+        let mut others: Option<Box<OtherLiterals>> = None;
+        for other in values.iter().filter(|value| value.as_str().is_none()) {
+            others.get_or_insert_default().insert(other);
+        }
+        Self { strings: values.iter().filter_map(Value::as_str).collect(), others }
+    }
+
+    pub(crate) fn has_text(&self, text: &str) -> bool {
+        self.strings.find(text).is_some()
+    }
+
+    pub(crate) fn contains(&self, value: &Value<'_>) -> bool {
+        match value {
+            Value::String(text) => self.has_text(text),
+            other => self.others.as_ref().is_some_and(|others| others.contains(other)),
+        }
+    }
+}
+
+impl OtherLiterals {
+    fn insert(&mut self, value: &Value<'static>) {
+        match value {
+            Value::Int(_) | Value::Uint(_) | Value::Double(_) => match number(value) {
+                Number::Integer(integer) => {
+                    self.integers.insert(integer);
+                }
+                Number::Fraction(bits) => {
+                    self.fractions.insert(bits);
+                }
+                Number::Nothing => {}
+            },
+            other => self.values.push(other.clone()),
+        }
+    }
+
+    fn contains(&self, value: &Value<'_>) -> bool {
+        match value {
+            Value::Int(_) | Value::Uint(_) | Value::Double(_) => match number(value) {
+                Number::Integer(integer) => self.integers.contains(&integer),
+                Number::Fraction(bits) => self.fractions.contains(&bits),
+                Number::Nothing => false,
+            },
+            other => self.values.iter().any(|member| operators::is_equal(member, other)),
+        }
+    }
+}
+
+enum Number {
+    Integer(i128),
+    Fraction(u64),
+    Nothing,
+}
+
+fn number(value: &Value<'_>) -> Number {
+    match value {
+        Value::Int(value) => Number::Integer(i128::from(*value)),
+        Value::Uint(value) => Number::Integer(i128::from(*value)),
+        Value::Double(value) if !value.is_nan() => {
+            integral(*value).map_or(Number::Fraction(value.to_bits()), Number::Integer)
+        }
+        _ => Number::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_of_a_literal_are_found_across_the_kinds_of_numbers() {
+        let set = LiteralSet::new(&[
+            Value::Int(1),
+            Value::Double(2.5),
+            Value::Double(f64::NAN),
+            Value::text("a"),
+            Value::Bool(true),
+            Value::List(vec![Value::Int(7)].into()),
+        ]);
+        for member in [
+            Value::Uint(1),
+            Value::Double(1.0),
+            Value::Double(2.5),
+            Value::text("a"),
+            Value::Bool(true),
+            Value::List(vec![Value::Double(7.0)].into()),
+        ] {
+            assert!(set.contains(&member), "{member:?}");
+        }
+        for stranger in [Value::Int(2), Value::Double(f64::NAN), Value::Bool(false), Value::Null] {
+            assert!(!set.contains(&stranger), "{stranger:?}");
+        }
+    }
+
+    #[test]
+    fn lists_of_addresses_take_addresses_and_their_text() {
+        let definition = ListDefinition {
+            kind: ListKind::Ip,
+            entries: vec!["10.0.0.0/8".into(), "2001:db8::1".into()],
+        };
+        let lists = Lists::new([("bad".to_owned(), definition)]).unwrap();
+        let list = lists.find("bad").unwrap();
+        assert!(lists.has_text(list, "10.1.2.3") && lists.has_text(list, "2001:db8::1"));
+        assert!(!lists.has_text(list, "11.0.0.0") && !lists.has_text(list, "x"));
+        assert!(lists.has_address(list, Address::V4(0x0a00_0001)));
+        assert!(lists.find("good").is_none());
+    }
+}

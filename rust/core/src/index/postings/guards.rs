@@ -1,0 +1,52 @@
+//! What an event must meet for rules to be passed over.
+
+use std::collections::BTreeMap;
+
+use crate::event::record::Record;
+use crate::index::build::ExactRule;
+use crate::index::requirements::access_path::AccessPath;
+use crate::index::requirements::error_free::Requirement;
+use crate::index::requirements::worst_cost::{Cost, Size};
+use crate::value::limits::Limits;
+
+/// Rules by the facts without which they may be errors.
+#[derive(Debug, Default)]
+pub(crate) struct Preconditions {
+    requirements: BTreeMap<Requirement, Vec<u32>>,
+    costs: BTreeMap<Cost, Vec<u32>>,
+}
+
+impl Preconditions {
+    /// Adds a rule, in ascending order. A rule without an access path is passed over only for
+    /// shared subexpressions that it lacks.
+    pub(crate) fn add(&mut self, number: u32, rule: &ExactRule, access: Option<&AccessPath<'_>>) {
+        self.costs.entry(rule.cost.rounded()).or_default().push(number);
+        let of_access = access.map_or(&[][..], |access| &access.requirements);
+        for requirement in of_access.iter().chain(&rule.requirements) {
+            let rules = self.requirements.entry(*requirement).or_default();
+            if rules.last() != Some(&number) {
+                rules.push(number);
+            }
+        }
+    }
+
+    /// Calls `take` with the rules that may be errors of a record, some more than once.
+    pub(crate) fn each_unmet(
+        &self,
+        record: &Record<'_>,
+        limits: &Limits,
+        mut take: impl FnMut(u32),
+    ) {
+        for (requirement, rules) in &self.requirements {
+            if !requirement.is_met(record) {
+                rules.iter().for_each(|rule| take(*rule));
+            }
+        }
+        let size = Size::of(record);
+        for (cost, rules) in &self.costs {
+            if !cost.is_within(limits, size) {
+                rules.iter().for_each(|rule| take(*rule));
+            }
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The access path of a rule: the conditions that make it a candidate, and what the rule needs
+//! beside the one that is true.
+//!
+//! A candidate costs little where it lacks a shared subexpression, which is tested once for all
+//! rules, and where it is proven without evaluation. So a condition that is often true of rules
+//! that then lack something is better than a rare one after which they are evaluated.
+
+use smallvec::SmallVec;
+
+use crate::index::requirements::error_free::Requirement;
+use crate::index::requirements::formula::{Formula, Reason, Truth, Watch};
+
+/// What it takes to evaluate a rule, in units of what a candidate takes.
+const EVALUATION: f64 = 48.0;
+/// How many times as much a candidate counts that is one on every event.
+const ALWAYS: f64 = 2.0;
+
+/// What is believed of events.
+#[derive(Clone, Copy)]
+pub(crate) struct Odds<'o> {
+    /// How often each condition is true.
+    pub(crate) weights: &'o [f64],
+    /// Whether an expression is tested once for all rules.
+    pub(crate) is_shared: &'o dyn Fn(&Truth) -> bool,
+}
+
+impl Odds<'_> {
+    /// How often an expression is true that is tested once for all rules.
+    fn of_shared(self, truth: &Truth) -> Option<f64> {
+        (self.is_shared)(truth).then(|| truth.weight(self.weights))
+    }
+}
+
+/// The cheapest conditions of which one must be true.
+#[derive(Debug, PartialEq)]
+pub(crate) struct AccessPath<'t> {
+    /// In ascending order of their conditions, each once.
+    pub(crate) terms: Vec<Term<'t>>,
+    /// What must be met for the rule to be false when none of them is true.
+    pub(crate) requirements: Vec<Requirement>,
+    /// Why there is a term without a condition, if all else has one as well.
+    pub(crate) reason: Option<Reason>,
+}
+
+/// A condition that makes a rule a candidate.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Term<'t> {
+    /// None where the rule is a candidate on every event.
+    pub(crate) condition: Option<u32>,
+    /// How often it is true, about.
+    pub(crate) weight: f64,
+    /// What is true as well where the rule is true by way of this condition.
+    pub(crate) needs: Vec<&'t Truth>,
+    /// How often that is, as far as it is tested once for all rules.
+    chance: f64,
+    /// Whether all of it is, so that the rule is proven.
+    is_proven: bool,
+}
+
+/// What it means that none of the conditions of an access is true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Skipped {
+    /// The rule is not true.
+    NotTrue,
+    /// The rule is false, and no error.
+    False,
+}
+
+impl<'t> AccessPath<'t> {
+    fn by(term: Term<'t>) -> Self {
+        Self { terms: vec![term], requirements: Vec::new(), reason: None }
+    }
+
+    /// What it takes on an event, about.
+    fn cost(&self) -> f64 {
+        self.terms.iter().map(Term::cost).sum()
+    }
+
+    /// Adds the needs that come with the other parts of a conjunction.
+    fn add_needs(&mut self, parts: &Parts<'t>, position: usize) {
+        for term in &mut self.terms {
+            let closed = parts.others(position).filter(|part| part.is_closed);
+            term.needs.extend(closed.map(|part| part.truth));
+        }
+    }
+
+    /// Weighs the terms by what the other parts of a conjunction ask for.
+    fn weigh(&mut self, parts: &Parts<'t>, position: usize) {
+        let chances = parts.others(position).filter_map(|part| part.chance);
+        let chance = chances.product::<f64>();
+        let are_shared =
+            !parts.0.is_empty() && parts.others(position).all(|part| part.chance.is_some());
+        for term in &mut self.terms {
+            term.chance *= chance;
+            term.is_proven &= are_shared;
+        }
+    }
+}
+
+impl Term<'_> {
+    fn cost(&self) -> f64 {
+        let evaluation = if self.is_proven { 0.0 } else { EVALUATION * self.chance };
+        let each = self.weight * (1.0 + evaluation);
+        if self.condition.is_none() { each * ALWAYS } else { each }
+    }
+
+    /// Whether the rule is evaluated on every event, whatever its other terms are.
+    fn is_hopeless(&self) -> bool {
+        self.condition.is_none() && self.needs.is_empty() && !self.is_proven
+    }
+}
+
+/// The parts of a conjunction.
+struct Parts<'t>(SmallVec<[Part<'t>; 8]>);
+
+struct Part<'t> {
+    truth: &'t Truth,
+    /// How often it is true, where that is tested once for all rules.
+    chance: Option<f64>,
+    is_closed: bool,
+    /// Whether the same was said before, which makes it no rarer.
+    is_repeated: bool,
+}
+
+impl<'t> Parts<'t> {
+    fn of(truths: &'t [Truth], odds: Odds<'_>) -> Self {
+        let mut parts = SmallVec::<[Part<'t>; 8]>::new();
+        for truth in truths {
+            let is_closed = truth.is_closed();
+            let is_repeated = is_closed && parts.iter().any(|part| part.truth == truth);
+            parts.push(Part { truth, chance: odds.of_shared(truth), is_closed, is_repeated });
+        }
+        Self(parts)
+    }
+
+    /// All but one, and what says the same.
+    fn others(&self, position: usize) -> impl Iterator<Item = &Part<'t>> {
+        let own = self.0.get(position).map(|part| part.truth);
+        self.0.iter().filter(move |part| !part.is_repeated && Some(part.truth) != own)
+    }
+}
+
+impl Formula {
+    /// The conditions to watch for, where the same expression is `truth` by its conditions.
+    ///
+    /// # Errors
+    /// There are none, and why: only where it must be false when skipped.
+    pub(crate) fn access<'t>(
+        &self,
+        truth: &'t Truth,
+        odds: Odds<'_>,
+        skipped: Skipped,
+    ) -> Result<AccessPath<'t>, Reason> {
+        match self {
+            Self::Open(reason) => open(*reason, truth, odds, skipped),
+            Self::One(watch) => one(watch, truth, odds, skipped),
+            Self::All(parts) => all(parts, truth, odds, skipped),
+            Self::Any(parts) => any(parts, truth, odds, skipped),
+        }
+    }
+}
+
+fn open<'t>(
+    reason: Reason,
+    truth: &'t Truth,
+    odds: Odds<'_>,
+    skipped: Skipped,
+) -> Result<AccessPath<'t>, Reason> {
+    if skipped == Skipped::False {
+        return Err(reason);
+    }
+    let chance = odds.of_shared(truth);
+    let term = Term {
+        condition: None,
+        weight: 1.0,
+        needs: if truth.is_closed() { vec![truth] } else { Vec::new() },
+        chance: chance.unwrap_or(1.0),
+        is_proven: chance.is_some(),
+    };
+    Ok(AccessPath { reason: Some(reason), ..AccessPath::by(term) })
+}
+
+fn one<'t>(
+    Watch { condition, certain }: &Watch,
+    truth: &'t Truth,
+    odds: Odds<'_>,
+    skipped: Skipped,
+) -> Result<AccessPath<'t>, Reason> {
+    let requirements = match (skipped, certain) {
+        (Skipped::NotTrue, _) => Vec::new(),
+        (Skipped::False, Some(requirements)) => requirements.clone(),
+        (Skipped::False, None) => return Err(Reason::Error),
+    };
+    let term = Term {
+        condition: Some(*condition),
+        weight: odds.weights.get(*condition as usize).copied().unwrap_or(1.0),
+        needs: Vec::new(),
+        chance: 1.0,
+        is_proven: *truth == Truth::One { condition: *condition, is_positive: true },
+    };
+    Ok(AccessPath { requirements, ..AccessPath::by(term) })
+}
+
+fn all<'t>(
+    parts: &[Formula],
+    truth: &'t Truth,
+    odds: Odds<'_>,
+    skipped: Skipped,
+) -> Result<AccessPath<'t>, Reason> {
+    let truths = match truth {
+        Truth::All(truths) if truths.len() == parts.len() => &**truths,
+        _ => &[],
+    };
+    let conjuncts = Parts::of(truths, odds);
+    let mut best: Result<(AccessPath<'t>, usize, f64), Reason> = Err(Reason::Test);
+    let mut is_indexed = false;
+    for (position, part) in parts.iter().enumerate() {
+        let part_truth = truths.get(position).unwrap_or(&Truth::Open);
+        let found = part.access(part_truth, odds, skipped).map(|mut access| {
+            access.weigh(&conjuncts, position);
+            is_indexed |= access.reason.is_none();
+            let cost = access.cost();
+            (access, position, cost)
+        });
+        best = match (best, found) {
+            (Ok(best), Ok(found)) => Ok(if found.2 < best.2 { found } else { best }),
+            (Ok(best), Err(_)) => Ok(best),
+            (Err(_), found) => found,
+        };
+    }
+    let (mut access, position, _) = best?;
+    access.add_needs(&conjuncts, position);
+    if is_indexed {
+        access.reason = None;
+    }
+    Ok(access)
+}
+
+fn any<'t>(
+    parts: &[Formula],
+    truth: &'t Truth,
+    odds: Odds<'_>,
+    skipped: Skipped,
+) -> Result<AccessPath<'t>, Reason> {
+    let truths = match truth {
+        Truth::Any(truths) if truths.len() == parts.len() => &**truths,
+        _ => &[],
+    };
+    let mut all = AccessPath { terms: Vec::new(), requirements: Vec::new(), reason: None };
+    for (position, part) in parts.iter().enumerate() {
+        let truth = truths.get(position).unwrap_or(&Truth::Open);
+        let access = part.access(truth, odds, skipped)?;
+        all.terms.extend(access.terms);
+        all.requirements.extend(access.requirements);
+        all.reason = all.reason.or(access.reason);
+    }
+    all.terms.sort_by_key(|term| term.condition);
+    all.terms.dedup_by(|other, term| {
+        let is_same = other.condition == term.condition;
+        if is_same {
+            if term.needs != other.needs {
+                term.needs.retain(|need| other.needs.contains(need));
+                term.chance = 1.0;
+                term.is_proven = false;
+            }
+            term.is_proven &= other.is_proven;
+        }
+        is_same
+    });
+    if all.terms.first().is_some_and(Term::is_hopeless) {
+        all.terms.truncate(1);
+    }
+    Ok(all)
+}

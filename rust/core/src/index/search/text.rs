@@ -1,0 +1,470 @@
+//! All tests of one text: by hash, by a search for parts, by pattern.
+
+use crate::index::requirements::compiled_pattern::{CompiledPattern, CompiledPatterns};
+use std::collections::{BTreeMap, HashMap};
+
+use crate::functions::named_lists::{ListIndex, Lists};
+use crate::functions::regex::clip;
+use crate::index::requirements::condition::{Pattern, TextTest};
+use crate::index::scratch::Scratch;
+use crate::index::search::value_cache::Recall;
+use crate::index::substring::{Part, Place, Scanned, Substrings};
+use crate::text::text_table::TextTable;
+use crate::value::work::Work;
+use foldhash::fast::RandomState;
+use smallvec::SmallVec;
+use tidegate_regex::Regex;
+
+/// Found where the search for parts was given up and so found too much. No condition has
+/// this number.
+const GIVEN_UP: u32 = u32::MAX;
+/// From this number on the search for parts finds texts that patterns require.
+pub(in crate::index) const FIRST_LITERAL: u32 = 1 << 31;
+/// Fewer patterns than this that require one text are soon run.
+const MANY: u32 = 16;
+
+/// Conditions by the whole text.
+#[derive(Debug, Default)]
+pub(in crate::index) struct Whole {
+    texts: TextTable,
+    /// Where the conditions of each text end; they begin where those of the one before end.
+    ends: Box<[u32]>,
+    conditions: Box<[u32]>,
+}
+
+impl Whole {
+    fn new(named: &HashMap<Box<str>, Vec<u32>, RandomState>) -> Self {
+        let mut conditions = Vec::new();
+        let ends = named.values().map(|of_text| {
+            conditions.extend(of_text);
+            u32::try_from(conditions.len()).unwrap_or(u32::MAX)
+        });
+        let ends = ends.collect();
+        Self { texts: named.keys().collect(), ends, conditions: conditions.into() }
+    }
+
+    #[inline]
+    pub(in crate::index) fn find(&self, text: &str) -> &[u32] {
+        let Some(number) = self.texts.find(text).map(|number| number as usize) else { return &[] };
+        let before = number.checked_sub(1).and_then(|before| self.ends.get(before));
+        let start = before.map_or(0, |end| *end as usize);
+        let end = self.ends.get(number).map_or(start, |end| *end as usize);
+        self.conditions.get(start..end).unwrap_or_default()
+    }
+}
+
+/// A pattern of a condition that is true if any of its patterns matches.
+#[derive(Debug)]
+pub(in crate::index) struct SoughtPattern {
+    pub(in crate::index) regex: Regex,
+    pub(in crate::index) is_folded: bool,
+    pub(in crate::index) condition: u32,
+}
+
+/// A text that patterns are run on.
+#[derive(Clone, Copy)]
+struct Subject<'t> {
+    text: &'t str,
+    folded: &'t str,
+}
+
+impl SoughtPattern {
+    /// Whether it matches, or is not run any more.
+    fn matches(&self, subject: Subject<'_>, work: &mut Work) -> bool {
+        let text = if self.is_folded { subject.folded } else { subject.text };
+        self.regex.is_match(clip(text), work)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct TextSearch {
+    pub(in crate::index) whole: Whole,
+    pub(in crate::index) whole_folded: Whole,
+    pub(in crate::index) substrings: Option<Substrings>,
+    /// Patterns that are run where a text that they require was found.
+    pub(in crate::index) led_to: Box<[SoughtPattern]>,
+    /// Those patterns by such a text.
+    literals: Literals,
+    /// Patterns that are run on every text.
+    pub(in crate::index) others: Box<[SoughtPattern]>,
+    pub(in crate::index) lists: Box<[(ListIndex, u32)]>,
+    /// Whether some test is of the text in lower case.
+    folds: bool,
+    /// Whether looking a text up in the value cache is cheaper than the search.
+    remembers: bool,
+    /// Whether something may be true of `""`, as what an event lacks is.
+    finds_in_nothing: bool,
+}
+
+impl TextSearch {
+    /// Whether something may be true of `""`, as what an event lacks is.
+    pub(crate) const fn finds_in_nothing(&self) -> bool {
+        self.finds_in_nothing
+    }
+
+    /// Reports the conditions that are true of a text.
+    pub(crate) fn run(&self, number: usize, text: &str, lists: &Lists, scratch: &mut Scratch) {
+        if !self.remembers || text.is_empty() {
+            self.search(text, lists, scratch);
+            return scratch.report_local();
+        }
+        let missed = match scratch.value_caches.get_mut(number).map(|cache| cache.recall(text)) {
+            Some(Recall::Known(conditions)) => {
+                for condition in conditions {
+                    scratch.found_too_much |= condition == GIVEN_UP;
+                    if scratch.conditions.mark(condition) {
+                        scratch.found.push(condition);
+                    }
+                }
+                return;
+            }
+            Some(Recall::Missed(missed)) => Some(missed),
+            Some(Recall::Passed) | None => None,
+        };
+        self.search(text, lists, scratch);
+        if let (Some(missed), Some(cache)) = (missed, scratch.value_caches.get_mut(number))
+            && !scratch.work.is_over()
+            && cache.wants(missed)
+        {
+            scratch.local.sort_unstable();
+            scratch.local.dedup();
+            cache.remember(missed, text, &scratch.local);
+        }
+        scratch.report_local();
+    }
+
+    /// Leaves the conditions that are true of a text in `scratch.local`.
+    fn search(&self, text: &str, lists: &Lists, scratch: &mut Scratch) {
+        let Scratch { local, folded, found_too_much, work, .. } = scratch;
+        local.clear();
+        local.extend(self.whole.find(text));
+        if self.folds {
+            folded.clear();
+            folded.push_str(text);
+            folded.make_ascii_lowercase();
+            local.extend(self.whole_folded.find(folded));
+        }
+        let subject = Subject { text, folded };
+        if let Some(substrings) = &self.substrings {
+            let start = local.len();
+            let scanned = substrings.scan(text.as_bytes(), folded.as_bytes(), |found| {
+                local.push(found);
+            });
+            if scanned == Scanned::GivenUp {
+                local.extend(substrings.conditions());
+            }
+            self.run_patterns(scanned, subject, start, local, work);
+            if scanned == Scanned::GivenUp {
+                local.push(GIVEN_UP);
+                *found_too_much = true;
+            }
+        }
+        let matching = self.others.iter().filter(|pattern| pattern.matches(subject, work));
+        local.extend(matching.map(|pattern| pattern.condition));
+        *found_too_much |= work.is_over();
+        for (list, condition) in &self.lists {
+            if lists.has_text(*list, text) {
+                local.push(*condition);
+            }
+        }
+    }
+
+    /// Replaces the literals found, from `start` on, by the conditions of their patterns that
+    /// match. After a search that was given up no pattern is run and all are reported.
+    fn run_patterns(
+        &self,
+        scanned: Scanned,
+        subject: Subject<'_>,
+        start: usize,
+        local: &mut Vec<u32>,
+        work: &mut Work,
+    ) {
+        let found = local.get_mut(start..).unwrap_or_default();
+        // The fold has no branch, so that it is vectorised; most texts have no such literal.
+        if found.iter().fold(0, |all, found| all | found) < FIRST_LITERAL {
+            return;
+        }
+        found.sort_unstable();
+        let first = found.partition_point(|found| *found < FIRST_LITERAL);
+        let mut literals: SmallVec<[u32; 32]> =
+            local.drain(start.saturating_add(first)..).collect();
+        literals.dedup();
+        let mut patterns: SmallVec<[u32; 32]> = SmallVec::new();
+        for literal in literals {
+            patterns.extend_from_slice(self.literals.patterns_of(literal));
+        }
+        patterns.sort_unstable();
+        patterns.dedup();
+        for number in patterns {
+            let Some(pattern) = self.led_to.get(number as usize) else { continue };
+            let is_known = local.last() == Some(&pattern.condition);
+            if !is_known && (scanned == Scanned::GivenUp || pattern.matches(subject, work)) {
+                local.push(pattern.condition);
+            }
+        }
+    }
+}
+
+/// Which patterns to run where a text was found that they require.
+#[derive(Debug)]
+struct Literals {
+    /// Where the patterns of each text begin; one more than there are texts.
+    starts: Box<[u32]>,
+    patterns: Box<[u32]>,
+}
+
+impl Literals {
+    /// Chooses for each pattern one of the texts it requires, the best that few other patterns
+    /// require. Also returns the texts chosen.
+    fn new(required: &[Vec<Vec<Box<str>>>]) -> (Self, Vec<Box<str>>) {
+        let mut sharers: HashMap<&str, u32, RandomState> = HashMap::default();
+        for text in required.iter().flatten().flatten() {
+            let count = sharers.entry(text).or_default();
+            *count = count.saturating_add(1);
+        }
+        let sharers = |text: &str| sharers.get(text).copied().unwrap_or(0);
+        let crowd = |texts: &&Vec<Box<str>>| {
+            texts.iter().map(|text| sharers(text)).max().map(|most| most / MANY)
+        };
+        let mut by_text: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+        for (number, choices) in (0_u32..).zip(required) {
+            for text in choices.iter().min_by_key(crowd).into_iter().flatten() {
+                by_text.entry(text).or_default().push(number);
+            }
+        }
+        let (mut starts, mut patterns) = (vec![0], Vec::new());
+        for of_text in by_text.values() {
+            patterns.extend(of_text);
+            starts.push(u32::try_from(patterns.len()).unwrap_or(u32::MAX));
+        }
+        let texts = by_text.into_keys().map(Box::from).collect();
+        (Self { starts: starts.into(), patterns: patterns.into() }, texts)
+    }
+
+    /// The patterns that require a text, by what the search for parts reports.
+    fn patterns_of(&self, found: u32) -> &[u32] {
+        let literal = (found ^ FIRST_LITERAL) as usize;
+        let bound = |literal: usize| self.starts.get(literal).map_or(0, |start| *start as usize);
+        self.patterns.get(bound(literal)..bound(literal.wrapping_add(1))).unwrap_or_default()
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct TextSearchBuilder {
+    whole: HashMap<Box<str>, Vec<u32>, RandomState>,
+    whole_folded: HashMap<Box<str>, Vec<u32>, RandomState>,
+    parts: Vec<Part>,
+    led_to: Vec<SoughtPattern>,
+    /// Of each of those its [`CompiledPattern::required`].
+    required: Vec<Vec<Vec<Box<str>>>>,
+    others: Vec<SoughtPattern>,
+    lists: Vec<(ListIndex, u32)>,
+}
+
+impl TextSearchBuilder {
+    pub(crate) fn add(
+        &mut self,
+        test: &TextTest,
+        is_folded: bool,
+        condition: u32,
+        compiled: &CompiledPatterns,
+    ) {
+        let (texts, place) = match test {
+            TextTest::Equals(texts) => {
+                let whole = if is_folded { &mut self.whole_folded } else { &mut self.whole };
+                for text in texts {
+                    whole.entry(text.clone()).or_default().push(condition);
+                }
+                return;
+            }
+            TextTest::InList(list) => return self.lists.push((*list, condition)),
+            TextTest::Matches(patterns) => {
+                for pattern in patterns {
+                    self.add_pattern(pattern, is_folded, condition, compiled);
+                }
+                return;
+            }
+            TextTest::Contains(texts) => (texts, Place::Anywhere),
+            TextTest::StartsWith(texts) => (texts, Place::Start),
+            TextTest::EndsWith(texts) => (texts, Place::End),
+        };
+        let parts =
+            texts.iter().map(|text| Part { text: text.clone(), place, is_folded, condition });
+        self.parts.extend(parts);
+    }
+
+    fn add_pattern(
+        &mut self,
+        pattern: &Pattern,
+        is_folded: bool,
+        condition: u32,
+        compiled: &CompiledPatterns,
+    ) {
+        let Some(compiled) = compiled.get(&pattern.text) else { return };
+        let CompiledPattern { regex, required } = compiled;
+        let sought = SoughtPattern { regex: regex.clone(), is_folded, condition };
+        if required.is_empty() {
+            return self.others.push(sought);
+        }
+        self.led_to.push(sought);
+        self.required.push(required.clone());
+    }
+
+    pub(crate) fn build(mut self) -> TextSearch {
+        let (literals, texts) = Literals::new(&self.required);
+        self.parts.extend((FIRST_LITERAL..).zip(texts).map(|(number, text)| Part {
+            text,
+            place: Place::Anywhere,
+            is_folded: true,
+            condition: number,
+        }));
+        let substrings = match self.parts.as_slice() {
+            [] => None,
+            parts => Some(Substrings::new(parts)),
+        };
+        let others: Box<[SoughtPattern]> = self.others.into();
+        let has_folded_patterns = others.iter().any(|pattern| pattern.is_folded);
+        let is_named = self.whole.contains_key("") || self.whole_folded.contains_key("");
+        TextSearch {
+            finds_in_nothing: is_named || !others.is_empty() || !self.lists.is_empty(),
+            folds: substrings.is_some() || has_folded_patterns || !self.whole_folded.is_empty(),
+            remembers: substrings.is_some() || !others.is_empty(),
+            whole: Whole::new(&self.whole),
+            whole_folded: Whole::new(&self.whole_folded),
+            substrings,
+            led_to: self.led_to.into(),
+            literals,
+            others,
+            lists: self.lists.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A search whose conditions are the positions of the patterns of each.
+    fn search(conditions: &[&[&str]]) -> TextSearch {
+        let mut compiled = CompiledPatterns::default();
+        let mut builder = TextSearchBuilder::default();
+        for (number, texts) in (0_u32..).zip(conditions) {
+            let patterns = texts.iter().map(|text| {
+                let known = CompiledPattern::new(&Regex::new(text).unwrap());
+                let required = known.required.first().cloned();
+                compiled.insert((*text).into(), known);
+                Pattern { text: (*text).into(), required }
+            });
+            let test = TextTest::Matches(patterns.collect());
+            builder.add(&test, false, number, &compiled);
+        }
+        builder.build()
+    }
+
+    fn required(patterns: &[String]) -> Vec<Vec<Vec<Box<str>>>> {
+        let compiled = patterns.iter().map(|text| CompiledPattern::new(&Regex::new(text).unwrap()));
+        compiled.map(|compiled| compiled.required).collect()
+    }
+
+    fn found(search: &TextSearch, text: &str) -> Vec<u32> {
+        let mut scratch = Scratch::default();
+        search.search(text, &Lists::default(), &mut scratch);
+        scratch.local.sort_unstable();
+        scratch.local
+    }
+
+    #[test]
+    fn patterns_are_run_where_a_text_that_they_require_stands() {
+        let search =
+            search(&[&["Bot/[0-9]", "crawl(er)?"], &["[0-9]{3}"], &["(?i)bot/x"], &["bots?"]]);
+        for (text, expected) in [
+            ("Bot/7", vec![0]),
+            ("bot/7", vec![3]),
+            ("BOT/X 123", vec![1, 2]),
+            ("Bot/7 crawler", vec![0]),
+            ("bots bots", vec![3]),
+            ("", vec![]),
+        ] {
+            assert_eq!(found(&search, text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_true_of_nothing_is_found_in_nothing() {
+        let found = |search: &TextSearch| {
+            let mut scratch = Scratch::default();
+            scratch.conditions.begin(1);
+            search.run(0, "", &Lists::default(), &mut scratch);
+            scratch.found
+        };
+        for (pattern, expected) in [("^$", vec![0]), ("x*", vec![0]), ("bot/[0-9]", vec![])] {
+            assert_eq!(found(&search(&[&[pattern]])), expected, "{pattern}");
+        }
+        for (text, expected) in [("", vec![0]), ("x", vec![])] {
+            for is_folded in [false, true] {
+                let mut builder = TextSearchBuilder::default();
+                let test = TextTest::Equals(vec!["y".into(), text.into()]);
+                builder.add(&test, is_folded, 0, &CompiledPatterns::default());
+                assert_eq!(found(&builder.build()), expected, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn patterns_are_led_to_by_what_few_of_them_require() {
+        let texts: Vec<String> =
+            (0..1000).map(|number| format!("admin[0-9]*{number:03}$")).collect();
+        let (literals, found) = Literals::new(&required(&texts));
+        assert_eq!(found.len(), 1000);
+        for (number, text) in (0_u32..).zip(&found) {
+            assert_eq!(&**text, format!("{number:03}"));
+            assert_eq!(literals.patterns_of(FIRST_LITERAL + number), [number]);
+        }
+    }
+
+    #[test]
+    fn patterns_that_no_text_leads_to_are_run_on_every_text() {
+        let search = search(&[
+            &["[\"'][0-9]"],
+            &["(?i)k<|>"],
+            &["(?:admin|root);"],
+            &["é"],
+            &["^$"],
+            &["[^a]"],
+        ]);
+        for (text, expected) in [
+            ("", vec![4]),
+            ("aaa", vec![]),
+            ("'1 or 1'", vec![0, 5]),
+            ("' 1\"", vec![5]),
+            ("K<ADMIN;", vec![1, 5]),
+            ("\u{212a}<", vec![1, 5]),
+            ("admin;", vec![2, 5]),
+            ("adminé", vec![3, 5]),
+        ] {
+            assert_eq!(found(&search, text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_leads_to_many_patterns_is_found_once() {
+        let texts: Vec<String> =
+            (0..1000).map(|number| format!("admin[0-9]{{{}}}x", number % 10 + 1)).collect();
+        let (literals, found) = Literals::new(&required(&texts));
+        assert_eq!(found, ["admin".into()]);
+        assert_eq!(literals.patterns_of(FIRST_LITERAL).len(), 1000);
+        let texts: Vec<[&str; 1]> = texts.iter().map(|text| [text.as_str()]).collect();
+        let conditions: Vec<&[&str]> = texts.iter().map(|text| &text[..]).collect();
+        let expected: Vec<u32> = (0..1000).filter(|number| number % 10 == 2).collect();
+        assert_eq!(self::found(&search(&conditions), "admin123x admin"), expected);
+    }
+
+    #[test]
+    fn a_search_that_is_given_up_finds_every_pattern_and_runs_none() {
+        let texts: Vec<String> = (4..100).map(|length| "a".repeat(length) + "[0-9]").collect();
+        let patterns: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let search = search(&[&patterns, &["aaab[0-9]"]]);
+        assert_eq!(found(&search, &"a".repeat(8000)), [0, 1, GIVEN_UP]);
+        assert!(found(&search, &"a".repeat(8)).is_empty());
+    }
+}

@@ -1,0 +1,202 @@
+//! JSON as it stands in a text: strings without escapes, names and numbers are the text's own,
+//! all else is in an arena, so that a tree is made and let go without a look at its parts.
+//!
+//! Members keep their order in a plain list. The objects of a checked tree have a
+//! handful of members, which are found sooner by looking through them than by a hash.
+
+use bumpalo::Bump;
+use smallvec::SmallVec;
+
+use crate::json::{Kind, Reader, Result};
+use crate::value::limits::Limits;
+
+/// A value of JSON that borrows from its text and its arena.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tree<'t> {
+    Null,
+    Bool(bool),
+    /// As it is written.
+    Number(&'t str),
+    String(&'t str),
+    /// An array of two positions, as every node of a checked tree has one: most arrays.
+    Span(u32, u32),
+    /// Any other.
+    Array(&'t [Tree<'t>]),
+    Object(Members<'t>),
+}
+
+/// The members of an object, in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Members<'t>(&'t [(&'t str, Tree<'t>)]);
+
+impl<'t> Members<'t> {
+    /// What the members are.
+    pub fn values(&self) -> impl Iterator<Item = &Tree<'t>> {
+        self.0.iter().map(|(_, value)| value)
+    }
+
+    /// A member by its name; the last where there are several.
+    #[inline]
+    pub fn get(&self, name: &str) -> Option<&Tree<'t>> {
+        self.0.iter().rev().find(|(other, _)| *other == name).map(|(_, value)| value)
+    }
+}
+
+impl<'t> Tree<'t> {
+    pub const fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub const fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    pub fn as_u64(&self) -> Option<u64> {
+        match self {
+            Self::Number(number) => number.parse().ok(),
+            _ => None,
+        }
+    }
+
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Self::Number(number) => number.parse().ok(),
+            _ => None,
+        }
+    }
+
+    pub const fn as_array(&self) -> Option<&[Self]> {
+        match self {
+            Self::Array(parts) => Some(parts),
+            _ => None,
+        }
+    }
+
+    pub const fn as_object(&self) -> Option<&Members<'t>> {
+        match self {
+            Self::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+}
+
+/// Deepest JSON that is read. A level of a checked tree is at most three of JSON.
+pub const MAX_DEPTH: usize = 512;
+
+/// Most arrays of a tree have no more parts, and most objects no more members.
+const PARTS: usize = 4;
+const MEMBERS: usize = 6;
+
+/// A reader of trees, and of what is around them: of bounded depth, and nothing else.
+pub(crate) fn reader<'t>(text: &'t str, arena: &'t Bump) -> Reader<'t> {
+    let limits = Limits {
+        event_depth: MAX_DEPTH,
+        event_members: usize::MAX,
+        event_string_bytes: usize::MAX,
+        ..Limits::default()
+    };
+    Reader::over(text, arena, &limits)
+}
+
+/// Reads a text that is one tree.
+///
+/// # Errors
+/// The first fault of the text.
+pub(crate) fn read<'t>(text: &'t str, arena: &'t Bump) -> Result<Tree<'t>> {
+    let mut reader = reader(text, arena);
+    let tree = value(&mut reader)?;
+    reader.finish()?;
+    Ok(tree)
+}
+
+fn value<'t>(reader: &mut Reader<'t>) -> Result<Tree<'t>> {
+    Ok(match reader.kind()? {
+        Kind::Null => {
+            reader.null()?;
+            Tree::Null
+        }
+        Kind::Bool => Tree::Bool(reader.boolean()?),
+        Kind::Number => Tree::Number(reader.number()?),
+        Kind::String => Tree::String(reader.string()?),
+        Kind::Array => match reader.span() {
+            Some((start, end)) => Tree::Span(start, end),
+            None => Tree::Array(parts(reader)?),
+        },
+        Kind::Object => Tree::Object(members(reader)?),
+    })
+}
+
+fn parts<'t>(reader: &mut Reader<'t>) -> Result<&'t [Tree<'t>]> {
+    let mut parts = SmallVec::<[Tree<'t>; PARTS]>::new();
+    reader.array(|reader, _| {
+        parts.push(value(reader)?);
+        Ok(())
+    })?;
+    Ok(reader.arena().alloc_slice_copy(&parts))
+}
+
+fn members<'t>(reader: &mut Reader<'t>) -> Result<Members<'t>> {
+    let mut members = SmallVec::<[(&'t str, Tree<'t>); MEMBERS]>::new();
+    reader.entries(|reader, name| {
+        members.push((name, value(reader)?));
+        Ok(())
+    })?;
+    Ok(Members(reader.arena().alloc_slice_copy(&members)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_without_escapes_are_those_of_the_text() {
+        let text = r#"{"a": "plain", "b": "\u00e9", "c": [1, -2, 0.5, null, true]}"#;
+        let arena = Bump::new();
+        let tree = read(text, &arena).unwrap();
+        let members = tree.as_object().unwrap();
+        let plain = members.get("a").and_then(Tree::as_str).unwrap();
+        assert!(text.as_bytes().as_ptr_range().contains(&plain.as_ptr()) && plain == "plain");
+        assert_eq!(members.get("b"), Some(&Tree::String("é")));
+        let parts = members.get("c").and_then(Tree::as_array).unwrap();
+        let numbers: Vec<_> = parts.iter().map(Tree::as_i64).collect();
+        assert_eq!(numbers, [Some(1), Some(-2), None, None, None]);
+        assert_eq!(parts.last().and_then(Tree::as_bool), Some(true));
+        assert_eq!(parts.iter().rev().nth(1), Some(&Tree::Null));
+    }
+
+    #[test]
+    fn two_positions_are_a_span() {
+        let arena = Bump::new();
+        let tree = |text| read(text, &arena).unwrap();
+        assert_eq!(tree("[0,4294967295]"), Tree::Span(0, u32::MAX));
+        for text in ["[0, 1]", "[0,-1]", "[0,1.5]", "[0,1e1]", "[0,4294967296]", "[0,1,2]", "[0]"] {
+            assert!(matches!(tree(text), Tree::Array(_)), "{text}");
+        }
+        for text in ["[01,2]", "[1,02]", "[00,1]", "[,1]", "[1,]", "[1,2", "[1,2}"] {
+            assert!(read(text, &arena).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_last_of_two_members_of_a_name_counts() {
+        let arena = Bump::new();
+        let tree = read(r#"{"a": 1, "a": 2}"#, &arena).unwrap();
+        assert_eq!(tree.as_object().and_then(|object| object.get("a")?.as_u64()), Some(2));
+    }
+
+    #[test]
+    fn a_tree_nests_so_deep_and_no_deeper() {
+        for (levels, is_read) in [(MAX_DEPTH, true), (MAX_DEPTH + 1, false), (100_000, false)] {
+            for (open, inner, close) in [("[", "", "]"), ("{\"a\":", "1", "}")] {
+                let text = open.repeat(levels) + inner + &close.repeat(levels);
+                assert_eq!(read(&text, &Bump::new()).is_ok(), is_read, "{levels}");
+            }
+        }
+    }
+}

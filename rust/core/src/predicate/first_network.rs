@@ -1,0 +1,205 @@
+//! Which network of a list is the first to contain an address.
+
+use crate::value::address::{Address, Network};
+
+/// A run of addresses, as numbers, and the first network that has them.
+#[derive(Clone, Copy, Debug)]
+struct Segment<N = u128> {
+    first: N,
+    last: N,
+    network: u32,
+}
+
+/// Networks as sorted disjoint segments: the walk by binary search.
+#[derive(Debug)]
+pub(crate) struct FirstNetwork {
+    v4: Box<[Segment<u32>]>,
+    v6: Box<[Segment]>,
+}
+
+impl FirstNetwork {
+    pub(crate) fn new(networks: &[Network]) -> Self {
+        let (mut v4, mut v6) = (Vec::new(), Vec::new());
+        for (network, each) in (0_u32..).zip(networks) {
+            let segments = if matches!(each.address, Address::V4(_)) { &mut v4 } else { &mut v6 };
+            let (first, last) = ends(*each);
+            segments.push(Segment { first, last, network });
+        }
+        let narrow = |segment: Segment| Segment {
+            first: segment.first as u32,
+            last: segment.last as u32,
+            network: segment.network,
+        };
+        Self { v4: disjoint(v4).into_iter().map(narrow).collect(), v6: disjoint(v6).into() }
+    }
+
+    /// The same with other numbers for the networks.
+    pub(crate) fn renumbered(mut self, number: impl Fn(u32) -> u32) -> Self {
+        self.v4.iter_mut().for_each(|segment| segment.network = number(segment.network));
+        self.v6.iter_mut().for_each(|segment| segment.network = number(segment.network));
+        self
+    }
+
+    /// The number of the first network that contains the address.
+    pub(crate) fn find(&self, address: Address) -> Option<u32> {
+        match address {
+            Address::V4(bits) => find(&self.v4, bits),
+            Address::V6(bits) => find(&self.v6, bits),
+        }
+    }
+
+    /// Whether what is the first for one address of a network is for all of them.
+    pub(crate) fn is_one_for(&self, network: Network) -> bool {
+        let (first, last) = ends(network);
+        match network.address {
+            Address::V4(_) => is_one_for(&self.v4, first as u32, last as u32),
+            Address::V6(_) => is_one_for(&self.v6, first, last),
+        }
+    }
+}
+
+fn find<N: Copy + PartialOrd>(segments: &[Segment<N>], bits: N) -> Option<u32> {
+    around(segments, bits).map(|segment| segment.network)
+}
+
+fn around<N: Copy + PartialOrd>(segments: &[Segment<N>], bits: N) -> Option<&Segment<N>> {
+    let after = segments.partition_point(|segment| segment.first <= bits);
+    segments.get(after.checked_sub(1)?).filter(|segment| bits <= segment.last)
+}
+
+fn is_one_for<N: Copy + PartialOrd>(segments: &[Segment<N>], first: N, last: N) -> bool {
+    around(segments, first).is_some_and(|segment| last <= segment.last)
+}
+
+/// The first and the last address of a network, as numbers.
+fn ends(network: Network) -> (u128, u128) {
+    let host_bits = network.address.bits().saturating_sub(network.prefix);
+    let hosts = u128::MAX.checked_shr(128_u32.saturating_sub(u32::from(host_bits)));
+    let first = match network.masked().address {
+        Address::V4(bits) => u128::from(bits),
+        Address::V6(bits) => bits,
+    };
+    (first, first | hosts.unwrap_or(0))
+}
+
+/// Cuts networks, of which any two are nested or disjoint, into segments.
+fn disjoint(mut networks: Vec<Segment>) -> Vec<Segment> {
+    // An outer network comes before those inside it.
+    networks.sort_by(|one, other| one.first.cmp(&other.first).then(other.last.cmp(&one.last)));
+    let mut cut = Cut { segments: Vec::new(), open: Vec::new(), next: Some(0) };
+    for network in networks {
+        cut.close_before(network.first);
+        cut.emit_until(network.first.checked_sub(1));
+        cut.next = Some(network.first);
+        let outer = cut.open.last().map_or(u32::MAX, |outer| outer.network);
+        cut.open.push(Segment { network: network.network.min(outer), ..network });
+    }
+    cut.close_all();
+    cut.segments
+}
+
+/// A walk over addresses in order.
+struct Cut {
+    segments: Vec<Segment>,
+    /// The networks around the present place, the innermost last, each with the
+    /// first of itself and those around it.
+    open: Vec<Segment>,
+    /// The first address that is not yet in a segment; None past the last one.
+    next: Option<u128>,
+}
+
+impl Cut {
+    fn close_before(&mut self, first: u128) {
+        while self.open.last().is_some_and(|innermost| innermost.last < first) {
+            self.close();
+        }
+    }
+
+    fn close_all(&mut self) {
+        while !self.open.is_empty() {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        self.emit_until(self.open.last().map(|innermost| innermost.last));
+        self.open.pop();
+    }
+
+    /// Adds the segment that ends there, if there is any of it.
+    fn emit_until(&mut self, last: Option<u128>) {
+        let (Some(first), Some(last), Some(innermost)) = (self.next, last, self.open.last()) else {
+            return;
+        };
+        if first <= last {
+            self.segments.push(Segment { first, last, network: innermost.network });
+            self.next = last.checked_add(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn networks(texts: &[&str]) -> Vec<Network> {
+        texts.iter().map(|text| Network::parse(text).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_network_with_others_inside_is_not_one() {
+        let index = FirstNetwork::new(&networks(&["10.1.2.0/24", "10.0.0.0/8", "2001:db8::/32"]));
+        for (text, expected) in [
+            ("10.1.2.0/24", true),
+            ("10.1.2.7/32", true),
+            ("10.1.0.0/16", false),
+            ("10.0.0.0/8", false),
+            ("10.2.0.0/16", true),
+            ("0.0.0.0/0", false),
+            ("2001:db8::/32", true),
+            ("2001:db8:7::/48", true),
+            ("2001::/16", false),
+            ("::/0", false),
+        ] {
+            assert_eq!(index.is_one_for(Network::parse(text).unwrap()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_first_in_the_list_is_found_however_networks_nest() {
+        let lists = [
+            networks(&["10.0.0.0/8", "10.1.0.0/16", "10.1.2.0/24"]),
+            networks(&["10.1.2.0/24", "10.1.0.0/16", "10.0.0.0/8"]),
+            networks(&["10.1.0.0/16", "0.0.0.0/0", "10.0.0.0/8", "10.1.2.3/32", "10.1.2.3/32"]),
+            networks(&["255.0.0.0/8", "0.0.0.0/1", "::/0", "2001:db8::/32", "ffff::/16"]),
+            networks(&["10.0.0.0/9", "10.128.0.0/9", "11.0.0.0/8"]),
+            Vec::new(),
+        ];
+        let addresses = [
+            "0.0.0.0",
+            "9.255.255.255",
+            "10.0.0.0",
+            "10.1.2.3",
+            "10.1.3.0",
+            "10.127.255.255",
+            "10.128.0.0",
+            "11.0.0.0",
+            "127.255.255.255",
+            "128.0.0.0",
+            "255.255.255.255",
+            "::",
+            "2001:db8::1",
+            "2001:db9::",
+            "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+        ];
+        for list in lists {
+            let index = FirstNetwork::new(&list);
+            for text in addresses {
+                let address = Address::parse(text).unwrap();
+                let expected = list.iter().position(|network| network.contains(address));
+                let found = index.find(address).map(|number| number as usize);
+                assert_eq!(found, expected, "{text} in {list:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! What may be kept of an event: secrets replaced by keyed hashes (docs/fields.md,
+//! "What is kept of an event").
+
+mod names;
+mod texts;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use bumpalo::Bump;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::event::check_length;
+use crate::json::write::{push_hash, write_string};
+use crate::json::{Kind, Reader, Result};
+use crate::value::error::EventError;
+use crate::value::limits::Limits;
+
+use names::Names;
+pub use names::PatternsError;
+use texts::{Kind as TextKind, Texts};
+
+/// How often a text is decoded, or read as JSON inside JSON, before it counts as a secret.
+const ROUNDS: u8 = 4;
+/// Hexadecimal digits of a hash.
+const DIGITS: usize = 32;
+const HASH: &str = "hmac:";
+
+/// Replaces secrets by hashes that only the holder of the key can make.
+#[derive(Debug)]
+pub struct Redactor {
+    patterns: Box<[String]>,
+    names: Names,
+    mac: Hmac<Sha256>,
+    limits: Limits,
+}
+
+impl Redactor {
+    /// A redactor of members whose names match a pattern.
+    ///
+    /// # Errors
+    /// The patterns are too large together.
+    pub fn new(patterns: &[String], key: &[u8]) -> std::result::Result<Self, PatternsError> {
+        let names = Names::new(patterns)?;
+        let mac = Hmac::new_from_slice(key).map_err(|error| PatternsError(error.to_string()))?;
+        Ok(Self { patterns: patterns.into(), names, mac, limits: Limits::default() })
+    }
+
+    /// The patterns of names that it was made with.
+    pub fn patterns(&self) -> &[String] {
+        &self.patterns
+    }
+
+    /// The event without its secrets, as compact JSON.
+    ///
+    /// # Errors
+    /// The body is no strict JSON object within the limits of an event.
+    pub fn redact(&self, body: &[u8]) -> std::result::Result<String, EventError> {
+        let mut out = String::with_capacity(body.len().saturating_add(128));
+        self.redact_into(body, &Bump::with_capacity(4096), &mut out)?;
+        Ok(out)
+    }
+
+    /// As [`Self::redact`], into an empty text; what a refusal leaves there is of no use.
+    pub(crate) fn redact_into(
+        &self,
+        body: &[u8],
+        arena: &Bump,
+        out: &mut String,
+    ) -> std::result::Result<(), EventError> {
+        check_length(body, &self.limits)?;
+        let mut reader = Reader::new(body, arena, &self.limits)?;
+        if reader.kind()? != Kind::Object {
+            return Err(reader.shape_fault("the event must be an object").into());
+        }
+        let mut again = reader.clone();
+        let mut writer = Writer::copying(self, arena, out, reader.text());
+        writer.value(&mut reader, "", Place::Event)?;
+        reader.finish()?;
+        if !writer.is_copy_of(&reader) {
+            out.clear();
+            Writer::writing(self, arena, out).value(&mut again, "", Place::Event)?;
+        }
+        Ok(())
+    }
+
+    /// A path or URL without its secrets.
+    pub fn link<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.searched("", text, TextKind::Link)
+    }
+
+    /// A text that stood under a name which is no secret, without its secrets.
+    pub fn text<'t>(&self, name: &str, text: &'t str) -> Cow<'t, str> {
+        self.searched(name, text, TextKind::Text)
+    }
+
+    /// What stands for a secret; one that is redacted already stays as it is.
+    pub fn secret(&self, name: &str, text: &str) -> String {
+        let mut out = String::with_capacity(HASH.len().saturating_add(DIGITS));
+        self.write_hash(&mut out, name, text);
+        out
+    }
+
+    fn searched<'t>(&self, name: &str, text: &'t str, kind: TextKind) -> Cow<'t, str> {
+        let found = Texts::new(self, &Bump::new()).redacted(name, text, kind, ROUNDS);
+        found.map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    /// Appends what stands for a value: the hash of the name, decoded and without its case, and
+    /// of the text.
+    fn write_hash(&self, out: &mut String, name: &str, text: &str) {
+        if is_redacted(text) {
+            out.push_str(text);
+            return;
+        }
+        let name = names::decoded(name).unwrap_or(Cow::Borrowed(name));
+        let mut mac = self.mac.clone();
+        mac.update(itoa::Buffer::new().format(name.len()).as_bytes());
+        mac.update(b":");
+        mac.update(name.to_ascii_lowercase().as_bytes());
+        mac.update(text.as_bytes());
+        out.push_str(HASH);
+        if let Some(shown) = mac.finalize().into_bytes().first_chunk() {
+            push_hash(out, shown);
+        }
+    }
+}
+
+/// Whether a text is what stands for a secret.
+fn is_redacted(text: &str) -> bool {
+    text.strip_prefix(HASH).is_some_and(|hash| {
+        hash.len() == DIGITS && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
+/// Where a value stands, which says what its members are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Event,
+    Request,
+    Headers,
+    Cookies,
+    Fields,
+    /// `fields.body`.
+    Body,
+    /// A text with a query.
+    Link,
+    /// Members with names of their own.
+    Inner,
+    /// Inside what is hashed whole.
+    Hashed,
+}
+
+impl Place {
+    /// The place of a member that docs/fields.md names, whose name says nothing about
+    /// its value; `None` for any other.
+    fn of_known(self, name: &str) -> Option<Self> {
+        match (self, name) {
+            (Self::Event, "request") => Some(Self::Request),
+            (Self::Event, "fields") => Some(Self::Fields),
+            (Self::Event, "return_url") | (Self::Request, "path" | "referer") => Some(Self::Link),
+            (Self::Request, "headers") => Some(Self::Headers),
+            (Self::Request, "cookies") => Some(Self::Cookies),
+            (Self::Event, "source" | "observed_at" | "idempotency_key" | "tenant_id")
+            | (
+                Self::Request,
+                "method" | "scheme" | "host" | "client_ip" | "user_agent" | "content_type"
+                | "query_params" | "route_params",
+            ) => Some(Self::Inner),
+            (Self::Hashed, _) => Some(Self::Hashed),
+            _ => None,
+        }
+    }
+
+    /// The place of a member whose name is its own and no secret.
+    fn of_other(self, name: &str) -> Self {
+        match self {
+            Self::Headers if name.eq_ignore_ascii_case("referer") => Self::Link,
+            Self::Fields if name == "body" => Self::Body,
+            _ => Self::Inner,
+        }
+    }
+
+    /// As what a text here is searched; `None` where it is not.
+    fn kind(self) -> Option<TextKind> {
+        match self {
+            Self::Hashed => None,
+            Self::Link => Some(TextKind::Link),
+            Self::Body => Some(TextKind::Body),
+            _ => Some(TextKind::Text),
+        }
+    }
+}
+
+/// Whether a header is a secret whatever the patterns are: it holds cookies of any name.
+fn holds_cookies(header: &str) -> bool {
+    header.eq_ignore_ascii_case("cookie") || header.eq_ignore_ascii_case("set-cookie")
+}
+
+/// The event written anew.
+struct Writer<'r, 'a, 'o> {
+    redactor: &'r Redactor,
+    arena: &'a Bump,
+    out: &'o mut String,
+    /// A text without space, nearly all of which is copied in large pieces; `None` when each
+    /// part is written for itself.
+    source: Option<&'a str>,
+    /// Bytes of the source that are in the output.
+    copied: usize,
+    /// Strings with an escape that are written anew.
+    unescaped: usize,
+    has_redacted: bool,
+    /// How often a text may still be read as JSON, or decoded.
+    rounds: u8,
+}
+
+impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
+    fn writing(redactor: &'r Redactor, arena: &'a Bump, out: &'o mut String) -> Self {
+        Self {
+            redactor,
+            arena,
+            out,
+            source: None,
+            copied: 0,
+            unescaped: 0,
+            has_redacted: false,
+            rounds: ROUNDS,
+        }
+    }
+
+    fn copying(
+        redactor: &'r Redactor,
+        arena: &'a Bump,
+        out: &'o mut String,
+        source: &'a str,
+    ) -> Self {
+        Self { source: Some(source), ..Self::writing(redactor, arena, out) }
+    }
+
+    /// Copies the rest of what was read, if it may be copied: there is no space in it, nor an
+    /// escape in a name, which others would write in another way.
+    fn is_copy_of(&mut self, reader: &Reader<'a>) -> bool {
+        let is_copy = !reader.has_space() && reader.escaped() == self.unescaped;
+        if is_copy {
+            let rest = reader.text().get(self.copied..).unwrap_or_default();
+            self.out.push_str(rest);
+        }
+        is_copy
+    }
+
+    /// Writes the value of a member, or of an element of its array.
+    fn value(&mut self, reader: &mut Reader<'a>, name: &str, place: Place) -> Result<()> {
+        match reader.kind()? {
+            Kind::String => self.string(reader, name, place)?,
+            Kind::Number => {
+                let number = reader.number()?;
+                self.put(number);
+            }
+            Kind::Bool => {
+                let word = if reader.boolean()? { "true" } else { "false" };
+                self.put(word);
+            }
+            Kind::Null => {
+                reader.null()?;
+                self.put("null");
+            }
+            Kind::Array => {
+                self.put("[");
+                reader.array(|reader, index| {
+                    self.separate(index);
+                    self.value(reader, name, place)
+                })?;
+                self.put("]");
+            }
+            Kind::Object => {
+                self.put("{");
+                let mut count: usize = 0;
+                reader.object(|reader, name| {
+                    self.separate(count);
+                    count = count.saturating_add(1);
+                    self.member(reader, name, place)
+                })?;
+                self.put("}");
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what stands in the source as it is.
+    fn put(&mut self, text: &str) {
+        if self.source.is_none() {
+            self.out.push_str(text);
+        }
+    }
+
+    fn separate(&mut self, index: usize) {
+        if index > 0 {
+            self.put(",");
+        }
+    }
+
+    /// Writes something in place of a part of the source.
+    fn replace(&mut self, part: Range<usize>, write: impl FnOnce(&Redactor, &mut String)) {
+        if let Some(source) = self.source {
+            self.out.push_str(source.get(self.copied..part.start).unwrap_or_default());
+            self.copied = part.end;
+        }
+        write(self.redactor, self.out);
+    }
+
+    fn member(&mut self, reader: &mut Reader<'a>, name: &str, place: Place) -> Result<()> {
+        if self.source.is_none() {
+            write_string(self.out, name);
+            self.out.push(':');
+        }
+        if let Some(place) = place.of_known(name) {
+            return self.value(reader, name, place);
+        }
+        if self.is_secret(name, place) {
+            return self.secret(reader, name);
+        }
+        self.value(reader, name, place.of_other(name))
+    }
+
+    /// Whether a member is a secret as a whole. Cookies are, whatever they are called, but for
+    /// those that the tenant wants in clear.
+    fn is_secret(&self, name: &str, place: Place) -> bool {
+        let names = &self.redactor.names;
+        match place {
+            Place::Cookies => !names.is_clear(name),
+            Place::Headers if holds_cookies(name) => true,
+            _ => names.is_secret(name),
+        }
+    }
+
+    /// Writes the hash of a value that is not null.
+    fn secret(&mut self, reader: &mut Reader<'a>, name: &str) -> Result<()> {
+        let (start, escaped) = (reader.offset(), reader.escaped());
+        let text = match reader.kind()? {
+            Kind::Null => return self.value(reader, name, Place::Hashed),
+            Kind::String => {
+                let text = reader.string()?;
+                self.has_redacted |= !is_redacted(text);
+                text
+            }
+            _ => {
+                let mut text = String::new();
+                let mut whole = Writer::writing(self.redactor, self.arena, &mut text);
+                whole.value(reader, name, Place::Hashed)?;
+                self.has_redacted = true;
+                self.arena.alloc_str(&text)
+            }
+        };
+        self.note_escapes(escaped, reader);
+        self.replace(start..reader.offset(), |redactor, out| {
+            out.push('"');
+            redactor.write_hash(out, name, text);
+            out.push('"');
+        });
+        Ok(())
+    }
+
+    fn string(&mut self, reader: &mut Reader<'a>, name: &str, place: Place) -> Result<()> {
+        let (start, escaped) = (reader.offset(), reader.escaped());
+        let text = reader.string()?;
+        let texts = Texts::new(self.redactor, self.arena);
+        let redacted = place.kind().and_then(|kind| texts.redacted(name, text, kind, self.rounds));
+        self.has_redacted |= redacted.is_some();
+        let is_copied = self.source.is_some() && reader.escaped() == escaped;
+        if !is_copied || redacted.is_some() {
+            self.note_escapes(escaped, reader);
+            let text = redacted.as_deref().unwrap_or(text);
+            self.replace(start..reader.offset(), |_, out| write_string(out, text));
+        }
+        Ok(())
+    }
+
+    /// The strings with an escape since there were so many are written anew.
+    fn note_escapes(&mut self, before: usize, reader: &Reader<'a>) {
+        self.unescaped = self.unescaped.wrapping_add(reader.escaped().wrapping_sub(before));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redacted(body: &str) -> String {
+        let redactor = Redactor::new(&["*pass*".to_owned()], b"key").unwrap();
+        redactor.redact(body.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_secret_is_its_hash_and_the_rest_stays() {
+        // HMAC-SHA-256 of `8:passwordx` under `key`.
+        let hash = "hmac:6bfda456cb57d75a11ec2f605d879057";
+        assert_eq!(
+            redacted(r#" {"fields":{"Password": "x", "n" : 1.50, "t": "\u00e9\n"}} "#),
+            format!(r#"{{"fields":{{"Password":"{hash}","n":1.50,"t":"é\n"}}}}"#)
+        );
+        let link = format!("/?a=1&password={hash}#x");
+        let body = r#"{"request":{"path":"/?a=1&password=x#x"}}"#;
+        assert!(redacted(body).contains(&link));
+    }
+
+    #[test]
+    fn nothing_is_kept_of_what_is_no_event() {
+        let redactor = Redactor::new(&[], b"").unwrap();
+        for body in [&b"[]"[..], b"{", b"{\"a\":1,\"a\":2}", &[b' '; 65_537]] {
+            assert!(redactor.redact(body).is_err());
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Sets that are changed, against sets made at once.
+
+use std::thread;
+
+use bumpalo::Bump;
+use serde_json::{Value as Json, json};
+
+use super::layer::LED;
+use super::*;
+
+/// `request.path.contains(part)`
+fn rule(id: &str, part: &str) -> Json {
+    let arguments = [
+        json!({"kind": "field", "span": [0, 1], "name": "request.path"}),
+        json!({"kind": "literal", "span": [0, 1], "value": {"type": "string", "value": part}}),
+    ];
+    program(
+        id,
+        json!({"kind": "call", "span": [0, 1], "function": "contains", "member": true, "args": arguments}),
+    )
+}
+
+fn variable(id: &str) -> Json {
+    program(id, json!({"kind": "field", "span": [0, 1], "name": "flag"}))
+}
+
+fn program(id: &str, root: Json) -> Json {
+    json!({"id": id, "version": 1, "text": "", "type": "bool", "root": root})
+}
+
+fn bundle(programs: &[Json]) -> Vec<u8> {
+    let fields = json!({"request.path": "string", "flag": "bool"});
+    json!({"version": 1, "fields": fields, "programs": programs}).to_string().into_bytes()
+}
+
+fn set(programs: &[Json]) -> RuleSet {
+    RuleSet::from_json(&bundle(programs)).unwrap()
+}
+
+/// The ids that match an event; None where the event is refused.
+fn matches(set: &RuleSet, event: &str) -> Option<Vec<String>> {
+    let arena = Bump::new();
+    let record = set.read(event.as_bytes(), None, &arena).ok()?;
+    Some(
+        set.matches(&record)
+            .into_iter()
+            .map(|at| set.id(at as usize).unwrap().to_owned())
+            .collect(),
+    )
+}
+
+fn path(path: &str) -> String {
+    json!({"request": {"path": path}}).to_string()
+}
+
+#[test]
+fn a_changed_rule_keeps_its_place_and_a_new_one_comes_last() {
+    let first = set(&[rule("a", "x"), rule("b", "y"), rule("c", "xy")]);
+    let second = first.with_changes(&bundle(&[rule("d", "x"), rule("a", "xyz")]), &["b"]).unwrap();
+    assert_eq!(matches(&second, &path("/xyz")).unwrap(), ["a", "c", "d"]);
+    assert_eq!(matches(&second, &path("/xy")).unwrap(), ["c", "d"]);
+    assert_eq!(matches(&first, &path("/xy")).unwrap(), ["a", "b", "c"]);
+    let third = second.with_changes(&bundle(&[rule("c", "z")]), &["c", "d"]).unwrap();
+    assert_eq!(matches(&third, &path("/xyz")).unwrap(), ["a", "c"]);
+    assert_eq!(third.report().rules, 2);
+}
+
+#[test]
+fn the_last_of_the_sets_that_share_a_base_has_it() {
+    let mut first = set(&[rule("a", "x")]);
+    let mut second = first.with_changes(&bundle(&[rule("b", "y")]), &[]).unwrap();
+    assert!(first.take_base().is_none());
+    assert_eq!(matches(&first, &path("x")).unwrap(), ["a"]);
+    drop(first);
+    assert!(second.take_base().is_some());
+}
+
+#[test]
+fn a_set_without_its_index_is_not_soon_changed() {
+    let first = set(&[rule("a", "x")]);
+    assert!(!first.is_soon_changed());
+    matches(&first, &path("x"));
+    assert!(first.is_soon_changed());
+    let second = first.with_changes(&bundle(&[rule("b", "y")]), &[]).unwrap();
+    assert!(second.is_soon_changed());
+}
+
+#[test]
+fn what_cannot_be_changed_leaves_the_set_as_it_was() {
+    let first = set(&[rule("a", "x")]);
+    let unknown = first.with_changes(&bundle(&[]), &["b"]).unwrap_err();
+    assert_eq!(unknown, ChangeError::UnknownRule("b".to_owned()));
+    let wrong = program("c", json!({"kind": "nothing", "span": [0, 1]}));
+    let error = first.with_changes(&bundle(&[wrong]), &["a"]).unwrap_err();
+    assert!(matches!(error, ChangeError::Program(_)));
+    assert_eq!(matches(&first, &path("x")).unwrap(), ["a"]);
+}
+
+#[test]
+fn a_variable_that_nothing_reads_any_more_refuses_no_event() {
+    let first = set(&[rule("a", "x"), variable("b")]);
+    let event = r#"{"flag": 7, "request": {"path": "x"}}"#;
+    assert_eq!(matches(&first, event), None);
+    let second = first.with_changes(&bundle(&[]), &["b"]).unwrap();
+    assert_eq!(matches(&second, event).unwrap(), ["a"]);
+    let third = second.with_changes(&bundle(&[variable("c")]), &[]).unwrap();
+    assert_eq!(matches(&third, event), None);
+    assert_eq!(matches(&third, r#"{"flag": true}"#).unwrap(), ["c"]);
+}
+
+/// A set and the rules it should have.
+#[derive(Clone)]
+struct Kept {
+    set: Arc<RuleSet>,
+    rules: Vec<Json>,
+}
+
+impl Kept {
+    fn new(count: usize) -> Self {
+        let numbers = 0..count;
+        let rules: Vec<Json> =
+            numbers.map(|number| rule(&format!("r{number}"), &format!("<{number}>"))).collect();
+        Self { set: Arc::new(set(&rules)), rules }
+    }
+
+    /// Changes a rule, or removes it where it is one and `new` is none. Of some rules the
+    /// part is one that no rule of the first base has.
+    fn change(&mut self, number: usize, new: Option<usize>) {
+        let id = format!("r{number}");
+        let place = self.rules.iter().position(|each| each["id"] == id.as_str());
+        let part = |part: usize| match number % 3 {
+            0 => format!("+{part}"),
+            _ => format!("<{part}>"),
+        };
+        let new: Vec<Json> = new.map(|new| rule(&id, &part(new))).into_iter().collect();
+        let mut removed = Vec::new();
+        match (place, new.first()) {
+            (Some(place), Some(new)) => self.rules[place] = new.clone(),
+            (Some(place), None) => {
+                self.rules.remove(place);
+                removed.push(id.as_str());
+            }
+            (None, new) => self.rules.extend(new.cloned()),
+        }
+        self.set = Arc::new(self.set.with_changes(&bundle(&new), &removed).unwrap());
+    }
+
+    fn changes(&self) -> &Changes {
+        self.set.changes.as_ref().unwrap()
+    }
+
+    fn check(&self) {
+        let ids: Vec<&str> = self.rules.iter().filter_map(|rule| rule["id"].as_str()).collect();
+        let found: Vec<&str> = (0..self.set.len()).filter_map(|at| self.set.id(at)).collect();
+        assert_eq!(found, ids);
+        let whole = set(&self.rules);
+        for event in [path("<1> <39> +6"), path("<3><31><5><7>"), path("+1 +2 +8"), path("")] {
+            assert_eq!(matches(&self.set, &event), matches(&whole, &event));
+        }
+        assert_eq!(self.set.report().rules, ids.len());
+    }
+}
+
+#[test]
+fn a_change_makes_only_few_rules_again() {
+    let mut kept = Kept::new(40);
+    for change in 0..300 {
+        let new = (change % 5 != 4).then_some(change % 9);
+        kept.change(change * 7 % 50, new);
+        let layers = &kept.changes().layers;
+        let newest = layers.last().map_or(0, Layer::len);
+        assert!(newest <= FEW * (WAITING + 1), "{newest} at {change}");
+        if change % 16 == 0 {
+            kept.check();
+        }
+    }
+    kept.check();
+}
+
+#[test]
+fn rules_that_the_base_leads_to_and_others_are_changed_at_once() {
+    let kept = Kept::new(40);
+    for (known, unknown) in [(10, 0), (0, 20), (10, 20), (20, 3), (LED - 10, 11)] {
+        let part = |number: usize| match number {
+            number if number < known => format!("<{}>", number % 7),
+            number => format!("+{}", number % 7),
+        };
+        let changed: Vec<Json> =
+            (0..known + unknown).map(|number| rule(&format!("r{number}"), &part(number))).collect();
+        let set = kept.set.with_changes(&bundle(&changed), &["r39"]).unwrap();
+        let layer = &set.changes.as_ref().unwrap().layers[0];
+        let searched = if known + unknown > LED { known + unknown } else { unknown };
+        assert_eq!(layer.segment.searched, searched);
+        let mut rules = kept.rules.clone();
+        rules.remove(39);
+        for new in changed {
+            match rules.iter_mut().find(|rule| rule["id"] == new["id"]) {
+                Some(rule) => *rule = new,
+                None => rules.push(new),
+            }
+        }
+        for event in [path("<1> <39> +6"), path("+1 +2 <2><30>"), path("")] {
+            assert_eq!(matches(&set, &event), matches(&self::set(&rules), &event));
+        }
+    }
+}
+
+#[test]
+fn layers_become_one_in_the_background() {
+    let mut kept = Kept::new(60);
+    for number in 0..=FEW {
+        kept.change(number, Some(7));
+    }
+    // Two without an index; the next change begins to merge the first, and one after it
+    // finds that done.
+    while kept.changes().layers.iter().all(Layer::is_plain) || kept.changes().layers.len() > 2 {
+        thread::yield_now();
+        kept.change(0, Some(3));
+    }
+    kept.check();
+}
+
+#[test]
+fn many_changes_end_in_a_new_base_with_the_same_answers() {
+    let mut kept = Kept::new(300);
+    let base = Arc::clone(&kept.set.base);
+    let mut changes = 0;
+    while Arc::ptr_eq(&kept.set.base, &base) {
+        kept.change(changes * 11 % 320, (changes % 13 != 0).then_some(changes % 7));
+        changes += 1;
+        if changes > MERGED_AT {
+            thread::yield_now();
+        }
+    }
+    assert!(changes > MERGED_AT);
+    kept.check();
+}
+
+#[test]
+fn sets_made_of_the_same_one_go_their_own_ways() {
+    let mut all = vec![Kept::new(300)];
+    for change in 0..1500 {
+        let number = change * 31 % all.len();
+        all[number].change(change * 17 % 390, (change % 3 != 0).then_some(change % 41));
+        if change % 300 == 150 {
+            all.push(all[number].clone());
+        }
+        if change % 300 == 299 {
+            all.iter().for_each(Kept::check);
+        }
+    }
+}

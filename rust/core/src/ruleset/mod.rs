@@ -1,0 +1,438 @@
+//! A set of rules: many programs over one layout.
+
+mod bundle;
+pub(crate) mod incremental;
+pub(crate) mod prefilter;
+mod segment;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bumpalo::Bump;
+use serde::Deserialize;
+
+use crate::evaluate::{Evaluation, Meter};
+use crate::event::encode::{Settings, encode};
+use crate::event::layout::Layout;
+use crate::event::record::Record;
+use crate::event::sample::Sample;
+use crate::event::user_agent::UserAgents;
+use crate::event::{self, RawEvent};
+use crate::functions::named_lists::{ListDefinition, Lists};
+use crate::index::Report;
+use crate::json::fault::{Fault, FaultKind};
+use crate::json::tree;
+use crate::json::tree::{MAX_DEPTH, Tree};
+use crate::program::Program;
+use crate::program::decode::{Compiler, VERSION, refused};
+use crate::value::Value;
+use crate::value::address::{Network, NetworkSet};
+use crate::value::error::{EventError, Failure, ProgramError};
+use crate::value::limits::Limits;
+
+use bundle::Bundle;
+pub use incremental::ChangeError;
+use incremental::Changes;
+pub(crate) use incremental::keep_variables;
+use segment::Segment;
+
+/// Rules that are true of most events, at most.
+const MATCHED: usize = 48;
+
+/// Programs compiled together from a bundle. A set never changes: what was changed of
+/// it is another set, which shares the rest ([`RuleSet::with_changes`]).
+#[derive(Debug)]
+pub struct RuleSet {
+    layout: Arc<Layout>,
+    common: Arc<Common>,
+    sample: Arc<Sample>,
+    /// Its index is made when the set is first matched as a whole.
+    base: Arc<Segment>,
+    /// What was changed since the base was made.
+    changes: Option<Changes>,
+}
+
+/// What a set shares with those that were made of it by changes: most of its memory.
+#[derive(Debug)]
+pub struct Base {
+    _segment: Arc<Segment>,
+}
+
+/// What no change of rules changes.
+#[derive(Debug)]
+struct Common {
+    lists: Lists,
+    limits: Limits,
+    trusted_proxies: NetworkSet,
+}
+
+/// The end of one evaluation.
+#[derive(Debug)]
+pub struct Outcome<'a> {
+    pub result: Result<Value<'a>, Failure>,
+    pub cost: u64,
+}
+
+impl RuleSet {
+    /// Compiles a bundle.
+    ///
+    /// # Errors
+    /// The text is no bundle of this version, or something in it does not compile.
+    pub fn from_json(bundle: &[u8]) -> Result<Self, ProgramError> {
+        let arena = Bump::new();
+        let bundle = Bundle::read(bundle, &arena)?;
+        if bundle.part::<Option<u64>>("version")?.is_some_and(|version| version != VERSION) {
+            return Err(refused("the version is not supported").within("version"));
+        }
+        let fields: BTreeMap<String, String> = bundle.part("fields")?;
+        let declared = fields.iter().map(|(name, type_text)| (name.as_str(), type_text.as_str()));
+        let mut layout =
+            Layout::new(declared).map_err(|error| refused(&error.to_string()).within("fields"))?;
+        let definitions: BTreeMap<String, ListDefinition> = bundle.part("lists")?;
+        let lists = Lists::new(definitions)?;
+        let rules = bundle.compile(Compiler::new(&mut layout, &lists))?;
+        let trusted_proxies = proxies(&bundle.part::<Vec<String>>("trusted_proxies")?)?;
+        let common = Common { limits: bundle.part("limits")?, lists, trusted_proxies };
+        Ok(Self {
+            base: Arc::new(Segment::new(rules)),
+            layout: Arc::new(layout),
+            common: Arc::new(common),
+            sample: Arc::default(),
+            changes: None,
+        })
+    }
+
+    /// The same set as one, whose index knows how often conditions are true of events
+    /// like these. A thousand are enough; of more some are taken. Those that are no
+    /// events are passed over. Answers stay what they are.
+    #[must_use]
+    pub fn trained(self, events: &[&[u8]], user_agents: Option<&'static UserAgents>) -> Self {
+        let sample = Sample::of(events, user_agents);
+        let set = Self {
+            sample: Arc::new(sample.thinned()),
+            base: Arc::new(Segment::new(self.rules().map(|(id, program)| (id, program.clone())))),
+            changes: None,
+            ..self
+        };
+        set.base.index(&set.layout, &set.common, &sample);
+        set
+    }
+
+    /// Takes the base out of a set that has come to its end, unless another set has it still:
+    /// to let go of a large one takes its time, and who ends a set may not have it.
+    pub fn take_base(&mut self) -> Option<Base> {
+        let is_alone = Arc::strong_count(&self.base) == 1;
+        is_alone.then(|| Base { _segment: std::mem::take(&mut self.base) })
+    }
+
+    /// The programs that are true of a record, in order. Programs that cannot be are
+    /// not evaluated.
+    pub fn matches<'a>(&'a self, record: &Record<'a>) -> Vec<u32> {
+        let mut matched = Vec::new();
+        let base_index = self.base.index(&self.layout, &self.common, &self.sample);
+        let base_rules = self.base.rules(&self.common);
+        base_index.with_scratch(|scratch| match &self.changes {
+            None => {
+                let take = |rules: &[u32]| match rules {
+                    // Room for as many as most events have, at once.
+                    _ if matched.capacity() == 0 => {
+                        matched.reserve(MATCHED);
+                        matched.extend_from_slice(rules);
+                    }
+                    [rule] => matched.push(*rule),
+                    rules => matched.extend_from_slice(rules),
+                };
+                base_index.matches(scratch, base_rules, record, |_| true, take);
+            }
+            Some(changes) => {
+                matched.reserve(MATCHED);
+                let passes = |rule: &u32| !changes.is_gone(*rule);
+                let take = |rules: &[u32]| {
+                    let kept = rules.iter().copied().filter(passes);
+                    matched.extend(kept.map(|rule| changes.places.place(rule)));
+                };
+                base_index.matches(scratch, base_rules, record, |rule| passes(&rule), take);
+                for layer in &changes.layers {
+                    layer.matches(&self.common, record, scratch.conditions(), |key| {
+                        matched.push(changes.places.place(key));
+                    });
+                }
+            }
+        });
+        matched.sort_unstable();
+        matched
+    }
+
+    /// How many programs the indexes let through for a record.
+    pub fn candidates<'a>(&'a self, record: &Record<'a>) -> usize {
+        let index = self.base.index(&self.layout, &self.common, &self.sample);
+        let of_base = index.count_candidates(self.base.rules(&self.common), record);
+        let layers = self.changes.iter().flat_map(|changes| &changes.layers);
+        let of_layers = layers.map(|layer| layer.candidates(&self.common, record));
+        of_base.saturating_add(of_layers.sum())
+    }
+
+    /// What the index is made of, were it made of the whole set at once. That is
+    /// done to find out where the set was changed.
+    pub fn report(&self) -> &Report {
+        let segment = match &self.changes {
+            None => &*self.base,
+            Some(changes) => changes.whole(&self.base),
+        };
+        segment.index(&self.layout, &self.common, &self.sample).report()
+    }
+
+    /// The outcome of one program, None when there is none of this number.
+    pub fn outcome<'a>(&'a self, index: usize, record: &Record<'a>) -> Option<Outcome<'a>> {
+        let mut meter = Meter::new(self.limits());
+        let result = self.rule(index)?.1.evaluate(record, &self.common.lists, &mut meter);
+        Some(Outcome { result, cost: meter.spent() })
+    }
+
+    /// Tests all programs in order and hands each outcome to `take`.
+    pub fn test_all<'a>(
+        &'a self,
+        record: &Record<'a>,
+        mut take: impl FnMut(u32, Result<bool, Failure>),
+    ) {
+        let mut meter = Meter::new(self.limits());
+        let mut evaluation = Evaluation::new(record, &self.common.lists, &mut meter);
+        for (index, (_, program)) in (0_u32..).zip(self.rules()) {
+            evaluation.meter.reset();
+            take(index, evaluation.test(&program.root));
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.changes.as_ref().map_or_else(|| self.base.len(), |changes| changes.places.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The id of a program.
+    pub fn id(&self, index: usize) -> Option<&str> {
+        self.rule(index).map(|(id, _)| id)
+    }
+
+    pub(crate) fn rule(&self, index: usize) -> Option<(&str, &Program)> {
+        match &self.changes {
+            None => self.base.rule(index),
+            Some(changes) => changes.rule(&self.base, index),
+        }
+    }
+
+    /// The rules, in order.
+    fn rules(&self) -> impl Iterator<Item = (&str, &Program)> {
+        (0..self.len()).filter_map(|index| self.rule(index))
+    }
+
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.common.limits
+    }
+
+    pub fn trusted_proxies(&self) -> &NetworkSet {
+        &self.common.trusted_proxies
+    }
+
+    /// The record of an event in JSON.
+    ///
+    /// # Errors
+    /// The event is refused.
+    pub fn read<'a>(
+        &self,
+        bytes: &'a [u8],
+        user_agents: Option<&UserAgents>,
+        arena: &'a Bump,
+    ) -> Result<Record<'a>, EventError> {
+        self.common.read(bytes, &self.layout, user_agents, arena)
+    }
+
+    /// The record of an event that is read as the layout of this set says.
+    ///
+    /// # Errors
+    /// A declared variable has a value that its type does not hold.
+    pub fn encode<'a>(
+        &self,
+        event: &RawEvent<'a>,
+        user_agents: Option<&UserAgents>,
+        arena: &'a Bump,
+    ) -> Result<Record<'a>, EventError> {
+        self.common.encode(event, &self.layout, user_agents, arena)
+    }
+}
+
+impl Common {
+    fn read<'a>(
+        &self,
+        bytes: &'a [u8],
+        layout: &Layout,
+        user_agents: Option<&UserAgents>,
+        arena: &'a Bump,
+    ) -> Result<Record<'a>, EventError> {
+        let event = event::read(bytes, layout, arena, &self.limits)?;
+        self.encode(&event, layout, user_agents, arena)
+    }
+
+    fn encode<'a>(
+        &self,
+        event: &RawEvent<'a>,
+        layout: &Layout,
+        user_agents: Option<&UserAgents>,
+        arena: &'a Bump,
+    ) -> Result<Record<'a>, EventError> {
+        let (trusted_proxies, limits) = (&self.trusted_proxies, &self.limits);
+        let settings = Settings { trusted_proxies, databases: None, user_agents, limits };
+        encode(event, layout, arena, settings)
+    }
+}
+
+type Rule = (Box<str>, Program);
+
+fn proxies(texts: &[String]) -> Result<NetworkSet, ProgramError> {
+    let read = |text: &String| {
+        Network::parse_entry(text).ok_or_else(|| {
+            refused(&format!("`{text}` is no address or network")).within("trusted_proxies")
+        })
+    };
+    texts.iter().map(read).collect()
+}
+
+/// Reads a tree of bounded depth into an arena.
+///
+/// # Errors
+/// The text is no JSON, or nests deeper than any tree.
+pub fn read_tree<'t>(text: &'t [u8], arena: &'t Bump) -> Result<Tree<'t>, ProgramError> {
+    tree::read(utf8(text)?, arena).map_err(|fault| unread(&fault))
+}
+
+/// Why a text is refused that is no JSON or nests too deep.
+fn unread(fault: &Fault) -> ProgramError {
+    match fault.kind {
+        FaultKind::Limit => too_deep(),
+        _ => refused(&format!("not JSON: {} at byte {}", fault.message, fault.offset)),
+    }
+}
+
+/// Reads JSON of bounded depth, past the depth that the library allows.
+///
+/// # Errors
+/// The text is no JSON of the type, or nests deeper than any tree.
+pub(crate) fn read_json<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, ProgramError> {
+    bounded(text).and_then(|()| read_unbounded(text))
+}
+
+fn bounded(text: &[u8]) -> Result<(), ProgramError> {
+    if depth(text) > MAX_DEPTH { Err(too_deep()) } else { Ok(()) }
+}
+
+fn read_unbounded<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, ProgramError> {
+    let mut reader = serde_json::Deserializer::from_str(utf8(text)?);
+    reader.disable_recursion_limit();
+    let json = T::deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
+    json.map_err(|error| not_json(&error))
+}
+
+fn too_deep() -> ProgramError {
+    refused("the JSON nests too deep")
+}
+
+fn utf8(text: &[u8]) -> Result<&str, ProgramError> {
+    simdutf8::basic::from_utf8(text).map_err(|_| refused("not JSON: not UTF-8"))
+}
+
+fn not_json(error: &serde_json::Error) -> ProgramError {
+    refused(&format!("not JSON: {error}"))
+}
+
+/// How deep the brackets of a JSON text nest; at least as deep as it is read.
+fn depth(text: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0_usize);
+    let (mut is_string, mut is_escaped) = (false, false);
+    for byte in text {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_string => is_escaped = true,
+            b'"' => is_string = !is_string,
+            b'[' | b'{' if !is_string => {
+                depth = depth.saturating_add(1);
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' if !is_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+
+    #[test]
+    fn depth_is_counted_outside_strings() {
+        assert_eq!(depth(br#"{"a": "[[[\"[", "b": [1, [2]]}"#), 3);
+    }
+
+    #[test]
+    fn json_that_nests_without_end_is_refused() {
+        for text in ["[".repeat(100_000), "[".repeat(100_000) + &"]".repeat(100_000)] {
+            assert_eq!(
+                read_tree(text.as_bytes(), &Bump::new()).unwrap_err().message,
+                "the JSON nests too deep"
+            );
+        }
+        let deep = "[".repeat(MAX_DEPTH) + &"]".repeat(MAX_DEPTH);
+        assert!(read_tree(deep.as_bytes(), &Bump::new()).is_ok());
+    }
+
+    /// `request.path.contains(part) && flag`
+    fn flagged(part: &str) -> Json {
+        let place = json!([0, 1]);
+        let field = |name: &str| json!({"kind": "field", "span": place, "name": name});
+        let value = json!({"type": "string", "value": part});
+        let part = json!({"kind": "literal", "span": place, "value": value});
+        let contains = json!({
+            "kind": "call", "span": place, "function": "contains", "member": true,
+            "args": [field("request.path"), part],
+        });
+        let root = json!({"kind": "and", "span": place, "args": [contains, field("flag")]});
+        json!({"id": "", "version": 1, "text": "", "type": "bool", "root": root})
+    }
+
+    #[test]
+    fn every_candidate_of_a_large_set_is_evaluated() {
+        let programs: Vec<Json> = (0..100).map(|number| flagged(&format!("<{number}>"))).collect();
+        let fields = json!({"request.path": "string", "flag": "bool"});
+        let bundle = json!({"version": 1, "fields": fields, "programs": programs}).to_string();
+        let set = RuleSet::from_json(bundle.as_bytes()).unwrap();
+        let path: String = (0..100).step_by(3).map(|number| format!("<{number}>")).collect();
+        for (flag, expected) in [(true, (0..100).step_by(3).collect()), (false, Vec::new())] {
+            let event = json!({"flag": flag, "request": {"path": path}}).to_string();
+            let arena = Bump::new();
+            let record = set.read(event.as_bytes(), None, &arena).unwrap();
+            assert_eq!(set.matches(&record), expected);
+        }
+    }
+
+    #[test]
+    fn a_bundle_needs_its_programs_and_has_this_version() {
+        assert_eq!(RuleSet::from_json(b"{}").unwrap_err().pointer, "/programs");
+        for (text, pointer) in [("1", ""), ("2", "/version"), ("\"1\"", "/version"), ("-", "")] {
+            let bundle = format!(r#"{{"version": {text}, "programs": []}}"#);
+            let refused = RuleSet::from_json(bundle.as_bytes()).err();
+            assert_eq!(refused.is_none(), text == "1", "{text}");
+            assert_eq!(refused.map_or(String::new(), |error| error.pointer), pointer, "{text}");
+        }
+        assert!(RuleSet::from_json(b"").unwrap_err().message.starts_with("not JSON"));
+        let list = br#"{"lists": {"bad": {"kind": "ip", "entries": ["x"]}}, "programs": []}"#;
+        assert_eq!(RuleSet::from_json(list).unwrap_err().pointer, "/lists/bad");
+    }
+}

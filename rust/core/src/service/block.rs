@@ -1,0 +1,366 @@
+//! Decisions on hot calls, written as they are answered, and as the log takes them: a line and an
+//! index entry each.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use bumpalo::Bump;
+use smallvec::SmallVec;
+use uuid::Uuid;
+
+use crate::decision::record::{entity_ids, write_answer, write_record};
+use crate::decision::{Decision, Place, effects};
+use crate::definitions::Definitions;
+use crate::definitions::document::Mode;
+use crate::engine::Engine;
+use crate::event::field::Member;
+use crate::json::write::{
+    list, member, optional, push_hash, push_id, push_int, write_id, write_string,
+};
+use crate::redact::Redactor;
+use crate::service::call::{Call, Endpoint, Idempotency};
+use crate::service::served::{strongest, without_query};
+use crate::value::error::EventError;
+
+/// The path below which a challenge is solved.
+const CHALLENGES: &str = "/api/v1/challenge/";
+
+/// What a decision allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    Allow,
+    Challenge,
+    Block,
+}
+
+impl Action {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Challenge => "challenge",
+            Self::Block => "block",
+        }
+    }
+
+    fn of(mode: Option<Mode>) -> Self {
+        match mode {
+            Some(Mode::Challenge) => Self::Challenge,
+            Some(Mode::Block) => Self::Block,
+            Some(Mode::Monitor) | None => Self::Allow,
+        }
+    }
+}
+
+/// What becomes of the calls of one block alike.
+pub struct Circumstances<'b> {
+    pub received_at: i64,
+    /// Where the service is reached.
+    pub base_url: &'b str,
+    pub redactor: &'b Redactor,
+}
+
+/// What was decided on one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    pub action: Action,
+    /// Whether an expression ended in an error.
+    pub has_errors: bool,
+    /// Whether its budget ended before all was decided.
+    pub is_over_budget: bool,
+    /// Where the body of the answer stands in [`Block::lines`].
+    pub answer: Range<usize>,
+}
+
+/// Decisions of one tenant in order.
+#[derive(Debug, Default)]
+pub struct Block {
+    /// One line of JSON a decision, with a line feed between two.
+    pub lines: String,
+    /// One JSON array a decision, with a comma between two.
+    pub index: String,
+}
+
+/// What decisions after one another are worked out in.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    /// The event that is decided on, redacted.
+    event: String,
+    /// For what is read of it meanwhile.
+    arena: Bump,
+}
+
+impl Block {
+    /// A block with room for some calls.
+    pub fn with_capacity(calls: usize) -> Self {
+        // Most lines have 2.5 KB.
+        Self {
+            lines: String::with_capacity(calls.saturating_mul(3072)),
+            index: String::with_capacity(calls.saturating_mul(512)),
+        }
+    }
+
+    /// Decides on a call, counts it, and adds the decision.
+    ///
+    /// # Errors
+    /// It is no event: nothing was counted or added.
+    pub fn decide(
+        &mut self,
+        engine: &Engine,
+        call: &Call<'_>,
+        sender: Sender<'_>,
+        circumstances: &Circumstances<'_>,
+        workspace: &mut Workspace,
+        duration_us: impl FnOnce() -> u64,
+    ) -> Result<Answered, EventError> {
+        let Workspace { event, arena } = workspace;
+        event.clear();
+        arena.reset();
+        circumstances.redactor.redact_into(call.body, arena, event)?;
+        let text = Text { definitions: engine.definitions(), call, sender, circumstances };
+        engine.decided(&call.event, circumstances.received_at, |decided| {
+            let path = decided.path;
+            let (decision, return_url) = engine.apply(decided);
+            let redactor = circumstances.redactor;
+            let made = Made::new(text.definitions, &decision, path, return_url, redactor);
+            let answer = text.write_line(&mut self.lines, &made, event, duration_us());
+            text.write_index(&mut self.index, &made);
+            Answered {
+                action: made.action,
+                has_errors: !decision.errors.is_empty(),
+                is_over_budget: decision.ends.are_any(),
+                answer,
+            }
+        })
+    }
+}
+
+/// Who sent a call, and what the decision is called.
+#[derive(Clone, Copy, Debug)]
+pub struct Sender<'c> {
+    pub decision_id: Uuid,
+    pub api_key_id: &'c str,
+}
+
+/// A decision that is applied.
+struct Made<'d, 'a> {
+    decision: &'d Decision<'a>,
+    action: Action,
+    mode: Option<Mode>,
+    /// Redacted, as everything that is kept.
+    path: Option<Cow<'a, str>>,
+    /// The same.
+    return_url: Option<Cow<'a, str>>,
+    entity_ids: SmallVec<[Uuid; 4]>,
+}
+
+impl<'d, 'a> Made<'d, 'a> {
+    fn new(
+        definitions: &Definitions,
+        decision: &'d Decision<'a>,
+        path: Option<&'a str>,
+        return_url: Option<&'a str>,
+        redactor: &Redactor,
+    ) -> Self {
+        let mode = decision.mode();
+        Self {
+            decision,
+            action: Action::of(mode),
+            mode,
+            path: path.filter(|path| !path.is_empty()).map(|path| redactor.link(path)),
+            return_url: return_url.map(|url| redactor.link(url)),
+            entity_ids: entity_ids(definitions, decision),
+        }
+    }
+}
+
+/// What the texts of one decision are written from.
+struct Text<'c> {
+    definitions: &'c Definitions,
+    call: &'c Call<'c>,
+    sender: Sender<'c>,
+    circumstances: &'c Circumstances<'c>,
+}
+
+impl Text<'_> {
+    /// Appends a line, and tells where the answer stands in it.
+    fn write_line(
+        &self,
+        out: &mut String,
+        made: &Made<'_, '_>,
+        event: &str,
+        duration_us: u64,
+    ) -> Range<usize> {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str("{\"decision_id\":");
+        write_id(out, self.sender.decision_id);
+        out.push_str(",\"received_at\":");
+        push_int(out, self.circumstances.received_at);
+        member(out, "api_key_id", Some(self.sender.api_key_id));
+        let source = self.call.event.member(Member::Source);
+        let source = source.map(|source| self.circumstances.redactor.text("source", source));
+        member(out, "source", source.as_deref());
+        member(out, "endpoint", Some(self.call.endpoint.as_str()));
+        out.push_str(",\"idempotency\":");
+        match &self.call.idempotency {
+            Some(Idempotency { identity, fingerprint }) => {
+                out.push('[');
+                write_hash(out, identity);
+                out.push(',');
+                write_hash(out, fingerprint);
+                out.push(']');
+            }
+            None => out.push_str("null"),
+        }
+        out.push_str(",\"revision\":");
+        push_int(out, self.definitions.revision);
+        out.push_str(",\"duration_us\":");
+        push_int(out, duration_us);
+        out.push_str(",\"answer\":");
+        let start = out.len();
+        let known = self.write_answer(out, made);
+        let answer = start..out.len();
+        out.push_str(",\"record\":");
+        match known {
+            Some(known) => out.extend_from_within(known),
+            None => write_answer(out, made.decision, made.return_url.as_deref()),
+        }
+        write_record(out, self.definitions, made.decision, &made.entity_ids);
+        out.push_str(",\"effects\":");
+        effects::write(out, self.definitions, made.decision);
+        out.push_str(",\"event\":");
+        out.push_str(event);
+        out.push('}');
+        answer
+    }
+
+    /// Appends the body of the answer, and tells where it begins as the record does.
+    fn write_answer(&self, out: &mut String, made: &Made<'_, '_>) -> Option<Range<usize>> {
+        let start = out.len();
+        if self.call.endpoint == Endpoint::Beacon {
+            self.write_beacon(out, made);
+            return None;
+        }
+        if made.action == Action::Challenge {
+            self.write_challenge(out, made);
+            return None;
+        }
+        // No challenge: there is no URL in it that the caller is to have as it came.
+        write_answer(out, made.decision, None);
+        let known = start..out.len();
+        self.write_decision_id(out);
+        Some(known)
+    }
+
+    fn write_challenge(&self, out: &mut String, made: &Made<'_, '_>) {
+        out.push_str("{\"action\":{\"type\":\"challenge\",\"challenge\":{\"redirect_url\":");
+        let mut buffer = Uuid::encode_buffer();
+        let id: &str = self.sender.decision_id.hyphenated().encode_lower(&mut buffer);
+        write_string(out, &[self.circumstances.base_url, CHALLENGES, id].concat());
+        out.push_str("}}");
+        member(out, "reason", Some(made.decision.reason().as_str()));
+        self.write_decision_id(out);
+    }
+
+    fn write_beacon(&self, out: &mut String, made: &Made<'_, '_>) {
+        out.push_str("{\"item_id\":");
+        write_id(out, self.sender.decision_id);
+        out.push_str(",\"lookup_entity_id\":");
+        match made.entity_ids.first() {
+            Some(id) => write_id(out, *id),
+            None => out.push_str("null"),
+        }
+        out.push_str(",\"active_mitigation\":");
+        match made.mode {
+            Some(mode) => {
+                out.push_str("{\"decision\":");
+                write_string(out, mode.as_str());
+                out.push('}');
+            }
+            None => out.push_str("null"),
+        }
+        out.push('}');
+    }
+
+    fn write_decision_id(&self, out: &mut String) {
+        out.push_str(",\"decision_id\":");
+        write_id(out, self.sender.decision_id);
+        out.push('}');
+    }
+
+    fn write_index(&self, out: &mut String, made: &Made<'_, '_>) {
+        let definitions = self.definitions;
+        if !out.is_empty() {
+            out.push(',');
+        }
+        out.push('[');
+        write_id(out, definitions.tenant);
+        out.push(',');
+        write_id(out, self.sender.decision_id);
+        out.push(',');
+        push_int(out, self.circumstances.received_at);
+        out.push(',');
+        write_string(out, self.sender.api_key_id);
+        match &self.call.idempotency {
+            Some(Idempotency { identity, fingerprint }) => {
+                out.push(',');
+                write_hash(out, identity);
+                out.push(',');
+                write_hash(out, fingerprint);
+            }
+            None => out.push_str(",null,null"),
+        }
+        out.push(',');
+        push_int(out, made.decision.time);
+        out.push(',');
+        write_string(out, made.action.as_str());
+        out.push(',');
+        write_string(out, made.decision.reason().as_str());
+        out.push(',');
+        optional(out, made.decision.answer().map(|fired| &*fired.policy.id));
+        out.push(',');
+        optional(out, made.path.as_deref().map(without_query));
+        out.push_str(",\"");
+        made.entity_ids.iter().for_each(|id| push_id(out, *id));
+        out.push_str("\",");
+        let fired = strongest(made.decision);
+        let fired = fired.iter().filter_map(|&(clause, mode)| {
+            definitions.clause(clause).map(|(policy, _)| (&policy.id, mode))
+        });
+        list(out, fired, |out, (id, mode)| {
+            out.push('[');
+            write_string(out, id);
+            out.push(',');
+            write_string(out, mode.as_str());
+            out.push(']');
+        });
+        out.push(',');
+        list(out, failed(definitions, made.decision).iter(), |out, id| write_string(out, id));
+        out.push(']');
+    }
+}
+
+/// Ids of the policies of which an expression failed, once each; an empty one for actions and
+/// entities.
+fn failed<'d>(definitions: &'d Definitions, decision: &Decision<'_>) -> SmallVec<[&'d str; 4]> {
+    let mut failed: SmallVec<[&str; 4]> = SmallVec::new();
+    for (place, _) in &decision.errors {
+        let id = match place {
+            Place::Scope { policy }
+            | Place::Condition { policy, .. }
+            | Place::WindowField { policy, .. } => definitions.policy_id(policy),
+            Place::Action { .. } | Place::Match { .. } | Place::KeyField { .. } => "",
+        };
+        if !failed.contains(&id) {
+            failed.push(id);
+        }
+    }
+    failed
+}
+
+fn write_hash(out: &mut String, hash: &[u8; 16]) {
+    out.push('"');
+    push_hash(out, hash);
+    out.push('"');
+}

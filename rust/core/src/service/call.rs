@@ -1,0 +1,169 @@
+//! A hot call before it is decided on: its event, whether that may be decided on, and what
+//! makes it idempotent.
+
+use blake2b_simd::Params;
+use bumpalo::Bump;
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::engine::Engine;
+use crate::event::{self, RawEvent};
+use crate::value::error::EventError;
+
+/// Characters of an idempotency key.
+pub const MAX_KEY_LENGTH: usize = 255;
+
+/// Which of the calls it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    Beacon,
+    Runtime,
+}
+
+impl Endpoint {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Beacon => "beacon",
+            Self::Runtime => "runtime",
+        }
+    }
+
+    /// Whether an event without anything in `request` and `fields` is refused.
+    const fn needs_content(self) -> bool {
+        matches!(self, Self::Runtime)
+    }
+}
+
+/// Why a call is not decided on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    Event(EventError),
+    /// The event says that it is another tenant's.
+    OtherTenant,
+    Empty,
+    /// Of the idempotency key.
+    KeyLength,
+}
+
+/// What stands for an idempotency key and for the body it came with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idempotency {
+    /// A keyed hash, which tells nothing of the text: of the tenant, the endpoint and the key.
+    pub identity: [u8; 16],
+    /// No cryptographic hash: whoever made two bodies alike would deceive nobody but itself.
+    pub fingerprint: [u8; 16],
+}
+
+/// Makes the hashes of idempotency keys.
+#[derive(Clone, Debug)]
+pub struct KeyHasher(Params);
+
+impl KeyHasher {
+    /// A hasher by a secret of at most 64 bytes; `None` when it is longer.
+    pub fn new(secret: &[u8]) -> Option<Self> {
+        if secret.len() > blake2b_simd::KEYBYTES {
+            return None;
+        }
+        let mut params = Params::new();
+        params.hash_length(16).key(secret);
+        Some(Self(params))
+    }
+
+    fn hash(&self, tenant: &[u8; 16], endpoint: Endpoint, key: &str) -> [u8; 16] {
+        let mut state = self.0.to_state();
+        state.update(tenant).update(endpoint.as_str().as_bytes()).update(b"\0");
+        state.update(key.as_bytes());
+        let mut identity = [0; 16];
+        for (place, byte) in identity.iter_mut().zip(state.finalize().as_bytes()) {
+            *place = *byte;
+        }
+        identity
+    }
+}
+
+/// A call that may be decided on.
+#[derive(Debug)]
+pub struct Call<'a> {
+    pub endpoint: Endpoint,
+    pub body: &'a [u8],
+    pub event: RawEvent<'a>,
+    pub idempotency: Option<Idempotency>,
+}
+
+impl Engine {
+    /// Reads the event of a call of this engine's tenant.
+    ///
+    /// # Errors
+    /// It is not to be decided on.
+    pub fn read_call<'a>(
+        &self,
+        endpoint: Endpoint,
+        body: &'a [u8],
+        hasher: &KeyHasher,
+        arena: &'a Bump,
+    ) -> Result<Call<'a>, Refusal> {
+        let definitions = self.definitions();
+        let event = event::read(body, &definitions.layout, arena, &definitions.limits)
+            .map_err(Refusal::Event)?;
+        let tenant = definitions.tenant.as_bytes();
+        if event.tenant_id.is_some_and(|text| !names(tenant, text)) {
+            return Err(Refusal::OtherTenant);
+        }
+        if endpoint.needs_content() && !event.has_content {
+            return Err(Refusal::Empty);
+        }
+        if event.idempotency_key.is_some_and(|key| !has_key_length(key)) {
+            return Err(Refusal::KeyLength);
+        }
+        let idempotency = event.idempotency_key.map(|key| Idempotency {
+            identity: hasher.hash(tenant, endpoint, key),
+            fingerprint: xxh3_128(body).to_be_bytes(),
+        });
+        Ok(Call { endpoint, body, event, idempotency })
+    }
+}
+
+fn has_key_length(key: &str) -> bool {
+    // A character has a byte at least: nearly every key needs no counting.
+    !key.is_empty() && (key.len() <= MAX_KEY_LENGTH || key.chars().count() <= MAX_KEY_LENGTH)
+}
+
+/// Whether a text is the UUID, in its usual form.
+fn names(id: &[u8; 16], text: &str) -> bool {
+    let mut buffer = uuid::Uuid::encode_buffer();
+    let id = uuid::Uuid::from_bytes_ref(id).hyphenated();
+    text.eq_ignore_ascii_case(id.encode_lower(&mut buffer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    #[test]
+    fn a_key_is_hashed_with_its_tenant_and_endpoint() {
+        // BLAKE2b of 16 bytes under `kkkk...`, as Python's `hashlib` makes it.
+        let hasher = KeyHasher::new(&[b'k'; 32]).unwrap();
+        let mut tenant = [0; 16];
+        (0..).zip(&mut tenant).for_each(|(number, byte)| *byte = number);
+        let identity = hasher.hash(&tenant, Endpoint::Runtime, "key-1");
+        assert_eq!(hex(&identity), "500158125b5bd54fdb386c1ef9979bbe");
+        assert_ne!(hasher.hash(&tenant, Endpoint::Beacon, "key-1"), identity);
+        assert!(KeyHasher::new(&[0; 65]).is_none());
+    }
+
+    #[test]
+    fn a_key_has_as_many_characters_as_it_may() {
+        for (key, expected) in [
+            (String::new(), false),
+            ("k".repeat(255), true),
+            ("k".repeat(256), false),
+            ("é".repeat(255), true),
+            ("é".repeat(256), false),
+        ] {
+            assert_eq!(has_key_length(&key), expected);
+        }
+    }
+}

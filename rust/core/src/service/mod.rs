@@ -1,0 +1,6 @@
+//! For a service: calls read together, answered and recorded in blocks.
+
+pub mod block;
+pub mod call;
+pub mod counts;
+pub mod served;

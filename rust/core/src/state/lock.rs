@@ -1,0 +1,242 @@
+//! Shards of a state while they are locked.
+
+use std::ops::Range;
+use std::sync::MutexGuard;
+
+use foldhash::fast::RandomState;
+use smallvec::SmallVec;
+
+use crate::state::entity::Entity;
+use crate::state::frozen::{FrozenState, by_touch};
+use crate::state::shard::Shard;
+use crate::state::slab::Queue;
+use crate::state::{AT_ONCE, Change, Evictions, Known, SHARDS, State, shard_of};
+
+/// The place of a shard that is not locked.
+const NOT_LOCKED: u8 = u8::MAX;
+
+/// The shards of some keys, or all of them. Nobody else sees or changes their blocks
+/// until it is dropped.
+#[derive(Debug)]
+pub struct Locked<'s> {
+    state: &'s State,
+    /// Where each shard of the state is among those that are locked; past them if it is not.
+    places: [u8; SHARDS],
+    /// In the order of their numbers, which is that of locking.
+    shards: SmallVec<[MutexGuard<'s, Shard>; AT_ONCE]>,
+    /// New blocks that are counted already.
+    room: usize,
+    touches: Range<u64>,
+    /// Whether a block has left, so that the number of one found before may be another's.
+    has_lost: bool,
+}
+
+impl<'s> Locked<'s> {
+    pub(crate) fn all(state: &'s State) -> Self {
+        Self::only(state, 0..state.shard_count())
+    }
+
+    /// Locks the shards of some numbers.
+    pub(crate) fn only(state: &'s State, numbers: impl Iterator<Item = usize>) -> Self {
+        let mut rest = numbers.fold(0, |all, number| all | bit(number));
+        let in_order = std::iter::from_fn(|| {
+            let number = rest.trailing_zeros() as usize;
+            rest &= rest.wrapping_sub(1);
+            (number < SHARDS).then_some(number)
+        });
+        let (mut places, mut shards) = ([NOT_LOCKED; SHARDS], SmallVec::new());
+        for number in in_order {
+            if let (Some(place), Some(shard)) = (places.get_mut(number), state.lock(number)) {
+                *place = shards.len() as u8;
+                shards.push(shard);
+            }
+        }
+        Self { state, places, shards, room: 0, touches: 0..0, has_lost: false }
+    }
+
+    /// Has the next touches be of these numbers.
+    pub(crate) fn keep_touches(&mut self, touches: Range<u64>) {
+        self.touches = touches;
+    }
+
+    /// Whether there is room for so many new blocks, which is kept for them.
+    pub(crate) fn reserve(&mut self, count: usize) -> bool {
+        let has_room = self.state.reserve(count);
+        if has_room {
+            self.room = self.room.saturating_add(count);
+        }
+        has_room
+    }
+
+    pub fn len(&self) -> usize {
+        self.state.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn max_keys(&self) -> usize {
+        self.state.max_keys()
+    }
+
+    pub fn evictions(&self) -> Evictions {
+        self.state.evictions()
+    }
+
+    pub fn hasher(&self) -> &'s RandomState {
+        self.state.hasher()
+    }
+
+    /// Looks for a key of a locked shard.
+    pub fn find(&self, key: &str) -> Known {
+        self.find_hashed(self.state.hash(key), key)
+    }
+
+    pub(crate) fn find_hashed(&self, hash: u64, key: &str) -> Known {
+        let shard = self.shard(shard_of(hash));
+        Known { hash, index: shard.and_then(|shard| shard.find(hash, key)) }
+    }
+
+    pub fn get(&self, known: Known) -> Option<&Entity> {
+        self.shard(shard_of(known.hash))?.get(known.index?)
+    }
+
+    /// Updates the block of a key for one event at `time`, in place of a new one if
+    /// there is none. `known` is what was found of it since the shards were locked.
+    pub fn update<'c>(
+        &mut self,
+        key: &str,
+        known: Option<Known>,
+        time: i64,
+        changes: impl Iterator<Item = Change<'c>> + Clone,
+    ) {
+        let known = known.unwrap_or_else(|| self.find(key));
+        let number = shard_of(known.hash);
+        // An entity before this one may have made it leave, or be the same key.
+        let index = known.index.filter(|_| !self.has_lost);
+        let index = index.or_else(|| self.shard(number)?.find(known.hash, key));
+        let index = index.or_else(|| self.add(known.hash, key, time));
+        let (touch, hasher) = (self.next_touch(), self.state.hasher());
+        if let (Some(shard), Some(index)) = (self.shard_mut(number), index) {
+            shard.see(index, changes, (time, touch), hasher);
+        }
+    }
+
+    /// Ends the mitigations of an entity by some clauses at `time`.
+    pub fn lift(&mut self, key: &str, time: i64, clauses: &[u32]) {
+        let Known { hash, index } = self.find(key);
+        let Some(index) = index else { return };
+        let touch = self.next_touch();
+        if let Some(shard) = self.shard_mut(shard_of(hash)) {
+            shard.lift(index, (time, touch), clauses);
+        }
+    }
+
+    /// Blocks of locked shards in the order of their last touch, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Entity> {
+        by_touch(self.shards.iter().flat_map(|shard| {
+            [shard.plain(), shard.mitigated()].map(|queue| (shard.entities(), queue))
+        }))
+    }
+
+    /// A copy of the blocks of locked shards as they are now, made at once; the state pays
+    /// for it bit by bit, when it changes while the copy is there.
+    pub fn freeze(&mut self) -> FrozenState {
+        let parts = self.shards.iter_mut().map(|shard| shard.freeze()).collect();
+        FrozenState::new(parts, self.evictions())
+    }
+
+    /// Puts all of another state, of the same hasher, in place of this, of which all
+    /// shards are locked. Gives back what was there.
+    pub fn exchange(&mut self, mut other: State) -> State {
+        self.has_lost = true;
+        self.state.exchange(&mut other, self.shards.iter_mut().map(|shard| &mut **shard));
+        other
+    }
+
+    /// Removes the block whose last touch is the oldest of all that are locked.
+    pub(crate) fn remove_oldest(&mut self) -> Option<Entity> {
+        let plain = self.oldest(Shard::plain);
+        let mitigated = self.oldest(Shard::mitigated);
+        let (_, number, index) = plain.into_iter().chain(mitigated).min()?;
+        self.remove(number, index)
+    }
+
+    pub(crate) fn shard_mut(&mut self, number: usize) -> Option<&mut Shard> {
+        let &place = self.places.get(number)?;
+        self.shards.get_mut(usize::from(place)).map(|shard| &mut **shard)
+    }
+
+    fn shard(&self, number: usize) -> Option<&Shard> {
+        let &place = self.places.get(number)?;
+        self.shards.get(usize::from(place)).map(|shard| &**shard)
+    }
+
+    fn next_touch(&mut self) -> u64 {
+        self.touches.next().unwrap_or_else(|| self.state.next_touches(1))
+    }
+
+    /// Makes a block for a key that has none, and room for it.
+    fn add(&mut self, hash: u64, key: &str, time: i64) -> Option<u32> {
+        if self.room == 0 {
+            while !self.reserve(1) {
+                self.evict(time)?;
+            }
+        }
+        let hasher = self.state.hasher();
+        let index = self.shard_mut(shard_of(hash))?.insert(hash, Entity::new(key, time), hasher)?;
+        self.room = self.room.saturating_sub(1);
+        Some(index)
+    }
+
+    /// Removes the key whose loss hurts least.
+    fn evict(&mut self, time: i64) -> Option<()> {
+        let mitigated = self.oldest(Shard::mitigated);
+        let is_expired = |&(_, number, index): &(u64, usize, u32)| {
+            let entity = self.shard(number).and_then(|shard| shard.get(index));
+            entity.is_some_and(|entity| !entity.is_mitigated_at(time))
+        };
+        let victim = mitigated.filter(is_expired).or_else(|| self.oldest(Shard::plain));
+        let (_, number, index) = victim.or(mitigated)?;
+        let lost = self.remove(number, index)?;
+        let Evictions { total, mitigated } = self.evictions();
+        self.state.set_evictions(Evictions {
+            total: total.saturating_add(1),
+            mitigated: mitigated.saturating_add(u64::from(lost.is_mitigated_at(time))),
+        });
+        Some(())
+    }
+
+    /// The oldest block of one of the queues: its touch, shard and number.
+    fn oldest(&self, queue: fn(&Shard) -> &Queue) -> Option<(u64, usize, u32)> {
+        let numbers = 0..self.state.shard_count();
+        let oldest = numbers.filter_map(|number| {
+            let shard = self.shard(number)?;
+            let index = queue(shard).oldest()?;
+            Some((shard.get(index)?.touch(), number, index))
+        });
+        oldest.min()
+    }
+
+    fn remove(&mut self, number: usize, index: u32) -> Option<Entity> {
+        let hasher = self.state.hasher();
+        let lost = self.shard_mut(number)?.remove(index, hasher)?;
+        self.has_lost = true;
+        self.state.shrink(1);
+        Some(lost)
+    }
+}
+
+/// The bit of a shard's number.
+fn bit(number: usize) -> u64 {
+    1_u64.unbounded_shl(u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        if self.room > 0 {
+            self.state.shrink(self.room);
+        }
+    }
+}

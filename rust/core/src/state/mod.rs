@@ -1,0 +1,298 @@
+//! What is remembered of a tenant's traffic: one block for each entity key, at
+//! most so many of them, everything in constant time (docs/decision.md, "State").
+//!
+//! Blocks are in shards by the hash of their key, each behind a lock of its own. A
+//! decision locks the shards of its entities for as long as it looks at them and changes
+//! them; whoever needs more than that locks all.
+
+pub mod cow_vec;
+pub mod entity;
+pub mod frozen;
+pub mod lock;
+pub(crate) mod shard;
+pub mod slab;
+pub mod snapshot;
+pub(crate) mod stored_key;
+pub mod window;
+
+use std::hash::BuildHasher;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use foldhash::fast::RandomState;
+use smallvec::SmallVec;
+
+use crate::definitions::window_rule::Family;
+use crate::state::entity::Entity;
+use crate::state::lock::Locked;
+use crate::state::shard::Shard;
+
+/// Keys that are looked for together without memory on the heap.
+pub(crate) const AT_ONCE: usize = 8;
+/// Enough that two threads seldom want the same, few enough to lock them all at once.
+pub(crate) const SHARDS: usize = 64;
+/// Numbers of touches that a batch asks for at once.
+const TOUCHES: u64 = 64;
+const SHARD_MASK: u64 = SHARDS as u64 - 1;
+/// Those to lock are the bits of a number.
+const _: () = assert!(SHARDS <= u64::BITS as usize);
+
+/// What one event changes in the state of one of its entities.
+#[derive(Clone, Copy, Debug)]
+pub enum Change<'c> {
+    /// The windows of a family count the event; distinct ones a value in it.
+    Count { family: Family<'c>, value: Option<&'c str> },
+    /// The window at a position of a family does, and the others do not.
+    CountOne { family: Family<'c>, position: usize, value: Option<&'c str> },
+    /// A clause fired and mitigates the entity.
+    Mitigate { clause: u32, expires_at: i64 },
+}
+
+/// How many keys had to make room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evictions {
+    pub total: u64,
+    /// Of these, keys that lost a mitigation before its end.
+    pub mitigated: u64,
+}
+
+/// A key that was looked for: its hash, and the number of its block if it has one.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    pub(crate) hash: u64,
+    pub(crate) index: Option<u32>,
+}
+
+impl Known {
+    /// Whether there is a block.
+    pub fn is_there(self) -> bool {
+        self.index.is_some()
+    }
+}
+
+/// Several of them, in the order of their keys.
+pub type AllKnown = SmallVec<[Known; AT_ONCE]>;
+
+/// Numbers of touches that are kept for the decisions of a batch: to ask for those of one event at
+/// a time, threads take the same line of memory from each other. What others touch meanwhile counts
+/// as touched before or after.
+#[derive(Debug, Default)]
+pub struct Touches {
+    kept: Range<u64>,
+    at_once: u64,
+}
+
+impl Touches {
+    /// For many events in a row.
+    pub fn of_a_batch() -> Self {
+        Self { at_once: TOUCHES, ..Self::default() }
+    }
+
+    /// Gives up those that are left, because newer ones are in use.
+    pub(crate) fn forget(&mut self) {
+        self.kept = Range::default();
+    }
+
+    /// So many in a row.
+    pub(crate) fn take(&mut self, count: u64, state: &State) -> Range<u64> {
+        let left = self.kept.end.saturating_sub(self.kept.start);
+        if left < count {
+            let more = count.max(self.at_once);
+            let first = state.next_touches(more);
+            self.kept = first..first.saturating_add(more);
+        }
+        let end = self.kept.start.saturating_add(count);
+        let taken = self.kept.start..end;
+        self.kept.start = end;
+        taken
+    }
+}
+
+/// What every decision writes to. On lines of their own: what stands beside them is read by
+/// every decision.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Counters {
+    /// Blocks, and those there is room for that a decision may still make.
+    len: AtomicUsize,
+    /// Numbers of touches that are given away.
+    touches: AtomicU64,
+}
+
+/// A shard behind its lock. On lines of its own, since threads write to neighbours at the same
+/// time, and on two of them, which come in together.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Guarded(Mutex<Shard>);
+
+const _: () = assert!(size_of::<Guarded>() == 128);
+
+impl Guarded {
+    fn get_mut(&mut self) -> &mut Shard {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The blocks of all keys.
+#[derive(Debug)]
+pub struct State {
+    shards: Box<[Guarded]>,
+    counters: Counters,
+    /// Changed under the locks of all shards.
+    evictions: Mutex<Evictions>,
+    max_keys: usize,
+    /// Keyed anew in every process: keys are text from outside.
+    hasher: RandomState,
+}
+
+impl State {
+    /// An empty state of at most `max_keys` blocks (at least one).
+    pub fn new(max_keys: u32, hasher: RandomState) -> Self {
+        let max_keys = usize::try_from(max_keys).unwrap_or(usize::MAX).max(1);
+        let shard = || Guarded(Mutex::new(Shard::new(max_keys.div_ceil(SHARDS))));
+        Self {
+            shards: std::iter::repeat_with(shard).take(SHARDS).collect(),
+            counters: Counters::default(),
+            evictions: Mutex::default(),
+            max_keys,
+            hasher,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.counters.len.load(Ordering::Relaxed)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn max_keys(&self) -> usize {
+        self.max_keys
+    }
+
+    pub fn hasher(&self) -> &RandomState {
+        &self.hasher
+    }
+
+    pub fn evictions(&self) -> Evictions {
+        *self.evictions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn set_evictions(&self, evictions: Evictions) {
+        *self.evictions.lock().unwrap_or_else(PoisonError::into_inner) = evictions;
+    }
+
+    /// Locks all of it.
+    pub fn all(&self) -> Locked<'_> {
+        Locked::all(self)
+    }
+
+    /// Looks for some keys and locks what they need: their shards, or all when other
+    /// blocks may have to make room for new ones.
+    pub fn look_up<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k str>,
+        touches: &mut Touches,
+    ) -> (Locked<'_>, AllKnown) {
+        let keys: SmallVec<[(u64, &str); AT_ONCE]> =
+            keys.map(|key| (self.hash(key), key)).collect();
+        let count = u64::try_from(keys.len()).unwrap_or(u64::MAX);
+        let find = |locked: &Locked<'_>| -> AllKnown {
+            keys.iter().map(|&(hash, key)| locked.find_hashed(hash, key)).collect()
+        };
+        let mut locked = Locked::only(self, keys.iter().map(|&(hash, _)| shard_of(hash)));
+        locked.keep_touches(touches.take(count, self));
+        let known = find(&locked);
+        let new = known.iter().filter(|known| !known.is_there()).count();
+        if locked.reserve(new) {
+            return (locked, known);
+        }
+        drop(locked);
+        let mut all = self.all();
+        all.keep_touches(touches.take(count, self));
+        let known = find(&all);
+        (all, known)
+    }
+
+    /// Puts a block from a snapshot at the newest end, also past the bound. A key that is
+    /// there already is refused.
+    pub fn adopt(&mut self, mut entity: Entity) -> bool {
+        let hash = self.hasher.hash_one(entity.key_bytes());
+        let Self { shards, hasher, counters: Counters { touches, len }, .. } = self;
+        let Some(shard) = shards.get_mut(shard_of(hash)) else { return false };
+        let shard = shard.get_mut();
+        if shard.find(hash, entity.key()).is_some() {
+            return false;
+        }
+        let touch = touches.get_mut();
+        entity.set_touch(*touch);
+        *touch = touch.saturating_add(1);
+        *len.get_mut() = len.get_mut().saturating_add(1);
+        shard.insert(hash, entity, hasher).is_some()
+    }
+
+    /// Lets what is past the bound leave uncounted, the oldest first.
+    pub fn limit(&mut self) {
+        let mut all = self.all();
+        while all.len() > self.max_keys && all.remove_oldest().is_some() {}
+    }
+
+    /// Puts all of another state, of the same hasher, in place of this, which is locked.
+    pub(crate) fn exchange<'l>(
+        &self,
+        other: &mut Self,
+        locked: impl Iterator<Item = &'l mut Shard>,
+    ) {
+        for (mine, its) in locked.zip(&mut other.shards) {
+            std::mem::swap(mine, its.get_mut());
+        }
+        let Counters { len, touches } = &mut other.counters;
+        let (len, touches) = (len.get_mut(), touches.get_mut());
+        *len = self.counters.len.swap(*len, Ordering::Relaxed);
+        *touches = self.counters.touches.swap(*touches, Ordering::Relaxed);
+        let evictions = self.evictions();
+        self.set_evictions(other.evictions());
+        other.set_evictions(evictions);
+    }
+
+    pub(crate) fn hash(&self, key: &str) -> u64 {
+        self.hasher.hash_one(key.as_bytes())
+    }
+
+    /// The shard of a number. A thread that panicked while it held it cannot have left it
+    /// half changed in a way that matters more than the service.
+    pub(crate) fn lock(&self, number: usize) -> Option<MutexGuard<'_, Shard>> {
+        Some(self.shards.get(number)?.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn shard_count(&self) -> usize {
+        self.shards.len()
+    }
+
+    /// Counts blocks that are about to be made, if there is room for all.
+    pub(crate) fn reserve(&self, count: usize) -> bool {
+        let grown = |len: usize| len.checked_add(count).filter(|&len| len <= self.max_keys);
+        count == 0
+            || self.counters.len.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).is_ok()
+    }
+
+    pub(crate) fn shrink(&self, count: usize) {
+        self.counters.len.fetch_sub(count, Ordering::Relaxed);
+    }
+
+    /// The first of so many numbers of touches in a row.
+    pub(crate) fn next_touches(&self, count: u64) -> u64 {
+        self.counters.touches.fetch_add(count, Ordering::Relaxed)
+    }
+}
+
+/// The number of a key's shard, from bits of its hash that the tables do not use.
+pub(crate) fn shard_of(hash: u64) -> usize {
+    usize::try_from((hash >> 16) & SHARD_MASK).unwrap_or(0)
+}
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "a test may overflow")]
+mod tests;

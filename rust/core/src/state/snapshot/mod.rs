@@ -1,0 +1,155 @@
+//! The state as JSON and back (docs/decision.md, "Snapshot").
+
+pub(crate) mod migrate;
+pub(crate) mod per_clause;
+mod restore;
+
+use std::convert::Infallible;
+use std::fmt::Write;
+
+use crate::definitions::Definitions;
+use crate::definitions::entity_key::split;
+use crate::json::write::{list, write_string};
+use crate::state::Evictions;
+use crate::state::entity::Entity;
+use crate::state::lock::Locked;
+use crate::state::snapshot::per_clause::{Held, held};
+
+pub use restore::restore;
+
+const VERSION: u32 = 1;
+
+/// Bytes from which on a piece is handed over.
+pub const PIECE: usize = 1 << 20;
+
+/// A snapshot that is refused, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotError(pub String);
+
+impl std::fmt::Display for SnapshotError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SnapshotError {}
+
+/// Writes the whole state.
+pub fn save(definitions: &Definitions, state: &Locked<'_>) -> String {
+    save_entities(definitions, state.evictions(), state.iter())
+}
+
+/// Writes a snapshot of some blocks.
+pub fn save_entities<'s>(
+    definitions: &Definitions,
+    evictions: Evictions,
+    entities: impl Iterator<Item = &'s Entity>,
+) -> String {
+    let mut whole = String::new();
+    let written = write_entities(definitions, evictions, entities, |piece| {
+        whole.push_str(piece);
+        Ok::<_, Infallible>(())
+    });
+    match written {
+        Ok(()) => whole,
+    }
+}
+
+/// Writes a snapshot of some blocks in pieces of about [`PIECE`] bytes.
+///
+/// # Errors
+/// What `take` did not do with a piece.
+pub fn write_entities<'s, E>(
+    definitions: &Definitions,
+    evictions: Evictions,
+    entities: impl Iterator<Item = &'s Entity>,
+    mut take: impl FnMut(&str) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut out = String::with_capacity(256);
+    let Evictions { total, mitigated } = evictions;
+    _ = write!(
+        out,
+        "{{\"version\":{VERSION},\"tenant\":\"{}\",\"revision\":{},\
+         \"evictions\":{{\"total\":{total},\"mitigated\":{mitigated}}},\"keys\":[",
+        definitions.tenant, definitions.revision
+    );
+    for (number, entity) in entities.enumerate() {
+        if number > 0 {
+            out.push(',');
+        }
+        write_entity(&mut out, definitions, entity);
+        if out.len() >= PIECE {
+            take(&out)?;
+            out.clear();
+        }
+    }
+    out.push_str("]}");
+    take(&out)
+}
+
+fn write_entity(out: &mut String, definitions: &Definitions, entity: &Entity) {
+    let (definition, parts) = split(entity.key());
+    out.push('[');
+    write_string(out, definitions.entity(definition).map_or("", |definition| &definition.slug));
+    out.push(',');
+    write_parts(out, parts);
+    _ = write!(
+        out,
+        ",{},\"{}\",\"{}\",",
+        entity.event_count(),
+        entity.first_seen(),
+        entity.last_seen()
+    );
+    list(out, held(definitions, entity).iter(), |out, held| write_window(out, definitions, held));
+    out.push(',');
+    list(out, entity.mitigations().iter(), |out, each| {
+        out.push('[');
+        write_clause(out, definitions, each.clause);
+        _ = write!(out, ",\"{}\"]", each.expires_at);
+    });
+    out.push(']');
+}
+
+/// The parts of a key, each with its kind.
+fn write_parts(out: &mut String, parts: &str) {
+    let parts: Vec<serde_json::Value> = serde_json::from_str(parts).unwrap_or_default();
+    list(out, parts.iter(), |out, part| match part {
+        serde_json::Value::String(text) => {
+            out.push_str("{\"type\":\"string\",\"value\":");
+            write_string(out, text);
+            out.push('}');
+        }
+        serde_json::Value::Bool(value) => {
+            _ = write!(out, "{{\"type\":\"bool\",\"value\":{value}}}");
+        }
+        number => {
+            let kind = if number.is_i64() { "int" } else { "uint" };
+            _ = write!(out, "{{\"type\":\"{kind}\",\"value\":\"{number}\"}}");
+        }
+    });
+}
+
+fn write_window(out: &mut String, definitions: &Definitions, held: &Held<'_>) {
+    out.push('[');
+    write_clause(out, definitions, held.clause);
+    if held.is_distinct() {
+        out.push_str(",\"distinct\",");
+        list(out, held.values(), |out, (value, time)| {
+            out.push('[');
+            write_string(out, value);
+            _ = write!(out, ",\"{time}\"]");
+        });
+    } else {
+        out.push_str(",\"count\",");
+        list(out, held.times(), |out, time| _ = write!(out, "\"{time}\""));
+    }
+    out.push(']');
+}
+
+pub(crate) fn write_clause(out: &mut String, definitions: &Definitions, number: u32) {
+    if let Some((policy, clause)) = definitions.clause(number) {
+        write_string(out, &policy.slug);
+        out.push(',');
+        write_string(out, &clause.name);
+    }
+}

@@ -1,0 +1,96 @@
+//! What an entity's windows hold by clause, as everything outside the process knows it, whoever
+//! shares a window with whom.
+
+use std::borrow::Cow;
+
+use foldhash::fast::RandomState;
+
+use crate::definitions::Definitions;
+use crate::definitions::window_rule::Rule;
+use crate::state::entity::Entity;
+use crate::state::window::Window;
+
+/// What the window of a clause holds, which is at least one time or value.
+#[derive(Clone, Debug)]
+pub(crate) struct Held<'e> {
+    /// The number of the clause.
+    pub(crate) clause: u32,
+    pub(crate) rule: Rule,
+    /// What it is read from.
+    source: Cow<'e, Window>,
+}
+
+impl Held<'_> {
+    pub(crate) fn is_distinct(&self) -> bool {
+        self.source.is_distinct()
+    }
+
+    /// Times of a count window, oldest first.
+    pub(crate) fn times(&self) -> impl Iterator<Item = i64> {
+        self.source.times_of(self.rule)
+    }
+
+    /// Values of a distinct window and when each was last seen, oldest first.
+    pub(crate) fn values(&self) -> impl Iterator<Item = (&str, i64)> {
+        self.source.values_of(self.rule)
+    }
+
+    /// How many of them are inside at `time`.
+    pub(crate) fn inside(&self, time: i64) -> usize {
+        self.source.inside(self.rule, time).min(usize::from(self.rule.threshold))
+    }
+
+    /// As much of it as another rule looks at, by itself.
+    pub(crate) fn window(&self, rule: Rule, number: u32, hasher: &RandomState) -> Window {
+        let own = self.source.narrowed(self.rule, number, hasher);
+        if rule == self.rule { own } else { own.narrowed(rule, number, hasher) }
+    }
+}
+
+/// What an entity holds, in the order of clauses.
+pub(crate) fn held<'e>(definitions: &Definitions, entity: &'e Entity) -> Vec<Held<'e>> {
+    let numbers = entity.window_numbers();
+    let mut all = Vec::with_capacity(numbers.len());
+    let (mut near, mut next) = (0, 0);
+    for number in numbers {
+        let Some(family) = definitions.triggers.family_of(number).filter(|_| number >= next) else {
+            continue;
+        };
+        let windows = entity.family_after(&mut near, family.family());
+        for (number, rule, step) in family.members() {
+            next = number.saturating_add(1);
+            let source = windows.kept_source(number).filter(|source| !source.is_empty());
+            let clause = definitions.at(step).map(|(_, clause)| clause.number);
+            if let (Some(source), Some(clause)) = (source, clause) {
+                all.push(Held { clause, rule, source });
+            }
+        }
+    }
+    all.sort_unstable_by_key(|held| held.clause);
+    all
+}
+
+/// Windows of one entity, each by itself and in the order of their numbers, as its block keeps
+/// them.
+pub(crate) fn folded(definitions: &Definitions, windows: Vec<Window>) -> Vec<Window> {
+    let mut folded: Vec<Window> = Vec::with_capacity(windows.len());
+    let mut windows = windows.into_iter().peekable();
+    while let Some(first) = windows.next() {
+        let family = definitions.triggers.family_of(first.number());
+        let Some(family) = family.filter(|it| it.family().first == first.number()) else {
+            folded.push(first);
+            continue;
+        };
+        let mut own = Vec::new();
+        for (number, rule, _) in family.members().skip(1) {
+            let other = windows.next_if(|window| window.number() == number);
+            let other = other.unwrap_or_else(|| first.emptied(number));
+            if !first.holds_by(rule, &other) {
+                own.push(other);
+            }
+        }
+        folded.push(first);
+        folded.append(&mut own);
+    }
+    folded
+}

@@ -1,0 +1,10 @@
+//! The classes of the extension.
+
+pub(crate) mod calls;
+pub(crate) mod context;
+pub(crate) mod engine;
+pub(crate) mod matches;
+pub(crate) mod plain_form;
+pub(crate) mod redactor;
+pub(crate) mod rule_set;
+pub(crate) mod served;

@@ -1,0 +1,583 @@
+//! Events from Python: a dict, of which only what some program reads is looked
+//! at, or JSON in bytes.
+
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+use bumpalo::Bump;
+use bumpalo::collections::{String as ArenaString, Vec as ArenaVec};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PySequence, PyString, PyTuple,
+};
+use tidegate_core::event::field::{Member, Section};
+use tidegate_core::event::layout::Layout;
+use tidegate_core::event::user_agent::UserAgents;
+use tidegate_core::event::variable::VariableType;
+use tidegate_core::event::{self, RawBody, RawEvent, RawVariable, UnknownMember, several};
+use tidegate_core::json::pointer_step;
+use tidegate_core::value::error::EventError;
+use tidegate_core::value::limits::Limits;
+use tidegate_core::value::map::Map;
+use tidegate_core::value::time::parse_timestamp;
+use tidegate_core::value::{List, Text, Timestamp, Value};
+
+use crate::convert::error::event_error;
+use crate::convert::value::from_python;
+
+/// Reads what the layout needs of an event; text of a dict is copied to the arena.
+///
+/// # Errors
+/// `EventError` for what docs/fields.md refuses.
+pub(crate) fn read_event<'a>(
+    event: &'a Bound<'_, PyAny>,
+    layout: &Layout,
+    arena: &'a Bump,
+    limits: &Limits,
+) -> PyResult<RawEvent<'a>> {
+    let read = match event.cast::<PyBytes>() {
+        Ok(bytes) => event::read(bytes.as_bytes(), layout, arena, limits).map_err(Refusal::from),
+        Err(_) => DictReader { layout, arena, limits }.read(event),
+    };
+    read.map_err(|refusal| refusal.raise(event.py()))
+}
+
+/// The `return_url` of an event in Python objects, which only a decision reads.
+///
+/// # Errors
+/// `EventError` when it is no string.
+pub(crate) fn read_return_url<'a>(
+    event: &Bound<'_, PyAny>,
+    layout: &Layout,
+    arena: &'a Bump,
+    limits: &Limits,
+) -> PyResult<Option<&'a str>> {
+    let reader = DictReader { layout, arena, limits };
+    let read = as_dict(event).and_then(|members| match members {
+        Some(members) => reader.text(&members, intern!(event.py(), "return_url")),
+        None => Ok(None),
+    });
+    read.map_err(|refusal| refusal.raise(event.py()))
+}
+
+/// Whether an event in Python objects has content, and its first unknown member: what only an
+/// admission looks at.
+///
+/// # Errors
+/// Whatever a mapping of the caller's raises.
+pub(crate) fn read_top<'a>(
+    event: &Bound<'_, PyAny>,
+    layout: &Layout,
+    arena: &'a Bump,
+    limits: &Limits,
+    raw: &mut RawEvent<'a>,
+) -> PyResult<()> {
+    let reader = DictReader { layout, arena, limits };
+    reader.read_top(event, raw).map_err(|refusal| refusal.raise(event.py()))
+}
+
+/// ua-parser's data, compiled once for the process, when some program needs it.
+///
+/// # Errors
+/// Whatever loading it raises.
+pub(crate) fn user_agents(
+    py: Python<'_>,
+    layout: &Layout,
+) -> PyResult<Option<&'static UserAgents>> {
+    static DATA: OnceLock<UserAgents> = OnceLock::new();
+    if !layout.reads_user_agent_data() {
+        return Ok(None);
+    }
+    if let Some(data) = DATA.get() {
+        return Ok(Some(data));
+    }
+    let patterns = py.import("tidegate.evaluation.user_agents")?.call_method0("patterns")?;
+    let patterns = patterns.cast::<PyBytes>()?.as_bytes();
+    let compiled = py.detach(|| UserAgents::new(patterns));
+    let compiled = compiled.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(Some(DATA.get_or_init(|| compiled)))
+}
+
+/// Why an event is not read.
+enum Refusal {
+    Event(Box<EventError>),
+    Python(PyErr),
+}
+
+impl Refusal {
+    fn new(message: impl Into<String>) -> Self {
+        let error = EventError { message: message.into(), pointer: String::new(), offset: None };
+        Self::Event(Box::new(error))
+    }
+
+    fn raise(self, py: Python<'_>) -> PyErr {
+        match self {
+            Self::Event(error) => event_error(py, *error),
+            Self::Python(error) => error,
+        }
+    }
+
+    /// The same refusal, seen from the object or array around its place.
+    fn under(mut self, part: impl ToString) -> Self {
+        if let Self::Event(error) = &mut self {
+            error.pointer.insert_str(0, &pointer_step(&part.to_string()));
+        }
+        self
+    }
+}
+
+impl From<PyErr> for Refusal {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
+}
+
+impl From<EventError> for Refusal {
+    fn from(error: EventError) -> Self {
+        Self::Event(Box::new(error))
+    }
+}
+
+type Result<T> = std::result::Result<T, Refusal>;
+
+struct DictReader<'l, 'a> {
+    layout: &'l Layout,
+    arena: &'a Bump,
+    limits: &'l Limits,
+}
+
+impl<'a> DictReader<'_, 'a> {
+    fn read(&self, event: &Bound<'_, PyAny>) -> Result<RawEvent<'a>> {
+        let py = event.py();
+        let members = as_dict(event)?.ok_or_else(|| Refusal::new("the event must be an object"))?;
+        let mut raw = RawEvent::default();
+        raw.set_member(Member::Source, self.text(&members, intern!(py, "source"))?);
+        for name in unread_names(py) {
+            self.text(&members, name)?;
+        }
+        if let Some(moment) = self.member(&members, intern!(py, "observed_at"))? {
+            raw.observed_at = Some(observed_at(&moment).map_err(|it| it.under("observed_at"))?);
+        }
+        if let Some(request) = self.member(&members, intern!(py, "request"))? {
+            self.read_request(&request, &mut raw).map_err(|refusal| refusal.under("request"))?;
+        }
+        if self.layout.reads_section(Section::Fields) || self.layout.reads_body() {
+            self.read_section(&members, Section::Fields, &mut raw)?;
+        }
+        if self.layout.reads_variables() {
+            raw.variables = self.read_variables(&members)?;
+        }
+        Ok(raw)
+    }
+
+    fn read_top(&self, event: &Bound<'_, PyAny>, raw: &mut RawEvent<'a>) -> Result<()> {
+        let Some(members) = as_dict(event)? else { return Ok(()) };
+        for (name, value) in &members {
+            // A name that is no text means nothing either.
+            let name = name.cast::<PyString>().ok().and_then(|name| name.to_str().ok());
+            match name.unwrap_or_default() {
+                name if self.layout.declares_variable(name) => {}
+                "request" | "fields" => raw.has_content |= has_content(&value)?,
+                "source" | "return_url" | "idempotency_key" | "tenant_id" | "observed_at" => {}
+                _ if raw.unknown.is_some() => {}
+                name => {
+                    let name = self.arena.alloc_str(name);
+                    raw.unknown = Some(UnknownMember { name, offset: None });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_request(&self, request: &Bound<'_, PyAny>, raw: &mut RawEvent<'a>) -> Result<()> {
+        let py = request.py();
+        let members = as_dict(request)?.ok_or_else(|| Refusal::new("must be an object"))?;
+        for member in Member::OF_REQUEST {
+            if self.layout.reads_member(member) {
+                raw.set_member(member, self.text(&members, member_name(py, member))?);
+            }
+        }
+        for section in Section::OF_REQUEST {
+            if self.layout.reads_section(section) {
+                self.read_section(&members, section, raw)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A member of the event that is neither absent, nor null, nor a variable.
+    fn member<'py>(
+        &self,
+        members: &Bound<'py, PyDict>,
+        name: &Bound<'py, PyString>,
+    ) -> Result<Option<Bound<'py, PyAny>>> {
+        if self.layout.reads_variables() && self.layout.declares_variable(name.to_str()?) {
+            return Ok(None);
+        }
+        Ok(members.get_item(name)?.filter(|value| !value.is_none()))
+    }
+
+    fn text(
+        &self,
+        members: &Bound<'_, PyDict>,
+        name: &Bound<'_, PyString>,
+    ) -> Result<Option<&'a str>> {
+        let Some(value) = self.member(members, name)? else {
+            return Ok(None);
+        };
+        let text = match value.cast::<PyString>() {
+            Ok(text) => self.string(text),
+            Err(_) => Err(Refusal::new("must be a string")),
+        };
+        text.map(Some).map_err(|refusal| refusal.under(name))
+    }
+
+    fn read_section(
+        &self,
+        members: &Bound<'_, PyDict>,
+        section: Section,
+        raw: &mut RawEvent<'a>,
+    ) -> Result<()> {
+        let name = section_name(members.py(), section);
+        let Some(value) = self.member(members, name)? else {
+            return Ok(());
+        };
+        let entries = match as_dict(&value)? {
+            Some(entries) => self.entries(&entries, section, raw),
+            None => Err(Refusal::new("must be an object")),
+        };
+        raw.set_section(section, entries.map_err(|refusal| refusal.under(name))?);
+        Ok(())
+    }
+
+    fn entries(
+        &self,
+        members: &Bound<'_, PyDict>,
+        section: Section,
+        raw: &mut RawEvent<'a>,
+    ) -> Result<event::Entries<'a>> {
+        self.check_members(members.len())?;
+        let mut entries = ArenaVec::with_capacity_in(members.len(), self.arena);
+        for (name, value) in members {
+            let Ok(name) = name.cast::<PyString>() else {
+                return Err(Refusal::new("must be an object with names that are strings"));
+            };
+            let name = self.string(name)?;
+            let read = if section == Section::Fields && name == "body" {
+                self.body(&value, raw)
+            } else {
+                self.entry(&value, section)
+            };
+            entries.extend(read.map_err(|refusal| refusal.under(name))?.map(|text| (name, text)));
+        }
+        Ok(entries.into_bump_slice())
+    }
+
+    /// Keeps `fields.body`, and gives its text when it is a value like others.
+    fn body(&self, value: &Bound<'_, PyAny>, raw: &mut RawEvent<'a>) -> Result<Option<&'a str>> {
+        if as_sequence(value).is_none() && as_object(value)?.is_none() {
+            let text = self.entry(value, Section::Fields)?;
+            if value.is_instance_of::<PyString>() {
+                raw.body = text.map(RawBody::Text);
+            }
+            return Ok(text);
+        }
+        // The event and `fields` are around it.
+        let mut values = ValueReader { reader: self, is_value: true };
+        let body = values.value(value, 2)?;
+        raw.body = (values.is_value && is_finite(&body)).then_some(RawBody::Value(body));
+        Ok(None)
+    }
+
+    fn entry(&self, value: &Bound<'_, PyAny>, section: Section) -> Result<Option<&'a str>> {
+        let Some(values) = as_sequence(value) else {
+            return self.scalar(value);
+        };
+        self.check_members(values.len()?)?;
+        let mut texts = Vec::with_capacity(values.len()?);
+        for (index, value) in values.try_iter()?.enumerate() {
+            texts.extend(self.scalar(&value?).map_err(|refusal| refusal.under(index))?);
+        }
+        Ok(several(&texts, section, self.arena))
+    }
+
+    fn scalar(&self, value: &Bound<'_, PyAny>) -> Result<Option<&'a str>> {
+        if let Ok(text) = value.cast::<PyString>() {
+            return self.string(text).map(Some);
+        }
+        if value.is_none() {
+            return Ok(None);
+        }
+        if let Ok(value) = value.cast::<PyBool>() {
+            return Ok(Some(if value.is_true() { "true" } else { "false" }));
+        }
+        if let Ok(number) = value.cast::<PyInt>() {
+            return self.integer(number).map(Some);
+        }
+        if let Ok(number) = value.cast::<PyFloat>() {
+            let number = number.value();
+            if number.is_finite() {
+                let text = PyFloat::new(value.py(), number).repr()?;
+                return Ok(Some(self.arena.alloc_str(text.to_str()?)));
+            }
+        }
+        Err(Refusal::new("must be a string, a number, a bool or null"))
+    }
+
+    fn string(&self, text: &Bound<'_, PyString>) -> Result<&'a str> {
+        let text = text.to_str().map_err(|_| Refusal::new("a string has a lone surrogate"))?;
+        if text.len() > self.limits.event_string_bytes {
+            let longest = self.limits.event_string_bytes;
+            return Err(Refusal::new(format!("a string is longer than {longest} bytes")));
+        }
+        Ok(self.arena.alloc_str(text))
+    }
+
+    fn integer(&self, number: &Bound<'_, PyInt>) -> Result<&'a str> {
+        if let Ok(number) = number.extract::<i64>() {
+            let mut text = ArenaString::new_in(self.arena);
+            // Writing to memory does not fail.
+            let _ = write!(text, "{number}");
+            return Ok(text.into_bump_str());
+        }
+        // Of the class itself, since others show themselves otherwise. Python refuses to
+        // write integers of many thousand digits.
+        let class = number.py().get_type::<PyInt>();
+        let text = class.call_method1(intern!(number.py(), "__repr__"), (number,));
+        let text = text.map_err(|_| Refusal::new("an integer is too long"))?;
+        Ok(self.arena.alloc_str(text.cast::<PyString>().map_err(PyErr::from)?.to_str()?))
+    }
+
+    fn check_members(&self, count: usize) -> Result<()> {
+        if count > self.limits.event_members {
+            let most = self.limits.event_members;
+            return Err(Refusal::new(format!("more than {most} members or elements")));
+        }
+        Ok(())
+    }
+
+    fn read_variables(&self, members: &Bound<'_, PyDict>) -> Result<Vec<RawVariable<'a>>> {
+        let mut variables = Vec::new();
+        for (name, variable) in self.layout.variables() {
+            variables.extend(self.variable(members, name, variable)?);
+        }
+        Ok(variables)
+    }
+
+    fn variable(
+        &self,
+        members: &Bound<'_, PyDict>,
+        name: &str,
+        variable: &VariableType,
+    ) -> Result<Option<RawVariable<'a>>> {
+        let Some((value, path)) = find(members, name)? else {
+            return Ok(None);
+        };
+        if value.is_none() && !variable.has_null() {
+            return Ok(None);
+        }
+        let place =
+            |refusal: Refusal| path.iter().rev().fold(refusal, |refusal, part| refusal.under(part));
+        let mut values = ValueReader { reader: self, is_value: true };
+        let converted = values.value(&value, path.len()).map_err(place)?;
+        if !values.is_value {
+            let message = format!("the variable `{name}` has a value of another type");
+            return Err(place(Refusal::new(message)));
+        }
+        let pointer = path.iter().map(|part| pointer_step(part)).collect();
+        Ok(Some(RawVariable { name: self.arena.alloc_str(name), value: converted, pointer }))
+    }
+}
+
+/// Builds values of Python objects, held to the limits of an event.
+struct ValueReader<'r, 'l, 'a> {
+    reader: &'r DictReader<'l, 'a>,
+    /// False once a part has been met that stands for no value of the language.
+    is_value: bool,
+}
+
+impl<'a> ValueReader<'_, '_, 'a> {
+    /// The value of an object that this many objects and arrays enclose.
+    fn value(&mut self, object: &Bound<'_, PyAny>, depth: usize) -> Result<Value<'a>> {
+        if let Ok(text) = object.cast::<PyString>() {
+            return Ok(Value::String(Text::Borrowed(self.reader.string(text)?)));
+        }
+        if let Ok(number) = object.cast::<PyInt>()
+            && !object.is_instance_of::<PyBool>()
+        {
+            return self.number(number);
+        }
+        let inside = depth.saturating_add(1);
+        if let Some(values) = as_sequence(object) {
+            self.check_depth(depth)?;
+            return self.list(&values, inside);
+        }
+        if let Some(members) = as_object(object)? {
+            self.check_depth(depth)?;
+            return self.map(&members, inside);
+        }
+        self.other(object)
+    }
+
+    fn list(&mut self, values: &Bound<'_, PySequence>, depth: usize) -> Result<Value<'a>> {
+        self.reader.check_members(values.len()?)?;
+        let mut elements = Vec::with_capacity(values.len()?);
+        for (index, value) in values.try_iter()?.enumerate() {
+            elements.push(self.value(&value?, depth).map_err(|refusal| refusal.under(index))?);
+        }
+        Ok(Value::List(List::from(elements)))
+    }
+
+    fn map(&mut self, members: &Bound<'_, PyDict>, depth: usize) -> Result<Value<'a>> {
+        self.reader.check_members(members.len())?;
+        let mut entries = Vec::with_capacity(members.len());
+        for (name, value) in members {
+            let name = self.reader.string(name.cast().map_err(PyErr::from)?)?;
+            let value = self.value(&value, depth).map_err(|refusal| refusal.under(name))?;
+            entries.push((Value::String(Text::Borrowed(name)), value));
+        }
+        Ok(Value::Map(Map::from_unique(entries).into()))
+    }
+
+    /// An int, else a uint, where the number fits; else the nearest double.
+    fn number(&mut self, number: &Bound<'_, PyInt>) -> Result<Value<'a>> {
+        if let Ok(value) = from_python(number, self.reader.arena) {
+            return Ok(value);
+        }
+        if let Ok(number) = number.extract::<u64>() {
+            return Ok(Value::Uint(number));
+        }
+        let text = self.reader.integer(number)?;
+        Ok(Value::Double(text.parse().unwrap_or(f64::INFINITY)))
+    }
+
+    /// What JSON has no form for.
+    fn other(&mut self, object: &Bound<'_, PyAny>) -> Result<Value<'a>> {
+        match from_python(object, self.reader.arena) {
+            Ok(value) => Ok(value),
+            Err(error) if is_conversion_error(&error, object.py()) => {
+                self.is_value = false;
+                Ok(Value::Null)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn check_depth(&self, depth: usize) -> Result<()> {
+        let deepest = self.reader.limits.event_depth;
+        if depth >= deepest {
+            let message = format!("objects and arrays nest deeper than {deepest}");
+            return Err(Refusal::new(message));
+        }
+        Ok(())
+    }
+}
+
+fn is_conversion_error(error: &PyErr, py: Python<'_>) -> bool {
+    error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py)
+}
+
+/// The object where a variable stands, and the members that lead to it: its full
+/// name, or else its dotted parts.
+fn find<'py, 'n>(
+    members: &Bound<'py, PyDict>,
+    name: &'n str,
+) -> Result<Option<(Bound<'py, PyAny>, Vec<&'n str>)>> {
+    if let Some(value) = members.get_item(name)? {
+        return Ok(Some((value, vec![name])));
+    }
+    let path: Vec<&str> = name.split('.').collect();
+    let mut value = members.clone().into_any();
+    for part in &path {
+        let Some(inner) = as_dict(&value)? else {
+            return Ok(None);
+        };
+        let Some(found) = inner.get_item(part)? else {
+            return Ok(None);
+        };
+        value = found;
+    }
+    Ok(Some((value, path)))
+}
+
+fn observed_at(moment: &Bound<'_, PyAny>) -> Result<Timestamp> {
+    let arena = Bump::new();
+    let read = match moment.cast::<PyString>() {
+        Ok(text) => text.to_str().ok().and_then(|text| parse_timestamp(text).ok()),
+        Err(_) => match from_python(moment, &arena) {
+            Ok(Value::Timestamp(moment)) => Some(moment),
+            _ => None,
+        },
+    };
+    read.ok_or_else(|| Refusal::new("must be RFC 3339 text with an offset"))
+}
+
+/// Whether a mapping has a member that is not null.
+fn has_content(members: &Bound<'_, PyAny>) -> Result<bool> {
+    let members = as_dict(members)?;
+    Ok(members.is_some_and(|members| members.iter().any(|(_, value)| !value.is_none())))
+}
+
+/// Whether a value has no number that is infinite or none.
+fn is_finite(value: &Value<'_>) -> bool {
+    match value {
+        Value::Double(number) => number.is_finite(),
+        Value::List(values) => values.iter().all(is_finite),
+        Value::Map(map) => map.iter().all(|(_, value)| is_finite(value)),
+        _ => true,
+    }
+}
+
+/// The dict that a mapping is, or is copied to.
+fn as_dict<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDict>>> {
+    if let Ok(dict) = value.cast::<PyDict>() {
+        return Ok(Some(dict.clone()));
+    }
+    match value.cast::<PyMapping>() {
+        Ok(mapping) => Ok(Some(PyDict::from_sequence(mapping.items()?.as_any())?)),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The dict of a mapping whose names are strings, as those of a JSON object are.
+fn as_object<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDict>>> {
+    let is_object =
+        |dict: &Bound<'py, PyDict>| dict.iter().all(|(name, _)| name.is_instance_of::<PyString>());
+    Ok(as_dict(value)?.filter(is_object))
+}
+
+fn as_sequence<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PySequence>> {
+    let is_sequence = value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
+    is_sequence.then(|| value.cast::<PySequence>().ok().cloned()).flatten()
+}
+
+/// Members of the event that no field is computed from, but that must be text.
+fn unread_names(py: Python<'_>) -> [&Bound<'_, PyString>; 3] {
+    [intern!(py, "return_url"), intern!(py, "idempotency_key"), intern!(py, "tenant_id")]
+}
+
+fn member_name(py: Python<'_>, member: Member) -> &Bound<'_, PyString> {
+    match member {
+        Member::Method => intern!(py, "method"),
+        Member::Scheme => intern!(py, "scheme"),
+        Member::Host => intern!(py, "host"),
+        Member::Path => intern!(py, "path"),
+        Member::ClientIp => intern!(py, "client_ip"),
+        Member::UserAgent => intern!(py, "user_agent"),
+        Member::Referer => intern!(py, "referer"),
+        Member::ContentType => intern!(py, "content_type"),
+        Member::Source => intern!(py, "source"),
+    }
+}
+
+fn section_name(py: Python<'_>, section: Section) -> &Bound<'_, PyString> {
+    match section {
+        Section::Headers => intern!(py, "headers"),
+        Section::QueryParams => intern!(py, "query_params"),
+        Section::Cookies => intern!(py, "cookies"),
+        Section::RouteParams => intern!(py, "route_params"),
+        Section::Fields => intern!(py, "fields"),
+    }
+}
