@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tidegate
-from benchmarks.workload import MEDIUM, SIMPLE
-from tidegate.language.parser import parse
+from benchmarks.traffic.workload import MEDIUM, SIMPLE
+from tidegate.language.parse.parser import parse
 
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tidegate
-from benchmarks.workload import MEDIUM, SIMPLE
+from benchmarks.traffic.workload import MEDIUM, SIMPLE
 
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture

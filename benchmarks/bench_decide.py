@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tidegate
-from benchmarks.policies import read_policies, to_definitions
-from benchmarks.workload import has_traffic, load
+from benchmarks.traffic.policies import read_policies, to_definitions
+from benchmarks.traffic.workload import has_traffic, load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tidegate
-from benchmarks.workload import MEDIUM, SIMPLE, load
+from benchmarks.traffic.workload import MEDIUM, SIMPLE, load
 
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture

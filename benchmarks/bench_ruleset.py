@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tidegate
-from benchmarks.workload import load
+from benchmarks.traffic.workload import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,7 +69,7 @@ def test_match_prepared(benchmark: BenchmarkFixture, size: int) -> None:
 
 
 def test_build_from_text(benchmark: BenchmarkFixture, size: int) -> None:
-    """Parse, check and compile every rule; imports are done (``benchmarks.startup`` has them)."""
+    """Parse, check and compile every rule, without imports: ``benchmarks.server.startup`` has them."""
     benchmark.pedantic(tidegate.RuleSet, (texts(size),), rounds=3)
 
 

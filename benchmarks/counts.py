@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from benchmarks.machine import describe
-from benchmarks.policies import read_policies, to_definitions
-from benchmarks.served import serving
-from benchmarks.workload import TRAFFIC, has_traffic, read_lines
+from benchmarks.server.served import serving
+from benchmarks.traffic.policies import read_policies, to_definitions
+from benchmarks.traffic.workload import TRAFFIC, has_traffic, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from benchmarks.served import Served
+    from benchmarks.server.served import Served
 
 EVENTS = "events.jsonl.gz"
 BATCH = 1_000

@@ -23,15 +23,15 @@ from rich.table import Table
 
 import tidegate
 from benchmarks import machine
-from benchmarks.policies import read_policies, to_definitions
-from benchmarks.workload import TRAFFIC, has_traffic, iterate_rules, read_lines
-from tidegate.policy.bundle import bundle
+from benchmarks.traffic.policies import read_policies, to_definitions
+from benchmarks.traffic.workload import TRAFFIC, has_traffic, iterate_rules, read_lines
+from tidegate.policy.definitions.bundle import bundle
 from tidegate.policy.document import compile_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tidegate.policy.model import Definitions
+    from tidegate.policy.definitions.model import Definitions
 
 ENTITY = "entity-0"
 """The client's address, as the published policies come."""

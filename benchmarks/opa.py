@@ -14,15 +14,15 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.served import SERVER_CORE, pinned, stop
-from benchmarks.translation import REQUEST_MEMBERS, is_common
-from benchmarks.workload import iterate_rules
+from benchmarks.server.served import SERVER_CORE, pinned, stop
+from benchmarks.traffic.translation import REQUEST_MEMBERS, is_common
+from benchmarks.traffic.workload import iterate_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from benchmarks.workload import Rule
+    from benchmarks.traffic.workload import Rule
 
 ADDRESS = "127.0.0.1:18474"
 PATH = "/v1/data/rules/matched"

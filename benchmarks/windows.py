@@ -21,8 +21,8 @@ from rich.table import Table
 
 import tidegate
 from benchmarks import machine
-from benchmarks.policies import read_policies, to_definitions, to_slug
-from benchmarks.workload import TRAFFIC, has_traffic, read_lines
+from benchmarks.traffic.policies import read_policies, to_definitions, to_slug
+from benchmarks.traffic.workload import TRAFFIC, has_traffic, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

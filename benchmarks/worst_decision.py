@@ -21,13 +21,13 @@ import orjson
 
 from tidegate.errors import ExpressionError
 from tidegate.evaluation.native import NativeEngine
-from tidegate.language.checker import check
+from tidegate.language.check.checker import check
 from tidegate.language.regex import RegexError, parse
-from tidegate.language.schema import Schema
+from tidegate.language.tree.schema import Schema
 from tidegate.limits import DEFAULT
-from tidegate.policy.bundle import bundle
-from tidegate.policy.compile import compile_all
-from tidegate.policy.model import (
+from tidegate.policy.definitions.bundle import bundle
+from tidegate.policy.definitions.compile import compile_all
+from tidegate.policy.definitions.model import (
     Block,
     Clause,
     Definitions,

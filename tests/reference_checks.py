@@ -6,8 +6,8 @@ from typing import Any
 
 from tidegate.evaluation.outcome import Outcome
 from tidegate.evaluation.reference import evaluate
-from tidegate.language.checker import check
-from tidegate.language.schema import NamedList, Schema
+from tidegate.language.check.checker import check
+from tidegate.language.tree.schema import NamedList, Schema
 from tidegate.limits import DEFAULT, Limits
 from tidegate.values import Map, from_python
 

@@ -27,7 +27,7 @@ BLOCK = re.compile(
 
 EXCEPTIONS = frozenset(
     {
-        "file python/tidegate/language/tree_checker.py",
+        "file python/tidegate/language/check/tree_checker.py",
         "file python/tidegate/values.py",
         "file rust/core/src/definitions/mod.rs",
         "folder benchmarks",

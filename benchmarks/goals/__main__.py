@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from benchmarks import machine
-from benchmarks.export import SETS, export_events, export_rules
 from benchmarks.goals import (
     answers,
     changes,
@@ -21,7 +20,8 @@ from benchmarks.goals import (
     patterns,
 )
 from benchmarks.goals.goal import of_runs
-from benchmarks.workload import TRAFFIC, has_traffic, iterate_rules
+from benchmarks.traffic.export import SETS, export_events, export_rules
+from benchmarks.traffic.workload import TRAFFIC, has_traffic, iterate_rules
 
 if TYPE_CHECKING:
     from benchmarks.goals.goal import Goal

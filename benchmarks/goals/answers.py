@@ -8,7 +8,7 @@ import sys
 from benchmarks.goals.goal import Goal
 
 CHECKS = (
-    ("published answers of 1,000 and 10,000 rules", "benchmarks.rules_agreement", 1_000),
+    ("published answers of 1,000 and 10,000 rules", "benchmarks.traffic.rules_agreement", 1_000),
     ("published triggers of 74 windows", "benchmarks.windows", 50_000),
 )
 """What is compared, the module that does, and on how many events."""

@@ -20,8 +20,8 @@ import orjson
 import tidegate
 from benchmarks.goals.goal import Goal
 from benchmarks.goals.native import REPOSITORY
-from benchmarks.policies import read_policies, to_definitions
-from benchmarks.workload import TRAFFIC, read_lines
+from benchmarks.traffic.policies import read_policies, to_definitions
+from benchmarks.traffic.workload import TRAFFIC, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

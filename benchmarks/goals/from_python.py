@@ -14,7 +14,7 @@ from benchmarks.peers.agreement import agree, true_answers
 from benchmarks.peers.measurement import common_rules, has_plain_path
 from benchmarks.peers.python_lambda import PythonLambda
 from benchmarks.peers.timing import Work, interleave
-from benchmarks.workload import iterate_rules
+from benchmarks.traffic.workload import iterate_rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,10 +30,10 @@ from benchmarks.goals.from_python import optional
 from benchmarks.goals.goal import Goal, absent
 from benchmarks.goals.native import REPOSITORY
 from benchmarks.peers.timing import no_collector
-from benchmarks.policies import read_policies, to_definitions
-from benchmarks.workload import iterate_rules
+from benchmarks.traffic.policies import read_policies, to_definitions
+from benchmarks.traffic.workload import iterate_rules
 from tidegate.evaluation.user_agents import patterns
-from tidegate.policy.bundle import bundle
+from tidegate.policy.definitions.bundle import bundle
 from tidegate.policy.document import compile_definitions
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import tidegate
 from benchmarks.goals.from_python import ROUNDS, SECONDS, optional
 from benchmarks.goals.goal import Goal, absent
 from benchmarks.peers.timing import Work, interleave
-from benchmarks.workload import TRAFFIC
+from benchmarks.traffic.workload import TRAFFIC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,10 +6,11 @@ import click
 import orjson
 from rich.console import Console
 
-from benchmarks import machine, workload
+from benchmarks import machine
 from benchmarks.peers.adapter import load_adapters
 from benchmarks.peers.measurement import FULL, QUICK, measure
 from benchmarks.peers.report import print_table, to_json
+from benchmarks.traffic import workload
 
 PAGE_COLUMNS = 120
 """Width of tables in a file or a pipe."""

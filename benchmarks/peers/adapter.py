@@ -13,7 +13,7 @@ import orjson
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from benchmarks.workload import Event, Rule
+    from benchmarks.traffic.workload import Event, Rule
 
 Answer = TypeVar("Answer")
 

@@ -2,7 +2,7 @@
 
 The truth is the rule's tree run as plain Python (:mod:`benchmarks.peers.python_lambda`),
 which is itself checked: Tidegate's answers are compared with it here, and with the
-published expectations by :mod:`benchmarks.rules_agreement`.
+published expectations by :mod:`benchmarks.traffic.rules_agreement`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmarks.peers.python_lambda import PythonLambda
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.workload import Event, Rule
+    from benchmarks.traffic.workload import Event, Rule
 
 PROBE = 50
 """Rules compiled before it is decided whether an engine survives the whole set."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import cedarpy
 
 from benchmarks.peers.adapter import Adapter, Forms, RefusedError
-from benchmarks.translation import Translator, UntranslatableError
+from benchmarks.traffic.translation import Translator, UntranslatableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.workload import Event, Rule
+    from benchmarks.traffic.workload import Event, Rule
 
 ESCAPES = str.maketrans(
     {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}

@@ -12,7 +12,7 @@ from benchmarks.peers.adapter import OneByOne, RefusedError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from benchmarks.workload import Event, Rule
+    from benchmarks.traffic.workload import Event, Rule
 
 logging.getLogger("celpy").setLevel(logging.CRITICAL)  # else each absent key is a line of output
 

@@ -11,7 +11,7 @@ from benchmarks.peers.adapter import OneByOne, RefusedError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from benchmarks.workload import Event, Rule
+    from benchmarks.traffic.workload import Event, Rule
 
 
 class CommonExpressionLanguage(OneByOne):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from benchmarks.peers.adapter import Adapter, Forms, Missing, RefusedError
 from benchmarks.peers.agreement import Agreed, agree, true_answers
 from benchmarks.peers.timing import Work, interleave
-from benchmarks.translation import is_common
-from benchmarks.workload import MEDIUM_COMMON, SIMPLE, Event, Rule, Workload, iterate_rules
+from benchmarks.traffic.translation import is_common
+from benchmarks.traffic.workload import MEDIUM_COMMON, SIMPLE, Event, Rule, Workload, iterate_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

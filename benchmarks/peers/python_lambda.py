@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchmarks.peers.adapter import OneByOne, RefusedError
-from benchmarks.translation import Translator, UntranslatableError
+from benchmarks.traffic.translation import Translator, UntranslatableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from benchmarks.workload import Rule
+    from benchmarks.traffic.workload import Rule
 
 
 class ToPython(Translator):

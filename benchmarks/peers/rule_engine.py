@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import rule_engine
 
 from benchmarks.peers.adapter import OneByOne, RefusedError
-from benchmarks.translation import Translator, UntranslatableError
+from benchmarks.traffic.translation import Translator, UntranslatableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from benchmarks.workload import Event, Rule
+    from benchmarks.traffic.workload import Event, Rule
 
 
 class ToRuleEngine(Translator):

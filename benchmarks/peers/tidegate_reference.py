@@ -10,7 +10,7 @@ from benchmarks.peers.adapter import Adapter, Forms, RefusedError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.workload import Rule
+    from benchmarks.traffic.workload import Rule
     from tidegate.evaluation.rules import Evaluator
 
 

@@ -8,12 +8,12 @@ import orjson
 import zen
 
 from benchmarks.peers.adapter import Adapter, Forms, RefusedError
-from benchmarks.translation import Translator, UntranslatableError
+from benchmarks.traffic.translation import Translator, UntranslatableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.workload import Event, Rule
+    from benchmarks.traffic.workload import Event, Rule
 
 
 class ToZen(Translator):

@@ -25,32 +25,22 @@ from tidegate.errors import (
 from tidegate.evaluation.envelope import Admission
 from tidegate.evaluation.matches import Matches
 from tidegate.evaluation.rules import Evaluator, PreparedContext
-from tidegate.language.ast import Span
-from tidegate.language.checker import CheckedExpression, check
-from tidegate.language.diagnostics import Diagnostic
-from tidegate.language.estimate import CostEstimate
+from tidegate.language.check.checker import CheckedExpression, check
+from tidegate.language.check.estimate import CostEstimate
+from tidegate.language.check.references import References
 from tidegate.language.printer import format
-from tidegate.language.references import References
-from tidegate.language.schema import NamedList, Schema
-from tidegate.language.types import Signature, Type
+from tidegate.language.tree.ast import Span
+from tidegate.language.tree.diagnostics import Diagnostic
+from tidegate.language.tree.schema import NamedList, Schema
+from tidegate.language.tree.types import Signature, Type
 from tidegate.limits import Limits
 from tidegate.policy.decision import EngineDecision, Entity, FiredClause, WindowValue
-from tidegate.policy.explain import (
-    ActionExplanation,
-    ClauseExplanation,
-    EntityExplanation,
-    Explanation,
-    ExpressionExplanation,
-    PolicyExplanation,
-    StepExplanation,
-    WindowExplanation,
-)
-from tidegate.policy.findings import Finding
-from tidegate.policy.keys import Part
-from tidegate.policy.model import Action as ActionDefinition
-from tidegate.policy.model import Block as BlockForm
-from tidegate.policy.model import Challenge as ChallengeForm
-from tidegate.policy.model import (
+from tidegate.policy.definitions.findings import Finding
+from tidegate.policy.definitions.keys import Part
+from tidegate.policy.definitions.model import Action as ActionDefinition
+from tidegate.policy.definitions.model import Block as BlockForm
+from tidegate.policy.definitions.model import Challenge as ChallengeForm
+from tidegate.policy.definitions.model import (
     Clause,
     Definitions,
     EntityDefinition,
@@ -61,9 +51,19 @@ from tidegate.policy.model import (
     Tenant,
     Window,
 )
-from tidegate.policy.model import NamedList as ListDefinition
+from tidegate.policy.definitions.model import NamedList as ListDefinition
+from tidegate.policy.explain.explain import (
+    ActionExplanation,
+    ClauseExplanation,
+    EntityExplanation,
+    Explanation,
+    ExpressionExplanation,
+    PolicyExplanation,
+    StepExplanation,
+    WindowExplanation,
+)
 from tidegate.policy.served import Served
-from tidegate.policy.standing import ActiveMitigation, EntityState, WindowState
+from tidegate.policy.state.standing import ActiveMitigation, EntityState, WindowState
 from tidegate.program import Program, compile
 from tidegate.ruleset import RuleSet, Stats
 from tidegate.values import Duration, OptionalValue, Timestamp, TypeName, UInt

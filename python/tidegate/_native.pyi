@@ -8,7 +8,7 @@ from tidegate.errors import EventError
 from tidegate.evaluation.envelope import Admission
 from tidegate.evaluation.matches import Matches
 from tidegate.evaluation.rules import Context
-from tidegate.policy.model import Mode
+from tidegate.policy.definitions.model import Mode
 
 __all__ = [
     "Block",
@@ -109,7 +109,7 @@ class Engine:
     of docs/decision.md.
 
     Args:
-        bundle: the JSON of ``tidegate.policy.bundle``.
+        bundle: the JSON of ``tidegate.policy.definitions.bundle``.
         databases: contents of address databases.
         sample: events that the index learns the frequency of conditions from.
         redactor: keeps secrets out of keys, state, effects and records.
@@ -223,7 +223,7 @@ class Engine:
         """
 
     def with_change(self, change: bytes) -> Engine | None:
-        """As :meth:`with_definitions`, by the JSON of ``tidegate.policy.bundle.change``.
+        """As :meth:`with_definitions`, by the JSON of ``policy.definitions.bundle.change``.
 
         What did not change is shared with this engine.  None where changes have left so much
         behind that all is better made anew.
@@ -378,7 +378,7 @@ class Block:
     def last_id(self) -> bytes: ...
     @property
     def lines(self) -> bytes:
-        """The decisions as ``tidegate.stores.log.LogBlock`` has them."""
+        """The decisions as ``tidegate.stores.decision_log.log.LogBlock`` has them."""
 
     @property
     def index(self) -> bytes:
@@ -459,7 +459,7 @@ def tally(index: bytes, first: int) -> tuple[list[tuple[int, bytes, str]], str]:
     """The rows that a store derives from the index of decisions of its log.
 
     Args:
-        index: arrays of ``tidegate.stores.log.encode_index``, joined by commas.
+        index: arrays of ``tidegate.stores.decision_log.log.encode_index``, joined by commas.
         first: number of the first decision.
 
     Returns:

@@ -11,8 +11,8 @@ from tidegate.policy.document import read_document
 from tidegate.policy.document.tree import MAX_BYTES
 
 if TYPE_CHECKING:
-    from tidegate.policy.compile import Compilation
-    from tidegate.policy.model import Definitions
+    from tidegate.policy.definitions.compile import Compilation
+    from tidegate.policy.definitions.model import Definitions
 
 Source: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
 

@@ -18,27 +18,27 @@ from tidegate.evaluation.envelope import Admission
 from tidegate.evaluation.geography import AddressDatabases
 from tidegate.evaluation.redact import Names
 from tidegate.evaluation.redact import Redactor as ReferenceRedactor
-from tidegate.policy.bundle import bundle
 from tidegate.policy.decide import LATEST
 from tidegate.policy.decision import EngineDecision
+from tidegate.policy.definitions.bundle import bundle
+from tidegate.policy.definitions.key_forms import KeyForms
+from tidegate.policy.definitions.model import Definitions
 from tidegate.policy.document import compile_definitions
-from tidegate.policy.explain import Explanation, explain
-from tidegate.policy.key_forms import KeyForms
-from tidegate.policy.model import Definitions
+from tidegate.policy.explain.explain import Explanation, explain
 from tidegate.policy.reference_engine import ReferenceEngine
-from tidegate.policy.snapshot import restore
-from tidegate.policy.standing import read_active, read_state
+from tidegate.policy.state.snapshot import restore
+from tidegate.policy.state.standing import read_active, read_state
 
 if TYPE_CHECKING:
     from tidegate.definitions import Source
     from tidegate.errors import EventError
     from tidegate.evaluation.native import Calls, Redactor
     from tidegate.evaluation.rules import Evaluator
-    from tidegate.policy.compile import Compilation
-    from tidegate.policy.compiled import CompiledDefinitions
-    from tidegate.policy.keys import Part
+    from tidegate.policy.definitions.compile import Compilation
+    from tidegate.policy.definitions.compiled import CompiledDefinitions
+    from tidegate.policy.definitions.keys import Part
     from tidegate.policy.served import Served
-    from tidegate.policy.standing import ActiveMitigation, EntityState, MitigationName
+    from tidegate.policy.state.standing import ActiveMitigation, EntityState, MitigationName
 
 _EXPLAIN_ATTEMPTS = 5
 """Another thread may decide on the same actor between the two looks at the state."""
@@ -442,7 +442,7 @@ class BundledEngine(_Deciding):
     """The native engine of definitions that were compiled elsewhere; it does not explain.
 
     Args:
-        content: what :func:`tidegate.policy.bundle.bundle` made of the definitions.
+        content: what :func:`tidegate.policy.definitions.bundle.bundle` made of the definitions.
         redactor: makes hashes of the secrets in keys; None keeps them in clear.
         clock: as of :class:`Engine`; so is ``sample``.
     """
@@ -476,8 +476,8 @@ class BundledEngine(_Deciding):
         beside its index, until :meth:`rebuild`.
 
         Args:
-            change: what :func:`tidegate.policy.bundle.change` made of this engine's definitions
-                and the changed ones.
+            change: what :func:`~tidegate.policy.definitions.bundle.change` made of this engine's
+                definitions and the changed ones.
 
         Returns:
             None where changes have left so much behind that the engine is better made anew.

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tidegate.language.ast import Span
-    from tidegate.language.diagnostics import Diagnostic
+    from tidegate.language.tree.ast import Span
+    from tidegate.language.tree.diagnostics import Diagnostic
 
 
 _SHOWN = 200

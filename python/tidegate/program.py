@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate import notebook
 from tidegate.evaluation.rules import Evaluator, PreparedContext, compile_rules
-from tidegate.language.checker import CheckedExpression, check
-from tidegate.language.schema import Schema
+from tidegate.language.check.checker import CheckedExpression, check
+from tidegate.language.tree.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tidegate.language.checker import References
-    from tidegate.language.estimate import CostEstimate
-    from tidegate.language.types import Type
+    from tidegate.language.check.checker import References
+    from tidegate.language.check.estimate import CostEstimate
+    from tidegate.language.tree.types import Type
 
 
 class Program:

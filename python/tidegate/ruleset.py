@@ -17,16 +17,16 @@ from tidegate.evaluation.rules import (
     schema_of,
     to_programs,
 )
-from tidegate.language.checker import check
-from tidegate.language.schema import Schema
-from tidegate.language.types import BOOL
+from tidegate.language.check.checker import check
+from tidegate.language.tree.schema import Schema
+from tidegate.language.tree.types import BOOL
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from tidegate.errors import EventError
     from tidegate.evaluation.matches import Matches
-    from tidegate.language.checker import CheckedExpression
+    from tidegate.language.check.checker import CheckedExpression
 
 
 @attrs.frozen

@@ -6,7 +6,7 @@ import ipaddress
 
 import pytest
 
-from tidegate.evaluation.addresses import contains, parse_address, parse_network, parse_range
+from tidegate.functions.addresses import contains, parse_address, parse_network, parse_range
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 
 from shared_data import shared_lines
 from tidegate.errors import EventError
-from tidegate.evaluation.addresses import parse_network
 from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.geography import AddressDatabases
 from tidegate.evaluation.known_agents import KNOWN_AGENTS, KnownAgent
-from tidegate.language.schema import FIELD_MODEL, Schema
-from tidegate.language.types import parse_type
+from tidegate.functions.addresses import parse_network
+from tidegate.language.tree.schema import FIELD_MODEL, Schema
+from tidegate.language.tree.types import parse_type
 from tidegate.testing.strategies import event_bytes, events, schemas
 from tidegate.values import Duration, Timestamp, TypeName, UInt, to_wire
 

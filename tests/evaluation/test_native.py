@@ -15,9 +15,9 @@ from tidegate._native import RuleSet
 from tidegate.errors import CanonicalFormError, EvaluationError, EventError
 from tidegate.evaluation.native import NativeRules
 from tidegate.evaluation.rules import bundle
-from tidegate.language.ast import Span
-from tidegate.language.checker import check
-from tidegate.language.schema import Schema
+from tidegate.language.check.checker import check
+from tidegate.language.tree.ast import Span
+from tidegate.language.tree.schema import Schema
 from tidegate.values import Duration, Map, OptionalValue, Timestamp, TypeName, UInt
 
 EVENT = {"request": {"method": "POST", "headers": {"Host": "a"}, "user_agent": "Bot"}}

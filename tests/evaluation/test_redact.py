@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from shared_data import shared_lines
 from tidegate.errors import EventError
 from tidegate.evaluation import native, redact
-from tidegate.policy.model import Settings
+from tidegate.policy.definitions.model import Settings
 from tidegate.testing.strategies import event_bytes
 
 KEY = b"k" * 32

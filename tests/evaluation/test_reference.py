@@ -8,8 +8,8 @@ import pytest
 
 from reference_checks import code, outcome, total, value
 from tidegate.evaluation.reference import evaluate
-from tidegate.language.ast import Span
-from tidegate.language.checked import Call, Field, HasField, Literal, Local, OptionalMap
+from tidegate.language.tree.ast import Span
+from tidegate.language.tree.checked import Call, Field, HasField, Literal, Local, OptionalMap
 from tidegate.limits import Limits
 from tidegate.values import Map, OptionalValue
 

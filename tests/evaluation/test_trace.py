@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tidegate.evaluation.reference import evaluate
 from tidegate.evaluation.trace import trace
-from tidegate.language.checker import check
-from tidegate.language.schema import Schema
+from tidegate.language.check.checker import check
+from tidegate.language.tree.schema import Schema
 
 SCHEMA = Schema.empty().with_variables({"x": "int", "l": "list(int)"})
 

@@ -18,11 +18,12 @@ from tests.faults.load import Acknowledged
 from tidegate.definitions import load_compiled
 from tidegate.engine import BundledEngine, Engine
 from tidegate.evaluation.native import Redactor
-from tidegate.server.runtime import rebuilt
-from tidegate.server.workers.compiling import CompiledSet
-from tidegate.stores import decisions, derived, log, results
-from tidegate.stores.connections import reading_engine
-from tidegate.stores.tables import idempotency
+from tidegate.server.engines.compiling import CompiledSet
+from tidegate.server.engines.engines import rebuilt
+from tidegate.stores.decision_log import decisions, log
+from tidegate.stores.index import derived, results
+from tidegate.stores.rows.connections import reading_engine
+from tidegate.stores.rows.tables import idempotency
 
 
 @attrs.define

@@ -32,10 +32,9 @@ from tests.faults.target import Target
 from tests.faults.traffic import Traffic
 
 from tidegate.server.directory.verification import Verification
-from tidegate.stores import log
 from tidegate.stores.base import StoreError
-from tidegate.stores.connections import reading_engine
-from tidegate.stores.damage import gaps
+from tidegate.stores.decision_log import gaps, log
+from tidegate.stores.rows.connections import reading_engine
 
 LOAD_SECONDS = 3.0
 START_SECONDS = 60.0

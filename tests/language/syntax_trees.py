@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tidegate.language import ast
-from tidegate.language.literals import INT_MAX, UINT_MAX
-from tidegate.language.tree_builder import RESERVED
+from tidegate.language.parse.tree_builder import RESERVED
+from tidegate.language.tree import ast
+from tidegate.language.tree.literals import INT_MAX, UINT_MAX
 
 _KEYWORDS = RESERVED | {"in", "true", "false", "null"}
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from shared_data import shared_lines
 from tidegate.errors import ExpressionError
 from tidegate.language.canonical import from_json, to_json
-from tidegate.language.checker import check
-from tidegate.language.schema import NamedList, Schema
+from tidegate.language.check.checker import check
+from tidegate.language.tree.schema import NamedList, Schema
 
 SCHEMA = Schema.default().with_lists({"bad": NamedList("ip", ())}).with_variables({"n": "int"})
 

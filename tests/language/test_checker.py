@@ -10,14 +10,14 @@ import pytest
 
 from shared_data import shared_lines, shared_path, size
 from tidegate.errors import ExpressionError
-from tidegate.language import checked
-from tidegate.language.checker import CheckedExpression, check
-from tidegate.language.schema import NamedList, Schema
-from tidegate.language.types import BOOL, INT, STRING, Signature, parse_type
+from tidegate.language.check.checker import CheckedExpression, check
+from tidegate.language.tree import checked
+from tidegate.language.tree.schema import NamedList, Schema
+from tidegate.language.tree.types import BOOL, INT, STRING, Signature, parse_type
 from tidegate.values import Map, TypeName, UInt
 
 if TYPE_CHECKING:
-    from tidegate.language.diagnostics import Diagnostic
+    from tidegate.language.tree.diagnostics import Diagnostic
 
 SCHEMA = (
     Schema.default()

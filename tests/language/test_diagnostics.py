@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.language.ast import Span
-from tidegate.language.diagnostics import Diagnostic, Position, Source, nearest, quote, render
+from tidegate.language.tree.ast import Span
+from tidegate.language.tree.diagnostics import Diagnostic, Position, Source, nearest, quote, render
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 
 from shared_data import shared_lines
 from tidegate.errors import ExpressionError
-from tidegate.language.checker import CheckedExpression, check
-from tidegate.language.schema import Schema
+from tidegate.language.check.checker import CheckedExpression, check
+from tidegate.language.tree.schema import Schema
 from tidegate.limits import DEFAULT
 
 SCHEMA = Schema.default()

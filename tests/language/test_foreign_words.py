@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tidegate.errors import DefinitionsError, ExpressionError
-from tidegate.language.checker import check
-from tidegate.language.schema import Schema
+from tidegate.language.check.checker import check
+from tidegate.language.tree.schema import Schema
 from tidegate.policy.document import read_document
 
 

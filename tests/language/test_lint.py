@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.language.checker import check
-from tidegate.language.lint import key_warnings
-from tidegate.language.schema import Schema
+from tidegate.language.check.checker import check
+from tidegate.language.check.lint import key_warnings
+from tidegate.language.tree.schema import Schema
 
 SCHEMA = Schema.default()
 

@@ -9,13 +9,13 @@ import pytest
 
 from shared_data import shared_lines, shared_path, size
 from tidegate.errors import ExpressionError
-from tidegate.language import ast
-from tidegate.language.parser import parse
-from tidegate.language.walk import walk
+from tidegate.language.parse.parser import parse
+from tidegate.language.tree import ast
+from tidegate.language.tree.walk import walk
 from tidegate.limits import DEFAULT
 
 if TYPE_CHECKING:
-    from tidegate.language.diagnostics import Diagnostic
+    from tidegate.language.tree.diagnostics import Diagnostic
 
 
 def findings(text: str) -> tuple[Diagnostic, ...]:

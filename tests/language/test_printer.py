@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from language.syntax_trees import trees
 from shared_data import shared_lines, shared_path, size
 from tidegate.errors import ExpressionError
-from tidegate.language import ast
-from tidegate.language.parser import parse
+from tidegate.language.parse.parser import parse
 from tidegate.language.printer import WIDTH, format, string_literal, to_text
+from tidegate.language.tree import ast
 
 
 @settings(max_examples=400, deadline=None)

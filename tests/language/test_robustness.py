@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from language.syntax_trees import trees
 from tidegate.errors import ExpressionError
 from tidegate.language.canonical import from_json, to_json
-from tidegate.language.checker import check
-from tidegate.language.parser import parse
+from tidegate.language.check.checker import check
+from tidegate.language.parse.parser import parse
 from tidegate.language.printer import format, to_text
-from tidegate.language.schema import NamedList, Schema
+from tidegate.language.tree.schema import NamedList, Schema
 
 if TYPE_CHECKING:
-    from tidegate.language import ast
+    from tidegate.language.tree import ast
 
 SCHEMA = Schema.default().with_lists({"l": NamedList("string", ("a",))})
 
@@ -71,7 +71,7 @@ def test_any_tree_is_survived(tree: ast.Node) -> None:
 def test_comments_anywhere_survive_formatting(tree: ast.Node) -> None:
     """A comment after every token of a text is kept by the formatter."""
     text = to_text(tree)
-    from tidegate.language.parser import tokens
+    from tidegate.language.parse.parser import tokens
 
     pieces = [text[span.start : span.end] for span in tokens(text)]
     commented = "".join(f"{piece} // {number}\n" for number, piece in enumerate(pieces))

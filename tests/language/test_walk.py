@@ -8,9 +8,9 @@ import attrs
 from hypothesis import given
 
 from language.syntax_trees import trees
-from tidegate.language import ast, checked
-from tidegate.language.parser import parse
-from tidegate.language.walk import children, measure, walk
+from tidegate.language.parse.parser import parse
+from tidegate.language.tree import ast, checked
+from tidegate.language.tree.walk import children, measure, walk
 
 
 def test_parents_come_before_children_in_order() -> None:
@@ -41,7 +41,7 @@ def test_every_kind_of_node_with_parts_has_children() -> None:
     leaves = {"NullLiteral", "BoolLiteral", "IntLiteral", "UintLiteral", "DoubleLiteral",
               "StringLiteral", "BytesLiteral", "Identifier", "Literal", "Field", "HasField",
               "Local"}  # fmt: skip
-    from tidegate.language.walk import _CHILDREN
+    from tidegate.language.tree.walk import _CHILDREN
 
     kinds = {*typing.get_args(ast.Node), *typing.get_args(checked.Checked)}
     assert {kind for kind in kinds if kind.__name__ not in leaves} == set(_CHILDREN)

@@ -14,12 +14,12 @@ from building import ADDRESS, BLOCK, PUZZLE, START, WATCH, document, event, poli
 from tidegate.engine import Engine
 from tidegate.evaluation.native import NativeEngine
 from tidegate.limits import DEFAULT
-from tidegate.policy.bundle import bundle
-from tidegate.policy.compiled import CompiledDefinitions
 from tidegate.policy.decide import decide
+from tidegate.policy.definitions.bundle import bundle
+from tidegate.policy.definitions.compiled import CompiledDefinitions
 from tidegate.policy.document import read_document
-from tidegate.policy.explain import PAST_BUDGET
-from tidegate.policy.state import State
+from tidegate.policy.explain.explain import PAST_BUDGET
+from tidegate.policy.state.state import State
 from tidegate.testing.budgets import run
 
 WORST_SEEDS = (0,)

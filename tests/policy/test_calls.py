@@ -18,8 +18,8 @@ from tidegate.errors import EventError
 from tidegate.evaluation import redact as reference_redaction
 from tidegate.evaluation.envelope import envelope
 from tidegate.evaluation.native import NativeEngine, Redactor
-from tidegate.policy.bundle import bundle
-from tidegate.policy.compile import compile_all
+from tidegate.policy.definitions.bundle import bundle
+from tidegate.policy.definitions.compile import compile_all
 from tidegate.policy.reference_engine import ReferenceEngine
 from tidegate.testing.choices import RandomChoices, pick
 from tidegate.testing.log_entries import LoggedCall, Surroundings, entry
@@ -28,7 +28,7 @@ from tidegate.testing.strategies import event_bytes
 
 if TYPE_CHECKING:
     from tidegate.evaluation.native import Block, Calls
-    from tidegate.policy.compiled import CompiledDefinitions
+    from tidegate.policy.definitions.compiled import CompiledDefinitions
 
 SCENARIOS = 40
 EVENTS = 60

@@ -12,9 +12,9 @@ import pytest
 
 from tidegate.engine import BundledEngine, Engine
 from tidegate.errors import CanonicalFormError, EventError
-from tidegate.policy import bundle
-from tidegate.policy.compile import Compilation, compile_all
-from tidegate.policy.model import Clause, Definitions, Policy, Settings, Tenant
+from tidegate.policy.definitions import bundle
+from tidegate.policy.definitions.compile import Compilation, compile_all
+from tidegate.policy.definitions.model import Clause, Definitions, Policy, Settings, Tenant
 from tidegate.testing import scenarios
 from tidegate.testing.choices import RandomChoices, happens, pick
 

@@ -10,19 +10,19 @@ import orjson
 import pytest
 
 from tidegate.evaluation.native import NativeEngine
-from tidegate.policy import snapshot
-from tidegate.policy.bundle import bundle
-from tidegate.policy.compile import compile_all
 from tidegate.policy.decide import decide
+from tidegate.policy.definitions.bundle import bundle
+from tidegate.policy.definitions.compile import compile_all
 from tidegate.policy.reference_engine import ReferenceEngine
 from tidegate.policy.served import ServedDecision
-from tidegate.policy.state import State
+from tidegate.policy.state import snapshot
+from tidegate.policy.state.state import State
 from tidegate.testing.choices import RandomChoices
 from tidegate.testing.scenarios import arrivals, changed, definitions
 
 if TYPE_CHECKING:
-    from tidegate.policy.compiled import CompiledDefinitions
-    from tidegate.policy.model import Definitions
+    from tidegate.policy.definitions.compiled import CompiledDefinitions
+    from tidegate.policy.definitions.model import Definitions
     from tidegate.testing.scenarios import Arrival
 
 EVENTS = 60

@@ -10,7 +10,8 @@ from typing import Any
 import attrs
 import pytest
 
-from tidegate.policy import document, model, shapes
+from tidegate.policy import document
+from tidegate.policy.definitions import model, shapes
 from tidegate.policy.document import read_document
 
 PAGE = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text()

@@ -11,8 +11,8 @@ import yaml
 
 from tidegate.definitions import load_compiled, load_definitions
 from tidegate.errors import DefinitionsError
+from tidegate.policy.definitions.model import Block, Definitions, Mitigation, Tenant
 from tidegate.policy.document import compile_definitions, read_document, to_document, tree
-from tidegate.policy.model import Block, Definitions, Mitigation, Tenant
 
 DOCUMENTS = Path(__file__).parent.parent / "documents"
 GOOD = sorted((DOCUMENTS / "good").iterdir())

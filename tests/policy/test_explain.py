@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tidegate.engine import Engine
 from tidegate.errors import EventError, TidegateError
-from tidegate.policy.explain import ClauseExplanation, Explanation
-from tidegate.policy.shown import show
+from tidegate.policy.explain.explain import ClauseExplanation, Explanation
+from tidegate.policy.explain.shown import show
 from tidegate.values import Duration, Map, OptionalValue, Timestamp, UInt
 
 LOGIN = {"name": "Login", "expression": 'request.method == "GET" && request.path == "/login"'}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.errors import DefinitionsError
-from tidegate.policy.bundle import bundle
+from tidegate.policy.definitions.bundle import bundle
 from tidegate.policy.document import read_document
 
 CONDITIONS = (

@@ -12,16 +12,16 @@ from building import PUZZLE, START, document, event, policy
 
 from tidegate.engine import Engine
 from tidegate.evaluation.redact import Names, Redactor
-from tidegate.language.checker import check
-from tidegate.language.schema import Schema
-from tidegate.policy.model import REDACTED_BY_DEFAULT
-from tidegate.policy.secrets import reading
+from tidegate.language.check.checker import check
+from tidegate.language.tree.schema import Schema
+from tidegate.policy.definitions.model import REDACTED_BY_DEFAULT
+from tidegate.policy.definitions.secrets import reading
 from tidegate.testing.choices import RandomChoices
 from tidegate.testing.scenarios import arrivals, changed, definitions
 
 if TYPE_CHECKING:
     from tidegate.evaluation.rules import Evaluator
-    from tidegate.policy.model import Definitions
+    from tidegate.policy.definitions.model import Definitions
 
 KEY = b"k" * 32
 REDACTOR = Redactor(REDACTED_BY_DEFAULT, KEY)

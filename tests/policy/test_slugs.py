@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.policy.slugs import MAX_LENGTH, is_slug, slug_from_name
+from tidegate.policy.definitions.slugs import MAX_LENGTH, is_slug, slug_from_name
 
 
 @pytest.mark.parametrize(

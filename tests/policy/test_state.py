@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tidegate.engine import Engine
 from tidegate.errors import SnapshotError
-from tidegate.policy.keys import EntityKey
-from tidegate.policy.state import Change, Mitigate, State
+from tidegate.policy.definitions.keys import EntityKey
+from tidegate.policy.state.state import Change, Mitigate, State
 
 CLAUSE = {
     "name": "c",

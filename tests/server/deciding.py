@@ -20,7 +20,8 @@ from tests.server.serving import Caller
 
 from tidegate.operators.keys import load_keys
 from tidegate.operators.tokens import Tokens
-from tidegate.stores import NotFoundError, SqliteStore, migrate, operators
+from tidegate.stores import NotFoundError, SqliteStore, migrate
+from tidegate.stores.objects import operators
 
 STOP_SECONDS = 30
 ROLES = ("Owner", "Admin", "Analyst", "Viewer", "Stranger")

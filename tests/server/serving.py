@@ -17,10 +17,11 @@ import uvicorn
 
 from tidegate.operators.keys import load_keys
 from tidegate.operators.passwords import hash_password
-from tidegate.server.application import Application
-from tidegate.server.identifiers import new_id
-from tidegate.server.layer import control_plane
-from tidegate.stores import SqliteStore, memberships, migrate, operators
+from tidegate.server.http.ids import new_id
+from tidegate.server.routing.context import Application
+from tidegate.server.routing.dispatch import control_plane
+from tidegate.stores import SqliteStore, migrate
+from tidegate.stores.objects import memberships, operators
 
 PASSWORD = "correct horse battery staple"
 _HASH = hash_password(PASSWORD)

@@ -14,9 +14,9 @@ import orjson
 import pytest
 from tests.server.serving import Caller, Served, serving
 
-from tidegate.server import runtime
-from tidegate.server.runtime import Runtimes, Tenant
-from tidegate.server.workers.compiling import CompiledChange, CompiledSet, compile_newest
+from tidegate.server.engines import engines
+from tidegate.server.engines.compiling import CompiledChange, CompiledSet, compile_newest
+from tidegate.server.engines.engines import Runtimes, Tenant
 
 PATHS = ("/a", "/b", "/c")
 
@@ -143,7 +143,7 @@ def test_after_a_while_all_policies_have_one_index(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The engine stays, and decides as before."""
-    monkeypatch.setattr(runtime, "SETTLE_SECONDS", 0.01)
+    monkeypatch.setattr(engines, "SETTLE_SECONDS", 0.01)
 
     async def run() -> None:
         await scene.call("PUT", "definitions", await asyncio.to_thread(document, scene))

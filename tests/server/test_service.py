@@ -13,18 +13,13 @@ import pytest
 
 from tidegate.config import ServerSettings, Settings, StoreSettings, TokenSettings
 from tidegate.operators.keys import load_keys
-from tidegate.server.api_keys import ApiKey, make_key
+from tidegate.server.hot.key_ring import ApiKey, make_key
 from tidegate.server.service import HOUSEKEEPING_SECONDS, Service
-from tidegate.stores import (
-    SqliteStore,
-    StoreUnavailableError,
-    api_keys,
-    deriving,
-    migrate,
-    snapshots,
-    tenants,
-)
-from tidegate.testing.store_examples import START_NS, TENANT, done, entry, tenant
+from tidegate.stores import SqliteStore, StoreUnavailableError, migrate
+from tidegate.stores.decision_log import snapshots
+from tidegate.stores.index import deriving
+from tidegate.stores.objects import api_keys, tenants
+from tidegate.testing.store_contract.examples import START_NS, TENANT, done, entry, tenant
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import attrs
 import msgspec
 import pytest
 
-from tidegate.policy import model, shapes
+from tidegate.policy.definitions import model, shapes
 from tidegate.server import wire
 from tidegate.server.wire import given, time_text
 from tidegate.server.wire.period import nanoseconds

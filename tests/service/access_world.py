@@ -22,9 +22,10 @@ from tidegate.operators.keys import load_keys
 from tidegate.operators.passwords import hash_password
 from tidegate.operators.permissions import Role
 from tidegate.operators.tokens import Tokens
-from tidegate.server.identifiers import new_id
-from tidegate.server.route import Route
-from tidegate.stores import SqliteStore, migrate, operators
+from tidegate.server.http.ids import new_id
+from tidegate.server.routing.route import Route
+from tidegate.stores import SqliteStore, migrate
+from tidegate.stores.objects import operators
 
 PASSWORD = "a password of eight words that nobody else has"
 IDLE_SECONDS = 5.0

@@ -18,9 +18,9 @@ from access_world import Caller, Reply, Tenant, World, bearer, world
 
 from tidegate.operators.permissions import PERMISSIONS
 from tidegate.server import wire
-from tidegate.server.openapi import document
-from tidegate.server.route import Credential, Method, Route
-from tidegate.server.routes import ROUTES
+from tidegate.server.routing.openapi import document
+from tidegate.server.routing.route import Credential, Method, Route
+from tidegate.server.routing.routes import ROUTES
 
 MISSING = "0190f1c4-5b7e-7c3a-9d2e-1f4a6b8c0d2e"
 SOME = ("nobody", "malformed", "expired token", "Viewer", "Owner")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from api_fuzzing import run
 
-from tidegate.server.routes import ROUTES
+from tidegate.server.routing.routes import ROUTES
 
 EXAMPLES = 15
 

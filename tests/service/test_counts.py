@@ -6,8 +6,8 @@ import itertools
 from pathlib import Path
 
 from benchmarks.counts import ALL, both, differences
-from benchmarks.policies import read_policies
-from benchmarks.workload import read_lines
+from benchmarks.traffic.policies import read_policies
+from benchmarks.traffic.workload import read_lines
 from tests.shared_data import shared_path, size
 
 EVENTS = size(5_000, 1_500)

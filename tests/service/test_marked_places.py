@@ -23,9 +23,9 @@ from access_world import API_KEY_HEADER, Reply, World, world
 from marked_places import CLEAR, SECRET, Place
 from pysqlite3 import dbapi2
 
-from tidegate.policy.model import REDACTED_BY_DEFAULT
-from tidegate.server.route import Credential
-from tidegate.server.routes import ROUTES
+from tidegate.policy.definitions.model import REDACTED_BY_DEFAULT
+from tidegate.server.routing.route import Credential
+from tidegate.server.routing.routes import ROUTES
 
 PLACES: Mapping[str, Place] = {f"secret: {name}": each for name, each in SECRET.items()} | {
     f"clear: {name}": each for name, each in CLEAR.items()

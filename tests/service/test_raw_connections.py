@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import attrs
 import httpx2 as httpx
 import pytest
-from benchmarks.connections import GROWTH_BYTES, attacks, pour, resident_bytes
+from benchmarks.server.connections import GROWTH_BYTES, attacks, pour, resident_bytes
 from raw_http import Answer, answers, exchange, require_proper
 from service_process import Service, start, stop
 

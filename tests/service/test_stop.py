@@ -11,8 +11,8 @@ from tests.faults.load import Call, send
 from tests.faults.target import Target
 from tests.faults.traffic import Traffic
 
-from tidegate.stores.connections import reading_engine
-from tidegate.stores.tables import snapshots
+from tidegate.stores.rows.connections import reading_engine
+from tidegate.stores.rows.tables import snapshots
 
 
 def test_a_signal_ends_the_server_with_its_states_saved(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidegate.stores import SqliteStore, StoreUnavailableError, UnsafeDatabaseError, migrate
-from tidegate.stores.connections import check_version, database_path
+from tidegate.stores.rows.connections import check_version, database_path
 
 
 @pytest.mark.parametrize("version", [(3, 7, 0), (3, 40, 1), (3, 51, 2)])

@@ -10,12 +10,12 @@ import attrs
 import pytest
 from pysqlite3 import dbapi2
 
-from tidegate.stores import DamagedLogError, SqliteStore, decisions, log, migrate
-from tidegate.stores.damage import gaps
+from tidegate.stores import DamagedLogError, SqliteStore, migrate
 from tidegate.stores.damage.checks import Finding, check_rows
+from tidegate.stores.decision_log import decisions, gaps, log
 from tidegate.stores.directory.lock import claim
 from tidegate.stores.directory.mark import Mark, Noted, mark_path, read_mark
-from tidegate.testing.store_examples import (
+from tidegate.testing.store_contract.examples import (
     OTHER_TENANT,
     START_NS,
     TENANT,

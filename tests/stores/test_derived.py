@@ -16,19 +16,13 @@ from tidegate.stores import (
     SqliteStore,
     StoreUnavailableError,
     UnsafeDatabaseError,
-    catalog,
-    derived,
-    deriving,
-    idempotency,
-    indexing,
-    log,
     migrate,
-    results,
     retention,
 )
-from tidegate.stores.connections import derived_path
-from tidegate.testing.store_contract_index import key
-from tidegate.testing.store_examples import (
+from tidegate.stores.decision_log import log
+from tidegate.stores.index import catalog, derived, deriving, idempotency, indexing, results
+from tidegate.stores.rows.connections import derived_path
+from tidegate.testing.store_contract.examples import (
     OTHER_TENANT,
     START_NS,
     TENANT,
@@ -36,6 +30,7 @@ from tidegate.testing.store_examples import (
     done,
     entry,
 )
+from tidegate.testing.store_contract.index import key
 
 
 @pytest.fixture

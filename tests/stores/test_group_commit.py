@@ -9,7 +9,7 @@ import pytest
 
 from tidegate.stores import StoreUnavailableError
 from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
-from tidegate.testing.store_examples import WAIT_SECONDS, entry
+from tidegate.testing.store_contract.examples import WAIT_SECONDS, entry
 
 
 class Recorder:

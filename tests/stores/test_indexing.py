@@ -11,11 +11,11 @@ import pytest
 from sqlalchemy import select
 
 from tidegate.stores import DamagedLogError, SqliteStore, migrate
-from tidegate.stores.idempotency import BUCKET_BITS, HOUR_NS
-from tidegate.stores.tables import idempotency
-from tidegate.stores.tally import tally
-from tidegate.testing.store_contract_index import key
-from tidegate.testing.store_examples import POLICY, START_NS, TENANT, done, entry
+from tidegate.stores.index.idempotency import BUCKET_BITS, HOUR_NS
+from tidegate.stores.index.tally import tally
+from tidegate.stores.rows.tables import idempotency
+from tidegate.testing.store_contract.examples import POLICY, START_NS, TENANT, done, entry
+from tidegate.testing.store_contract.index import key
 
 
 @pytest.fixture

@@ -19,22 +19,13 @@ from pysqlite3 import dbapi2
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import Engine
 
-from tidegate.stores import (
-    SchemaError,
-    SqliteStore,
-    audit,
-    catalog,
-    connections,
-    decisions,
-    idempotency,
-    lifts,
-    log,
-    migrate,
-    migrations,
-    results,
-)
-from tidegate.stores.tables import metadata
-from tidegate.testing.store_examples import START_NS, TENANT, decision_id, entity_id, entry
+from tidegate.stores import SchemaError, SqliteStore, migrate, migrations
+from tidegate.stores.decision_log import decisions, lifts, log
+from tidegate.stores.index import catalog, idempotency, results
+from tidegate.stores.objects import audit
+from tidegate.stores.rows import connections
+from tidegate.stores.rows.tables import metadata
+from tidegate.testing.store_contract.examples import START_NS, TENANT, decision_id, entity_id, entry
 
 KEY = bytes(range(16)), bytes(16)
 LIFT = lifts.Lift(

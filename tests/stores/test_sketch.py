@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import xxhash
 
-from tidegate.stores import sketch
+from tidegate.stores.index import sketch
 
 
 def hashes(count: int) -> list[int]:

@@ -18,17 +18,15 @@ from tidegate.stores import (
     SqliteStore,
     Store,
     StoreUnavailableError,
-    catalog,
-    connections,
-    log,
     migrate,
-    results,
-    snapshots,
     sqlite,
-    tenants,
 )
-from tidegate.testing.store_contract import StoreContract
-from tidegate.testing.store_examples import (
+from tidegate.stores.decision_log import log, snapshots
+from tidegate.stores.index import catalog, results
+from tidegate.stores.objects import tenants
+from tidegate.stores.rows import connections
+from tidegate.testing.store_contract.contract import StoreContract
+from tidegate.testing.store_contract.examples import (
     START_NS,
     TENANT,
     WAIT_SECONDS,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tidegate.language.types import parse_type
+from tidegate.language.tree.types import parse_type
 from tidegate.testing.conformance import (
     agrees,
     is_same_value,

@@ -13,11 +13,11 @@ import tidegate
 from tidegate.errors import ExpressionError
 from tidegate.evaluation.rules import compile_rules
 from tidegate.functions import FUNCTIONS
-from tidegate.language import checked
-from tidegate.language.checker import check
-from tidegate.language.schema import Schema
-from tidegate.language.types import BOOL, INT
-from tidegate.language.walk import walk
+from tidegate.language.check.checker import check
+from tidegate.language.tree import checked
+from tidegate.language.tree.schema import Schema
+from tidegate.language.tree.types import BOOL, INT
+from tidegate.language.tree.walk import walk
 from tidegate.limits import DEFAULT
 from tidegate.testing import strategies
 from tidegate.testing.agreement import UNPRICED, observe
@@ -72,7 +72,7 @@ def test_values_survive_the_wire(value: Any) -> None:
     assert to_wire(from_wire(wire)) == wire
 
 
-@given(strategies.values(tidegate.language.types.TIMESTAMP))
+@given(strategies.values(tidegate.language.tree.types.TIMESTAMP))
 def test_values_have_the_wanted_type(value: Any) -> None:
     """A generated value has the wanted type."""
     assert isinstance(value, Timestamp)

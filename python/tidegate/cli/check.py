@@ -25,8 +25,8 @@ from tidegate.cli.findings.report import (
 )
 from tidegate.cli.output import console, errors, json_option, print_json
 from tidegate.errors import ExpressionError
-from tidegate.language.checker import check as check_expression
-from tidegate.language.schema import Schema
+from tidegate.language.check.checker import check as check_expression
+from tidegate.language.tree.schema import Schema
 
 
 @click.command()

@@ -12,7 +12,7 @@ from tidegate.cli.output import console, evaluator_option, json_option, print_js
 from tidegate.definitions import load_definitions
 from tidegate.engine import Engine
 from tidegate.evaluation.rules import Evaluator
-from tidegate.policy.explain import Explanation
+from tidegate.policy.explain.explain import Explanation
 
 
 @click.command()

@@ -13,7 +13,7 @@ from tidegate.errors import DefinitionsError
 from tidegate.policy.document.tree import MAX_BYTES
 
 if TYPE_CHECKING:
-    from tidegate.policy.model import Definitions
+    from tidegate.policy.definitions.model import Definitions
 
 definitions_argument = click.argument(
     "definitions", type=click.Path(exists=True, dir_okay=False, allow_dash=True)

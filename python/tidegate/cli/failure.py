@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from tidegate.errors import EvaluationError, ExpressionError
-from tidegate.language import checked
-from tidegate.language.diagnostics import Source, quote
-from tidegate.language.walk import walk
+from tidegate.language.tree import checked
+from tidegate.language.tree.diagnostics import Source, quote
+from tidegate.language.tree.walk import walk
 from tidegate.program import Program, compile
 
 _SHOWN = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tidegate.language import checked
+from tidegate.language.tree import checked
 from tidegate.values import Map, utf8_length
 
 if TYPE_CHECKING:

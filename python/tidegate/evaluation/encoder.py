@@ -7,20 +7,20 @@ import math
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tidegate.errors import EventError
-from tidegate.evaluation.addresses import contains, parse_address
 from tidegate.evaluation.event import RawEvent, read_event
 from tidegate.evaluation.json_text import json_value, read_json
 from tidegate.evaluation.user_agents import ROBOT_DEVICE, Families, families
 from tidegate.evaluation.variables import variable
+from tidegate.functions.addresses import contains, parse_address
 from tidegate.functions.text import lower, percent_decoded, segments, upper
-from tidegate.language.schema import FIELD_MODEL
+from tidegate.language.tree.schema import FIELD_MODEL
 from tidegate.limits import DEFAULT, Limits
 from tidegate.values import Map
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from tidegate.language.types import Type
+    from tidegate.language.tree.types import Type
     from tidegate.values import Address, Network
 
 _DECIDED = ("actions.", "entity.")

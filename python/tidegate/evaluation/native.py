@@ -10,7 +10,7 @@ from tidegate._native import Block, Calls, PlainForm, Redactor, RuleSet
 from tidegate._native import Engine as NativeEngine
 from tidegate.evaluation.document import Compiled, Document
 from tidegate.evaluation.outcome import Failure, Outcome
-from tidegate.language.ast import Span
+from tidegate.language.tree.ast import Span
 from tidegate.values import from_wire
 
 if TYPE_CHECKING:

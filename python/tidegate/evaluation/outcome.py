@@ -9,7 +9,7 @@ import attrs
 from tidegate.errors import EvaluationError
 
 if TYPE_CHECKING:
-    from tidegate.language.ast import Span
+    from tidegate.language.tree.ast import Span
 
 
 @attrs.frozen

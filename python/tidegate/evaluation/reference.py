@@ -14,12 +14,12 @@ from tidegate.errors import EvaluationError
 from tidegate.evaluation import cost
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.functions import FUNCTIONS, failures
-from tidegate.language import checked
+from tidegate.language.tree import checked
 from tidegate.limits import DEFAULT, Limits
 from tidegate.values import Map, OptionalValue, kind_of, map_key
 
 if TYPE_CHECKING:
-    from tidegate.language.schema import NamedList
+    from tidegate.language.tree.schema import NamedList
 
 Scope: TypeAlias = Mapping[str, Any]
 """The variables of the enclosing macros."""

@@ -18,9 +18,9 @@ from tidegate.evaluation.document import Compiled, Document, Programs
 from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.matches import Matches
 from tidegate.language import canonical
-from tidegate.language.canonical_writer import VERSION
-from tidegate.language.schema import NamedList, Schema
-from tidegate.language.types import parse_type
+from tidegate.language.tree.canonical_writer import VERSION
+from tidegate.language.tree.schema import NamedList, Schema
+from tidegate.language.tree.types import parse_type
 from tidegate.limits import DEFAULT, Limits
 from tidegate.values import to_python
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from tidegate.evaluation.outcome import Outcome
-    from tidegate.language.checked import Checked
-    from tidegate.language.checker import CheckedExpression
+    from tidegate.language.check.checker import CheckedExpression
+    from tidegate.language.tree.checked import Checked
 
 Evaluator: TypeAlias = Literal["native", "reference"]
 Context: TypeAlias = "Mapping[str, Any] | bytes | PreparedContext"

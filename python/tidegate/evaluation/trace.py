@@ -18,8 +18,8 @@ from tidegate.limits import DEFAULT, Limits
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tidegate.language import checked
-    from tidegate.language.schema import NamedList
+    from tidegate.language.tree import checked
+    from tidegate.language.tree.schema import NamedList
 
 
 @attrs.frozen

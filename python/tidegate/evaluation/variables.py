@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tidegate.errors import EvaluationError
-from tidegate.evaluation.addresses import parse_address, parse_network
 from tidegate.evaluation.event import refuse
 from tidegate.evaluation.json_text import Node, json_value
+from tidegate.functions.addresses import parse_address, parse_network
 from tidegate.functions.encoders import decode
 from tidegate.functions.time import parse_duration, parse_timestamp
-from tidegate.language.types import ListType, MapType, OptionalType, Primitive, Type, TypeType
+from tidegate.language.tree.types import ListType, MapType, OptionalType, Primitive, Type, TypeType
 from tidegate.values import Map, OptionalValue, TypeName, UInt, from_python, kind_of
 
 

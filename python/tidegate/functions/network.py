@@ -5,15 +5,15 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING, Any
 
-from tidegate.evaluation.addresses import contains, parse_address, parse_network, parse_range
 from tidegate.functions import failures
+from tidegate.functions.addresses import contains, parse_address, parse_network, parse_range
 from tidegate.functions.registry import overload
 from tidegate.functions.text import strings_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tidegate.language.schema import NamedList
+    from tidegate.language.tree.schema import NamedList
     from tidegate.values import Address, Network
 
 

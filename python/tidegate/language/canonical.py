@@ -7,14 +7,14 @@ from typing import Any
 
 import orjson
 
-from tidegate.language.canonical_reader import node_from_json, read_string, refuse_tree
-from tidegate.language.canonical_writer import VERSION, envelope
-from tidegate.language.checker import CheckedExpression
-from tidegate.language.estimate import estimate
-from tidegate.language.parser import parse
-from tidegate.language.references import references_of
-from tidegate.language.schema import Schema
-from tidegate.language.types import parse_type
+from tidegate.language.check.checker import CheckedExpression
+from tidegate.language.check.estimate import estimate
+from tidegate.language.check.references import references_of
+from tidegate.language.parse.parser import parse
+from tidegate.language.tree.canonical_reader import node_from_json, read_string, refuse_tree
+from tidegate.language.tree.canonical_writer import VERSION, envelope
+from tidegate.language.tree.schema import Schema
+from tidegate.language.tree.types import parse_type
 from tidegate.limits import DEFAULT, Limits
 
 _MAX_BYTES = 4 * 1024 * 1024

@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tidegate.language import ast
-from tidegate.language.comments import Comments, comments_of
 from tidegate.language.layout import FORCED, HARD, LINE, SOFT, Document, Group, Nest, lay_out
-from tidegate.language.parser import parse
-from tidegate.language.walk import walk
+from tidegate.language.parse.comments import Comments, comments_of
+from tidegate.language.parse.parser import parse
+from tidegate.language.tree import ast
+from tidegate.language.tree.walk import walk
 from tidegate.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:

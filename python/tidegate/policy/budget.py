@@ -9,8 +9,8 @@ from tidegate.decider import Action, Allow, Block, Challenge
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tidegate.policy.compiled import CompiledDefinitions
-    from tidegate.policy.model import OnBudgetExceeded
+    from tidegate.policy.definitions.compiled import CompiledDefinitions
+    from tidegate.policy.definitions.model import OnBudgetExceeded
 
 _PROVIDER, _DIFFICULTY = "pow", 4
 """Of the challenge past the budget: what a mitigation has that does not say."""

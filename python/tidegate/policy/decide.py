@@ -15,25 +15,25 @@ from tidegate import decider
 from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.evaluation.reference import evaluate
-from tidegate.language.types import STRING
+from tidegate.language.tree.types import STRING
 from tidegate.limits import CLOCK_TOLERANCE
 from tidegate.policy.budget import Ends, past_budget
 from tidegate.policy.decision import EngineDecision, Entity, FiredClause, WindowValue
-from tidegate.policy.keys import EntityKey, Part, counted_text, entity_id, part_of
-from tidegate.policy.secrets import PLAIN, Reading, kept_part
-from tidegate.policy.state import Block, Change, Count, Mitigate, State
-from tidegate.policy.windows import added
+from tidegate.policy.definitions.keys import EntityKey, Part, counted_text, entity_id, part_of
+from tidegate.policy.definitions.secrets import PLAIN, Reading, kept_part
+from tidegate.policy.state.state import Block, Change, Count, Mitigate, State
+from tidegate.policy.state.windows import added
 from tidegate.values import Timestamp
 
 if TYPE_CHECKING:
-    from tidegate.language.checker import CheckedExpression
-    from tidegate.policy.compiled import (
+    from tidegate.language.check.checker import CheckedExpression
+    from tidegate.policy.definitions.compiled import (
         CompiledClause,
         CompiledDefinitions,
         CompiledEntity,
         CompiledPolicy,
     )
-    from tidegate.policy.secrets import Redacts
+    from tidegate.policy.definitions.secrets import Redacts
 
 LATEST = 2**63 - 1
 MISSING = frozenset({"no_such_key", "no_such_field"})

@@ -11,7 +11,7 @@ import orjson
 
 from tidegate import notebook
 from tidegate.decider import Action, Allow, Block, Challenge, Decision
-from tidegate.policy.model import Mode
+from tidegate.policy.definitions.model import Mode
 
 
 @attrs.frozen

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tidegate.errors import EffectsError
-from tidegate.policy.places import bound_clause, has_place, kept_key, read_text, read_time
-from tidegate.policy.secrets import PLAIN, kept_text
-from tidegate.policy.state import Change, Count, Lift, Mitigate
+from tidegate.policy.definitions.secrets import PLAIN, kept_text
+from tidegate.policy.state.places import bound_clause, has_place, kept_key, read_text, read_time
+from tidegate.policy.state.state import Change, Count, Lift, Mitigate
 from tidegate.values import INT_MIN, UINT_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tidegate.policy.compiled import CompiledDefinitions
-    from tidegate.policy.keys import Part
-    from tidegate.policy.secrets import Redacts
-    from tidegate.policy.state import ClauseKey
+    from tidegate.policy.definitions.compiled import CompiledDefinitions
+    from tidegate.policy.definitions.keys import Part
+    from tidegate.policy.definitions.secrets import Redacts
+    from tidegate.policy.state.state import ClauseKey
 
 
 def save(changes: Iterable[Change | Lift]) -> bytes:

@@ -11,12 +11,13 @@ import orjson
 
 from tidegate.errors import EventError, SnapshotError
 from tidegate.evaluation.envelope import admit
-from tidegate.policy import effects, standing
+from tidegate.policy import effects
 from tidegate.policy.decide import decide
-from tidegate.policy.places import kept_key
 from tidegate.policy.served import ServedDecision
-from tidegate.policy.snapshot import restore, save, save_keys
-from tidegate.policy.state import Lift, State
+from tidegate.policy.state import standing
+from tidegate.policy.state.places import kept_key
+from tidegate.policy.state.snapshot import restore, save, save_keys
+from tidegate.policy.state.state import Lift, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 
     from tidegate.evaluation.encoder import AddressLookup
     from tidegate.evaluation.envelope import Admission
-    from tidegate.policy.compiled import CompiledDefinitions
     from tidegate.policy.decide import Decided
-    from tidegate.policy.keys import EntityKey
-    from tidegate.policy.secrets import Redacts
-    from tidegate.policy.state import Block, Evictions
+    from tidegate.policy.definitions.compiled import CompiledDefinitions
+    from tidegate.policy.definitions.keys import EntityKey
+    from tidegate.policy.definitions.secrets import Redacts
+    from tidegate.policy.state.state import Block, Evictions
 
 
 class ReferenceEngine:

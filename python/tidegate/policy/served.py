@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tidegate.decider import ActionType, Reason
     from tidegate.policy.decide import Decided
     from tidegate.policy.decision import EngineDecision
-    from tidegate.policy.model import Mode
+    from tidegate.policy.definitions.model import Mode
 
 _STRENGTH = ("Monitor", "Challenge", "Block")
 

@@ -17,7 +17,7 @@ import attrs
 import yaml
 
 from tidegate.operators.tokens import Tokens
-from tidegate.stores import operators
+from tidegate.stores.objects import operators
 
 if TYPE_CHECKING:
     from tidegate.operators.keys import Keys

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from tidegate.errors import TidegateError
-from tidegate.server.app import HotApplication
+from tidegate.server.asgi import HotApplication
 from tidegate.server.connection.bounds import Bounds, room_for
 from tidegate.server.connection.protocol import Protocol, close_late_connections
-from tidegate.server.layer import control_plane
+from tidegate.server.routing.dispatch import control_plane
 from tidegate.server.service import Service
 
 if TYPE_CHECKING:

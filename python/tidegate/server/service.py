@@ -13,36 +13,39 @@ from uuid import UUID
 
 import attrs
 
-from tidegate.server import docs_page, gaps
-from tidegate.server.access_log import AccessLog
-from tidegate.server.admission import Admission
-from tidegate.server.api_keys import ApiKey, KeyRing
-from tidegate.server.application import Application
-from tidegate.server.definition_changes import remove_pending
+from tidegate.server.definitions.changes import remove_pending
 from tidegate.server.directory.log_check import check_log
-from tidegate.server.hot import HotPath
-from tidegate.server.idempotency import KEPT, IdempotencyKeys, Recorded
-from tidegate.server.key_filter import KeyFilter
-from tidegate.server.live import LiveRuntime
+from tidegate.server.engines.compiling import compile_newest
+from tidegate.server.engines.control import LiveRuntime
+from tidegate.server.engines.engines import Runtimes
+from tidegate.server.engines.replay import Replays
+from tidegate.server.engines.retention import Retention
+from tidegate.server.hot import unrecorded
+from tidegate.server.hot.admission import Admission
+from tidegate.server.hot.hot_path import HotPath
+from tidegate.server.hot.idempotency import KEPT, IdempotencyKeys, Recorded
+from tidegate.server.hot.key_ring import ApiKey, KeyRing
+from tidegate.server.hot.metrics import Figures, HotMetrics
+from tidegate.server.hot.rate_limit import RateLimits
+from tidegate.server.hot.recorder import Recorder
+from tidegate.server.hot.seen_keys import KeyFilter
+from tidegate.server.http.access_log import AccessLog
+from tidegate.server.http.problems import Problem
 from tidegate.server.logging import log
-from tidegate.server.metrics import Figures, HotMetrics
-from tidegate.server.problems import Problem
-from tidegate.server.rate_limit import RateLimits
-from tidegate.server.recorder import Recorder
-from tidegate.server.replay import Replays
-from tidegate.server.retention import Retention
-from tidegate.server.runtime import Runtimes
+from tidegate.server.routing import docs_page
+from tidegate.server.routing.context import Application
 from tidegate.server.turns.lanes import Lanes
-from tidegate.server.workers.compiling import compile_newest
+from tidegate.server.work.desk import Desk
+from tidegate.server.work.kinds import SECONDS, Work
+from tidegate.server.work.places import Party, places_of
 from tidegate.server.workers.crew import Crew
-from tidegate.server.workers.desk import Desk
-from tidegate.server.workers.places import Party, places_of
-from tidegate.server.workers.work import SECONDS, Work
-from tidegate.stores import api_keys, idempotency, pending, replay_jobs, snapshots
-from tidegate.stores import log as decision_log
 from tidegate.stores.base import DamagedLogError, NotFoundError, StoreUnavailableError
-from tidegate.stores.bulk import STEP_ROWS
+from tidegate.stores.decision_log import log as decision_log
+from tidegate.stores.decision_log import replay_jobs, snapshots
+from tidegate.stores.index import idempotency
 from tidegate.stores.niceness import be_nice
+from tidegate.stores.objects import api_keys, pending
+from tidegate.stores.rows.bulk import STEP_ROWS
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -50,9 +53,9 @@ if TYPE_CHECKING:
     from tidegate.config import Settings
     from tidegate.engine import Frozen
     from tidegate.operators.keys import Keys
-    from tidegate.server.gaps import Gap
-    from tidegate.server.workers.base import Job
-    from tidegate.server.workers.compiling import CompiledChange, CompiledSet
+    from tidegate.server.engines.compiling import CompiledChange, CompiledSet
+    from tidegate.server.hot.unrecorded import Gap
+    from tidegate.server.work.jobs import Job
     from tidegate.stores.base import Store
 
 POLL_SECONDS = 0.25
@@ -247,7 +250,9 @@ class Service:
         """Write into the audit how much was answered and not recorded."""
         # The states hold what the log does not: only a snapshot keeps it over a restart.
         self._snapshot_seq = -self.settings.store.snapshot_every
-        return self.store.write(lambda connection: gaps.add(connection, found, time.time_ns()))
+        return self.store.write(
+            lambda connection: unrecorded.add(connection, found, time.time_ns())
+        )
 
     def _definitions_changed(self, _tenant_id: UUID) -> None:
         """A handler has changed definitions, on its worker thread; wait a little for the swap."""

@@ -14,7 +14,7 @@ from tidegate.stores.base import (
     StoreUnavailableError,
     UnsafeDatabaseError,
 )
-from tidegate.stores.log import LogBlock
+from tidegate.stores.decision_log.log import LogBlock
 from tidegate.stores.sqlite import SqliteStore, migrate
 
 __all__ = [

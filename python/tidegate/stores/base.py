@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from tidegate.stores.damage.gaps import LogGap
-    from tidegate.stores.log import LogBlock
+    from tidegate.stores.decision_log.gaps import LogGap
+    from tidegate.stores.decision_log.log import LogBlock
 
 T = TypeVar("T")
 

@@ -12,9 +12,9 @@ from uuid import UUID
 
 from sqlalchemy import delete, func, select, tuple_
 
-from tidegate.stores.counters import PRUNED_SEQ, counter, set_counter
-from tidegate.stores.decisions import oldest_id
-from tidegate.stores.tables import (
+from tidegate.stores.decision_log.decisions import oldest_id
+from tidegate.stores.rows.counters import PRUNED_SEQ, counter, set_counter
+from tidegate.stores.rows.tables import (
     decision_log,
     definition_sets,
     definitions,

@@ -17,9 +17,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysqlite3 import dbapi2
 
-from tidegate.stores import audit, derived, migrations
+from tidegate.stores import migrations
 from tidegate.stores.base import StoreStatistics, StoreUnavailableError
-from tidegate.stores.connections import (
+from tidegate.stores.decision_log import gaps
+from tidegate.stores.decision_log.gaps import LogGap
+from tidegate.stores.decision_log.log import (
+    MAX_ROW_ENTRIES,
+    LogBlock,
+    last_seq,
+    pack,
+    row_checksum,
+)
+from tidegate.stores.decision_log.snapshots import newest_seq
+from tidegate.stores.directory.lock import Lock, claim
+from tidegate.stores.directory.mark import Mark, Noted, mark_path, read_mark
+from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
+from tidegate.stores.index import derived
+from tidegate.stores.index.deriving import Deriver
+from tidegate.stores.migrations.carry_over import LAST_REVISION, carry_over
+from tidegate.stores.objects import audit
+from tidegate.stores.rows.connections import (
     check_durable,
     check_private,
     check_version,
@@ -34,22 +51,7 @@ from tidegate.stores.connections import (
     translated,
     writing_engine,
 )
-from tidegate.stores.counters import CHANGES, LOG_ID, RECOVERIES, count, counter
-from tidegate.stores.damage import gaps
-from tidegate.stores.damage.gaps import LogGap
-from tidegate.stores.deriving import Deriver
-from tidegate.stores.directory.lock import Lock, claim
-from tidegate.stores.directory.mark import Mark, Noted, mark_path, read_mark
-from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
-from tidegate.stores.log import (
-    MAX_ROW_ENTRIES,
-    LogBlock,
-    last_seq,
-    pack,
-    row_checksum,
-)
-from tidegate.stores.migrations.carry_over import LAST_REVISION, carry_over
-from tidegate.stores.snapshots import newest_seq
+from tidegate.stores.rows.counters import CHANGES, LOG_ID, RECOVERIES, count, counter
 
 if TYPE_CHECKING:
     from uuid import UUID

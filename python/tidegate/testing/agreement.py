@@ -20,7 +20,7 @@ import click
 
 from tidegate.errors import EventError, ExpressionError
 from tidegate.evaluation.rules import Evaluator, Rules, bundle, read_rules
-from tidegate.language.checker import CheckedExpression, check
+from tidegate.language.check.checker import CheckedExpression, check
 from tidegate.limits import DEFAULT, Limits
 from tidegate.testing import events
 from tidegate.testing.choices import RandomChoices, happens
@@ -30,7 +30,7 @@ from tidegate.values import to_wire
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tidegate.language.schema import Schema
+    from tidegate.language.tree.schema import Schema
 
 EVALUATORS: tuple[Evaluator, Evaluator] = ("reference", "native")
 UNPRICED = attrs.evolve(DEFAULT, cost=10**15)

@@ -22,21 +22,21 @@ import click
 import orjson
 
 from tidegate.evaluation.native import NativeEngine
-from tidegate.policy import snapshot
-from tidegate.policy.bundle import bundle
-from tidegate.policy.compile import compile_all
 from tidegate.policy.decide import decide
 from tidegate.policy.decision import EngineDecision
-from tidegate.policy.explain import explain
-from tidegate.policy.model import OnBudgetExceeded
-from tidegate.policy.state import State
+from tidegate.policy.definitions.bundle import bundle
+from tidegate.policy.definitions.compile import compile_all
+from tidegate.policy.definitions.model import OnBudgetExceeded
+from tidegate.policy.explain.explain import explain
+from tidegate.policy.state import snapshot
+from tidegate.policy.state.state import State
 from tidegate.testing.choices import RandomChoices, happens, pick
 from tidegate.testing.scenarios import arrivals, definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tidegate.policy.compiled import CompiledDefinitions
+    from tidegate.policy.definitions.compiled import CompiledDefinitions
     from tidegate.testing.choices import Choices
     from tidegate.testing.scenarios import Arrival
 

@@ -19,12 +19,12 @@ import orjson
 
 from tidegate.errors import TidegateError
 from tidegate.evaluation.rules import Evaluator, compile_rules
-from tidegate.language.ast import Call
-from tidegate.language.checker import check
-from tidegate.language.macros import recognise
-from tidegate.language.parser import parse
-from tidegate.language.schema import Schema
-from tidegate.language.types import (
+from tidegate.language.check.checker import check
+from tidegate.language.check.macros import recognise
+from tidegate.language.parse.parser import parse
+from tidegate.language.tree.ast import Call
+from tidegate.language.tree.schema import Schema
+from tidegate.language.tree.types import (
     DYN,
     PRIMITIVES,
     TYPE,
@@ -37,13 +37,13 @@ from tidegate.language.types import (
     TypeParam,
     TypeType,
 )
-from tidegate.language.walk import walk
+from tidegate.language.tree.walk import walk
 from tidegate.values import from_python, from_wire, to_python, to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from tidegate.language.ast import Node
+    from tidegate.language.tree.ast import Node
 
 Case: TypeAlias = "Mapping[str, Any]"
 Result: TypeAlias = dict[str, Any]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tidegate.evaluation.rules import Evaluator, bundle, read_rules
-from tidegate.language.checker import check
-from tidegate.language.schema import Schema
+from tidegate.language.check.checker import check
+from tidegate.language.tree.schema import Schema
 from tidegate.limits import DEFAULT, Limits
 from tidegate.testing.agreement import UNPRICED, Observed, observe
 from tidegate.values import from_python, to_wire

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from tidegate.language.schema import FIELD_MODEL, Schema
-from tidegate.language.types import (
+from tidegate.language.tree.schema import FIELD_MODEL, Schema
+from tidegate.language.tree.types import (
     BOOL,
     BYTES,
     CIDR,

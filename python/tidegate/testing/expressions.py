@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tidegate.functions import FUNCTIONS
-from tidegate.language.types import (
+from tidegate.language.tree.types import (
     BOOL,
     DYN,
     INT,
@@ -35,7 +35,7 @@ from tidegate.testing.vocabulary import KEY_TYPES, any_type, string_literal
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tidegate.language.schema import Schema
+    from tidegate.language.tree.schema import Schema
     from tidegate.testing.choices import Choices
 
 _MAX_ARGUMENTS = 3

@@ -12,7 +12,7 @@ import orjson
 from xxhash import xxh3_128_digest
 
 from tidegate.evaluation.envelope import envelope
-from tidegate.stores.log import encode_index, encode_line
+from tidegate.stores.decision_log.log import encode_index, encode_line
 
 if TYPE_CHECKING:
     from tidegate.policy.served import Served

@@ -14,8 +14,8 @@ from tidegate.testing.choices import pick
 from tidegate.testing.expressions import RESULT_TYPES, ExpressionGenerator
 
 if TYPE_CHECKING:
-    from tidegate.language.schema import Schema
-    from tidegate.language.types import Type
+    from tidegate.language.tree.schema import Schema
+    from tidegate.language.tree.types import Type
     from tidegate.testing.choices import Choices
 
 MAX_DEPTH = 4

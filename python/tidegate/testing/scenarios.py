@@ -13,7 +13,7 @@ from uuid import UUID, uuid5
 import attrs
 import orjson
 
-from tidegate.policy.model import (
+from tidegate.policy.definitions.model import (
     Action,
     Block,
     Challenge,
@@ -31,7 +31,7 @@ from tidegate.testing.choices import happens, pick
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tidegate.policy.model import Mode
+    from tidegate.policy.definitions.model import Mode
     from tidegate.testing.choices import Choices
 
 SECOND = 1_000_000_000

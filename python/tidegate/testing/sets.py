@@ -26,11 +26,11 @@ from tidegate.errors import ExpressionError
 from tidegate.evaluation import reference
 from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.rules import Rules, bundle, read_rules
-from tidegate.language import checked
-from tidegate.language.canonical_writer import VERSION, node_to_json
-from tidegate.language.checker import check
-from tidegate.language.schema import Schema
-from tidegate.language.types import BOOL
+from tidegate.language.check.checker import check
+from tidegate.language.tree import checked
+from tidegate.language.tree.canonical_writer import VERSION, node_to_json
+from tidegate.language.tree.schema import Schema
+from tidegate.language.tree.types import BOOL
 from tidegate.limits import DEFAULT, Limits
 from tidegate.testing.choices import Choices, RandomChoices, happens, pick
 from tidegate.testing.events import to_json

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from tidegate.errors import ExpressionError
-from tidegate.language.checker import check
-from tidegate.language.schema import Schema
+from tidegate.language.check.checker import check
+from tidegate.language.tree.schema import Schema
 from tidegate.testing import events as event_generator
 from tidegate.testing import vocabulary
 from tidegate.testing.choices import Choices, DrawnChoices
@@ -29,7 +29,7 @@ from tidegate.testing.programs import GeneratedProgram, generate_program
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from tidegate.language.types import Type
+    from tidegate.language.tree.types import Type
 
 
 def _choices(draw: DrawFn) -> Choices:

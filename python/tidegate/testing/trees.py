@@ -17,7 +17,7 @@ import click
 import orjson
 
 from tidegate.evaluation.rules import bundle
-from tidegate.language.checker import check
+from tidegate.language.check.checker import check
 from tidegate.testing.agreement import UNPRICED
 from tidegate.testing.corpus import CorpusCase, read_corpus
 

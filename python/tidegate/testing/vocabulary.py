@@ -12,7 +12,7 @@ import struct
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, Any
 
-from tidegate.language.types import (
+from tidegate.language.tree.types import (
     BOOL,
     BYTES,
     CIDR,

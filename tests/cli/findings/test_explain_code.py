@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 from tidegate.cli.findings.codes import Explained, codes
 from tidegate.cli.main import tidegate
 from tidegate.errors import ExpressionError
-from tidegate.language.checker import check
-from tidegate.language.schema import Schema
-from tidegate.server.problems import KINDS
+from tidegate.language.check.checker import check
+from tidegate.language.tree.schema import Schema
+from tidegate.server.http.problems import KINDS
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 EXAMPLES = [(code, each) for code, each in codes().items() if each.wrong or each.right]

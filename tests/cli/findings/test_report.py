@@ -13,8 +13,8 @@ from rich.console import Console
 
 from tidegate.cli.findings.report import of_expression, print_text
 from tidegate.cli.main import tidegate
-from tidegate.language.checker import check
-from tidegate.language.schema import Schema
+from tidegate.language.check.checker import check
+from tidegate.language.tree.schema import Schema
 
 BAD = """\
 apiVersion: tidegate/v1

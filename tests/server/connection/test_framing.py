@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.server.connection.framing import body_length, piece_end
-from tidegate.server.problems import Problem
+from tidegate.server.http.problems import Problem
 
 HOST = (b"host", b"t")
 TEXTS = st.lists(st.sampled_from([b"\r", b"\n", b"\r\n", b"\n\r\n", b"a", b"x: y"])).map(b"".join)

@@ -18,19 +18,19 @@ from tests.server.serving import Served
 from uvicorn.server import ServerState
 
 from tidegate.config import ServerSettings
-from tidegate.server.admission import Admission
-from tidegate.server.answer import Answer
-from tidegate.server.api_keys import ApiKey, KeyRing, make_key
 from tidegate.server.connection.bounds import MAX_HELD_BYTES, Bounds
 from tidegate.server.connection.protocol import Protocol
 from tidegate.server.connection.reception import Reception
-from tidegate.server.hot import RUNTIME, HotPath
-from tidegate.server.hot_call import HotCall
-from tidegate.server.limits import RECEIVE_SECONDS, SEND_SECONDS
-from tidegate.server.metrics import HotMetrics
-from tidegate.server.problems import Problem
+from tidegate.server.hot.admission import Admission
+from tidegate.server.hot.hot_path import RUNTIME, HotPath
+from tidegate.server.hot.key_ring import ApiKey, KeyRing, make_key
+from tidegate.server.hot.metrics import HotMetrics
+from tidegate.server.hot.rate_limit import RateLimits
+from tidegate.server.http.answer import Answer
+from tidegate.server.http.limits import RECEIVE_SECONDS, SEND_SECONDS
+from tidegate.server.http.problems import Problem
 from tidegate.server.process import KEEP_ALIVE_SECONDS, configuration
-from tidegate.server.rate_limit import RateLimits
+from tidegate.server.turns.call import HotCall
 
 PEPPER = bytes(32)
 KEY = make_key(bytes(42), PEPPER)

@@ -11,9 +11,10 @@ from pysqlite3 import dbapi2
 from structlog.testing import capture_logs
 
 from tidegate.server.directory.log_check import check_log
-from tidegate.stores import SqliteStore, audit, migrate, tenants
+from tidegate.stores import SqliteStore, migrate
 from tidegate.stores.directory.lock import claim
-from tidegate.testing.store_examples import OTHER_TENANT, TENANT, done, entry, tenant
+from tidegate.stores.objects import audit, tenants
+from tidegate.testing.store_contract.examples import OTHER_TENANT, TENANT, done, entry, tenant
 
 COUNT = 12
 

@@ -183,7 +183,7 @@ def test_what_is_decided_while_the_log_fails_counts_as_not_made(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Decisions made while the log fails count as not made, and their keys are free."""
-    monkeypatch.setattr("tidegate.server.recorder.RETRY_SECONDS", 0.05)
+    monkeypatch.setattr("tidegate.server.hot.recorder.RETRY_SECONDS", 0.05)
 
     async def scene(world: World) -> None:
         held, other = [await world.tenant(name) for name in ("Held", "Other")]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from uuid import UUID
 
-from tidegate.server.hot import RUNTIME
-from tidegate.server.hot_call import CallBack, HotCall
+from tidegate.server.hot.hot_path import RUNTIME
 from tidegate.server.turns.account import Account
+from tidegate.server.turns.call import CallBack, HotCall
 from tidegate.server.turns.lane import FEW, STEP_BYTES, Lane
 
 

@@ -19,18 +19,18 @@ from tidegate.definitions import load_compiled
 from tidegate.engine import Engine
 from tidegate.evaluation.native import Redactor
 from tidegate.operators.keys import load_keys
-from tidegate.server.answer import Answer, Outcome
-from tidegate.server.api_keys import ApiKey
-from tidegate.server.app import HotApplication
+from tidegate.server.asgi import HotApplication
 from tidegate.server.demo import make_owner
-from tidegate.server.hot import RUNTIME, HotPath
-from tidegate.server.hot_call import CallBack
-from tidegate.server.layer import control_plane
-from tidegate.server.runtime import rebuilt
+from tidegate.server.engines.compiling import CompiledSet
+from tidegate.server.engines.engines import rebuilt
+from tidegate.server.hot.hot_path import RUNTIME, HotPath
+from tidegate.server.hot.key_ring import ApiKey
+from tidegate.server.http.answer import Answer, Outcome
+from tidegate.server.routing.dispatch import control_plane
 from tidegate.server.service import Service
-from tidegate.server.workers.compiling import CompiledSet
+from tidegate.server.turns.call import CallBack
 from tidegate.stores import SqliteStore, migrate
-from tidegate.stores.log import LogLine, scan
+from tidegate.stores.decision_log.log import LogLine, scan
 
 T = TypeVar("T")
 

@@ -17,10 +17,10 @@ from tests.server.workers import jobs
 from tidegate.config import LogSettings
 from tidegate.errors import WorkerError
 from tidegate.operators.keys import KEY_BYTES, Keys
-from tidegate.server.application import Application
-from tidegate.server.live import NoRuntime
+from tidegate.server.engines.control import NoRuntime
+from tidegate.server.routing.context import Application
+from tidegate.server.work.desk import Desk
 from tidegate.server.workers.child import NICENESS, Setup
-from tidegate.server.workers.desk import Desk
 from tidegate.server.workers.pool import Pool
 from tidegate.stores import SqliteStore, migrate
 from tidegate.stores.base import StaleRevisionError

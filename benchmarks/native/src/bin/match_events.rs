@@ -1,7 +1,7 @@
 //! What one event costs against rule sets, indexed and one rule after another.
 //!
 //! ```text
-//! python -m benchmarks.export DIRECTORY
+//! python -m benchmarks.traffic.export DIRECTORY
 //! cargo run --release -p tidegate-native-benchmarks --bin match_events -- DIRECTORY/events.jsonl DIRECTORY/rules-*.jsonl
 //! ```
 //!

@@ -35,7 +35,7 @@ def codes() -> dict[str, Explained]:
 def problems() -> dict[str, Explained]:
     """The codes of the service's refusals; none where its libraries are not installed."""
     try:
-        from tidegate.server.problems import KINDS
+        from tidegate.server.http.problems import KINDS
     except ModuleNotFoundError:
         return {}
     return {

@@ -6,7 +6,7 @@ import click
 
 from tidegate.cli.findings.codes import codes, problems
 from tidegate.cli.output import console, json_option, print_json
-from tidegate.language.diagnostics import nearest
+from tidegate.language.tree.diagnostics import nearest
 
 
 @click.command("explain-code")

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from tidegate.cli.output import to_json
 from tidegate.errors import DefinitionsError, ExpressionError, TidegateError
-from tidegate.language.diagnostics import Diagnostic, Source
-from tidegate.policy.findings import MAX_FINDINGS, Finding
+from tidegate.language.tree.diagnostics import Diagnostic, Source
+from tidegate.policy.definitions.findings import MAX_FINDINGS, Finding
 
 EXPRESSION = "<expression>"
 """What stands for the file of an expression that was given by itself."""

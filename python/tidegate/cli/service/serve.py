@@ -22,8 +22,9 @@ from tidegate.server.demo import Demo, make_demo, make_owner
 from tidegate.server.directory.opening import open_directory, own_directory
 from tidegate.server.logging import log
 from tidegate.server.process import run
-from tidegate.stores import SqliteStore, tenants
+from tidegate.stores import SqliteStore
 from tidegate.stores.directory.lock import Holder, Lock
+from tidegate.stores.objects import tenants
 
 NEXT_STEPS = """\
 no tenant is here yet. In another terminal, with the same settings:

@@ -20,8 +20,9 @@ from tidegate.operators.passwords import MIN_CHARACTERS, hash_password
 from tidegate.operators.permissions import Role
 from tidegate.operators.tokens import Tokens
 from tidegate.server.directory.opening import open_directory
-from tidegate.server.identifiers import new_id
-from tidegate.stores import SqliteStore, audit, memberships, operators, tenants
+from tidegate.server.http.ids import new_id
+from tidegate.stores import SqliteStore
+from tidegate.stores.objects import audit, memberships, operators, tenants
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

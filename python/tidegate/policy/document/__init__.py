@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tidegate.language.diagnostics import Source
-from tidegate.policy.compile import compile_all
+from tidegate.language.tree.diagnostics import Source
+from tidegate.policy.definitions.compile import compile_all
+from tidegate.policy.definitions.findings import MAX_FINDINGS, Finding, refuse
 from tidegate.policy.document.checks import check_whole
 from tidegate.policy.document.json_text import compose_json
 from tidegate.policy.document.positions import at_offset, locate
@@ -31,13 +32,12 @@ from tidegate.policy.document.tree import (
 )
 from tidegate.policy.document.writer import to_document, to_members
 from tidegate.policy.document.yaml_text import compose_yaml
-from tidegate.policy.findings import MAX_FINDINGS, Finding, refuse
 
 if TYPE_CHECKING:
-    from tidegate.policy.compile import Compilation
-    from tidegate.policy.compiled import CompiledDefinitions
+    from tidegate.policy.definitions.compile import Compilation
+    from tidegate.policy.definitions.compiled import CompiledDefinitions
+    from tidegate.policy.definitions.model import Definitions, Tenant
     from tidegate.policy.document.tree import Node
-    from tidegate.policy.model import Definitions, Tenant
 
 __all__ = [
     "Excerpt",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tidegate.evaluation.addresses import parse_range
-from tidegate.language.diagnostics import nearest, quote
-from tidegate.policy.findings import Finding, SecondPlace, pointer_to
+from tidegate.functions.addresses import parse_range
+from tidegate.language.tree.diagnostics import nearest, quote
+from tidegate.policy.definitions.findings import Finding, SecondPlace, pointer_to
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
-    from tidegate.policy.model import Clause, Definitions, Mitigation, NamedList, Window
+    from tidegate.policy.definitions.model import Clause, Definitions, Mitigation, NamedList, Window
 
 SECTIONS = ("lists", "actions", "entities", "mitigations", "policies")
 MAX_SUGGESTED = 1_000

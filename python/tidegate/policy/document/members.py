@@ -6,12 +6,12 @@ from typing import Any
 
 import attrs
 
-from tidegate.evaluation.addresses import parse_range
-from tidegate.language.diagnostics import nearest, quote
-from tidegate.policy import shapes
+from tidegate.functions.addresses import parse_range
+from tidegate.language.tree.diagnostics import nearest, quote
+from tidegate.policy.definitions import shapes
+from tidegate.policy.definitions.slugs import form_of_slug, is_slug
 from tidegate.policy.document.forms import identifier_problem, origin_problem, url_problem
 from tidegate.policy.document.tree import Mapping, Node, Scalar, Sequence
-from tidegate.policy.slugs import form_of_slug, is_slug
 
 STAND_IN_ID = "00000000-0000-0000-0000-000000000000"
 

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tidegate.language.ast import Span
-from tidegate.language.diagnostics import Source
+from tidegate.language.tree.ast import Span
+from tidegate.language.tree.diagnostics import Source
+from tidegate.policy.definitions.findings import SecondPlace
 from tidegate.policy.document.tree import Scalar, find
-from tidegate.policy.findings import SecondPlace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tidegate.policy.definitions.findings import Finding
     from tidegate.policy.document.tree import Node
-    from tidegate.policy.findings import Finding
 
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}"

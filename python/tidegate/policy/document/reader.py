@@ -11,8 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tidegate.language.diagnostics import nearest, quote
-from tidegate.policy import shapes
+from tidegate.language.tree.diagnostics import nearest, quote
+from tidegate.policy.definitions import shapes
+from tidegate.policy.definitions.findings import MAX_FINDINGS, Finding, SecondPlace, pointer_to
+from tidegate.policy.definitions.model import (
+    API_VERSION,
+    DEFAULT_TENANT,
+    NAMESPACE,
+    Clause,
+    Definitions,
+    Tenant,
+    derived_id,
+)
+from tidegate.policy.definitions.slugs import form_of_slug, slug_from_name
 from tidegate.policy.document.forms import header_problem
 from tidegate.policy.document.members import (
     WANTED,
@@ -23,17 +34,6 @@ from tidegate.policy.document.members import (
     text_problem,
 )
 from tidegate.policy.document.tree import Mapping, Node, Ready, Scalar, Sequence
-from tidegate.policy.findings import MAX_FINDINGS, Finding, SecondPlace, pointer_to
-from tidegate.policy.model import (
-    API_VERSION,
-    DEFAULT_TENANT,
-    NAMESPACE,
-    Clause,
-    Definitions,
-    Tenant,
-    derived_id,
-)
-from tidegate.policy.slugs import form_of_slug, slug_from_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping as AbstractMapping

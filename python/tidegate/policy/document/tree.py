@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import attrs
 
-from tidegate.policy.findings import Finding
+from tidegate.policy.definitions.findings import Finding
 
 MAX_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 32

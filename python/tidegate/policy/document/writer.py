@@ -7,8 +7,8 @@ from typing import Any
 
 import attrs
 
-from tidegate.policy.model import API_VERSION, Definitions
-from tidegate.policy.shapes import members
+from tidegate.policy.definitions.model import API_VERSION, Definitions
+from tidegate.policy.definitions.shapes import members
 
 
 def to_document(definitions: Definitions) -> dict[str, Any]:

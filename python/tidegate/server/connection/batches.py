@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import attrs
 
-from tidegate.server.limits import MAX_BATCH_BYTES
-from tidegate.server.problems import Problem
+from tidegate.server.http.limits import MAX_BATCH_BYTES
+from tidegate.server.http.problems import Problem
 
 MAX_TENANT_BYTES = 4 * MAX_BATCH_BYTES
 MAX_BYTES = 8 * MAX_TENANT_BYTES

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tidegate.server.problems import Problem
+from tidegate.server.http.problems import Problem
 
 if TYPE_CHECKING:
-    from tidegate.server.answer import Header
+    from tidegate.server.http.answer import Header
 
 VERSIONS = ("1.0", "1.1")
 PIECE_BYTES = 4 * 1024

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from uuid_utils import uuid7
 
-from tidegate.server.answer import Answer
-from tidegate.server.headers import REQUEST_ID_HEADER, given_request_id
-from tidegate.server.hot import finished
-from tidegate.server.hot_call import HotCall
-from tidegate.server.limits import MAX_BODY_BYTES, too_large
-from tidegate.server.problems import Problem
+from tidegate.server.hot.hot_path import finished
+from tidegate.server.http.answer import Answer
+from tidegate.server.http.headers import REQUEST_ID_HEADER, given_request_id
+from tidegate.server.http.limits import MAX_BODY_BYTES, too_large
+from tidegate.server.http.problems import Problem
+from tidegate.server.turns.call import HotCall
 
 if TYPE_CHECKING:
-    from tidegate.server.answer import Header, Outcome
     from tidegate.server.connection.protocol import Protocol
-    from tidegate.server.hot import Endpoint, HotPath
+    from tidegate.server.hot.hot_path import Endpoint, HotPath
+    from tidegate.server.http.answer import Header, Outcome
 
 
 class _Nothing:

@@ -27,15 +27,15 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.utils import get_remote_addr
 
 from tidegate.evaluation.native import PlainForm
-from tidegate.server.answer import Answer
 from tidegate.server.connection.bounds import Bounds, share_of
 from tidegate.server.connection.framing import body_length, piece_end
 from tidegate.server.connection.hot_cycle import HotCycle
 from tidegate.server.connection.reception import Reception
 from tidegate.server.connection.writing import answer_bytes, lines, refusal, success_bytes
-from tidegate.server.headers import DATA_HEADERS
-from tidegate.server.hot import ENDPOINTS
-from tidegate.server.limits import (
+from tidegate.server.hot.hot_path import ENDPOINTS
+from tidegate.server.http.answer import Answer
+from tidegate.server.http.headers import DATA_HEADERS
+from tidegate.server.http.limits import (
     MAX_BATCH_BYTES,
     MAX_BODY_BYTES,
     MAX_HEADER_BYTES,
@@ -43,13 +43,13 @@ from tidegate.server.limits import (
     RECEIVE_SECONDS,
     SEND_SECONDS,
 )
-from tidegate.server.problems import Problem
+from tidegate.server.http.problems import Problem
 from tidegate.server.wire.operation import Health
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-    from tidegate.server.hot import HotPath
+    from tidegate.server.hot.hot_path import HotPath
 
 PLAIN = PlainForm(list(ENDPOINTS.items()), MAX_HEADER_BYTES, MAX_BODY_BYTES)
 """The form of a hot call that is read in one step."""

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from uuid_utils import uuid7
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from tidegate.server.hot import problem_answer
-from tidegate.server.problems import Problem
+from tidegate.server.hot.hot_path import problem_answer
+from tidegate.server.http.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tidegate.server.answer import Answer, Header
+    from tidegate.server.http.answer import Answer, Header
 
 
 _success: tuple[list[Header], bytes] = ([], b"")

@@ -13,14 +13,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from tidegate.server.gaps import ACTION, ACTOR, KIND
-from tidegate.server.identifiers import new_id
+from tidegate.server.hot.unrecorded import ACTION, ACTOR, KIND
+from tidegate.server.http.ids import new_id
 from tidegate.server.logging import log
-from tidegate.stores import audit, derived, snapshots, tenants
-from tidegate.stores.damage import gaps
 from tidegate.stores.damage.checks import check_rows
-from tidegate.stores.damage.gaps import LogGap
-from tidegate.stores.log import last_seq
+from tidegate.stores.decision_log import gaps, snapshots
+from tidegate.stores.decision_log.gaps import LogGap
+from tidegate.stores.decision_log.log import last_seq
+from tidegate.stores.index import derived
+from tidegate.stores.objects import audit, tenants
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

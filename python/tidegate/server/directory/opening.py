@@ -19,20 +19,21 @@ from sqlalchemy import exists, select
 
 from tidegate.errors import TidegateError
 from tidegate.operators.keys import Keys, fingerprint, load_keys, mark_keys
-from tidegate.stores import migrate, migrations, tables
+from tidegate.stores import migrate, migrations
 from tidegate.stores.base import DamagedDatabaseError, StoreUnavailableError
-from tidegate.stores.connections import (
+from tidegate.stores.decision_log.log import last_seq
+from tidegate.stores.directory import identity
+from tidegate.stores.directory.identity import DirectoryFile, StoredIdentity
+from tidegate.stores.directory.lock import claim
+from tidegate.stores.directory.mark import Mark, Noted
+from tidegate.stores.rows import tables
+from tidegate.stores.rows.connections import (
     derived_path,
     looking_engine,
     translated,
     writing_engine,
 )
-from tidegate.stores.counters import CHANGES, LOG_ID, counter
-from tidegate.stores.directory import identity
-from tidegate.stores.directory.identity import DirectoryFile, StoredIdentity
-from tidegate.stores.directory.lock import claim
-from tidegate.stores.directory.mark import Mark, Noted
-from tidegate.stores.log import last_seq
+from tidegate.stores.rows.counters import CHANGES, LOG_ID, counter
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -16,14 +16,17 @@ from sqlalchemy import select, text
 
 from tidegate.errors import TidegateError
 from tidegate.server.directory.opening import DATABASE, database_connection, open_directory
-from tidegate.stores import definition_sets, derived, log, migrations, snapshots, tables
+from tidegate.stores import migrations
 from tidegate.stores.base import DamagedLogError, StoreError
-from tidegate.stores.connections import derived_path, reading_engine, translated
-from tidegate.stores.counters import CHANGES, LOG_ID, counter
-from tidegate.stores.damage import gaps
 from tidegate.stores.damage.checks import check_rows
-from tidegate.stores.damage.gaps import LogGap
+from tidegate.stores.decision_log import gaps, log, snapshots
+from tidegate.stores.decision_log.gaps import LogGap
 from tidegate.stores.directory.mark import mark_path, read_mark
+from tidegate.stores.index import derived
+from tidegate.stores.objects import definition_sets
+from tidegate.stores.rows import tables
+from tidegate.stores.rows.connections import derived_path, reading_engine, translated
+from tidegate.stores.rows.counters import CHANGES, LOG_ID, counter
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine

@@ -15,7 +15,7 @@ from tidegate.server.turns.gate import Gate
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from tidegate.server.hot_call import HotCall
+    from tidegate.server.turns.call import HotCall
 
 STEP_BYTES = 1024 * 1024
 """Bytes of the events of one step: they are copied on the loop."""

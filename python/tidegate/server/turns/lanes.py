@@ -14,9 +14,9 @@ from contextlib import AbstractAsyncContextManager
 from time import thread_time_ns
 from typing import TYPE_CHECKING, TypeVar
 
-from tidegate.server.hot_call import refuse
-from tidegate.server.problems import Problem
+from tidegate.server.http.problems import Problem
 from tidegate.server.turns.account import PROOF, Account
+from tidegate.server.turns.call import refuse
 from tidegate.server.turns.gate import Gate
 from tidegate.server.turns.lane import Lane
 from tidegate.stores.niceness import be_nice
@@ -24,7 +24,7 @@ from tidegate.stores.niceness import be_nice
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from tidegate.server.gauges import Gauge
+    from tidegate.server.engines.gauges import Gauge
 
 T = TypeVar("T")
 

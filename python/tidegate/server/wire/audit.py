@@ -8,7 +8,7 @@ from uuid import UUID
 import attrs
 from msgspec import Meta
 
-from tidegate.server.paging import Paging
+from tidegate.server.http.cursor import Paging
 from tidegate.server.wire.common import (
     Time,
 )

@@ -9,7 +9,7 @@ import attrs
 from msgspec import UNSET, Meta, UnsetType
 
 from tidegate.limits import DEFAULT
-from tidegate.server.conversion import member_types
+from tidegate.server.http.convert import member_types
 
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
 Slug: TypeAlias = Annotated[

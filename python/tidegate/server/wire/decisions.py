@@ -8,8 +8,8 @@ from uuid import UUID
 import attrs
 from msgspec import Meta
 
-from tidegate.policy.explain import ActionExplanation, EntityExplanation, PolicyExplanation
-from tidegate.server.paging import Paging
+from tidegate.policy.explain.explain import ActionExplanation, EntityExplanation, PolicyExplanation
+from tidegate.server.http.cursor import Paging
 from tidegate.server.wire.common import Time
 from tidegate.server.wire.period import Period
 

@@ -8,8 +8,8 @@ from uuid import UUID
 import attrs
 from msgspec import UNSET, Meta, UnsetType
 
-from tidegate.server.limits import MAX_IDEMPOTENCY_KEY
-from tidegate.server.problems import ProblemDocument
+from tidegate.server.http.limits import MAX_IDEMPOTENCY_KEY
+from tidegate.server.http.problems import ProblemDocument
 from tidegate.server.wire.common import (
     Time,
 )

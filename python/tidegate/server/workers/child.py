@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from tidegate.server import layer, logging
-from tidegate.server.application import Application
-from tidegate.server.live import NoRuntime
+from tidegate.server import logging
+from tidegate.server.engines.control import NoRuntime
+from tidegate.server.routing import dispatch
+from tidegate.server.routing.context import Application
 from tidegate.server.workers.messages import Kind, receive, send, send_error
 from tidegate.server.workers.tidying import Tidying
-from tidegate.stores.connections import database_path, reading_engine, translated
 from tidegate.stores.niceness import be_nice
+from tidegate.stores.rows.connections import database_path, reading_engine, translated
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection as Pipe
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
 
     from tidegate.config import LogSettings
     from tidegate.operators.keys import Keys
-    from tidegate.policy.key_forms import KeyForms
-    from tidegate.server.replay import Draft
-    from tidegate.server.workers.base import Job
+    from tidegate.policy.definitions.key_forms import KeyForms
+    from tidegate.server.engines.replay import Draft
+    from tidegate.server.work.jobs import Job
 
 T = TypeVar("T")
 
@@ -43,7 +44,7 @@ LONG_SECONDS = 0.1
 """Of processor time: work that took as long may have left much."""
 NICENESS = 5
 """A third of the weight of the threads that decide."""
-_ = layer  # It brings every handler: workers are forked with the whole program in memory.
+_ = dispatch  # It brings every handler: workers are forked with the whole program in memory.
 
 
 @attrs.frozen(kw_only=True)

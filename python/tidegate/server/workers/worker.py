@@ -12,9 +12,9 @@ from tidegate.server.workers.messages import Kind, encode, receive, send, send_e
 from tidegate.server.workers.tidying import resident_bytes
 
 if TYPE_CHECKING:
-    from tidegate.server.workers.base import Job
+    from tidegate.server.work.desk import Desk
+    from tidegate.server.work.jobs import Job
     from tidegate.server.workers.child import Setup
-    from tidegate.server.workers.desk import Desk
 
 LOOK_SECONDS = 0.25
 """Between two looks at the memory of a worker that is busy."""

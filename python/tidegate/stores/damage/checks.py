@@ -9,11 +9,11 @@ from uuid import UUID
 import attrs
 
 from tidegate.stores.base import DamagedLogError
-from tidegate.stores.counters import PRUNED_SEQ, counter
-from tidegate.stores.damage import gaps
-from tidegate.stores.damage.rows import Unreadable, rows
-from tidegate.stores.log import MAX_ROW_ENTRIES, row_checksum, unpack
-from tidegate.stores.tables import decision_log as table
+from tidegate.stores.decision_log import gaps
+from tidegate.stores.decision_log.log import MAX_ROW_ENTRIES, row_checksum, unpack
+from tidegate.stores.decision_log.rows import Unreadable, rows
+from tidegate.stores.rows.counters import PRUNED_SEQ, counter
+from tidegate.stores.rows.tables import decision_log as table
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
@@ -38,7 +38,7 @@ class Finding:
 
     Attributes:
         tenant_id: whose they were; None where that is not known.
-        reason: ``missing`` or ``damaged``, as of :class:`~tidegate.stores.damage.gaps.LogGap`.
+        reason: ``missing`` or ``damaged``, as of a gap (``stores/decision_log/gaps.py``).
     """
 
     first_seq: int

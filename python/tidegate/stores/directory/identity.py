@@ -16,7 +16,7 @@ import attrs
 from sqlalchemy import select, update
 
 from tidegate.stores.base import StoreUnavailableError
-from tidegate.stores.tables import store_identity as table
+from tidegate.stores.rows.tables import store_identity as table
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

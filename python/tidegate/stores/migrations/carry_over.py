@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import text
 
-from tidegate.stores import derived
-from tidegate.stores.connections import deriving_engine, driver_connection
+from tidegate.stores.index import derived
+from tidegate.stores.rows.connections import deriving_engine, driver_connection
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import context
 
 from tidegate.stores.migrations import VERSION_TABLE
-from tidegate.stores.tables import metadata
+from tidegate.stores.rows.tables import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -2,7 +2,7 @@
 //! index of its log.
 //!
 //! The index says of each decision what it is found and counted by, as one array of JSON
-//! (`tidegate.stores.log.encode_index`). Thousands of them become a few rows of counts, and the keys
+//! (`tidegate.stores.decision_log.log.encode_index`). Thousands of them become a few rows of counts, and the keys
 //! in the order in which the store keeps them.
 
 use std::fmt;

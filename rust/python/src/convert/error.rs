@@ -32,7 +32,7 @@ static CANONICAL_FORM_ERROR: ImportedClass =
     ImportedClass::new("tidegate.errors", "CanonicalFormError");
 static SNAPSHOT_ERROR: ImportedClass = ImportedClass::new("tidegate.errors", "SnapshotError");
 static EFFECTS_ERROR: ImportedClass = ImportedClass::new("tidegate.errors", "EffectsError");
-static SPAN: ImportedClass = ImportedClass::new("tidegate.language.ast", "Span");
+static SPAN: ImportedClass = ImportedClass::new("tidegate.language.tree.ast", "Span");
 
 /// `EvaluationError` with code, message and span.
 pub(crate) fn evaluation_error(py: Python<'_>, failure: Failure) -> PyErr {

@@ -11,7 +11,7 @@ import orjson
 import sqlalchemy as sa
 from alembic import op
 
-from tidegate.stores.log import unpack
+from tidegate.stores.decision_log.log import unpack
 
 revision = "0003"
 down_revision = "0002"

@@ -1,0 +1,88 @@
+"""Why a call is refused, and what the author likely meant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidegate.language.check.macros import USAGE
+from tidegate.language.tree import checked
+from tidegate.language.tree.diagnostics import Diagnostic, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tidegate.language.check.declarations import Declaration, Key
+    from tidegate.language.tree.ast import Call, Span
+    from tidegate.language.tree.types import Type
+
+_OPERATORS = frozenset(("+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "in", "!"))
+_SHOWN_OVERLOADS = 3
+_FOREIGN_FUNCTIONS = {
+    "len": "write `size(...)`",
+    "length": "write `size(...)`",
+    "count": "write `size(...)`",
+    "toLower": "write `value.lower()`",
+    "lowercase": "write `value.lower()`",
+    "toUpper": "write `value.upper()`",
+    "uppercase": "write `value.upper()`",
+    "now": "`observed_at` is the time of the event, and the only clock",
+    "regex": 'write `value.matches("pattern")`',
+    "match": 'write `value.matches("pattern")`',
+}
+"""Functions that other languages have under this name."""
+
+
+def no_overload(
+    declaration: Declaration, given: Sequence[Type], span: Span, roots: Sequence[checked.Checked]
+) -> Diagnostic:
+    """A call of a known function with arguments that it does not take."""
+    name, listed = declaration.name, ", ".join(map(str, given))
+    hint: str | None
+    if name in _OPERATORS:
+        message = f"`{name}` does not take ({listed})"
+        mend = "convert one side, for example with `int()`, `double()` or `string()`"
+        hint = mend if len(given) > 1 else None
+        if name == "-" and _is_header(roots[0]):
+            hint = 'a name with a dash goes in brackets: `request.headers["user-agent"]`'
+    else:
+        message = f"no overload of `{name}` takes ({listed})"
+        shown = [f"`{each}`" for each in declaration.signatures[:_SHOWN_OVERLOADS]]
+        more = ", ..." if len(declaration.signatures) > _SHOWN_OVERLOADS else ""
+        hint = f"it is {', '.join(shown)}{more}"
+    return Diagnostic("no-matching-overload", message, span, hint=hint)
+
+
+def _is_header(node: checked.Checked) -> bool:
+    """Whether a node is an entry of the headers, by ``.name``."""
+    match node:
+        case checked.Select(operand=checked.Field(name="request.headers")):
+            return True
+    return False
+
+
+def unknown_function(
+    node: Call, qualified: str, functions: Mapping[Key, Declaration]
+) -> Diagnostic:
+    """A call of an unknown function; ``qualified`` is its name with its namespace, if any."""
+    hint = _meant(node, qualified, functions)
+    message = f"unknown function `{node.function}`"
+    return Diagnostic("unknown-function", message, node.function_span, hint=hint)
+
+
+def misused_macro(node: Call, qualified: str) -> str | None:
+    """How the macro of this name is written, if it is one."""
+    return USAGE.get(qualified) or (None if node.target is None else USAGE.get(node.function))
+
+
+def _meant(node: Call, qualified: str, functions: Mapping[Key, Declaration]) -> str | None:
+    usage = misused_macro(node, qualified) or _FOREIGN_FUNCTIONS.get(node.function)
+    if usage is not None:
+        return usage
+    is_member = node.target is not None
+    if (node.function, not is_member) in functions:
+        return f"write `{node.function}(...)`" if is_member else (
+            f"write `value.{node.function}(...)`"
+        )  # fmt: skip
+    known = [name for name, member in functions if member == is_member or "." in name]
+    close = nearest(node.function, known) or nearest(qualified, known)
+    return f"did you mean `{close}`?" if close else None

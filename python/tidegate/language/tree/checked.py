@@ -1,0 +1,186 @@
+"""The checked tree: names resolved, macros recognised, constants folded.
+
+This is the canonical tree: ``canonical`` gives it its JSON form, both
+evaluators run it, and ``docs/canonical-tree.md`` documents it.  It is made by
+``checker`` only.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias, Union
+
+import attrs
+
+from tidegate.language.tree.ast import Span
+
+
+def _span() -> Span:
+    return attrs.field(eq=False, repr=False, kw_only=True, default=Span(0, 0))
+
+
+@attrs.frozen
+class Literal:
+    """A constant: scalar, type name, or a list or map of constants only.
+
+    ``value`` is a value of ``tidegate.values``.
+    """
+
+    value: object
+    span: Span = _span()
+
+
+@attrs.frozen
+class Field:
+    """A declared field or variable by its full name, such as ``request.path``."""
+
+    name: str
+    span: Span = _span()
+
+
+@attrs.frozen
+class HasField:
+    """``has(request.body)``: whether a declared field is present in the event."""
+
+    name: str
+    span: Span = _span()
+
+
+@attrs.frozen
+class Local:
+    """A variable bound by an enclosing comprehension or bind; innermost wins."""
+
+    name: str
+    span: Span = _span()
+
+
+@attrs.frozen
+class Select:
+    operand: Checked
+    field: str
+    optional: bool = False
+    span: Span = _span()
+
+
+@attrs.frozen
+class Has:
+    """``has(operand.field)``."""
+
+    operand: Checked
+    field: str
+    span: Span = _span()
+
+
+@attrs.frozen
+class Index:
+    operand: Checked
+    index: Checked
+    optional: bool = False
+    span: Span = _span()
+
+
+@attrs.frozen
+class Call:
+    """A function or operator; for a member call the receiver is ``arguments[0]``.
+
+    ``function`` is the full name (``contains``, ``math.greatest``, ``==``, ``!``,
+    ``-`` with one or two arguments).  ``regexes`` holds the translated text of the
+    constant patterns, in order, where the function takes patterns; ``pattern_work`` is the
+    work of all of them for each character, where that was looked at.
+    """
+
+    function: str
+    member: bool
+    arguments: tuple[Checked, ...]
+    regexes: tuple[str, ...] = ()
+    span: Span = _span()
+    pattern_work: int = attrs.field(default=0, eq=False, repr=False)
+
+
+@attrs.frozen
+class And:
+    operands: tuple[Checked, ...]
+    span: Span = _span()
+
+
+@attrs.frozen
+class Or:
+    operands: tuple[Checked, ...]
+    span: Span = _span()
+
+
+@attrs.frozen
+class Conditional:
+    condition: Checked
+    then: Checked
+    otherwise: Checked
+    span: Span = _span()
+
+
+@attrs.frozen
+class ListElement:
+    value: Checked
+    optional: bool = False
+
+
+@attrs.frozen
+class List:
+    elements: tuple[ListElement, ...]
+    span: Span = _span()
+
+
+@attrs.frozen
+class MapEntry:
+    key: Checked
+    value: Checked
+    optional: bool = False
+
+
+@attrs.frozen
+class Map:
+    entries: tuple[MapEntry, ...]
+    span: Span = _span()
+
+
+@attrs.frozen
+class Comprehension:
+    """One of ``all exists exists_one map filter transformList transformMap
+    transformMapEntry``; ``existsOne`` is ``exists_one``.
+
+    ``variables`` has one name (element, or key of a map) or two (index and
+    element, or key and value).  ``condition`` is the filter of the three-part
+    forms; for ``filter`` itself the predicate is ``body``.
+    """
+
+    macro: str
+    variables: tuple[str, ...]
+    range: Checked
+    body: Checked
+    condition: Checked | None = None
+    span: Span = _span()
+
+
+@attrs.frozen
+class Bind:
+    """``cel.bind(variable, value, body)``."""
+
+    variable: str
+    value: Checked
+    body: Checked
+    span: Span = _span()
+
+
+@attrs.frozen
+class OptionalMap:
+    """``operand.optMap(variable, body)``, or ``optFlatMap`` when ``flat``."""
+
+    operand: Checked
+    variable: str
+    body: Checked
+    flat: bool = False
+    span: Span = _span()
+
+
+Checked: TypeAlias = Union[
+    Literal, Field, HasField, Local, Select, Has, Index, Call, And, Or, Conditional,
+    List, Map, Comprehension, Bind, OptionalMap,
+]  # fmt: skip

@@ -1,0 +1,92 @@
+"""The one traversal: the children of any node, and iterative walks over either tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tidegate.language.tree import ast, checked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+AnyNode: TypeAlias = ast.Node | checked.Checked
+
+_NONE: tuple[Any, ...] = ()
+
+
+def _elements(node: Any) -> tuple[Any, ...]:
+    return tuple([element.value for element in node.elements])
+
+
+def _entries(node: Any) -> tuple[Any, ...]:
+    return tuple([part for entry in node.entries for part in (entry.key, entry.value)])
+
+
+def _call(node: Any) -> tuple[Any, ...]:
+    return node.arguments if node.target is None else (node.target, *node.arguments)
+
+
+def _comprehension(node: Any) -> tuple[Any, ...]:
+    if node.condition is None:
+        return (node.range, node.body)
+    return (node.range, node.condition, node.body)
+
+
+_CHILDREN: dict[type, Callable[[Any], tuple[Any, ...]]] = {
+    ast.Select: lambda node: (node.operand,),
+    ast.IndexAccess: lambda node: (node.operand, node.index),
+    ast.Call: _call,
+    ast.ListLiteral: _elements,
+    ast.MapLiteral: _entries,
+    ast.MessageLiteral: lambda node: tuple([field.value for field in node.fields]),
+    ast.Not: lambda node: (node.operand,),
+    ast.Negate: lambda node: (node.operand,),
+    ast.Binary: lambda node: (node.left, node.right),
+    ast.And: lambda node: node.operands,
+    ast.Or: lambda node: node.operands,
+    ast.Conditional: lambda node: (node.condition, node.then, node.otherwise),
+    checked.Select: lambda node: (node.operand,),
+    checked.Has: lambda node: (node.operand,),
+    checked.Index: lambda node: (node.operand, node.index),
+    checked.Call: lambda node: node.arguments,
+    checked.And: lambda node: node.operands,
+    checked.Or: lambda node: node.operands,
+    checked.Conditional: lambda node: (node.condition, node.then, node.otherwise),
+    checked.List: _elements,
+    checked.Map: _entries,
+    checked.Comprehension: _comprehension,
+    checked.Bind: lambda node: (node.value, node.body),
+    checked.OptionalMap: lambda node: (node.operand, node.body),
+}
+
+
+def children(node: AnyNode) -> tuple[Any, ...]:
+    """The nodes directly beneath a node, in the order they are written."""
+    read = _CHILDREN.get(type(node))
+    return read(node) if read else _NONE
+
+
+def walk(root: AnyNode) -> Iterator[Any]:
+    """Every node, parents before children, in the order they are written."""
+    stack: list[Any] = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        below = children(node)
+        if below:
+            stack.extend(reversed(below))
+
+
+def measure(root: AnyNode, max_depth: int) -> tuple[int, Any | None]:
+    """How many nodes there are, and the first one found beneath ``max_depth`` levels.
+
+    The one traversal that may be given a tree of any depth.
+    """
+    count, depth, level = 0, 0, [root]
+    while level:
+        depth += 1
+        if depth > max_depth:
+            return count, level[0]
+        count += len(level)
+        level = [child for node in level for child in children(node)]
+    return count, None

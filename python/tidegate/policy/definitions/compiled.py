@@ -1,0 +1,155 @@
+"""Definitions ready to decide by: only what is live, in decision order, expressions checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from ipaddress import IPv4Interface, IPv6Interface
+from uuid import UUID
+
+import attrs
+
+from tidegate.language.check.checker import CheckedExpression
+from tidegate.language.tree.schema import NamedList
+from tidegate.language.tree.types import Type
+from tidegate.limits import Limits
+from tidegate.policy.definitions.model import (
+    Block,
+    Challenge,
+    Definitions,
+    Measure,
+    MissingKey,
+    Mode,
+    OnBudgetExceeded,
+)
+from tidegate.policy.definitions.secrets import Reading
+
+
+@attrs.frozen
+class CompiledAction:
+    slug: str
+    expression: CheckedExpression
+
+
+@attrs.frozen
+class CompiledEntity:
+    slug: str
+    id: str
+    priority: int
+    on_missing_key: MissingKey
+    match: CheckedExpression | None
+    key_fields: tuple[CheckedExpression, ...]
+    key_readings: tuple[Reading, ...]
+    """Of each key field."""
+
+
+@attrs.frozen
+class CompiledMitigation:
+    """``challenge`` and ``block`` are there exactly for the mode that answers with them."""
+
+    slug: str
+    mode: Mode
+    ttl_seconds: int
+    challenge: Challenge | None
+    block: Block | None
+
+
+@attrs.frozen
+class CompiledWindow:
+    duration_seconds: int | float
+    duration: int
+    """The same in nanoseconds."""
+    threshold: int
+    measure: Measure
+    field: CheckedExpression | None
+    field_reading: Reading | None
+    """Of the field, where there is one."""
+
+
+@attrs.frozen
+class CompiledClause:
+    """A clause; ``enabled`` is false when it names a disabled action or entity.
+
+    Such a clause never fires, but keeps its place: positions are those of the document.
+    """
+
+    name: str
+    enabled: bool
+    expression: CheckedExpression | None
+    actions: tuple[str, ...]
+    entity: str | None
+    mitigation: CompiledMitigation | None
+    window: CompiledWindow | None
+    final: bool
+
+
+@attrs.frozen
+class CompiledPolicy:
+    slug: str
+    id: str
+    expression: CheckedExpression | None
+    clauses: tuple[CompiledClause, ...]
+
+    @cached_property
+    def placed(self) -> tuple[tuple[str, CheckedExpression], ...]:
+        """Every expression that a decision may evaluate with its place, in decision order."""
+        return tuple(self._placed())
+
+    def _placed(self) -> Iterator[tuple[str, CheckedExpression]]:
+        if self.expression is not None:
+            yield f"policies.{self.slug}.expression", self.expression
+        for number, clause in enumerate(self.clauses):
+            place = f"policies.{self.slug}.clauses[{number}]"
+            if clause.enabled and clause.expression is not None:
+                yield f"{place}.expression", clause.expression
+            if clause.enabled and clause.window is not None and clause.window.field is not None:
+                yield f"{place}.window.field", clause.window.field
+
+
+@attrs.frozen(eq=False)
+class CompiledDefinitions:
+    """What an engine is made of."""
+
+    source: Definitions = attrs.field(repr=False)
+    tenant: UUID
+    revision: int
+    limits: Limits
+    fields: Mapping[str, Type]
+    """Every field an expression may read, with its type."""
+    lists: Mapping[str, NamedList]
+    trusted_proxies: tuple[IPv4Interface | IPv6Interface, ...]
+    max_keys: int
+    on_budget_exceeded: OnBudgetExceeded
+    actions: tuple[CompiledAction, ...]
+    entities: tuple[CompiledEntity, ...]
+    mitigations: tuple[CompiledMitigation, ...]
+    policies: tuple[CompiledPolicy, ...]
+
+    @cached_property
+    def names_read(self) -> frozenset[str]:
+        """The fields some expression reads: nothing else of an event is looked at."""
+        return frozenset().union(*{each.references.fields for each in self.expressions()})
+
+    @cached_property
+    def clauses(self) -> Mapping[tuple[str, str], CompiledClause]:
+        """By policy slug and clause name, under which state is kept; in decision order."""
+        return {
+            (policy.slug, clause.name): clause
+            for policy in self.policies
+            for clause in policy.clauses
+        }
+
+    def expressions(self) -> Iterator[CheckedExpression]:
+        """Every expression that a decision may evaluate."""
+        yield from (action.expression for action in self.actions)
+        for entity in self.entities:
+            yield from entity.key_fields
+            yield from _given(entity.match)
+        for policy in self.policies:
+            yield from _given(policy.expression)
+            for clause in policy.clauses:
+                yield from _given(clause.expression, clause.window.field if clause.window else None)
+
+
+def _given(*expressions: CheckedExpression | None) -> Iterator[CheckedExpression]:
+    return (each for each in expressions if each is not None)

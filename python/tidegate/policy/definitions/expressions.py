@@ -1,0 +1,131 @@
+"""The expressions of definitions, each checked for its use.
+
+Checking takes nearly all the time of reading definitions. A check stays valid as long as the names
+that the text could mean stay the same, so a change of one object costs the check of that object and
+not of all.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from enum import Enum, auto
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from tidegate.language.check.checker import CheckedExpression, check
+from tidegate.language.tree.schema import Schema
+from tidegate.language.tree.types import BOOL, CIDR, INT, IP, STRING, UINT, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from tidegate.language.tree.schema import NamedList
+    from tidegate.limits import Limits
+
+
+class Use(Enum):
+    """Where an expression stands, which says what it may name and be."""
+
+    ACTION = auto()
+    CONDITION = auto()
+    CONDITION_ON_ENTITY = auto()
+    KEY = auto()
+    """A key field, or the field of a distinct window."""
+
+
+_EXPECTED: Mapping[Use, tuple[Type, ...]] = {
+    Use.ACTION: (BOOL,),
+    Use.CONDITION: (BOOL,),
+    Use.CONDITION_ON_ENTITY: (BOOL,),
+    Use.KEY: (STRING, INT, UINT, BOOL, IP, CIDR),
+}
+
+
+@attrs.frozen
+class Names:
+    """The names that an expression may use beside the fields of an event.
+
+    Attributes:
+        actions: every slug.
+        lists: every slug; the check does not look at entries.
+    """
+
+    actions: frozenset[str]
+    lists: frozenset[str]
+
+
+CheckedTexts: TypeAlias = "dict[tuple[Use, str], CheckedExpression]"
+"""Expressions by their use and text."""
+
+
+class Expressions:
+    """Checks expressions by the names of one set of definitions, and keeps what passed.
+
+    Args:
+        actions: slugs, also of disabled ones: to disable an action must not make the policies
+            that name it unfit to be saved.
+        lists: by slug.
+        limits: on each expression.
+        before: those of an earlier set, which may be used again.
+    """
+
+    def __init__(
+        self,
+        actions: Iterable[str],
+        lists: Mapping[str, NamedList],
+        limits: Limits,
+        before: Expressions | None = None,
+    ) -> None:
+        self.names = Names(frozenset(actions), frozenset(lists))
+        self.limits = limits
+        basic = Schema.default().with_lists(lists)
+        all_actions = basic.with_actions(sorted(self.names.actions))
+        self.schemas: Mapping[Use, Schema] = {
+            Use.ACTION: basic,
+            Use.CONDITION: all_actions,
+            Use.CONDITION_ON_ENTITY: all_actions.with_entity_state(),
+            Use.KEY: all_actions,
+        }
+        self._checked: CheckedTexts = {}
+        self._noted: CheckedTexts = {}
+        is_alike = before is not None and before.limits == limits
+        # Only the checks, not the set they belong to: sets would keep each other alive for ever.
+        self._before = before._checked if before is not None and is_alike else {}
+        self._names_before = before.names if before is not None else self.names
+
+    def check(self, text: str, use: Use) -> CheckedExpression:
+        """The checked expression.
+
+        Raises:
+            ExpressionError: the text does not parse or does not check.
+        """
+        known = self._checked.get((use, text)) or self._known_before(text, use)
+        if known is None:
+            known = check(text, self.schemas[use], expect=_EXPECTED[use], limits=self.limits)
+        self._checked[use, text] = self._noted[use, text] = known
+        return known
+
+    @contextmanager
+    def noted(self) -> Iterator[CheckedTexts]:
+        """Note which expressions are checked in the block."""
+        noted: CheckedTexts = {}
+        self._noted = noted
+        yield noted
+        self._noted = {}
+
+    def keep(self, checked: CheckedTexts) -> None:
+        """Have expressions that were checked before, and still hold."""
+        self._checked.update(checked)
+
+    def finish(self) -> None:
+        """Drop earlier checks that are not used any more."""
+        self._before = {}
+
+    def _known_before(self, text: str, use: Use) -> CheckedExpression | None:
+        # An action is named by `actions.SLUG`, a list in `inList`; there is no other way.
+        if "actions" in text and self.names.actions != self._names_before.actions:
+            return None
+        if "inList" in text and self.names.lists != self._names_before.lists:
+            return None
+        return self._before.get((use, text))

@@ -1,0 +1,103 @@
+"""How the keys of a tenant's entities are kept and named.
+
+This part of definitions is small and holds no expressions, so it can be sent to where records are
+shown and entities are looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import attrs
+
+from tidegate.decider import Challenge
+from tidegate.policy.definitions.keys import EntityKey, Part, entity_id
+from tidegate.policy.definitions.secrets import Reading, kept_parts
+
+if TYPE_CHECKING:
+    from tidegate.policy.decision import EngineDecision
+    from tidegate.policy.definitions.compiled import CompiledDefinitions
+    from tidegate.policy.definitions.secrets import Redacts
+
+
+@attrs.frozen
+class KeyForm:
+    """The key of an entity definition: the id of the definition, and how each part is read."""
+
+    id: str
+    readings: tuple[Reading, ...]
+
+
+@attrs.frozen
+class KeyForms:
+    """The keys of a tenant's entity definitions.
+
+    Attributes:
+        patterns: names of secrets, as in ``settings.redact``.
+        by_slug: the key of each definition.
+    """
+
+    tenant: UUID
+    patterns: tuple[str, ...]
+    by_slug: Mapping[str, KeyForm]
+
+    @classmethod
+    def of(cls, compiled: CompiledDefinitions) -> KeyForms:
+        """The keys of compiled definitions."""
+        return cls(
+            compiled.tenant,
+            tuple(compiled.source.settings.redact),
+            {each.slug: KeyForm(each.id, each.key_readings) for each in compiled.entities},
+        )
+
+    def has_secret(self, slug: str) -> bool:
+        """Whether a key part of an entity definition is kept as a hash."""
+        form = self.by_slug.get(slug)
+        return form is not None and any(each.is_secret for each in form.readings)
+
+    def kept(self, slug: str, key: Sequence[Part], redactor: Redacts | None) -> tuple[Part, ...]:
+        """The parts of a key as they are kept: secrets as their hashes."""
+        form = self.by_slug.get(slug)
+        if form is None or len(form.readings) != len(key):
+            return tuple(key)
+        return kept_parts(redactor, form.readings, key)
+
+    def named(
+        self, slug: str, key: Sequence[Part], redactor: Redacts | None
+    ) -> tuple[str, tuple[Part, ...]] | None:
+        """Id and key, as it is kept, of an entity; None when it is none of these definitions.
+
+        Args:
+            slug: of the entity's definition.
+            key: the parts of its key, secrets in clear or as their hashes.
+            redactor: makes the hashes.
+        """
+        form = self.by_slug.get(slug)
+        if form is None or len(form.readings) != len(key):
+            return None
+        kept = EntityKey.of(slug, kept_parts(redactor, form.readings, key))
+        return str(entity_id(self.tenant, form.id, kept)), kept.parts
+
+    def decision(self, decision: EngineDecision, redactor: Redacts | None) -> EngineDecision:
+        """A decision as it is kept: one of an earlier version of Tidegate may have secrets in
+        clear in its keys and its return URL."""
+        if redactor is None:
+            return decision
+        ids: dict[str, str] = {}
+        entities = []
+        for entity in decision.entities:
+            named = self.named(entity.definition, entity.key, redactor)
+            if named is not None and named[1] != entity.key:
+                ids[entity.entity_id] = named[0]
+                entity = attrs.evolve(entity, entity_id=named[0], key=named[1])
+            entities.append(entity)
+        fired = tuple(
+            attrs.evolve(each, entity_id=ids.get(each.entity_id or "", each.entity_id))
+            for each in decision.fired
+        )
+        action = decision.action
+        if isinstance(action, Challenge) and action.return_url is not None:
+            action = attrs.evolve(action, return_url=redactor.link(action.return_url))
+        return attrs.evolve(decision, action=action, entities=tuple(entities), fired=fired)

@@ -1,0 +1,300 @@
+"""The nouns of a definition set, as frozen classes.
+
+Members, defaults and bounds are declared here and nowhere else.  Objects refer
+to each other by slug.  An instance made by hand is checked when an engine is
+built from it, by the rules that documents are checked by.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from uuid import UUID, uuid5
+
+import attrs
+
+from tidegate.limits import MAX_THRESHOLD
+from tidegate.policy.definitions.shapes import (
+    Boolean,
+    Choice,
+    Expression,
+    Headers,
+    Identifier,
+    Integer,
+    Many,
+    Network,
+    Number,
+    Origin,
+    Part,
+    Reference,
+    Slug,
+    Text,
+    UrlTemplate,
+    member,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+API_VERSION = "tidegate/v1"
+DAY_SECONDS = 86_400
+MAX_BODY_CHARACTERS = 64 * 1024
+MAX_LIST_ENTRIES = 100_000
+MAX_OBJECTS = 100_000
+"""Objects of one kind; far above any tenant, low enough that loading ends."""
+
+NAMESPACE = UUID("6f6f3a5e-3a0c-5d7e-9f5d-7d0b1e2c4a90")
+"""Root of the ids that are derived from slugs, so that a document need not write any."""
+
+
+def derived_id(namespace: str | UUID, kind: str, slug: str) -> str:
+    """The id of an object without one: the same for the same tenant, kind and slug."""
+    return str(uuid5(UUID(str(namespace)), f"{kind}/{slug}"))
+
+
+Mode: TypeAlias = Literal["Monitor", "Challenge", "Block"]
+Status: TypeAlias = Literal["draft", "active", "retired"]
+Measure: TypeAlias = Literal["count", "distinct"]
+MissingKey: TypeAlias = Literal["skip", "blank"]
+FailMode: TypeAlias = Literal["last-known", "open", "closed"]
+OnBudgetExceeded: TypeAlias = Literal["allow", "challenge", "block"]
+ListKind: TypeAlias = Literal["ip", "string"]
+
+_ID = member(Identifier())
+_NAME = member(Text(minimum=1))
+_DESCRIPTION = member(Text(maximum=2_000, multiline=True))
+_ENABLED = member(Boolean())
+_PRIORITY = member(Integer(-1_000_000, 1_000_000))
+
+REDACTED_BY_DEFAULT = (
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "set-cookie",
+    "x-service-api-key",
+    "service_challenge",
+    "service_challenge_proof",
+    "*password*",
+    "*passwd*",
+    "*secret*",
+    "*passphrase*",
+    "*passcode*",
+    "*credential*",
+    "pass",
+    "*pwd",
+    "*api_key*",
+    "*access_key*",
+    "*private_key*",
+    "*auth_key*",
+    "*token",
+    "jwt",
+    "otp",
+    "session",
+    "sid",
+    "*session_id",
+    "*sess_id",
+)
+"""``-``, ``_``, ``.``, ``+`` and spaces do not count: ``x-api-key`` is a ``*api_key*``."""
+
+
+@attrs.frozen(kw_only=True)
+class Tenant:
+    """Whose definitions these are.  Without an id, one is derived from the slug."""
+
+    tenant_id: str = attrs.field(metadata=_ID)
+    name: str = attrs.field(metadata=_NAME)
+    slug: str = attrs.field(metadata=member(Slug("tenant")))
+
+
+DEFAULT_TENANT = Tenant(
+    tenant_id=derived_id(NAMESPACE, "tenant", "default"), name="Default", slug="default"
+)
+"""For a user with one tenant, who needs no name for it."""
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    """The settings of the whole tenant."""
+
+    return_url_origins: tuple[str, ...] = attrs.field(
+        default=(), metadata=member(Many(Origin(), maximum=100, unique=True))
+    )
+    proof_ttl_seconds: int = attrs.field(
+        default=1_800, metadata=member(Integer(60, 30 * DAY_SECONDS))
+    )
+    retention_days: int = attrs.field(default=30, metadata=member(Integer(1, 3_650)))
+    redact: tuple[str, ...] = attrs.field(
+        default=REDACTED_BY_DEFAULT,
+        metadata=member(Many(Text(minimum=1), maximum=200, unique=True)),
+    )
+    """Names of headers, cookies and fields stored as a keyed hash; ``*`` stands for any run."""
+    fail_mode: FailMode = attrs.field(
+        default="last-known", metadata=member(Choice(("last-known", "open", "closed")))
+    )
+    trusted_proxies: tuple[str, ...] = attrs.field(
+        default=(), metadata=member(Many(Network(), maximum=1_000, unique=True))
+    )
+    """Networks whose entries in ``x-forwarded-for`` are passed over."""
+    max_keys: int = attrs.field(default=1_000_000, metadata=member(Integer(1, 100_000_000)))
+    """Entity keys held at once; beyond it the least recently updated ones are forgotten."""
+    on_budget_exceeded: OnBudgetExceeded = attrs.field(
+        default="block", metadata=member(Choice(("allow", "challenge", "block")))
+    )
+    """The answer where a decision's budget ended and no clause gave one."""
+
+
+@attrs.frozen(kw_only=True)
+class NamedList:
+    """Addresses and networks, or strings, kept outside the rules that read them."""
+
+    list_id: str = attrs.field(metadata=_ID)
+    name: str = attrs.field(metadata=_NAME)
+    slug: str = attrs.field(metadata=member(Slug("list")))
+    description: str = attrs.field(default="", metadata=_DESCRIPTION)
+    kind: ListKind = attrs.field(metadata=member(Choice(("ip", "string"))))
+    entries: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=member(Many(Text(maximum=16_384, printable=False), maximum=MAX_LIST_ENTRIES)),
+    )
+
+
+@attrs.frozen(kw_only=True)
+class Action:
+    """A business behaviour recognised in traffic by an expression."""
+
+    action_id: str = attrs.field(metadata=_ID)
+    name: str = attrs.field(metadata=_NAME)
+    slug: str = attrs.field(metadata=member(Slug("action")))
+    description: str = attrs.field(default="", metadata=_DESCRIPTION)
+    enabled: bool = attrs.field(default=True, metadata=_ENABLED)
+    expression: str = attrs.field(metadata=member(Expression("action")))
+
+
+@attrs.frozen(kw_only=True)
+class EntityDefinition:
+    """How events are grouped into actors."""
+
+    entity_definition_id: str = attrs.field(metadata=_ID)
+    name: str = attrs.field(metadata=_NAME)
+    slug: str = attrs.field(metadata=member(Slug("entity")))
+    description: str = attrs.field(default="", metadata=_DESCRIPTION)
+    enabled: bool = attrs.field(default=True, metadata=_ENABLED)
+    priority: int = attrs.field(default=100, metadata=_PRIORITY)
+    key_fields: tuple[str, ...] = attrs.field(
+        metadata=member(Many(Expression("key-field"), minimum=1, maximum=8))
+    )
+    match_expression: str | None = attrs.field(default=None, metadata=member(Expression("match")))
+    on_missing_key: MissingKey = attrs.field(
+        default="skip", metadata=member(Choice(("skip", "blank")))
+    )
+
+
+@attrs.frozen(kw_only=True)
+class Challenge:
+    """The challenge that a client is asked to complete."""
+
+    provider: str = attrs.field(default="pow", metadata=member(Choice(("pow", "turnstile"))))
+    difficulty: int = attrs.field(default=4, metadata=member(Integer(1, 10)))
+    """From 1 (lightest) to 10; each provider has its own meaning for it."""
+    default_return_url_template: str | None = attrs.field(
+        default=None, metadata=member(UrlTemplate())
+    )
+    """Used only when a request gives no ``return_url``."""
+
+
+@attrs.frozen(kw_only=True)
+class Block:
+    """The answer to a blocked client."""
+
+    status_code: int = attrs.field(default=403, metadata=member(Integer(400, 599)))
+    body: str = attrs.field(
+        default="",
+        metadata=member(Text(maximum=MAX_BODY_CHARACTERS, multiline=True, printable=False)),
+    )
+    headers: Mapping[str, str] = attrs.field(factory=dict, metadata=member(Headers(maximum=20)))
+
+
+@attrs.frozen(kw_only=True)
+class Mitigation:
+    """A reusable response: monitor, challenge or block."""
+
+    mitigation_id: str = attrs.field(metadata=_ID)
+    name: str = attrs.field(metadata=_NAME)
+    slug: str = attrs.field(metadata=member(Slug("mitigation")))
+    description: str = attrs.field(default="", metadata=_DESCRIPTION)
+    enabled: bool = attrs.field(default=True, metadata=_ENABLED)
+    mode: Mode = attrs.field(metadata=member(Choice(("Monitor", "Challenge", "Block"))))
+    ttl_seconds: int = attrs.field(default=600, metadata=member(Integer(0, 30 * DAY_SECONDS)))
+    """How long an actor stays mitigated; 0 is this request only."""
+    challenge: Challenge | None = attrs.field(default=None, metadata=member(Part(Challenge)))
+    block: Block | None = attrs.field(default=None, metadata=member(Part(Block)))
+
+
+@attrs.frozen(kw_only=True)
+class Window:
+    """How many events, or distinct values, of one actor within how long."""
+
+    duration_seconds: int | float = attrs.field(metadata=member(Number(1, DAY_SECONDS)))
+    threshold: int = attrs.field(metadata=member(Integer(1, MAX_THRESHOLD)))
+    measure: Measure = attrs.field(default="count", metadata=member(Choice(("count", "distinct"))))
+    field: str | None = attrs.field(default=None, metadata=member(Expression("window-field")))
+
+
+@attrs.frozen(kw_only=True)
+class Clause:
+    """One reason to act: a clause fires when everything it names holds."""
+
+    name: str = attrs.field(metadata=_NAME)
+    expression: str | None = attrs.field(default=None, metadata=member(Expression("condition")))
+    actions: tuple[str, ...] = attrs.field(
+        default=(), metadata=member(Many(Reference("actions"), maximum=16, unique=True))
+    )
+    entity: str | None = attrs.field(default=None, metadata=member(Reference("entities")))
+    mitigation: str | None = attrs.field(default=None, metadata=member(Reference("mitigations")))
+    window: Window | None = attrs.field(default=None, metadata=member(Part(Window)))
+    final: bool = attrs.field(default=False, metadata=member(Boolean()))
+
+
+@attrs.frozen(kw_only=True)
+class Policy:
+    """A scope and the ordered clauses that are tried inside it."""
+
+    policy_id: str = attrs.field(metadata=_ID)
+    name: str = attrs.field(metadata=_NAME)
+    slug: str = attrs.field(metadata=member(Slug("policy")))
+    description: str = attrs.field(default="", metadata=_DESCRIPTION)
+    enabled: bool = attrs.field(default=True, metadata=_ENABLED)
+    status: Status = attrs.field(
+        default="active", metadata=member(Choice(("draft", "active", "retired")))
+    )
+    priority: int = attrs.field(default=100, metadata=_PRIORITY)
+    expression: str | None = attrs.field(default=None, metadata=member(Expression("scope")))
+    clauses: tuple[Clause, ...] = attrs.field(
+        metadata=member(Many(Part(Clause), minimum=1, maximum=50))
+    )
+
+
+@attrs.frozen(kw_only=True)
+class Definitions:
+    """Everything a tenant has defined; one revision of it."""
+
+    tenant: Tenant = attrs.field(default=DEFAULT_TENANT, metadata=member(Part(Tenant)))
+    revision: int = attrs.field(default=0, metadata=member(Integer(0, 2**53)))
+    settings: Settings = attrs.field(factory=Settings, metadata=member(Part(Settings)))
+    lists: tuple[NamedList, ...] = attrs.field(
+        default=(), metadata=member(Many(Part(NamedList), maximum=MAX_OBJECTS))
+    )
+    actions: tuple[Action, ...] = attrs.field(
+        default=(), metadata=member(Many(Part(Action), maximum=MAX_OBJECTS))
+    )
+    entities: tuple[EntityDefinition, ...] = attrs.field(
+        default=(), metadata=member(Many(Part(EntityDefinition), maximum=MAX_OBJECTS))
+    )
+    mitigations: tuple[Mitigation, ...] = attrs.field(
+        default=(), metadata=member(Many(Part(Mitigation), maximum=MAX_OBJECTS))
+    )
+    policies: tuple[Policy, ...] = attrs.field(
+        default=(), metadata=member(Many(Part(Policy), maximum=MAX_OBJECTS))
+    )
+    compilation: Any = attrs.field(default=None, init=False, eq=False, repr=False)
+    """Set by the document reader, so that an engine need not check everything again; a changed
+    copy (``attrs.evolve``) starts without."""

@@ -1,0 +1,159 @@
+"""Values of the language as short text, for people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from tidegate.language.tree import checked
+from tidegate.policy.definitions.secrets import secret_read
+from tidegate.values import (
+    Duration,
+    Map,
+    OptionalValue,
+    Timestamp,
+    TypeName,
+    UInt,
+    kind_of,
+    to_wire,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tidegate.evaluation.redact import Names
+    from tidegate.evaluation.trace import Step
+    from tidegate.policy.definitions.secrets import Redacts
+
+_LONGEST = 120
+_MOST = 6
+_DEEPEST = 3
+_SECOND = 1_000_000_000
+
+
+class Shown:
+    """Shows the values of an explanation, secrets as their hashes.
+
+    Args:
+        redactor: makes the hashes; without one everything is shown as it is.
+        names: which names are those of secrets.
+    """
+
+    def __init__(self, redactor: Redacts | None, names: Names | None) -> None:
+        self._redactor = redactor
+        self._names = names
+        self._known: dict[int, str | None] = {}
+
+    def secrets(self, steps: Sequence[Step]) -> list[str | None]:
+        """For each step of one expression, the name of the secret in its value, or None.
+
+        Everything inside a macro over a secret counts as one: its variables hold parts of it.
+        """
+        return list(self._secrets(steps))
+
+    def _secrets(self, steps: Sequence[Step]) -> Iterator[str | None]:
+        macro: tuple[int, str] | None = None
+        for step in steps:
+            if macro is not None and step.depth > macro[0]:
+                yield macro[1]
+                continue
+            secret = self._read(step.node)
+            binds = isinstance(
+                step.node, checked.Comprehension | checked.Bind | checked.OptionalMap
+            )
+            macro = (step.depth, secret) if binds and secret is not None else None
+            yield secret
+
+    def _read(self, node: checked.Checked) -> str | None:
+        if self._names is None:
+            return None
+        if id(node) not in self._known:
+            self._known[id(node)] = secret_read(node, self._names)
+        return self._known[id(node)]
+
+    def message(self, text: str, secrets: Sequence[str | None]) -> str | None:
+        """The message of an error, which may quote a value: none where there is a secret."""
+        if any(secret is not None for secret in secrets):
+            return None
+        return clipped(text if self._redactor is None else self._redactor.text("", text))
+
+    def value(self, value: Any, secret: str | None) -> str:
+        """A value as short text; for a secret only its hash, or, for a bool, the value."""
+        redactor = self._redactor
+        if redactor is None or value is None or isinstance(value, bool):
+            return show(value)
+        if secret is not None:
+            return show(redactor.secret(secret, value if isinstance(value, str) else show(value)))
+        if isinstance(value, list):
+            return show(
+                [redactor.text("", each) if isinstance(each, str) else each for each in value]
+            )
+        return show(redactor.text("", value) if isinstance(value, str) else value)
+
+
+def show(value: Any, depth: int = 0) -> str:
+    """A value as an author would write it, cut where it gets long."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return show_text(value)
+        case UInt():
+            return f"{int(value)}u"
+        case list():
+            return f"[{_some((show(each, depth + 1) for each in value), len(value), depth)}]"
+        case Map():
+            entries = (f"{show(k, depth + 1)}: {show(v, depth + 1)}" for k, v in value.items())
+            return f"{{{_some(entries, len(value), depth)}}}"
+        case Timestamp():
+            return show_time(value.nanoseconds)
+        case Duration():
+            return f"{value.nanoseconds / _SECOND:g}s"
+        case TypeName():
+            return value.name
+        case OptionalValue():
+            return (
+                f"optional.of({show(value.content, depth + 1)})"
+                if value.is_present
+                else "optional.none()"
+            )
+        case bytes():
+            return clipped(repr(value))
+    return str(to_wire(value)["value"]) if kind_of(value) else repr(value)
+
+
+def show_text(text: str) -> str:
+    """A string in double quotes; what is not printable is escaped."""
+    quoted = escaped(orjson.dumps(text[:_LONGEST]).decode())
+    return quoted if len(text) <= _LONGEST else f'{quoted[:-1]}…"'
+
+
+def show_time(nanoseconds: int) -> str:
+    """A moment in UTC, to the millisecond."""
+    moment = datetime.fromtimestamp(nanoseconds // _SECOND, UTC)
+    millis = nanoseconds % _SECOND // 1_000_000
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{millis:03}Z"
+
+
+def escaped(text: str) -> str:
+    """A text that does nothing to a terminal but appear on it."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
+
+
+def clipped(text: str) -> str:
+    """A text on one line, cut where it gets long."""
+    line = escaped(" ".join(text.split()))
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def _some(parts: Any, count: int, depth: int) -> str:
+    if depth >= _DEEPEST:
+        return "…" if count else ""
+    shown = [part for part, _ in zip(parts, range(_MOST), strict=False)]
+    return ", ".join([*shown, f"… {count - _MOST} more"] if count > _MOST else shown)

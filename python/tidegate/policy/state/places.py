@@ -1,0 +1,73 @@
+"""Which parts of a recorded state the definitions still have a place for, and how they are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidegate.policy.definitions.keys import EntityKey
+from tidegate.policy.definitions.secrets import kept_parts
+
+if TYPE_CHECKING:
+    from tidegate.policy.definitions.compiled import (
+        CompiledClause,
+        CompiledDefinitions,
+        CompiledEntity,
+    )
+    from tidegate.policy.definitions.keys import Part
+    from tidegate.policy.definitions.secrets import Redacts
+
+LATEST = 2**63 - 1
+_MAX_DIGITS = 19
+
+
+def has_place(compiled: CompiledDefinitions, slug: str, key: EntityKey) -> bool:
+    """Whether there is an entity definition of this slug with as many key parts."""
+    definition = _definition(compiled, slug)
+    return definition is not None and len(definition.key_fields) == len(key.parts)
+
+
+def kept_key(
+    compiled: CompiledDefinitions, slug: str, parts: tuple[Part, ...], redactor: Redacts | None
+) -> EntityKey:
+    """A key as it is kept: parts that are in clear and are secrets become their hashes."""
+    definition = _definition(compiled, slug)
+    if definition is not None and len(definition.key_fields) == len(parts):
+        parts = kept_parts(redactor, definition.key_readings, parts)
+    return EntityKey.of(slug, parts)
+
+
+def _definition(compiled: CompiledDefinitions, slug: str) -> CompiledEntity | None:
+    return next((each for each in compiled.entities if each.slug == slug), None)
+
+
+def bound_clause(
+    compiled: CompiledDefinitions, entity: str, policy: str, name: str
+) -> CompiledClause | None:
+    """The clause of this name, if it is about this entity definition."""
+    clause = compiled.clauses.get((policy, name))
+    is_bound = clause is not None and clause.enabled and clause.entity == entity
+    return clause if is_bound else None
+
+
+def read_text(value: object) -> str:
+    """A value that must be text.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(value, str):
+        raise TypeError("a text is missing")
+    return value
+
+
+def read_time(value: object) -> int:
+    """A time in decimal text.
+
+    Raises:
+        ValueError: it is none, or past 64 bits.
+    """
+    is_decimal = isinstance(value, str) and value.isascii() and value.isdecimal()
+    text = str(value)
+    if not is_decimal or len(text) > _MAX_DIGITS or int(text) > LATEST or text != str(int(text)):
+        raise ValueError("a time is out of range")
+    return int(text)

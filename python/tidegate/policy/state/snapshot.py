@@ -1,0 +1,210 @@
+"""The state as JSON and back (docs/decision.md, "Snapshot"); the same from both evaluators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import orjson
+
+from tidegate.errors import SnapshotError
+from tidegate.policy.definitions.keys import EntityKey, part_of
+from tidegate.policy.definitions.secrets import PLAIN, kept_text
+from tidegate.policy.state.places import bound_clause, has_place, kept_key, read_text, read_time
+from tidegate.policy.state.state import Block, ClauseKey, Evictions, State
+from tidegate.policy.state.windows import CountWindow, DistinctWindow, Window
+from tidegate.values import INT_MAX, UInt, from_wire, to_wire
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tidegate.policy.definitions.compiled import CompiledDefinitions, CompiledWindow
+    from tidegate.policy.definitions.secrets import Redacts
+
+VERSION = 1
+MAX_COUNT = 2**64 - 1
+
+
+def save(compiled: CompiledDefinitions, state: State) -> bytes:
+    """The whole state as JSON."""
+    return save_keys(compiled, state.evictions, state.items())
+
+
+def save_keys(
+    compiled: CompiledDefinitions,
+    evictions: Evictions,
+    keys: Iterable[tuple[EntityKey, Block]],
+) -> bytes:
+    """The same form with these keys only."""
+    return orjson.dumps(
+        {
+            "version": VERSION,
+            "tenant": str(compiled.tenant),
+            "revision": compiled.revision,
+            "evictions": {"total": evictions.total, "mitigated": evictions.mitigated},
+            "keys": [_key(compiled, key, block) for key, block in keys],
+        }
+    )
+
+
+def _key(compiled: CompiledDefinitions, key: EntityKey, block: Block) -> list[Any]:
+    return [
+        key.definition,
+        [to_wire(UInt(part) if _is_large(part) else part) for part in key.parts],
+        block.event_count,
+        str(block.first_seen),
+        str(block.last_seen),
+        [
+            [*clause, *_window(block.windows[clause])]
+            for clause in compiled.clauses
+            if clause in block.windows
+        ],
+        [
+            [*clause, str(block.mitigations[clause])]
+            for clause in compiled.clauses
+            if clause in block.mitigations
+        ],
+    ]
+
+
+def _is_large(part: str | int | bool) -> bool:
+    return not isinstance(part, str) and part > INT_MAX
+
+
+def _window(window: Window) -> tuple[str, list[Any]]:
+    if isinstance(window, CountWindow):
+        return "count", [str(time) for time in window.times]
+    return "distinct", [[value, str(time)] for value, time in window.values]
+
+
+def restore(
+    compiled: CompiledDefinitions, snapshot: bytes, redactor: Redacts | None = None
+) -> State:
+    """The state of a snapshot, as far as these definitions still have a place for it.
+
+    Args:
+        compiled: the definitions.
+        snapshot: what :func:`save` gave.
+        redactor: makes hashes of secrets that were written in clear.
+
+    Raises:
+        SnapshotError: it is of another version or tenant, or malformed.
+    """
+    try:
+        document = orjson.loads(snapshot)
+    except orjson.JSONDecodeError as error:
+        raise SnapshotError(f"the snapshot is no JSON: {error}") from None
+    try:
+        return _restore(compiled, document, redactor)
+    except (ValueError, TypeError, KeyError) as error:
+        raise SnapshotError(f"the snapshot is malformed: {error}") from None
+
+
+def _restore(
+    compiled: CompiledDefinitions, document: Mapping[str, Any], redactor: Redacts | None
+) -> State:
+    _require(isinstance(document, dict), "it is no object")
+    version = document["version"]
+    if version != VERSION or isinstance(version, bool):
+        raise SnapshotError("the snapshot is of another version")
+    if UUID(read_text(document["tenant"])) != compiled.tenant:
+        raise SnapshotError("the snapshot is of another tenant")
+    _count(document["revision"], 0)
+    evictions = document["evictions"]
+    state = State(
+        compiled.max_keys,
+        Evictions(_count(evictions["total"], 0), _count(evictions["mitigated"], 0)),
+    )
+    seen: set[EntityKey] = set()
+    for entry in document["keys"]:
+        slug, parts, event_count, first_seen, last_seen, windows, mitigations = entry
+        key = kept_key(compiled, read_text(slug), tuple(_part(part) for part in parts), redactor)
+        _require(key not in seen, "a key is there twice")
+        seen.add(key)
+        block = Block(
+            _count(event_count, 1),
+            read_time(first_seen),
+            read_time(last_seen),
+            _windows(compiled, slug, windows, redactor),
+            _mitigations(compiled, slug, mitigations),
+        )
+        _require(block.first_seen <= block.last_seen, "times are out of order")
+        if has_place(compiled, slug, key):
+            state.put(key, block)
+            if len(state) > state.max_keys:
+                state.forget_oldest()
+    return state
+
+
+def _windows(
+    compiled: CompiledDefinitions, slug: str, entries: list[Any], redactor: Redacts | None
+) -> dict[ClauseKey, Window]:
+    windows: dict[ClauseKey, Window] = {}
+    for policy, name, measure, kept in entries:
+        window = _read_window(measure, kept)
+        clause = bound_clause(compiled, slug, read_text(policy), read_text(name))
+        rule = clause.window if clause else None
+        if rule is None or rule.measure != measure:
+            continue
+        windows[policy, name] = _kept(window, rule, redactor).within(rule)
+    return windows
+
+
+def _kept(window: Window, rule: CompiledWindow, redactor: Redacts | None) -> Window:
+    if isinstance(window, CountWindow) or redactor is None:
+        return window
+    read = rule.field_reading or PLAIN
+    # The newest time counts where two values are kept as one.
+    kept: dict[str, int] = {}
+    for value, time in window.values:
+        text = kept_text(redactor, read, value)
+        kept.pop(text, None)
+        kept[text] = time
+    return DistinctWindow(tuple(kept.items()))
+
+
+def _read_window(measure: object, kept: list[Any]) -> Window:
+    if measure == "count":
+        times = tuple(read_time(each) for each in kept)
+        _require_order(times)
+        return CountWindow(times)
+    _require(measure == "distinct", "a window has an unknown measure")
+    values = tuple((read_text(value), read_time(time)) for value, time in kept)
+    _require_order(tuple(time for _, time in values))
+    _require(len({value for value, _ in values}) == len(values), "a value is there twice")
+    return DistinctWindow(values)
+
+
+def _mitigations(
+    compiled: CompiledDefinitions, slug: str, entries: list[Any]
+) -> dict[ClauseKey, int]:
+    mitigations: dict[ClauseKey, int] = {}
+    for policy, name, expires_at in entries:
+        ends = read_time(expires_at)
+        clause = bound_clause(compiled, slug, read_text(policy), read_text(name))
+        if clause is not None and clause.mitigation is not None:
+            mitigations[policy, name] = ends
+    return mitigations
+
+
+def _part(wire: object) -> str | int | bool:
+    part = part_of(from_wire(wire))
+    if part is None:
+        raise ValueError("a key part has an unknown kind")
+    return part
+
+
+def _count(value: object, least: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_COUNT:
+        raise ValueError("a number is out of range")
+    return value
+
+
+def _require_order(times: tuple[int, ...]) -> None:
+    _require(list(times) == sorted(times), "times are out of order")
+    _require(bool(times), "a window holds nothing")
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise ValueError(message)

@@ -1,0 +1,68 @@
+"""Exact rolling windows, naive on purpose: plain tuples, oldest first.
+
+"At least ``threshold`` in the last ``duration``" holds exactly when the ``threshold``-th newest is
+younger than ``duration``, so a window keeps ``threshold`` of them and no more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+if TYPE_CHECKING:
+    from tidegate.policy.definitions.compiled import CompiledWindow
+
+
+@attrs.frozen
+class CountWindow:
+    """Times of events."""
+
+    times: tuple[int, ...] = ()
+
+    def add(self, rule: CompiledWindow, time: int) -> CountWindow:
+        """The window with one more event; a late one counts at the newest time seen."""
+        newest = max((time, *self.times[-1:]))
+        return CountWindow((*self.times, newest)).within(rule)
+
+    def within(self, rule: CompiledWindow) -> CountWindow:
+        """The part of it that a rule looks at."""
+        edge = self.times[-1] - rule.duration
+        return CountWindow(tuple(each for each in self.times if each > edge)[-rule.threshold :])
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+@attrs.frozen
+class DistinctWindow:
+    """Values, each with the time it was last seen."""
+
+    values: tuple[tuple[str, int], ...] = ()
+
+    def add(self, rule: CompiledWindow, time: int, value: str) -> DistinctWindow:
+        """The window with a value seen; it moves to the newest end."""
+        newest = max((time, *(last for _, last in self.values[-1:])))
+        others = (each for each in self.values if each[0] != value)
+        return DistinctWindow((*others, (value, newest))).within(rule)
+
+    def within(self, rule: CompiledWindow) -> DistinctWindow:
+        """The part of it that a rule looks at."""
+        edge = self.values[-1][1] - rule.duration
+        kept = tuple(each for each in self.values if each[1] > edge)
+        return DistinctWindow(kept[-rule.threshold :])
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+Window: TypeAlias = CountWindow | DistinctWindow
+
+
+def added(window: Window | None, rule: CompiledWindow, time: int, value: str | None) -> Window:
+    """The window of a rule with one more event, or one more value."""
+    if value is not None:
+        return (window if isinstance(window, DistinctWindow) else DistinctWindow()).add(
+            rule, time, value
+        )
+    return (window if isinstance(window, CountWindow) else CountWindow()).add(rule, time)

@@ -1,0 +1,203 @@
+"""API keys of a tenant: made, changed, rotated, revoked.  Their text is shown once."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tidegate.server import wire
+from tidegate.server.hot.key_ring import PREFIX_BYTES, SECRET_BYTES, make_key
+from tidegate.server.http.authorise import SECOND
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.ids import new_id
+from tidegate.server.http.pages import page_by_id
+from tidegate.server.http.problems import ErrorDetail, Problem
+from tidegate.stores.objects import api_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from tidegate.stores.objects.api_keys import ApiKey
+
+_LAST = 2**63
+"""Nanoseconds since 1970 that the store can hold end here, in the year 2262."""
+
+
+def list_(call: Call) -> Answer:
+    """All keys, also revoked and expired ones."""
+    return page_by_id(
+        call,
+        lambda connection, limit, after: api_keys.page(connection, call.tenant_id, limit, after),
+        lambda key: wire.ApiKey(**_members(key)),
+        lambda key: key.api_key_id,
+    )
+
+
+def create(call: Call) -> Answer:
+    """A new key, with its text."""
+    body: wire.ApiKeyCreate = call.body
+    made = make_key(secrets.token_bytes(PREFIX_BYTES + SECRET_BYTES), call.app.keys.pepper)
+    key = api_keys.ApiKey(
+        api_key_id=new_id(),
+        tenant_id=call.tenant_id,
+        name=body.name,
+        source_id=body.source_id,
+        trust_level=body.trust_level,
+        rate_limit_per_minute=_rate_limit(call, body.rate_limit_per_minute),
+        prefix=made.prefix,
+        secret_hash=made.secret_hash,
+        expires_at_ns=_expiry(call, body.expires_at),
+        created_at_ns=call.now,
+        updated_at_ns=call.now,
+    )
+
+    def work(connection: Connection) -> None:
+        api_keys.create(connection, key)
+        call.audit(connection, "create", "api-key", key.api_key_id, after=_audited(key))
+
+    call.write(work)
+    call.app.api_keys_changed(call.tenant_id)
+    return Answer(
+        body=wire.NewApiKey(key=made.text, **_members(key)),
+        revision=key.revision,
+        location=f"{call.path}/{key.api_key_id}",
+    )
+
+
+def read(call: Call) -> Answer:
+    """One key, without its text."""
+    with call.app.store.read() as connection:
+        key = api_keys.find(connection, call.tenant_id, call.ids["api_key_id"])
+    return Answer(body=wire.ApiKey(**_members(key)), revision=key.revision)
+
+
+def change(call: Call) -> Answer:
+    """Change a key's name, source, trust level, limit or expiry."""
+    values = wire.given(call.body)
+    if "expires_at" in values:
+        values["expires_at_ns"] = _expiry(call, values.pop("expires_at"))
+    if "rate_limit_per_minute" in values:
+        values["rate_limit_per_minute"] = _rate_limit(call, values["rate_limit_per_minute"])
+
+    def work(connection: Connection, key: ApiKey) -> None:
+        if any(getattr(key, name) != value for name, value in values.items()):
+            api_keys.change(connection, call.tenant_id, key.api_key_id, call.now, **values)
+
+    key = _write(call, "update", work)
+    return Answer(body=wire.ApiKey(**_members(key)), revision=key.revision)
+
+
+def rotate(call: Call) -> Answer:
+    """Give a key a second secret, and answer with its text; the first counts for a while longer."""
+    body: wire.ApiKeyRotation = call.body
+    texts: list[str] = []
+
+    def work(connection: Connection, key: ApiKey) -> None:
+        if key.revoked_at_ns is not None:
+            raise Problem("conflict", "the key is revoked: make a new one")
+        prefix = base64.b32decode(key.prefix.upper())
+        made = make_key(prefix + secrets.token_bytes(SECRET_BYTES), call.app.keys.pepper)
+        texts.append(made.text)
+        until = call.now + body.overlap_seconds * SECOND
+        api_keys.rotate(
+            connection, call.tenant_id, key.api_key_id, made.secret_hash, until, call.now
+        )
+
+    key = _write(call, "rotate", work)
+    return Answer(body=wire.NewApiKey(key=texts[-1], **_members(key)), revision=key.revision)
+
+
+def revoke(call: Call) -> Answer:
+    """End a key for good; decisions still name it."""
+
+    def work(connection: Connection, key: ApiKey) -> None:
+        api_keys.revoke(connection, call.tenant_id, key.api_key_id, call.now)
+
+    _write(call, "revoke", work)
+    return Answer()
+
+
+def _write(call: Call, action: str, work: Callable[[Connection, ApiKey], None]) -> ApiKey:
+    """Change the key of the path, audit the change, and notify the hot path."""
+    api_key_id = call.ids["api_key_id"]
+
+    def write(connection: Connection) -> ApiKey:
+        before = api_keys.find(connection, call.tenant_id, api_key_id)
+        call.require_revision(before.revision)
+        work(connection, before)
+        after = api_keys.find(connection, call.tenant_id, api_key_id)
+        if after.revision != before.revision:
+            call.audit(
+                connection,
+                action,
+                "api-key",
+                api_key_id,
+                before=_audited(before),
+                after=_audited(after),
+            )
+        return after
+
+    made = call.write(write)
+    call.app.api_keys_changed(call.tenant_id)
+    return made
+
+
+def _rate_limit(call: Call, given: int | None) -> int:
+    most = call.app.max_api_key_rate_limit_per_minute
+    if given is None:
+        return min(call.app.api_key_rate_limit_per_minute, most)
+    if given > most:
+        detail = (
+            f"a key has at most {most} a minute here; the operator of the service may raise"
+            " `server.max_api_key_rate_limit_per_minute`"
+        )
+        errors = [ErrorDetail(detail=detail, pointer="/rate_limit_per_minute", code="out-of-range")]
+        raise Problem("invalid-request", detail, errors=errors)
+    return given
+
+
+def _expiry(call: Call, moment: datetime | None) -> int | None:
+    if moment is None:
+        return None
+    nanoseconds = int(moment.timestamp()) * SECOND
+    if not call.now < nanoseconds < _LAST:
+        detail = "the expiry is in the past, or too far ahead; to end a key, delete it"
+        errors = [ErrorDetail(detail=detail, pointer="/expires_at", code="out-of-range")]
+        raise Problem("invalid-request", detail, errors=errors)
+    return nanoseconds
+
+
+def _members(key: ApiKey) -> dict[str, Any]:
+    previous = key.previous_secret_until_ns
+    return {
+        "api_key_id": key.api_key_id,
+        "tenant_id": key.tenant_id,
+        "name": key.name,
+        "source_id": key.source_id,
+        "trust_level": key.trust_level,
+        "rate_limit_per_minute": key.rate_limit_per_minute,
+        "prefix": key.prefix,
+        "expires_at": wire.optional_time(key.expires_at_ns),
+        "last_used_at": wire.optional_time(key.last_used_at_ns),
+        "revoked_at": wire.optional_time(key.revoked_at_ns),
+        "previous_secret_expires_at": wire.optional_time(previous),
+        "created_at": wire.time_text(key.created_at_ns),
+        "updated_at": wire.time_text(key.updated_at_ns),
+        "revision": key.revision,
+    }
+
+
+def _audited(key: ApiKey) -> dict[str, Any]:
+    """The members of a key in the audit trail, without anything that could replace its secret."""
+    hidden = {"secret_hash", "previous_secret_hash", "last_used_at_ns"}
+    return {
+        name: value
+        for name, value in attrs.asdict(key, recurse=False).items()
+        if name not in hidden
+    }

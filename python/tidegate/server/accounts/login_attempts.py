@@ -1,0 +1,151 @@
+"""Counts logins before they are checked, so that nobody can try passwords one by one.
+
+An address may try a name a few times in a while. A name that failed from many addresses gets a slow
+lane: one attempt a second, first from the addresses that failed least. So guessing from many
+addresses is slow, and whoever knows the password can still log in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+import attrs
+
+from tidegate.server.http.problems import Problem
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+MAX_ATTEMPTS = 10
+"""Attempts of one name from one address."""
+SLOW_AFTER = 30
+"""Attempts of one name from all addresses, after which it has a slow lane."""
+WINDOW_SECONDS = 900.0
+SLOW_SECONDS = 1.0
+"""Seconds between two attempts in a slow lane."""
+LANE_PLACES = 16
+"""Attempts that wait in one lane; the wait of an address that never failed is bounded by it."""
+MAX_REMEMBERED = 10_000
+"""Names, and pairs of name and address; beyond it the least recently used is forgotten."""
+
+
+class LoginAttempts:
+    """Recent logins, of known and unknown names alike; used on the event loop only.
+
+    Args:
+        monotonic: seconds of a clock that does not go back.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._by_address = _Recent[tuple[str, str], deque[float]](
+            lambda: deque(maxlen=MAX_ATTEMPTS)
+        )
+        self._by_name = _Recent[str, deque[float]](lambda: deque(maxlen=SLOW_AFTER))
+        self._known = _Recent[tuple[str, str], bool](lambda: True)
+        self._lanes = _Recent[str, SlowLane](SlowLane)
+
+    async def enter(self, address: str, name: str) -> None:
+        """Count an attempt as failed, and wait until it may be checked.
+
+        Raises:
+            Problem: ``rate-limited``; this attempt is not checked.
+        """
+        now = self._monotonic()
+        mine, everybodys = self._by_address[address, name], self._by_name[name]
+        failures = len(_recent(mine, now))
+        if failures >= MAX_ATTEMPTS:
+            raise _wait(mine[0] + WINDOW_SECONDS - now)
+        is_slow = len(_recent(everybodys, now)) >= SLOW_AFTER
+        mine.append(now)
+        everybodys.append(now)
+        if is_slow and (address, name) not in self._known:
+            await self._lanes[name].turn(failures)
+
+    def succeeded(self, address: str, name: str) -> None:
+        """Forget what failed here before; the address is known from now on."""
+        self._by_address.forget((address, name))
+        self._known[address, name]
+
+
+class SlowLane:
+    """A queue of attempts."""
+
+    def __init__(self) -> None:
+        self._waiting: list[_Turn] = []
+        self._is_moving = False
+
+    async def turn(self, failures: int) -> None:
+        """Wait for a turn.
+
+        Args:
+            failures: of the address; those with fewer go first.
+
+        Raises:
+            Problem: ``rate-limited``; the lane is full of addresses that failed no more often.
+        """
+        if len(self._waiting) >= LANE_PLACES:
+            last = max(self._waiting, key=lambda each: each.failures)
+            if last.failures <= failures:
+                raise _wait(LANE_PLACES * SLOW_SECONDS)
+            self._waiting.remove(last)
+            last.come.set_exception(_wait(LANE_PLACES * SLOW_SECONDS))
+        turn = _Turn(failures, asyncio.get_running_loop().create_future())
+        self._waiting.append(turn)
+        if not self._is_moving:
+            self._move()
+        await turn.come
+
+    def _move(self) -> None:
+        """Let the first one go, and the next in a while."""
+        self._is_moving = bool(self._waiting)
+        if not self._waiting:
+            return
+        first = min(self._waiting, key=lambda each: each.failures)
+        self._waiting.remove(first)
+        if not first.come.done():
+            first.come.set_result(None)
+        asyncio.get_running_loop().call_later(SLOW_SECONDS, self._move)
+
+
+@attrs.frozen(eq=False)
+class _Turn:
+    failures: int
+    come: asyncio.Future[None]
+
+
+class _Recent(Generic[K, V]):
+    """Values that are made on demand; the least recently used are forgotten."""
+
+    def __init__(self, make: Callable[[], V]) -> None:
+        self._make = make
+        self._values: OrderedDict[K, V] = OrderedDict()
+
+    def __getitem__(self, key: K) -> V:
+        value = self._values.setdefault(key, self._make())
+        self._values.move_to_end(key)
+        if len(self._values) > MAX_REMEMBERED:
+            self._values.popitem(last=False)
+        return value
+
+    def __contains__(self, key: K) -> bool:
+        return key in self._values
+
+    def forget(self, key: K) -> None:
+        self._values.pop(key, None)
+
+
+def _recent(attempts: deque[float], now: float) -> deque[float]:
+    while attempts and attempts[0] + WINDOW_SECONDS <= now:
+        attempts.popleft()
+    return attempts
+
+
+def _wait(seconds: float) -> Problem:
+    whole = max(1, round(seconds))
+    detail = f"too many logins were tried, wait {whole} s"
+    return Problem("rate-limited", detail, headers={"retry-after": str(whole)})

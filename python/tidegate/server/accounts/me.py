@@ -1,0 +1,36 @@
+"""The caller: who it is, and where it is a member."""
+
+from __future__ import annotations
+
+from tidegate.server import wire
+from tidegate.server.http.authorise import SECOND
+from tidegate.server.http.call import Answer, Call
+from tidegate.stores.objects import memberships, tenants
+
+
+def read(call: Call) -> Answer:
+    """The operator behind the token."""
+    caller = call.operator
+    with call.app.store.read() as connection:
+        found = [
+            (each.role, tenants.find(connection, each.tenant_id))
+            for each in memberships.of_operator(connection, caller.operator_id)
+        ]
+    mine = tuple(
+        wire.MyMembership(
+            tenant_id=tenant.tenant_id,
+            name=tenant.name,
+            slug=tenant.slug,
+            role=role,  # type: ignore[arg-type]
+        )
+        for role, tenant in found
+    )
+    return Answer(
+        body=wire.Me(
+            user_id=caller.operator_id,
+            name=caller.name,
+            email=caller.email,
+            token_expires_at=wire.time_text(caller.token_expires_at * SECOND),
+            memberships=mine,
+        )
+    )

@@ -1,0 +1,119 @@
+"""Memberships: which operator has which role in a tenant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from tidegate.operators.permissions import Role, may_change_membership
+from tidegate.server import wire
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.pages import page_by_id
+from tidegate.server.http.problems import Problem
+from tidegate.stores.base import ConflictError, NotFoundError
+from tidegate.stores.objects import memberships, operators
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from tidegate.stores.objects.memberships import Membership
+
+
+def list_(call: Call) -> Answer:
+    """Everybody in the tenant."""
+
+    def read(connection: Connection, limit: int, after: UUID | None) -> list[wire.Membership]:
+        members = memberships.page(connection, call.tenant_id, limit, after)
+        return [_answer(connection, each) for each in members]
+
+    return page_by_id(call, read, lambda each: each, lambda each: each.user_id)
+
+
+def put(call: Call) -> Answer:
+    """Give an operator a role, in place of the present one.
+
+    Name and address are shown once the operator has used the tenant. The answer never says whether
+    there is such an operator.
+    """
+    body: wire.MembershipWrite = call.body
+
+    def work(connection: Connection) -> wire.Membership:
+        before = _find(connection, call.tenant_id, body.user_id)
+        _require_allowed(connection, call, before, Role(body.role))
+        _require_revision(call, before)
+        try:
+            made = memberships.put(connection, call.tenant_id, body.user_id, body.role, call.now)
+        except ConflictError as error:
+            raise Problem("last-owner", str(error)) from None
+        call.audit(
+            connection,
+            "update" if before else "create",
+            "membership",
+            body.user_id,
+            before={"role": before.role} if before else None,
+            after={"role": made.role},
+        )
+        return _answer(connection, made)
+
+    made = call.write(work)
+    return Answer(body=made, revision=made.revision)
+
+
+def delete(call: Call) -> Answer:
+    """Take an operator's role away."""
+    user_id = call.ids["user_id"]
+
+    def work(connection: Connection) -> None:
+        before = memberships.find(connection, call.tenant_id, user_id)
+        _require_allowed(connection, call, before, None)
+        _require_revision(call, before)
+        try:
+            memberships.delete(connection, call.tenant_id, user_id)
+        except ConflictError as error:
+            raise Problem("last-owner", str(error)) from None
+        call.audit(connection, "delete", "membership", user_id, before={"role": before.role})
+
+    call.write(work)
+    return Answer()
+
+
+def _require_allowed(
+    connection: Connection, call: Call, before: Membership | None, after: Role | None
+) -> None:
+    """Refuse what the caller's role, as it is in this very transaction, may not do."""
+    own = memberships.find(connection, call.tenant_id, call.operator.operator_id)
+    if not may_change_membership(Role(own.role), Role(before.role) if before else None, after):
+        raise Problem("forbidden", f"the role `{own.role}` may not change memberships of Owners")
+
+
+def _require_revision(call: Call, before: Membership | None) -> None:
+    """Check the caller's ``If-Match``, which never matches a missing object (RFC 9110, section
+    13.1.1)."""
+    if before is not None:
+        call.require_revision(before.revision)
+    elif call.precondition is not None:
+        raise Problem("stale-revision", "the operator is no member of the tenant")
+
+
+def _find(connection: Connection, tenant_id: UUID, user_id: UUID) -> Membership | None:
+    try:
+        return memberships.find(connection, tenant_id, user_id)
+    except NotFoundError:
+        return None
+
+
+def _answer(connection: Connection, membership: Membership) -> wire.Membership:
+    """A membership; with name and address once its operator has used it."""
+    is_pending = membership.accepted_at_ns is None
+    operator = None if is_pending else operators.find(connection, membership.user_id)
+    return wire.Membership(
+        tenant_id=membership.tenant_id,
+        user_id=membership.user_id,
+        role=membership.role,  # type: ignore[arg-type]
+        name=operator.name if operator else None,
+        email=operator.email if operator else None,
+        pending=is_pending,
+        created_at=wire.time_text(membership.created_at_ns),
+        updated_at=wire.time_text(membership.updated_at_ns),
+        revision=membership.revision,
+    )

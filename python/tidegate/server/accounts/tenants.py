@@ -1,0 +1,196 @@
+"""Tenants: made by any operator, who becomes Owner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+import msgspec
+
+from tidegate.errors import DefinitionsError
+from tidegate.operators.permissions import Role
+from tidegate.policy.definitions.findings import Finding
+from tidegate.policy.definitions.model import API_VERSION, Settings
+from tidegate.policy.definitions.slugs import slug_from_name
+from tidegate.policy.document import read_document, to_members
+from tidegate.server import wire
+from tidegate.server.definitions.starting_entities import starting_entities
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.ids import new_id
+from tidegate.server.http.pages import page_by_id
+from tidegate.server.http.problems import Problem, error_of_finding
+from tidegate.server.wire.kinds import ENTITY
+from tidegate.stores.objects import definitions, memberships, tenants
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+
+def list_(call: Call) -> Answer:
+    """The tenants the caller is a member of."""
+    operator_id = call.operator.operator_id
+    return page_by_id(
+        call,
+        lambda connection, limit, after: tenants.page_of_operator(
+            connection, operator_id, limit, after
+        ),
+        to_answer,
+        lambda tenant: tenant.tenant_id,
+    )
+
+
+def create(call: Call) -> Answer:
+    """A new tenant with its first definitions and its first Owner."""
+    body: wire.TenantCreate = call.body
+    tenant_id = new_id()
+    changes: dict[str, Any] = wire.given(body.settings) if body.settings else {}
+    slug = body.slug or slug_from_name(body.name, "tenant")
+    made = tenants.Tenant(
+        tenant_id=tenant_id,
+        name=body.name,
+        slug=slug,
+        settings=_checked(tenant_id, body.name, slug, changes),
+        created_at_ns=call.now,
+        updated_at_ns=call.now,
+    )
+
+    def work(connection: Connection) -> None:
+        tenants.create(connection, made)
+        memberships.put(
+            connection,
+            tenant_id,
+            call.operator.operator_id,
+            Role.OWNER.value,
+            call.now,
+            accepted_at_ns=call.now,
+        )
+        for position, entity in enumerate(starting_entities(tenant_id)):
+            definition = definitions.Definition(
+                tenant_id=tenant_id,
+                kind=ENTITY.name,
+                object_id=UUID(entity.entity_definition_id),
+                slug=entity.slug,
+                name=entity.name,
+                body=to_members(entity),
+                position=position,
+                created_at_ns=call.now,
+                updated_at_ns=call.now,
+            )
+            definitions.create(connection, definition)
+        call.audit(
+            connection, "create", "tenant", tenant_id, after=_audited(made), tenant_id=tenant_id
+        )
+
+    call.write(work)
+    call.app.definitions_changed(tenant_id)
+    location = f"{call.path}/{tenant_id}"
+    return Answer(body=to_answer(made), revision=made.revision, location=location)
+
+
+def read(call: Call) -> Answer:
+    """One tenant."""
+    with call.app.store.read() as connection:
+        found = tenants.find(connection, call.tenant_id)
+    return Answer(body=to_answer(found), revision=found.revision)
+
+
+def change(call: Call) -> Answer:
+    """Change the name or settings; settings that are left out stay as they are."""
+    body: wire.TenantChange = call.body
+    given = wire.given(body)
+    with call.app.store.read() as connection:
+        seen = tenants.find(connection, call.tenant_id)
+    call.require_revision(seen.revision)
+    name = given.get("name", seen.name)
+    changes = wire.given(given["settings"]) if "settings" in given else {}
+    settings = _checked(call.tenant_id, name, seen.slug, {**seen.settings, **changes})
+    if (name, settings) == (seen.name, dict(seen.settings)):
+        return Answer(body=to_answer(seen), revision=seen.revision)
+
+    def work(connection: Connection) -> tenants.Tenant:
+        tenants.change(
+            connection,
+            call.tenant_id,
+            call.now,
+            expected_revision=seen.revision,
+            name=name,
+            settings=settings,
+        )
+        if settings != dict(seen.settings):
+            # A revision names everything that a decision was made from.
+            tenants.count_definition_change(connection, call.tenant_id)
+        made = tenants.find(connection, call.tenant_id)
+        call.audit(
+            connection,
+            "update",
+            "tenant",
+            call.tenant_id,
+            before=_audited(seen),
+            after=_audited(made),
+        )
+        return made
+
+    made = call.write(work)
+    call.app.definitions_changed(call.tenant_id)
+    return Answer(body=to_answer(made), revision=made.revision)
+
+
+def delete(call: Call) -> Answer:
+    """Delete a tenant with everything it owns; its audit trail stays."""
+
+    def work(connection: Connection) -> None:
+        found = tenants.find(connection, call.tenant_id)
+        call.require_revision(found.revision)
+        tenants.delete(connection, call.tenant_id)
+        call.audit(connection, "delete", "tenant", call.tenant_id, before=_audited(found))
+
+    call.write(work)
+    call.app.api_keys_changed(call.tenant_id)
+    call.app.definitions_changed(call.tenant_id)
+    return Answer()
+
+
+def to_answer(tenant: tenants.Tenant) -> wire.Tenant:
+    """The answer for a tenant, with every setting."""
+    settings = {**_defaults(), **tenant.settings}
+    return wire.Tenant(
+        tenant_id=tenant.tenant_id,
+        name=tenant.name,
+        slug=tenant.slug,
+        settings=msgspec.convert(settings, wire.TenantSettings),
+        definition_revision=tenant.definition_revision,
+        created_at=wire.time_text(tenant.created_at_ns),
+        updated_at=wire.time_text(tenant.updated_at_ns),
+        revision=tenant.revision,
+    )
+
+
+def _defaults() -> dict[str, Any]:
+    return attrs.asdict(Settings(), recurse=False)
+
+
+def _audited(tenant: tenants.Tenant) -> dict[str, Any]:
+    return {"name": tenant.name, "slug": tenant.slug, "settings": dict(tenant.settings)}
+
+
+def _checked(tenant_id: UUID, name: str, slug: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as a document has them.
+
+    Raises:
+        Problem: ``invalid-request``.
+    """
+    document = {
+        "apiVersion": API_VERSION,
+        "tenant": {"tenant_id": str(tenant_id), "name": name, "slug": slug},
+        "settings": msgspec.to_builtins(settings),
+    }
+    try:
+        source = read_document(document).compiled.source
+    except DefinitionsError as error:
+        findings = [each for each in error.diagnostics if isinstance(each, Finding)]
+        errors = [error_of_finding(each, each.pointer.removeprefix("/tenant")) for each in findings]
+        raise Problem("invalid-request", "the tenant is not valid", errors=errors) from None
+    return to_members(source.settings)

@@ -1,0 +1,153 @@
+"""The application: the hot calls in front of the control plane."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from uuid_utils import uuid7
+
+from tidegate.server.connection.batches import BatchRoom
+from tidegate.server.hot import batch
+from tidegate.server.hot.admission import JSON
+from tidegate.server.hot.hot_path import (
+    BEACON,
+    ENDPOINTS,
+    HotPath,
+    finished,
+    problem_answer,
+)
+from tidegate.server.http.answer import Answer, Outcome
+from tidegate.server.http.headers import given_request_id
+from tidegate.server.http.limits import MAX_BATCH_BYTES, MAX_BODY_BYTES, RECEIVE_SECONDS, too_large
+from tidegate.server.http.problems import Problem, problem_of
+from tidegate.server.http.request import path_as_written, require_media_type
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+
+    Scope = MutableMapping[str, Any]
+    Message = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[Message]]
+    Send = Callable[[Message], Awaitable[None]]
+
+
+_PATHS = frozenset({*ENDPOINTS, batch.PATH})
+
+
+class HotApplication:
+    """The hot calls in front of everything else.
+
+    Args:
+        hot: the hot path.
+        control_plane: the ASGI application that answers every other path.
+    """
+
+    def __init__(self, hot: HotPath, control_plane: Any) -> None:
+        self._hot = hot
+        self._control_plane = control_plane
+        self._batches = BatchRoom()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        path = path_as_written(scope) if scope["type"] == "http" else ""
+        if path not in _PATHS:
+            await self._control_plane(scope, receive, send)
+            return
+        if scope["method"] != "POST":
+            problem = Problem("method-not-allowed", "allowed is POST", headers={"allow": "POST"})
+            await respond(send, problem_answer(problem, path, _request_id(scope)))
+            return
+        if path == batch.PATH:
+            await respond(send, await self._batch(scope, receive))
+            return
+        endpoint = ENDPOINTS[path]
+        headers = scope["headers"]
+        outcome: Outcome
+        try:
+            key = self._hot.admission.admit(headers)
+            outcome = await self._hot.decide(endpoint, key, await read_body(scope, receive))
+        except Exception as error:
+            outcome = error
+        await respond(send, finished(self._hot, endpoint, headers, outcome))
+
+    async def _batch(self, scope: Scope, receive: Receive) -> Answer:
+        try:
+            key = self._hot.admission.credential(scope["headers"])
+            self._hot.admission.require_room(key)
+            kind = require_media_type(scope["headers"], (JSON, batch.NDJSON))
+            size = declared_length(scope, MAX_BATCH_BYTES)
+            with self._batches.taken(key.tenant_text, size):
+                body = await read_body(scope, receive, MAX_BATCH_BYTES)
+                return await batch.decide_batch(self._hot, key, body, kind == batch.NDJSON)
+        except Exception as error:
+            problem = problem_of(error)
+            request_id = _request_id(scope)
+            self._hot.failed(problem, error, BEACON, request_id)
+            return problem_answer(problem, batch.PATH, request_id)
+
+
+def _request_id(scope: Scope) -> str:
+    return given_request_id(scope["headers"]) or str(uuid7())
+
+
+def declared_length(scope: Scope, most: int) -> int:
+    """The length of the body, as far as its head says: at most ``most`` bytes.
+
+    Raises:
+        Problem: 413, when it says more.
+    """
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            if not value.isdigit() or int(value) > most:
+                raise too_large(most)
+            return int(value)
+    return most
+
+
+async def read_body(scope: Scope, receive: Receive, most: int = MAX_BODY_BYTES) -> bytes:
+    """The whole body.
+
+    Raises:
+        Problem: 413 when it is longer than ``most`` bytes, 408 when it does not arrive in time.
+    """
+    declared_length(scope, most)
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if message.get("more_body"):
+        try:
+            async with asyncio.timeout(RECEIVE_SECONDS):
+                parts = [body]
+                size = len(body)
+                while message.get("more_body"):
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Problem("request-timeout", "the body did not arrive")
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > most:
+                        raise too_large(most)
+                body = b"".join(parts)
+        except TimeoutError:
+            raise Problem(
+                "request-timeout", f"the body did not arrive in {RECEIVE_SECONDS:.0f} s"
+            ) from None
+    if len(body) > most:
+        raise too_large(most)
+    return body
+
+
+async def respond(send: Send, answer: Answer) -> None:
+    """Send an answer."""
+    await send(
+        {
+            "type": "http.response.start",
+            "status": answer.status,
+            "headers": [
+                (b"content-type", answer.content_type),
+                (b"content-length", b"%d" % len(answer.body)),
+                *answer.headers,
+            ],
+        }
+    )
+    await send({"type": "http.response.body", "body": answer.body})

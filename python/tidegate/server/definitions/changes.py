@@ -1,0 +1,318 @@
+"""How a change of definitions comes about: checked against the whole set, then written.
+
+The check may take long and happens in a worker process. The write takes place only if the set is
+still the one that was checked, and is tried again with the new one if not: settings and other
+processes change it, too.
+
+What is written is encoded before, and a large change is written in steps that nobody sees until
+the last: see ``stores/objects/pending.py``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tidegate.errors import DefinitionsError
+from tidegate.policy.document import read_document
+from tidegate.server.engines.definition_set import DefinitionSet, load_set
+from tidegate.server.http.ids import new_id
+from tidegate.server.http.problems import Problem
+from tidegate.server.wire.kinds import POLICY
+from tidegate.stores.base import StoreUnavailableError
+from tidegate.stores.objects import definitions, pending, tenants, versions
+from tidegate.stores.objects.pending import PendingChange
+from tidegate.stores.rows import tables
+from tidegate.stores.rows.bulk import STEP_BYTES, STEP_ROWS, Rows, json_text, ready
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from sqlalchemy import Connection
+
+    from tidegate.server.http.call import Call
+    from tidegate.server.routing.context import Records
+    from tidegate.stores.objects.audit import AuditEntry
+    from tidegate.stores.objects.definitions import Definition
+
+ATTEMPTS = 8
+"""Of a change whose set is changed under its hands each time."""
+IN_PLACE = -1
+"""The generation of a change whose definitions are no generation of their own."""
+
+
+class _MovedError(Exception):
+    """The definitions are no longer those that were checked."""
+
+
+@attrs.frozen
+class ObjectChange:
+    """What becomes of one object.
+
+    Args:
+        action: for the audit trail.
+        before: as it is; None for a new one.
+        after: as it will be, with its next revision; None when it is deleted.
+        audited: what the audit trail holds in place of the bodies.
+    """
+
+    action: str
+    before: Definition | None
+    after: Definition | None
+    audited: Mapping[str, Any] | None = None
+
+    @property
+    def of(self) -> Definition:
+        """The object, as it is or will be."""
+        found = self.after or self.before
+        assert found is not None
+        return found
+
+
+@attrs.frozen
+class SetChange:
+    """What is changed at once.
+
+    Args:
+        objects: those that change.
+        settings: the tenant's new settings; None when they stay.
+    """
+
+    objects: Sequence[ObjectChange] = ()
+    settings: dict[str, Any] | None = None
+
+
+def load_present(call: Call) -> DefinitionSet:
+    """The present definitions of the tenant of a call, which a change is checked against.
+
+    They are compiled here if they are not known, so that each attempt checks the change alone.
+
+    Raises:
+        NotFoundError: there is no such tenant.
+    """
+    known = call.app.known
+    with call.app.store.read() as connection:
+        present = load_set(connection, call.tenant_id, known.newest(call.tenant_id))
+    if present.active is not None and present.active.covers(present.objects):
+        return present
+    try:
+        compilation = read_document(present.to_read(), present.compilation)
+    except DefinitionsError:
+        return present  # A change may mend them.
+    active = present.activate(compilation)
+    known.compiled(call.tenant_id, active)
+    return attrs.evolve(present, active=active)
+
+
+def change_definitions(call: Call, prepare: Callable[[DefinitionSet], SetChange | None]) -> bool:
+    """Check a change and write it; whether there was something to write.
+
+    Args:
+        prepare: given the present set, checks the change and gives it, or None when there is
+            nothing to write.
+
+    Raises:
+        Problem: the change is refused, or others were always faster.
+    """
+    for _ in range(ATTEMPTS):
+        removal = None
+        with call.app.turn(call.tenant_id):
+            present = load_present(call)
+            change = prepare(present)
+            if change is None:
+                return False
+            try:
+                removal = _Writing.of(call, present, change).write(call.app.store)
+            except _MovedError:
+                continue
+        call.app.definitions_changed(call.tenant_id)
+        if removal is not None:
+            with suppress(StoreUnavailableError):  # the next start goes on with it
+                remove_pending(call.app.store, removal)
+        return True
+    raise Problem("conflict", "the definitions are being changed by others; try again")
+
+
+def remove_pending(store: Records, change: PendingChange) -> None:
+    """Remove what a change left that was not finished, or that another took the place of.
+
+    Raises:
+        StoreUnavailableError: nothing can be written now.
+    """
+    while store.write(partial(pending.remove, change=change), quietly=True).result():
+        pass
+
+
+@attrs.frozen
+class _Switch:
+    """The last step of a change, after which it is there: small, and sent to the writing thread.
+
+    Attributes:
+        seen: revision of the set that was checked.
+        pending: by which the rows of a large change are hidden; None for a change in one step.
+        gone: objects that are deleted or changed in place.
+        made: rows of those that are new or changed in place.
+        beside: rows of the audit and of versions that no step before has written.
+    """
+
+    tenant_id: UUID
+    now: int
+    seen: int
+    settings: dict[str, Any] | None
+    pending: PendingChange | None
+    gone: Sequence[Definition]
+    made: Rows | None
+    beside: Sequence[Rows]
+
+    def write(self, connection: Connection) -> PendingChange | None:
+        """Write it; what is to be removed then.
+
+        Raises:
+            _MovedError: the set is no longer the one that was checked; nothing is written.
+        """
+        found = tenants.find(connection, self.tenant_id)
+        if found.definition_revision != self.seen:
+            raise _MovedError
+        for rows in self.beside:
+            rows.insert(connection)
+        if self.made is not None:
+            definitions.swap(connection, self.tenant_id, self.gone, self.made)
+        if self.settings is not None:
+            tenants.change(connection, self.tenant_id, self.now, settings=self.settings)
+        tenants.count_definition_change(connection, self.tenant_id)
+        if self.pending is None:
+            return None
+        if self.pending.generation != IN_PLACE:
+            return pending.put_in_force(connection, self.pending, new_id())
+        pending.finish(connection, self.pending)
+        return None
+
+
+@attrs.frozen
+class _Writing:
+    """A change on its way into the store.
+
+    Attributes:
+        steps: rows that are written before the switch, hidden.
+        switch: the last step.
+    """
+
+    steps: Sequence[Rows]
+    switch: _Switch
+
+    @classmethod
+    def of(cls, call: Call, seen: DefinitionSet, change: SetChange) -> _Writing:
+        """Encode a change."""
+        objects = [_encoded(each) for each in change.objects]
+        after = [each.after for each in objects if each.after is not None]
+        made = definitions.rows_of(after, seen.generation)
+        entries = _audit(call, seen, change, objects)
+        is_large = len(change.objects) > STEP_ROWS or (len(after) > 1 and made.size > STEP_BYTES)
+        generation = time.time_ns() if is_large else IN_PLACE
+        hidden = PendingChange(new_id(), call.tenant_id, generation)
+        marked = {"change_id": hidden.change_id}
+        beside = (
+            ready(tables.audit, (attrs.asdict(each, recurse=False) | marked for each in entries)),
+            ready(tables.policy_versions, (each | marked for each in _versions(call, after))),
+        )
+        gone = [each.before for each in change.objects if each.before is not None]
+        switch = _Switch(
+            tenant_id=call.tenant_id,
+            now=call.now,
+            seen=seen.revision,
+            settings=change.settings,
+            pending=hidden,
+            gone=() if is_large else gone,
+            made=None if is_large else made,
+            beside=(),
+        )
+        if is_large:
+            whole = definitions.rows_of(_all_after(seen, change.objects), generation)
+            return cls((*beside, whole), switch)
+        if made.size + sum(rows.size for rows in beside) > STEP_BYTES:
+            return cls(beside, switch)
+        return cls((), attrs.evolve(switch, pending=None, beside=beside))
+
+    def write(self, store: Records) -> PendingChange | None:
+        """Write it; what is left to be removed.
+
+        Raises:
+            _MovedError: the set is no longer the one that was checked; nothing is written.
+        """
+        hidden = self.switch.pending
+        if hidden is None:
+            return store.write(self.switch.write).result()
+        try:
+            store.write(partial(pending.begin, change=hidden), quietly=True).result()
+            for rows in self.steps:
+                for step in rows.steps():
+                    store.write(step, quietly=True).result()
+            return store.write(self.switch.write).result()
+        except BaseException:
+            with suppress(StoreUnavailableError):  # the next start does it
+                remove_pending(store, hidden)
+            raise
+
+
+def _encoded(change: ObjectChange) -> ObjectChange:
+    """The same with bodies that are encoded once for all rows that hold them."""
+
+    def encode(of: Definition | None) -> Definition | None:
+        body: Any = None if of is None else json_text(of.body)
+        return None if of is None else attrs.evolve(of, body=body)
+
+    return attrs.evolve(change, before=encode(change.before), after=encode(change.after))
+
+
+def _audit(
+    call: Call, seen: DefinitionSet, change: SetChange, objects: Iterable[ObjectChange]
+) -> Iterator[AuditEntry]:
+    """What the audit trail is to say of a change."""
+    for each in objects:
+        before = None if each.audited is not None or each.before is None else each.before.body
+        after = each.audited if each.audited is not None else each.after and each.after.body
+        of = each.of
+        yield call.audit_entry(each.action, of.kind, of.object_id, before=before, after=after)
+    if change.settings is not None:
+        yield call.audit_entry(
+            "update",
+            "tenant",
+            call.tenant_id,
+            before={"settings": dict(seen.tenant.settings)},
+            after={"settings": change.settings},
+        )
+
+
+def _versions(call: Call, after: Sequence[Definition]) -> Iterator[dict[str, Any]]:
+    """A version of every policy that is saved."""
+    policies = [each for each in after if each.kind == POLICY.name]
+    if not policies:
+        return
+    ids = [each.object_id for each in policies]
+    with call.app.store.read() as connection:
+        last = versions.last_numbers(connection, call.tenant_id, ids)
+    for each in policies:
+        yield {
+            "tenant_id": call.tenant_id,
+            "policy_id": each.object_id,
+            "version": last.get(each.object_id, 0) + 1,
+            "body": each.body,
+            "actor": str(call.operator.operator_id),
+            "created_at_ns": call.now,
+        }
+
+
+def _all_after(seen: DefinitionSet, changes: Iterable[ObjectChange]) -> Iterator[Definition]:
+    """All objects of the set as they will be."""
+    changed = {(each.of.kind, each.of.object_id): each.after for each in changes}
+    for objects in seen.objects.values():
+        for each in objects:
+            after = changed.pop((each.kind, each.object_id), each)
+            if after is not None:
+                yield after
+    yield from (each for each in changed.values() if each is not None)

@@ -1,0 +1,173 @@
+"""All definitions of a tenant as one document: read, and written in place of the stored ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+
+from tidegate.operators.permissions import Permission
+from tidegate.policy.definitions.model import Settings, Tenant, derived_id
+from tidegate.policy.document import parse_document, to_members
+from tidegate.server import wire
+from tidegate.server.definitions.changes import ObjectChange, SetChange, change_definitions
+from tidegate.server.engines.definition_set import load_set
+from tidegate.server.http.authorise import require
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.wire.kinds import KINDS, to_warning
+from tidegate.stores.objects import definitions
+from tidegate.stores.objects.definitions import Definition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tidegate.policy.definitions.compile import Compilation
+    from tidegate.policy.definitions.model import Definitions
+    from tidegate.server.engines.definition_set import DefinitionSet
+    from tidegate.server.wire.kinds import DefinitionKind
+
+
+def read(call: Call) -> Answer:
+    """The document, with every setting, so that it means the same in another place."""
+    with call.app.store.read() as connection:
+        present = load_set(connection, call.tenant_id)
+    document = present.document()
+    document["settings"] = {**attrs.asdict(Settings(), recurse=False), **document["settings"]}
+    return Answer(body=document, revision=present.revision)
+
+
+def replace(call: Call) -> Answer:
+    """Make the tenant's definitions equal to a document; equal objects stay untouched."""
+    query: wire.DocumentQuery = call.query
+    parsed = parse_document(call.raw_body)
+    outcome: list[tuple[int, Compilation, list[wire.Change]]] = []
+
+    def prepare(present: DefinitionSet) -> SetChange | None:
+        call.require_revision(present.revision)
+        compilation = parsed.read(
+            Tenant(
+                tenant_id=str(call.tenant_id), name=present.tenant.name, slug=present.tenant.slug
+            ),
+            present.compilation,
+        )
+        source = compilation.compiled.source
+        wanted = list(_wanted(call, present, source))
+        changes = list(_changes(present, wanted))
+        settings = to_members(source.settings) if parsed.has("settings") else None
+        if settings is not None and settings != dict(present.tenant.settings):
+            if call.role is not None:
+                require(call.role, Permission.MANAGE_TENANT)
+            changes.insert(0, _settings_change(present, settings))
+        else:
+            settings = None
+        call.app.known.checked(call.tenant_id, compilation)
+        outcome[:] = [(present.revision, compilation, changes)]
+        if query.dry_run or not changes:
+            return None
+        return SetChange(_object_changes(present, wanted, call.now), settings)
+
+    is_written = change_definitions(call, prepare)
+    revision, compilation, changes = outcome[0]
+    made = wire.DocumentChanges(
+        revision=revision + is_written,
+        dry_run=query.dry_run,
+        changes=tuple(changes),
+        warnings=tuple(map(to_warning, compilation.findings)),
+    )
+    return Answer(body=made, revision=made.revision)
+
+
+def _object_changes(
+    present: DefinitionSet, wanted: Iterable[Definition], now: int
+) -> list[ObjectChange]:
+    known = [each for objects in present.objects.values() for each in objects]
+    done = definitions.compare(known, wanted, now)
+    return [
+        *(ObjectChange("delete", each, None) for each in done.deleted),
+        *(ObjectChange("update", before, after) for before, after in done.changed),
+        *(ObjectChange("create", None, each) for each in done.created),
+    ]
+
+
+def _wanted(call: Call, present: DefinitionSet, source: Definitions) -> Iterator[Definition]:
+    for kind in KINDS.values():
+        models = getattr(source, kind.section)
+        known = {each.object_id: each for each in present.objects[kind.section]}
+        # An id in the document belongs to that object alone, whatever slug it had.
+        taken = {UUID(getattr(model, kind.id_member)) for model in models}
+        by_slug = {each.slug: each for each in known.values() if each.object_id not in taken}
+        last = -1
+        for model in models:
+            named = _keep_id(call.tenant_id, kind, model, by_slug.get(model.slug))
+            object_id = UUID(getattr(named, kind.id_member))
+            before = known.get(object_id)
+            # Positions are kept where the order allows, so that the same document changes nothing.
+            last = before.position if before and before.position > last else last + 1
+            yield Definition(
+                tenant_id=call.tenant_id,
+                kind=kind.name,
+                object_id=object_id,
+                slug=named.slug,
+                name=named.name,
+                body=to_members(named),
+                position=last,
+                created_at_ns=call.now,
+                updated_at_ns=call.now,
+            )
+
+
+def _keep_id(
+    tenant_id: UUID, kind: DefinitionKind, model: Any, same_slug: Definition | None
+) -> Any:
+    """The object of a document that writes no id is the one that has its slug already."""
+    derived = derived_id(tenant_id, kind.name, model.slug)
+    if same_slug is None or getattr(model, kind.id_member) != derived:
+        return model
+    return attrs.evolve(model, **{kind.id_member: str(same_slug.object_id)})
+
+
+def _changes(present: DefinitionSet, wanted: Iterable[Definition]) -> Iterator[wire.Change]:
+    known = {
+        (each.kind, each.object_id): each
+        for objects in present.objects.values()
+        for each in objects
+    }
+    for each in wanted:
+        before = known.pop((each.kind, each.object_id), None)
+        if before is None:
+            yield _change("created", each)
+            continue
+        members = [
+            name
+            for name in dict.fromkeys([*before.body, *each.body])
+            if before.body.get(name) != each.body.get(name)
+        ]
+        if before.position != each.position:
+            members.append("position")
+        if members:
+            yield _change("updated", each, members)
+    for each in known.values():
+        yield _change("deleted", each)
+
+
+def _change(what: Any, of: Definition, members: Iterable[str] = ()) -> wire.Change:
+    return wire.Change(
+        change=what, kind=of.kind, id=str(of.object_id), name=of.name, members=tuple(members)
+    )
+
+
+def _settings_change(present: DefinitionSet, settings: dict[str, Any]) -> wire.Change:
+    before = present.tenant.settings
+    members = [
+        f"settings.{name}"
+        for name in dict.fromkeys([*before, *settings])
+        if before.get(name) != settings.get(name)
+    ]
+    return wire.Change(
+        change="updated",
+        kind="tenant",
+        id=str(present.tenant_id),
+        name=present.tenant.name,
+        members=tuple(members),
+    )

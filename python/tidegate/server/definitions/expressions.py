@@ -1,0 +1,84 @@
+"""``expressions/check``: what an editor shows about an expression while it is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidegate.errors import ExpressionError
+from tidegate.language.check.lint import key_warnings
+from tidegate.language.printer import format as format_text
+from tidegate.language.tree.diagnostics import Source
+from tidegate.language.tree.schema import NamedList
+from tidegate.limits import DEFAULT
+from tidegate.policy.definitions.expressions import Expressions, Use
+from tidegate.server import wire
+from tidegate.server.engines.definition_set import load_set
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.wire.kinds import ACTION, LIST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tidegate.language.tree.diagnostics import Diagnostic
+
+_USES: Mapping[wire.Purpose, Use] = {
+    "action": Use.ACTION,
+    "scope": Use.CONDITION,
+    "condition": Use.CONDITION,
+    "match": Use.CONDITION,
+    "key-field": Use.KEY,
+    "window-field": Use.KEY,
+}
+
+
+def check_expression(call: Call) -> Answer:
+    """Diagnostics, type, fields, cost and the formatted text; an error is an answer too."""
+    body: wire.ExpressionCheck = call.body
+    use = _USES[body.purpose]
+    if body.entity and body.purpose == "condition":
+        use = Use.CONDITION_ON_ENTITY
+    try:
+        checked = _expressions(call).check(body.expression, use)
+    except ExpressionError as error:
+        found = _findings(body.expression, error.diagnostics)
+        return Answer(body=wire.ExpressionReport(ok=False, diagnostics=found))
+    of_key = key_warnings([(checked.root, checked.type)]) if body.purpose == "key-field" else [[]]
+    return Answer(
+        body=wire.ExpressionReport(
+            ok=True,
+            diagnostics=_findings(body.expression, [*checked.warnings, *of_key[0]]),
+            type=str(checked.type),
+            fields=tuple(sorted(checked.references.fields)),
+            lists=tuple(sorted(checked.references.lists)),
+            cost_estimate=checked.cost_estimate.total,
+            work_estimate=checked.cost_estimate.work,
+            formatted=format_text(body.expression),
+        )
+    )
+
+
+def _expressions(call: Call) -> Expressions:
+    """By the names of the tenant, as when definitions are saved."""
+    with call.app.store.read() as connection:
+        known = load_set(connection, call.tenant_id)
+    actions = (each.slug for each in known.objects[ACTION.section])
+    # No type depends on the entries.
+    lists = {each.slug: NamedList(each.body["kind"], ()) for each in known.objects[LIST.section]}
+    return Expressions(actions, lists, DEFAULT)
+
+
+def _findings(text: str, diagnostics: Iterable[Diagnostic]) -> tuple[wire.ExpressionFinding, ...]:
+    source = Source(text)
+    return tuple(
+        wire.ExpressionFinding(
+            code=each.code,
+            severity=each.severity,
+            message=each.message,
+            line=source.position(each.span.start).line,
+            column=source.position(each.span.start).column,
+            start=each.span.start,
+            end=each.span.end,
+            hint=each.hint,
+        )
+        for each in diagnostics
+    )

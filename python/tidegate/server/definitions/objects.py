@@ -1,0 +1,174 @@
+"""Actions, entity definitions, mitigations, policies and lists: the handlers that they share.
+
+One function makes the five handlers of a kind; a file of its own has what only one kind has.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+
+from tidegate.policy.document import to_members
+from tidegate.server import wire
+from tidegate.server.definitions.changes import ObjectChange, SetChange, change_definitions
+from tidegate.server.engines.definition_set import DefinitionSet, load_set
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.ids import new_id
+from tidegate.server.http.pages import page_after, page_of
+from tidegate.server.wire.kinds import POLICY, to_answer, to_body, to_wire_members
+from tidegate.stores.base import NotFoundError
+from tidegate.stores.objects import definitions, tenants
+from tidegate.stores.objects.definitions import Definition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from tidegate.policy.definitions.findings import Finding
+    from tidegate.server.wire.kinds import DefinitionKind
+
+
+@attrs.frozen
+class Handlers:
+    """The handlers of one kind."""
+
+    kind: DefinitionKind
+    show: Callable[[DefinitionKind, Definition, DefinitionSet], Any] = to_answer
+    """An object as a list shows it."""
+
+    def list_(self, call: Call) -> Answer:
+        """All objects of the kind, in the order of the document."""
+        after = page_after(call)
+        place = (int(after[0]), UUID(str(after[1]))) if after else None
+        with call.app.store.read() as connection:
+            found = definitions.page(
+                connection, call.tenant_id, self.kind.name, call.query.limit + 1, place
+            )
+            known = self._known(connection, call)
+        return page_of(
+            call,
+            found,
+            lambda each: self.show(self.kind, each, known),
+            lambda each: [each.position, str(each.object_id)],
+        )
+
+    def create(self, call: Call) -> Answer:
+        """A new object, after all others of its kind."""
+        body: Any = call.body
+        members = {each.name: getattr(body, each.name) for each in attrs.fields(type(body))}
+        object_id = new_id()
+
+        seen: list[tuple[Definition, DefinitionSet, Sequence[Finding]]] = []
+
+        def prepare(present: DefinitionSet) -> SetChange:
+            body = to_body(self.kind, members, present)
+            checked = present.check_put(self.kind, object_id, body)
+            model = checked.model
+            made = Definition(
+                tenant_id=call.tenant_id,
+                kind=self.kind.name,
+                object_id=object_id,
+                slug=model.slug,
+                name=model.name,
+                body=to_members(model),
+                position=present.next_position(self.kind),
+                created_at_ns=call.now,
+                updated_at_ns=call.now,
+            )
+            seen[:] = [(made, present, checked.warnings)]
+            return SetChange([ObjectChange("create", None, made)])
+
+        change_definitions(call, prepare)
+        made, present, warnings = seen[0]
+        return Answer(
+            body=to_answer(self.kind, made, present, warnings),
+            revision=made.revision,
+            location=f"{call.path}/{object_id}",
+        )
+
+    def read(self, call: Call) -> Answer:
+        """One object."""
+        with call.app.store.read() as connection:
+            found = definitions.find(connection, call.tenant_id, self.kind.name, self._id(call))
+            known = self._known(connection, call)
+        return Answer(body=to_answer(self.kind, found, known), revision=found.revision)
+
+    def change(self, call: Call) -> Answer:
+        """Change the given members; the slug stays when the name changes."""
+        given = wire.given(call.body)
+
+        def body_of(present: DefinitionSet, before: Definition) -> Mapping[str, Any]:
+            members = to_wire_members(self.kind, before.body, present) | given
+            return to_body(self.kind, {**members, "slug": before.slug}, present)
+
+        return self.save(call, "update", body_of)
+
+    def save(
+        self,
+        call: Call,
+        action: str,
+        body_of: Callable[[DefinitionSet, Definition], Mapping[str, Any]],
+        finish: Callable[[Definition, dict[str, Any]], dict[str, Any]] | None = None,
+        audited: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """Put another body in place of an object's.
+
+        Args:
+            action: for the audit trail.
+            body_of: the new body, given the set and the object as they are.
+            finish: what is kept in place of the checked body.
+            audited: what the audit trail holds in place of the bodies.
+        """
+        seen: list[tuple[Definition, DefinitionSet, Sequence[Finding]]] = []
+
+        def prepare(present: DefinitionSet) -> SetChange | None:
+            before = self._present(call, present)
+            call.require_revision(before.revision)
+            checked = present.check_put(self.kind, before.object_id, body_of(present, before))
+            model, warnings = checked.model, checked.warnings
+            seen[:] = [(before, present, warnings)]
+            body = to_members(model)
+            if finish is not None:
+                body = finish(before, body)
+            if body == before.body:
+                return None
+            made = attrs.evolve(before, slug=model.slug, name=model.name, body=body)
+            made = definitions.succeeding(before, made, call.now)
+            seen[:] = [(made, present, warnings)]
+            return SetChange([ObjectChange(action, before, made, audited)])
+
+        change_definitions(call, prepare)
+        result, present, warnings = seen[0]
+        body = to_answer(self.kind, result, present, warnings)
+        return Answer(body=body, revision=result.revision)
+
+    def delete(self, call: Call) -> Answer:
+        """Delete an object to which no other refers."""
+
+        def prepare(present: DefinitionSet) -> SetChange:
+            before = self._present(call, present)
+            call.require_revision(before.revision)
+            present.check_delete(self.kind, before.object_id)
+            return SetChange([ObjectChange("delete", before, None)])
+
+        change_definitions(call, prepare)
+        return Answer()
+
+    def _known(self, connection: Connection, call: Call) -> DefinitionSet:
+        """The names that showing an object needs: a policy names others by their ids."""
+        if self.kind is POLICY:
+            return load_set(connection, call.tenant_id)
+        tenant = tenants.find(connection, call.tenant_id)
+        return DefinitionSet(tenant=tenant, revision=tenant.definition_revision, objects={})
+
+    def _id(self, call: Call) -> UUID:
+        return call.ids[self.kind.id_member]
+
+    def _present(self, call: Call, present: DefinitionSet) -> Definition:
+        found = present.find(self.kind, self._id(call))
+        if found is None:
+            raise NotFoundError(self.kind.name)
+        return found

@@ -1,0 +1,45 @@
+"""The definitions of a new tenant."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from tidegate.policy.definitions.model import EntityDefinition, derived_id
+
+
+def starting_entities(tenant_id: UUID) -> tuple[EntityDefinition, ...]:
+    """The entity definitions of a new tenant; ids are those a document without any would give."""
+
+    def identifier(slug: str) -> str:
+        return derived_id(tenant_id, "entity", slug)
+
+    return (
+        EntityDefinition(
+            entity_definition_id=identifier("bot-crawlers"),
+            name="bot-crawlers",
+            slug="bot-crawlers",
+            description="Well-known crawlers, each by its user agent.",
+            priority=50,
+            key_fields=("request.user_agent",),
+            match_expression="derived.is_bot",
+        ),
+        EntityDefinition(
+            entity_definition_id=identifier("ip-user-agent"),
+            name="ip-user-agent",
+            slug="ip-user-agent",
+            description="By client address and user agent; without a user agent too.",
+            priority=100,
+            key_fields=("request.client_ip", "request.user_agent"),
+            # Whoever could leave the user agent out would escape every window.
+            match_expression='request.client_ip != ""',
+            on_missing_key="blank",
+        ),
+        EntityDefinition(
+            entity_definition_id=identifier("ip"),
+            name="ip",
+            slug="ip",
+            description="By client address alone, whatever the user agent says.",
+            priority=200,
+            key_fields=("request.client_ip",),
+        ),
+    )

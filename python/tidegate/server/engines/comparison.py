@@ -1,0 +1,100 @@
+"""Recorded and replayed decisions side by side: counts, and the decisions that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+import attrs
+
+from tidegate.stores.decision_log.replay_jobs import Difference
+
+_COMPARED = ("policy", "clause", "mitigation")
+
+
+def _no_actions() -> dict[str, int]:
+    return {"allow": 0, "challenge": 0, "block": 0}
+
+
+@attrs.define
+class Outcomes:
+    """The results of a replay so far.
+
+    Args:
+        from_ns: events received before this time only warm the engine up.
+        max_differences: only the first this many are kept.
+    """
+
+    _from_ns: int
+    _max_differences: int
+    events: int = 0
+    _skipped: int = 0
+    _different: int = 0
+    _listed: int = 0
+    _recorded: dict[str, int] = attrs.field(factory=_no_actions)
+    _replayed: dict[str, int] = attrs.field(factory=_no_actions)
+    _policies: dict[str, dict[str, int]] = attrs.field(factory=dict)
+    _differences: list[Difference] = attrs.field(factory=list)
+
+    def skip(self, received_at_ns: int) -> None:
+        """Count an event that the draft refuses."""
+        if received_at_ns >= self._from_ns:
+            self.events += 1
+            self._skipped += 1
+
+    def add(
+        self,
+        decision_id: UUID,
+        received_at_ns: int,
+        recorded: Mapping[str, Any],
+        replayed: Mapping[str, Any],
+    ) -> None:
+        """Count a decision, and keep it when it differs."""
+        if received_at_ns < self._from_ns:
+            return
+        self.events += 1
+        before, after = _shown(recorded), _shown(replayed)
+        self._recorded[before["action"]] += 1
+        self._replayed[after["action"]] += 1
+        for name, record in (("recorded", recorded), ("replayed", replayed)):
+            for policy in {each["policy"] for each in record["fired"]}:
+                counts = self._policies.setdefault(policy, {"recorded": 0, "replayed": 0})
+                counts[name] += 1
+        if all(before[each] == after[each] for each in ("action", *_COMPARED)):
+            return
+        if self._different < self._max_differences:
+            difference = Difference(
+                ordinal=self._different, decision_id=decision_id, recorded=before, replayed=after
+            )
+            self._differences.append(difference)
+            self._listed += 1
+        self._different += 1
+
+    def take_differences(self) -> list[Difference]:
+        """The differences found since the last call."""
+        taken, self._differences = self._differences, []
+        return taken
+
+    def result(self, evictions: int) -> dict[str, Any]:
+        """All counts, as they are kept and answered."""
+        return {
+            "events": self.events,
+            "skipped": self._skipped,
+            "different": self._different,
+            "differences_listed": self._listed,
+            "recorded": self._recorded,
+            "replayed": self._replayed,
+            "policies": [
+                {"policy": policy, **counts} for policy, counts in sorted(self._policies.items())
+            ],
+            "evictions": evictions,
+        }
+
+
+def _shown(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "action": record["action"]["type"],
+        "reason": record["reason"],
+        **{each: record[each] for each in _COMPARED},
+    }

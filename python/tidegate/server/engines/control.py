@@ -1,0 +1,264 @@
+"""What the control plane asks of the active engines, and the one change it makes in them.
+
+Called from worker threads; everything that has to keep the order of decisions runs on the event
+loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+from uuid import UUID
+
+import attrs
+
+from tidegate.server.engines.gauges import Gauge, engine_gauges, store_gauges
+from tidegate.server.hot.metrics import Gauges, Shown, page
+from tidegate.server.hot.recorder import unavailable
+from tidegate.server.http.ids import new_id
+from tidegate.server.turns.lanes import Lanes
+from tidegate.stores.decision_log import lifts, snapshots
+
+if TYPE_CHECKING:
+    from tidegate.policy.definitions.key_forms import KeyForms
+    from tidegate.policy.state.standing import ActiveMitigation
+    from tidegate.server.engines.engines import Runtimes, Tenant
+    from tidegate.server.hot.metrics import HotMetrics
+    from tidegate.server.hot.recorder import Recorder
+    from tidegate.stores.base import Store
+
+LIFT_SECONDS = 30.0
+"""A lift waits this long for its commit; the log gives up sooner when it cannot be written."""
+
+
+class Runtime(Protocol):
+    """The active engines and the decision log, as the control plane sees them."""
+
+    def why_not_ready(self) -> str | None:
+        """Why no decision can be made now; None when decisions can be made."""
+
+    def metrics(self, shown: Shown) -> bytes:
+        """Figures in the text format of Prometheus."""
+
+    def find(self, tenant_id: UUID) -> Tenant | None:
+        """An active tenant; None when it is not active."""
+
+    def key_forms(self, tenant_id: UUID) -> KeyForms | None:
+        """How keys of a tenant's entities are kept; None when it is not active."""
+
+    def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
+        """The state of the entities of an event, as a snapshot.
+
+        Raises:
+            EventError: the event is refused.
+        """
+
+    def evictions(self, tenant_id: UUID) -> int:
+        """How many entities the engine of a tenant forgot since its state was new."""
+
+    def lift(
+        self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str
+    ) -> bool:
+        """End mitigations of one entity; durable, and audited, when it returns.
+
+        Args:
+            tenant_id: whose.
+            wanted: which; those that have ended by themselves are passed over.
+            actor: who ends them.
+            request_id: by which request.
+
+        Returns:
+            Whether any was ended.
+
+        Raises:
+            Problem: ``decision-log-unavailable``; nothing is ended.
+        """
+
+
+class NoRuntime:
+    """The runtime of a control plane by itself, where nothing decides."""
+
+    def why_not_ready(self) -> str | None:
+        return "nothing decides here"
+
+    def metrics(self, shown: Shown) -> bytes:  # noqa: ARG002
+        return page([])
+
+    def find(self, tenant_id: UUID) -> Tenant | None:  # noqa: ARG002
+        return None
+
+    def key_forms(self, tenant_id: UUID) -> KeyForms | None:  # noqa: ARG002
+        return None
+
+    def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:  # noqa: ARG002
+        return None
+
+    def evictions(self, tenant_id: UUID) -> int:  # noqa: ARG002
+        return 0
+
+    def lift(
+        self,
+        tenant_id: UUID,  # noqa: ARG002
+        wanted: Sequence[ActiveMitigation],  # noqa: ARG002
+        actor: str,  # noqa: ARG002
+        request_id: str,  # noqa: ARG002
+    ) -> bool:
+        return False
+
+
+@attrs.define
+class LiveRuntime:
+    """The runtime of a running service.
+
+    Attributes:
+        is_ready: decisions are accepted: after the start, before the stop.
+        lanes: where the tenants' calls wait.
+        lost_decisions: entries of the log that were found lost, at the start or before.
+        recorder: the way into the log, from the start on.
+        loop: the event loop that decides, from the start on.
+    """
+
+    _store: Store
+    _runtimes: Runtimes
+    _metrics: HotMetrics
+    lanes: Lanes = attrs.field(factory=Lanes)
+    is_ready: bool = False
+    lost_decisions: int = 0
+    recorder: Recorder | None = None
+    loop: asyncio.AbstractEventLoop | None = None
+    _clock: Callable[[], int] = time.time_ns
+    _gathered: Mapping[Shown, list[Gauge]] = attrs.field(
+        factory=lambda: {shown: [] for shown in Shown}
+    )
+
+    def why_not_ready(self) -> str | None:
+        """See :class:`Runtime`."""
+        if not self.is_ready or self.recorder is None:
+            return "the service is starting or stopping"
+        if not self.recorder.is_deciding:
+            return "the decision log cannot be written"
+        return None
+
+    def metrics(self, shown: Shown) -> bytes:
+        """See :class:`Runtime`; on the event loop."""
+        health = Gauges([*self._present(), *self._gathered[Shown.HEALTH]])
+        if shown is Shown.HEALTH:
+            return page([health])
+        lanes = self.lanes.gauges(time.monotonic_ns())
+        return page([self._metrics, health, Gauges([*lanes, *self._gathered[Shown.ALL]])])
+
+    def find(self, tenant_id: UUID) -> Tenant | None:
+        """See :class:`Runtime`."""
+        return self._runtimes.find(tenant_id)
+
+    def key_forms(self, tenant_id: UUID) -> KeyForms | None:
+        """See :class:`Runtime`."""
+        tenant = self._runtimes.find(tenant_id)
+        return None if tenant is None else tenant.keys
+
+    def state_of(self, tenant_id: UUID, event: bytes, at: int) -> bytes | None:
+        """See :class:`Runtime`."""
+        tenant = self._runtimes.find(tenant_id)
+        return None if tenant is None else tenant.engine.state_of(event, at)
+
+    def evictions(self, tenant_id: UUID) -> int:
+        """See :class:`Runtime`."""
+        tenant = self._runtimes.find(tenant_id)
+        return 0 if tenant is None else tenant.engine.stats()["evictions_total"]
+
+    def lift(
+        self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str
+    ) -> bool:
+        """See :class:`Runtime`."""
+        if self.loop is None:
+            return False
+        lifting = self._lift(tenant_id, wanted, actor, request_id)
+        return asyncio.run_coroutine_threadsafe(lifting, self.loop).result(LIFT_SECONDS)
+
+    async def _lift(
+        self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str
+    ) -> bool:
+        if self.recorder is None or self._runtimes.find(tenant_id) is None:
+            return False
+        async with self.lanes.still(tenant_id):
+            lifted = self._lift_now(self.recorder, tenant_id, wanted, actor, request_id)
+        if lifted is None:
+            return False
+        await lifted
+        return True
+
+    def _lift_now(
+        self,
+        recorder: Recorder,
+        tenant_id: UUID,
+        wanted: Sequence[ActiveMitigation],
+        actor: str,
+        request_id: str,
+    ) -> asyncio.Future[None] | None:
+        """Lift the active mitigations, in engine and log at once, so that the orders are equal.
+
+        Returns:
+            Done when it is durable; None when none was active.
+        """
+        recorder.check(tenant_id)
+        if not recorder.is_available:
+            raise unavailable()  # relaxed durability is for decisions: a lift is audited in the log
+        tenant = self._runtimes.find(tenant_id)
+        if tenant is None:
+            return None
+        now = self._clock()
+        effects = {
+            each: tenant.engine.lift(each.definition, each.key, each.policy, each.clause, now)
+            for each in wanted
+        }
+        lifted = {each: effect for each, effect in effects.items() if effect is not None}
+        if not lifted:
+            return None
+        block = lifts.entry(
+            lifts.Lift(
+                lift_id=new_id(),
+                tenant_id=tenant_id,
+                entity_id=UUID(wanted[0].entity_id),
+                at_ns=now,
+                actor=actor,
+                request_id=request_id,
+                revision=tenant.revision,
+                mitigations=[attrs.asdict(each) for each in lifted],
+                effects=lifts.join_effects(list(lifted.values())),
+            )
+        )
+        return recorder.append(block)
+
+    def gather(self) -> None:
+        """Read the figures that take a while, on any thread."""
+        with self._store.read() as connection:
+            oldest = snapshots.oldest_newest_ns(connection)
+        age = (
+            "tidegate_snapshot_age_seconds",
+            "Age of the oldest of the tenants' newest snapshots; 0 without any.",
+            0.0 if oldest is None else max(0, self._clock() - oldest) / 1e9,
+        )
+        self._gathered = {
+            Shown.HEALTH: [age, *store_gauges(self._store.statistics())],
+            Shown.ALL: engine_gauges(self._runtimes.all(), len(self._runtimes.refused)),
+        }
+
+    def _present(self) -> list[Gauge]:
+        waiting = 0 if self.recorder is None else self.recorder.waiting
+        unrecorded = 0 if self.recorder is None else self.recorder.unrecorded
+        return [
+            ("tidegate_ready", "1 when decisions can be made.", float(not self.why_not_ready())),
+            ("tidegate_waiting_decisions", "Decisions made and not yet durable.", waiting),
+            (
+                "tidegate_lost_decisions",
+                "Entries of the log that were recorded and found lost.",
+                self.lost_decisions,
+            ),
+            (
+                "tidegate_unrecorded_decisions",
+                "Decisions answered since the start that are not in the log (relaxed durability).",
+                unrecorded,
+            ),
+        ]

@@ -1,0 +1,355 @@
+"""A tenant's definitions as they are stored, and whether a change of them holds together.
+
+A change is checked against the whole set, outside the writing thread; the write then takes
+place only if nobody changed the set in between.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tidegate.errors import DefinitionsError
+from tidegate.language.tree.diagnostics import Source, quote
+from tidegate.policy.definitions.model import API_VERSION
+from tidegate.policy.document import Excerpt, Ready, count_nodes, read_document
+from tidegate.server.http.problems import ErrorDetail, Problem, Referrer, error_of_finding
+from tidegate.server.wire.kinds import KINDS, LIST, wire_pointer
+from tidegate.stores.objects import definitions, tenants
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from uuid import UUID
+
+    from sqlalchemy import Connection
+
+    from tidegate.policy.definitions.compile import Compilation
+    from tidegate.policy.definitions.findings import Finding
+    from tidegate.server.wire.kinds import DefinitionKind
+    from tidegate.stores.objects.definitions import Definition
+    from tidegate.stores.objects.tenants import Tenant
+
+_CONFLICTS = frozenset({"duplicate-name", "duplicate-slug", "duplicate-id"})
+FEW = 100
+"""Objects that are read with each change rather than kept as read."""
+_SECTIONS = {kind.section: kind for kind in KINDS.values()}
+
+
+@attrs.frozen
+class ActiveDefinitions:
+    """Definitions that decide now: most of what is looked at next is the same.
+
+    Attributes:
+        compilation: what was checked for them is not checked again.
+        read: by id, each object as it was stored and as it was read.
+        at: revision and generation of the set that was read.
+        objects: as of that set.
+    """
+
+    compilation: Compilation
+    read: Mapping[UUID, tuple[Definition, Ready]]
+    at: tuple[int, int]
+    objects: Mapping[str, tuple[Definition, ...]]
+
+    def find(self, definition: Definition) -> Ready | None:
+        """An object as it was read, if it is still as it was."""
+        stored, ready = self.read.get(definition.object_id, (None, None))
+        if stored is None or (stored is not definition and not _is_same(stored, definition)):
+            return None
+        return ready
+
+    def covers(self, objects: Mapping[str, tuple[Definition, ...]]) -> bool:
+        """Whether few of the objects have to be read anew."""
+        if objects is self.objects:
+            return True
+        unread = (each for kind in objects.values() for each in kind if self.find(each) is None)
+        return next(islice(unread, FEW, None), None) is None
+
+    def stored(self) -> Iterator[Definition]:
+        """The objects as they were stored."""
+        return (stored for stored, _ in self.read.values())
+
+
+@attrs.frozen
+class Checked:
+    """An object that holds together with the set.
+
+    Attributes:
+        model: as it was read.
+        warnings: about it, with pointers into the object as the wire has it.
+    """
+
+    model: Any
+    warnings: tuple[Finding, ...]
+
+
+@attrs.frozen(kw_only=True)
+class DefinitionSet:
+    """All definitions of a tenant at one revision, by section in the order of the document.
+
+    Attributes:
+        tenant: whose they are.
+        revision: of the whole set.
+        objects: by section.
+        active: what decides now.
+        generation: which of the tenant's definitions they are in the store.
+    """
+
+    tenant: Tenant
+    revision: int
+    objects: Mapping[str, tuple[Definition, ...]]
+    active: ActiveDefinitions | None = None
+    generation: int = 0
+
+    @property
+    def tenant_id(self) -> UUID:
+        return self.tenant.tenant_id
+
+    def find(self, kind: DefinitionKind, object_id: UUID) -> Definition | None:
+        """The object of an id."""
+        found = (each for each in self.objects[kind.section] if each.object_id == object_id)
+        return next(found, None)
+
+    def next_position(self, kind: DefinitionKind) -> int:
+        """A position after all others of a kind."""
+        return max((each.position for each in self.objects[kind.section]), default=-1) + 1
+
+    def id_of(self, kind: DefinitionKind, slug: str) -> UUID:
+        """The id of a slug that another object of the set refers to."""
+        return next(each.object_id for each in self.objects[kind.section] if each.slug == slug)
+
+    @property
+    def compilation(self) -> Compilation | None:
+        """Of what decides now."""
+        return None if self.active is None else self.active.compilation
+
+    def document(self, *, entries: bool = True) -> dict[str, Any]:
+        """The set as a definitions document.
+
+        Args:
+            entries: with those of the lists; no expression depends on them.
+        """
+        return self._document(lambda each: dict(each.body), entries=entries)
+
+    def to_read(self, *, entries: bool = True) -> dict[str, Any]:
+        """The same, to be read: what is as it is at work is there as it was read then."""
+        if self.active is None:
+            return self.document(entries=entries)
+        find = self.active.find
+        return self._document(lambda each: find(each) or each.body, entries=entries)
+
+    def activate(self, compilation: Compilation) -> ActiveDefinitions:
+        """What decides now, when it is these definitions.
+
+        Args:
+            compilation: what was made of :meth:`document` or :meth:`to_read`.
+        """
+        source = compilation.compiled.source
+        read = {}
+        for kind in KINDS.values():
+            models = getattr(source, kind.section)
+            for each, model in zip(self.objects[kind.section], models, strict=True):
+                known = None if self.active is None else self.active.find(each)
+                ready = known or Ready(model=model, nodes=count_nodes(each.body))
+                read[each.object_id] = (each, ready)
+        return ActiveDefinitions(compilation, read, (self.revision, self.generation), self.objects)
+
+    def _document(self, show: Callable[[Definition], Any], *, entries: bool) -> dict[str, Any]:
+        sections = {
+            section: [show(each) for each in objects] for section, objects in self.objects.items()
+        }
+        if not entries:
+            sections[LIST.section] = [_without_entries(each) for each in sections[LIST.section]]
+        return {
+            "apiVersion": API_VERSION,
+            "tenant": {
+                "tenant_id": str(self.tenant_id),
+                "name": self.tenant.name,
+                "slug": self.tenant.slug,
+            },
+            "revision": self.revision,
+            "settings": dict(self.tenant.settings),
+            **sections,
+        }
+
+    def check_put(self, kind: DefinitionKind, object_id: UUID, body: Mapping[str, Any]) -> Checked:
+        """An object as it was read, once the set with it in place holds together.
+
+        Args:
+            object_id: of the object that is changed, or of the new one.
+
+        Raises:
+            Problem: ``conflict`` for a name or slug that is taken, else
+                ``invalid-definitions``, with pointers into the object as the wire has it.
+        """
+        at = next(
+            (
+                number
+                for number, each in enumerate(self.objects[kind.section])
+                if each.object_id == object_id
+            ),
+            len(self.objects[kind.section]),
+        )
+        changed = [{**body, kind.id_member: str(object_id)}]
+        document = self.to_read(entries=False)
+        document[kind.section][at : at + 1] = changed
+        try:
+            compilation = read_document(document, self.compilation)
+        except DefinitionsError as error:
+            findings: list[Finding] = list(error.diagnostics)  # type: ignore[arg-type]
+            shown = self.document(entries=False)
+            shown[kind.section][at : at + 1] = changed
+            raise _refusal(shown, findings, f"/{kind.section}/{at}") from None
+        shown = {kind.section: {str(at): changed[0]}}
+        found = _of_object(shown, compilation.findings, f"/{kind.section}/{at}")
+        return Checked(getattr(compilation.compiled.source, kind.section)[at], found)
+
+    def check_delete(self, kind: DefinitionKind, object_id: UUID) -> None:
+        """Refuse to take away what others refer to.
+
+        The set held together before; whatever does not hold without the object refers to it.
+
+        Raises:
+            Problem: ``in-use``, with the referrers.
+        """
+        objects = {
+            **self.objects,
+            kind.section: tuple(
+                each for each in self.objects[kind.section] if each.object_id != object_id
+            ),
+        }
+        rest = attrs.evolve(self, objects=objects)
+        try:
+            read_document(rest.to_read(entries=False), self.compilation)
+        except DefinitionsError as error:
+            referrers = rest.referrers(error.diagnostics)  # type: ignore[arg-type]
+            detail = f"{len(referrers)} other objects refer to this {kind.name}"
+            raise Problem("in-use", detail, referrers=referrers) from None
+
+    def referrers(self, findings: Iterable[Finding]) -> list[Referrer]:
+        """The objects that findings are about, each once."""
+        places = dict.fromkeys(tuple(each.pointer.split("/")[1:3]) for each in findings)
+        made = []
+        for place in places:
+            kind = _SECTIONS.get(place[0])
+            if kind is not None and len(place) == 2:
+                found = self.objects[kind.section][int(place[1])]
+                made.append(Referrer(kind=kind.name, id=str(found.object_id), name=found.name))
+        return made
+
+
+def load_set(
+    connection: Connection, tenant_id: UUID, active: ActiveDefinitions | None = None
+) -> DefinitionSet:
+    """The present definitions of a tenant.
+
+    Args:
+        tenant_id: the tenant.
+        active: as of :class:`DefinitionSet`.
+
+    Raises:
+        NotFoundError: there is no such tenant.
+    """
+    tenant = tenants.find(connection, tenant_id)
+    generation = tenants.generation(connection, tenant_id)
+    if active is not None and active.at == (tenant.definition_revision, generation):
+        objects = active.objects
+    else:
+        known = () if active is None else active.stored()
+        found = definitions.of_tenant(connection, tenant_id, known)
+        objects = {
+            kind.section: tuple(each for each in found if each.kind == kind.name)
+            for kind in KINDS.values()
+        }
+    return DefinitionSet(
+        tenant=tenant,
+        revision=tenant.definition_revision,
+        objects=objects,
+        active=active,
+        generation=generation,
+    )
+
+
+def _is_same(one: Definition, other: Definition) -> bool:
+    """Whether an object is as it was: one that was deleted and made again has the revisions of
+    the first, and may have its id."""
+    return (
+        one.revision == other.revision
+        and one.created_at_ns == other.created_at_ns
+        and one.updated_at_ns == other.updated_at_ns
+    )
+
+
+def _without_entries(named: Any) -> Any:
+    """A list of a document that is to be read."""
+    if isinstance(named, Ready):
+        return attrs.evolve(named, model=attrs.evolve(named.model, entries=()))
+    if "entries" not in named:
+        return named
+    return {**named, "entries": Excerpt(nodes=1 + len(named["entries"]))}
+
+
+def in_text(document: Mapping[str, Any], finding: Finding) -> Finding:
+    """A finding in an expression with line and column of the expression's text."""
+    if finding.span is None or finding.line is not None:
+        return finding
+    text = _value_at(document, finding.pointer)
+    if not isinstance(text, str):
+        return finding
+    position = Source(text).position(finding.span.start)
+    return attrs.evolve(finding, line=position.line, column=position.column)
+
+
+def _of_object(
+    document: Mapping[str, Any], findings: Iterable[Finding], place: str
+) -> tuple[Finding, ...]:
+    """The findings about the object at a place, with pointers into it."""
+    return tuple(
+        attrs.evolve(in_text(document, each), pointer=wire_pointer(each.pointer[len(place) :]))
+        for each in findings
+        if each.pointer.startswith(f"{place}/")
+    )
+
+
+def _value_at(document: Any, pointer: str) -> Any:
+    for part in pointer.split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        document = document[int(name) if isinstance(document, (list, tuple)) else name]
+    return document
+
+
+def _refusal(document: Mapping[str, Any], findings: list[Finding], place: str) -> Problem:
+    """The problem for findings about a set in which the object at ``place`` was changed."""
+    if all(each.code in _CONFLICTS and _is_of_object(each.pointer) for each in findings):
+        kind = _SECTIONS[place.split("/")[1]].name
+        errors = [_taken(each, kind) for each in findings]
+        return Problem("conflict", errors[0].detail, errors=errors)
+    errors = [_error(document, each, place) for each in findings]
+    return Problem("invalid-definitions", "the object is not valid", errors=errors)
+
+
+def _is_of_object(pointer: str) -> bool:
+    """Whether a pointer is ``/SECTION/NUMBER/MEMBER``: clauses have names of their own."""
+    return pointer.count("/") == 3
+
+
+def _taken(finding: Finding, kind: str) -> ErrorDetail:
+    # The finding may be about the other of the two; both have the member in common.
+    member = finding.pointer.rpartition("/")[2]
+    detail = f"the tenant has another {kind} of this {member}"
+    return error_of_finding(attrs.evolve(finding, message=detail), f"/{member}")
+
+
+def _error(document: Mapping[str, Any], finding: Finding, place: str) -> ErrorDetail:
+    found = in_text(document, finding)
+    if found.pointer == place or found.pointer.startswith(f"{place}/"):
+        return error_of_finding(found, wire_pointer(found.pointer[len(place) :]))
+    # Another object would no longer hold: the pointer would lead nowhere in the body.
+    section, number = (*found.pointer.split("/"), "", "")[1:3]
+    if section not in _SECTIONS or not number:
+        return error_of_finding(found, "")
+    other = document[section][int(number)]
+    detail = f"{_SECTIONS[section].name} {quote(other['name'])} would not hold: {found.message}"
+    return error_of_finding(attrs.evolve(found, message=detail), "")

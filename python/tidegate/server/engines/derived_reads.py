@@ -1,0 +1,26 @@
+"""Reads derived tables, with every decision answered before where possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from tidegate.stores.base import StoreUnavailableError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from tidegate.server.routing.context import Records
+
+
+@contextmanager
+def indexed(store: Records) -> Iterator[Connection]:
+    """A reading connection that knows every decision answered before.
+
+    While nothing can be written the newest may be missing; the others can still be read.
+    """
+    with suppress(StoreUnavailableError):
+        store.index_now()
+    with store.read() as connection:
+        yield connection

@@ -1,0 +1,249 @@
+"""Runs a draft of definitions over recorded events, beside the traffic.
+
+One worker process runs one job at a time and rests half of the time: decisions go first. The
+draft's engine begins empty and is warmed by the events before the period, as far back as its
+windows look (a day at most); events count at the time they were observed. Reading is done in short
+transactions, so that a long job does not hold back the database's housekeeping.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+import orjson
+
+from tidegate.engine import Engine
+from tidegate.errors import EventError, TidegateError
+from tidegate.server.engines.comparison import Outcomes
+from tidegate.server.logging import log
+from tidegate.stores.base import (
+    ConflictError,
+    NotFoundError,
+    StoreError,
+    StoreUnavailableError,
+)
+from tidegate.stores.decision_log import decisions, replay_jobs
+from tidegate.stores.decision_log import log as decision_log
+
+if TYPE_CHECKING:
+    from tidegate.policy.definitions.model import Definitions
+    from tidegate.server.routing.context import Application, Records
+    from tidegate.server.work.jobs import Job
+    from tidegate.stores.decision_log.log import LogLine
+    from tidegate.stores.decision_log.replay_jobs import ReplayJob
+
+MAX_WAITING = 16
+"""Drafts that wait, of all tenants: each is held in memory."""
+MAX_KEYS = 250_000
+"""Entities that a replay remembers; more than these are evicted, and the result says so."""
+MAX_DIFFERENCES = 10_000
+"""Decisions that differ and are listed; the others are only counted."""
+BATCH = 500
+"""Events between two looks at the job, some 20 ms."""
+SECOND_NS = 1_000_000_000
+LONGEST_WARM_UP_NS = 86_400 * SECOND_NS
+
+
+@attrs.frozen(kw_only=True)
+class Draft:
+    """The draft and the period of a job."""
+
+    tenant_id: UUID
+    document: bytes = attrs.field(repr=False)
+    """A definitions document that was checked, as JSON."""
+    from_ns: int
+    to_ns: int
+
+
+class NoReplays:
+    """The replays of an application that runs no jobs."""
+
+    def has_room(self) -> bool:
+        """See :class:`Replays`."""
+        return False
+
+    def submit(self, job_id: UUID, draft: Draft) -> None:
+        """See :class:`Replays`."""
+
+
+class Replays:
+    """The jobs of this process.
+
+    Args:
+        store: where events and jobs are.
+        run: does a piece of work in a worker process, on the thread that calls it.
+        clock: nanoseconds since 1970.
+    """
+
+    def __init__(
+        self,
+        store: Records,
+        run: Callable[[Job[Any]], Any],
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._store = store
+        self._run_job = run
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._waiting: deque[tuple[UUID, Draft]] = deque()
+        self._thread: threading.Thread | None = None
+        self._is_closing = threading.Event()
+
+    def has_room(self) -> bool:
+        """Whether another job may wait."""
+        return len(self._waiting) < MAX_WAITING
+
+    def submit(self, job_id: UUID, draft: Draft) -> None:
+        """Run a job that is in the store, behind those that wait."""
+        with self._changed:
+            self._waiting.append((job_id, draft))
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._work, name="tidegate-replay", daemon=True
+                )
+                self._thread.start()
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """Begin no other job, and leave the running one as it is.
+
+        The next start reports that it was stopped.
+        """
+        self._is_closing.set()
+        with self._changed:
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Wait for the end of the running job."""
+        self.stop()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _work(self) -> None:
+        while (taken := self._take()) is not None:
+            self._run(*taken)
+
+    def _take(self) -> tuple[UUID, Draft] | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._is_closing.is_set())
+            return None if self._is_closing.is_set() else self._waiting.popleft()
+
+    def _run(self, job_id: UUID, draft: Draft) -> None:
+        try:
+            self._run_job(partial(run, job_id, draft))
+        except (ConflictError, NotFoundError):
+            return  # It was cancelled, or its tenant was deleted.
+        except StoreUnavailableError as error:
+            # It ends with the next start of the service, as one that was interrupted.
+            log.warning("a replay job cannot go on", job=str(job_id), error=str(error))
+        except Exception as error:
+            if self._is_closing.is_set():
+                return
+            log.exception("a replay job failed", job=str(job_id))
+            reason = str(error) if isinstance(error, TidegateError) else "the service failed"
+            with suppress(StoreError):
+                _note(self._store, replay_jobs.fail, job_id, draft, self._clock(), error=reason)
+
+
+def run(job_id: UUID, draft: Draft, application: Application) -> None:
+    """Run a job from its start to its result.
+
+    Raises:
+        ConflictError: it was cancelled.
+        NotFoundError: its tenant was deleted.
+        StoreUnavailableError: nothing can be written now.
+    """
+    note = partial(_note, application.store, job_id=job_id, draft=draft)
+    note(replay_jobs.start, now_ns=application.clock())
+    definitions = bounded(orjson.loads(draft.document))
+    engine = Engine(definitions, redaction_key=application.keys.redaction, events="any")
+    outcomes = Outcomes(draft.from_ns, MAX_DIFFERENCES)
+    begin_ns = max(0, draft.from_ns - warm_up_ns(engine.definitions))
+    for batch in _batches(application.store, draft, begin_ns):
+        started = time.monotonic()
+        for line in batch:
+            if line.is_decision:
+                decide(engine, line, outcomes)
+        note(
+            replay_jobs.advance,
+            now_ns=application.clock(),
+            progress=outcomes.events,
+            differences=outcomes.take_differences(),
+        )
+        time.sleep(time.monotonic() - started)
+    result = outcomes.result(engine.stats()["evictions_total"])
+    note(replay_jobs.finish, now_ns=application.clock(), result=result)
+
+
+def _note(
+    store: Records,
+    change: Callable[..., ReplayJob],
+    job_id: UUID,
+    draft: Draft,
+    now_ns: int,
+    **values: Any,
+) -> None:
+    work = partial(change, tenant_id=draft.tenant_id, job_id=job_id, now_ns=now_ns, **values)
+    store.write(work).result()
+
+
+def _batches(store: Records, draft: Draft, begin_ns: int) -> Iterator[Sequence[LogLine]]:
+    with store.read() as connection:
+        span = decisions.span(connection, draft.tenant_id, begin_ns, draft.to_ns)
+    if span is None:
+        return
+    after, last = span.first_seq - 1, span.last_seq
+    while True:
+        with store.read() as connection:
+            lines = decision_log.scan(
+                connection, after=after, until=last, tenant_id=draft.tenant_id
+            )
+            batch = list(islice(lines, BATCH))
+        if not batch:
+            return
+        after = batch[-1].seq
+        yield batch
+
+
+def decide(engine: Engine, line: LogLine, outcomes: Outcomes) -> None:
+    """Decide on a recorded event again, and compare."""
+    logged = line.decision()
+    try:
+        served = engine.serve(logged.event, logged.received_at_ns, str(logged.decision_id))
+    except EventError:
+        outcomes.skip(logged.received_at_ns)
+    else:
+        outcomes.add(
+            logged.decision_id,
+            logged.received_at_ns,
+            orjson.loads(logged.record),
+            orjson.loads(served.record),
+        )
+
+
+def bounded(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The document with a bound on the entities that are remembered."""
+    settings = document.get("settings", {})
+    keys = min(settings.get("max_keys", MAX_KEYS), MAX_KEYS)
+    return {**document, "settings": {**settings, "max_keys": keys}}
+
+
+def warm_up_ns(definitions: Definitions) -> int:
+    """How long before a period events still matter, a day at most."""
+    spans = [
+        each.window.duration_seconds
+        for policy in definitions.policies
+        for each in policy.clauses
+        if each.window is not None
+    ]
+    spans += [each.ttl_seconds for each in definitions.mitigations]
+    return min(round(max(spans, default=0) * SECOND_NS), LONGEST_WARM_UP_NS)

@@ -1,0 +1,167 @@
+"""Deletes old data beside the traffic, in small steps with pauses between.
+
+A step in the log holds up commits for a few milliseconds. Nothing in the log is deleted that a
+start could need: where the snapshots do not reach far enough, new ones are taken first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import attrs
+
+from tidegate.policy.definitions.model import Settings
+from tidegate.server.logging import log
+from tidegate.stores import retention
+from tidegate.stores.base import StoreUnavailableError
+from tidegate.stores.decision_log import log as decision_log
+from tidegate.stores.index import idempotency
+from tidegate.stores.objects import definition_sets, revoked_tokens, tenants
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from sqlalchemy import Connection
+
+    from tidegate.stores.base import Store
+
+PASS_SECONDS = 60.0
+"""How often retention looks for old data."""
+PAUSE_SECONDS = 0.05
+STEP_DECISIONS = 1_000
+"""Decisions of a step. With the pause that is 20,000 decisions a second, more than arrive."""
+DAY_NS = 86_400_000_000_000
+_PAGE = 500
+
+
+@attrs.frozen
+class Retention:
+    """The deletion of old data.
+
+    Args:
+        store: where it is.
+        save_states: takes a snapshot of every tenant's state.
+        clock: nanoseconds since 1970.
+    """
+
+    _store: Store
+    _save_states: Callable[[], Awaitable[None]]
+    _clock: Callable[[], int] = time.time_ns
+
+    async def run(self) -> None:
+        """Delete old data for as long as the service runs."""
+        while True:
+            try:
+                await self.one_pass()
+            except StoreUnavailableError:
+                log.warning("retention waits until the store can be written")
+            except Exception:
+                log.exception("retention failed; it is tried again")
+            await asyncio.sleep(PASS_SECONDS)
+
+    async def one_pass(self) -> None:
+        """Delete all data that is too old now."""
+        now = self._clock()
+        await self._repeat(self._store.derive, lambda c: idempotency.prune(c, now))
+        await self._repeat(self._write, lambda c: revoked_tokens.prune(c, now))
+        orphans = await asyncio.to_thread(self._orphans)
+        limits = await asyncio.to_thread(self._limits, now)
+        if await asyncio.to_thread(self._need_snapshots, limits):
+            await self._save_states()
+        # Nothing in the log is deleted before it is derived, and on stable storage.
+        flushed = await asyncio.to_thread(self._store.flush_derived)
+        for tenant_id in orphans:
+            await self._repeat(
+                self._write,
+                _pruning(tenant_id, retention.END_OF_TIME_NS, flushed, is_deleted=True),
+            )
+            await self._repeat(self._write, _forgetting(tenant_id))
+            await self._repeat(self._store.derive, _forgetting_derived(tenant_id))
+        for tenant_id, before_ns in limits.items():
+            await self._repeat(self._store.derive, _pruning_derived(tenant_id, before_ns))
+            if await self._repeat(self._write, _pruning(tenant_id, before_ns, flushed)):
+                await self._repeat(self._write, _pruning_definitions(tenant_id))
+
+    def _write(self, step: Callable[[Connection], int]) -> Future[int]:
+        return self._store.write(step, quietly=True)
+
+    async def _repeat(
+        self,
+        run: Callable[[Callable[[Connection], int]], Future[int]],
+        step: Callable[[Connection], int],
+    ) -> int:
+        """Repeat a step until it deletes nothing; returns how much all of them deleted."""
+        total = 0
+        while deleted := await asyncio.wrap_future(run(step)):
+            total += deleted
+            await asyncio.sleep(PAUSE_SECONDS)
+        return total
+
+    def _orphans(self) -> list[UUID]:
+        with self._store.read() as connection:
+            return retention.orphans(connection)
+
+    def _limits(self, now: int) -> dict[UUID, int]:
+        """The time before which each tenant's decisions are too old."""
+        default = Settings().retention_days
+        with self._store.read() as connection:
+            return {
+                each.tenant_id: now - each.settings.get("retention_days", default) * DAY_NS
+                for each in _tenants(connection)
+            }
+
+    def _need_snapshots(self, limits: dict[UUID, int]) -> bool:
+        with self._store.read() as connection:
+            return any(
+                retention.newest_seq(connection, tenant_id, before_ns)
+                > retention.safe_seq(connection, tenant_id)
+                for tenant_id, before_ns in limits.items()
+            )
+
+
+def _pruning(
+    tenant_id: UUID, before_ns: int, flushed_seq: int, *, is_deleted: bool = False
+) -> Callable[[Connection], int]:
+    def step(connection: Connection) -> int:
+        # A start does not need the state of a deleted tenant.
+        safe = flushed_seq if is_deleted else retention.safe_seq(connection, tenant_id)
+        return retention.prune(
+            connection, tenant_id, before_ns, min(flushed_seq, safe), STEP_DECISIONS
+        )
+
+    return step
+
+
+def _pruning_derived(tenant_id: UUID, before_ns: int) -> Callable[[Connection], int]:
+    return lambda connection: retention.prune_derived(connection, tenant_id, before_ns)
+
+
+def _forgetting(tenant_id: UUID) -> Callable[[Connection], int]:
+    return lambda connection: retention.forget(connection, tenant_id)
+
+
+def _forgetting_derived(tenant_id: UUID) -> Callable[[Connection], int]:
+    return lambda connection: retention.forget_derived(connection, tenant_id)
+
+
+def _pruning_definitions(tenant_id: UUID) -> Callable[[Connection], int]:
+    """Forget definitions that no decision in the log was made by."""
+
+    def step(connection: Connection) -> int:
+        oldest = next(decision_log.scan(connection, tenant_id=tenant_id), None)
+        if oldest is None:
+            return 0
+        return definition_sets.prune(connection, tenant_id, oldest.decision().revision)
+
+    return step
+
+
+def _tenants(connection: Connection) -> Iterator[tenants.Tenant]:
+    after: UUID | None = None
+    while page := tenants.page(connection, _PAGE, after):
+        yield from page
+        after = page[-1].tenant_id

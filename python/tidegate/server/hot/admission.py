@@ -1,0 +1,155 @@
+"""Admission of calls: the credential of a call, then the limits of its key and of its tenant."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tidegate.server.http.problems import Problem
+from tidegate.server.http.request import require_media_type
+from tidegate.server.turns.call import refuse
+
+if TYPE_CHECKING:
+    from tidegate.server.hot.key_ring import ApiKey, KeyRing
+    from tidegate.server.hot.rate_limit import RateLimits, Verdict
+    from tidegate.server.http.answer import Header
+    from tidegate.server.turns.call import HotCall
+
+KEY_HEADER = b"x-service-api-key"
+JSON = "application/json"
+TENANT_LIMIT = 600_000
+
+
+@attrs.frozen
+class Admission:
+    """Admits calls; for the event loop's thread only."""
+
+    keys: KeyRing
+    limits: RateLimits
+    clock: Callable[[], int] = time.time_ns
+    monotonic: Callable[[], int] = time.monotonic_ns
+    used: dict[str, int] = attrs.field(factory=dict, repr=False)
+    """When keys were last used, by their ids, until the times are written to the store."""
+    tenant_limit: int = TENANT_LIMIT
+    """Events a minute of a tenant, by all of its keys."""
+
+    def admit(self, headers: Sequence[Header]) -> ApiKey:
+        """The key of a request, once its limit has room: before anything of the body is read.
+
+        Raises:
+            Problem: 400, 401, 415 or 429.
+        """
+        key = self.credential(headers)
+        self.count(key)
+        require_media_type(headers, (JSON,))
+        return key
+
+    def credential(self, headers: Sequence[Header]) -> ApiKey:
+        """The key of a request.
+
+        Raises:
+            Problem: 400 or 401.
+        """
+        texts = [value for name, value in headers if name == KEY_HEADER]
+        if len(texts) > 1:
+            raise Problem("malformed-request", "`x-service-api-key` is there twice")
+        return self._key(texts[0] if texts else None)
+
+    def count(self, key: ApiKey) -> None:
+        """Count one event against the limit of its key.
+
+        Raises:
+            Problem: ``rate-limited``.
+        """
+        _, over = self.count_many(key, 1)
+        if over is not None:
+            raise over
+
+    def count_many(self, key: ApiKey, events: int) -> tuple[int, Problem | None]:
+        """Count events that came together.
+
+        Returns:
+            How many are admitted, the first ones; and the refusal of the others, if there are any.
+        """
+        now = self.monotonic()
+        room = self._take(key, events, now)
+        return room, None if room == events else self._over(key, now)
+
+    def admit_calls(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
+        """Admit calls by their credentials, and refuse the others.
+
+        Returns:
+            The admitted calls, in order, each with its key.
+        """
+        by_credential: dict[bytes | None, list[HotCall]] = {}
+        for call in calls:
+            by_credential.setdefault(call.credential, []).append(call)
+        # Calls whose body comes after their headers were admitted before it was read.
+        by_credential.pop(None, None)
+        refused: set[HotCall] = set()
+        for credential, of_key in by_credential.items():
+            over = self._admit_alike(credential, of_key)
+            refused.update(over)
+        return [call for call in calls if call not in refused] if refused else calls
+
+    def _admit_alike(self, credential: bytes | None, calls: Sequence[HotCall]) -> Sequence[HotCall]:
+        """Admit calls with the same credential; returns the refused ones."""
+        try:
+            key = self._key(credential)
+        except Problem as problem:
+            refuse(calls, problem)
+            return calls
+        now = self.monotonic()
+        room = self._take(key, len(calls), now)
+        for call in calls[:room]:
+            call.key = key
+        if room < len(calls):
+            refuse(calls[room:], self._over(key, now))
+        return calls[room:]
+
+    def _key(self, text: bytes | None) -> ApiKey:
+        now = self.clock()
+        key = None if text is None else self.keys.find(text, now)
+        if key is None:
+            raise Problem("unauthenticated", "send a valid API key in `x-service-api-key`")
+        self.used[key.id_text] = now
+        return key
+
+    def _take(self, key: ApiKey, events: int, now: int) -> int:
+        limits, limit = self.limits, key.rate_limit_per_minute
+        of_key = limits.take(key.id_text, limit, now, events)
+        of_both = limits.take(key.tenant_text, self.tenant_limit, now, of_key)
+        if of_both < of_key:
+            limits.give_back(key.id_text, limit, of_key - of_both)
+        return of_both
+
+    def require_room(self, key: ApiKey) -> None:
+        """Refuse a body, before it is read, of which no event would be admitted.
+
+        Raises:
+            Problem: ``rate-limited``.
+        """
+        now = self.monotonic()
+        whose, verdict = self._standing(key, now)
+        if not verdict.remaining:
+            raise _over(whose, verdict)
+
+    def _standing(self, key: ApiKey, now: int) -> tuple[str, Verdict]:
+        """The limit that has no room: the key's, else the tenant's, which may have some."""
+        verdict = self.limits.verdict(key.id_text, key.rate_limit_per_minute, now, False)
+        if not verdict.remaining:
+            return "key", verdict
+        return "tenant", self.limits.verdict(
+            key.tenant_text, self.tenant_limit, now, False, "tenant"
+        )
+
+    def _over(self, key: ApiKey, now: int) -> Problem:
+        return _over(*self._standing(key, now))
+
+
+def _over(whose: str, verdict: Verdict) -> Problem:
+    detail = f"the {whose} has {verdict.limit} a minute; come back in {verdict.retry_after} s"
+    return Problem("rate-limited", detail, headers=verdict.headers())

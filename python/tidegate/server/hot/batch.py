@@ -1,0 +1,145 @@
+"""``beacon/events``: many events in one call, each answered for itself.
+
+The body is a JSON array of events, or one event a line (``application/x-ndjson``).  Each counts
+against the rate limit, has its own idempotency key, and is decided in order as if it had come
+alone; the answer is an array with one object an event.  Events after a limit are refused; a batch
+of which no event is admitted is refused as a whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+from uuid_utils import uuid7
+
+from tidegate.server.hot.hot_path import BEACON, HotPath, problem_answer
+from tidegate.server.http.answer import Answer
+from tidegate.server.http.limits import MAX_BATCH_EVENTS, MAX_BODY_BYTES, too_large
+from tidegate.server.http.problems import Problem, problem_of
+
+if TYPE_CHECKING:
+    from tidegate.server.hot.key_ring import ApiKey
+    from tidegate.server.http.answer import Outcome
+
+PATH = "/api/v1/beacon/events"
+NDJSON = "application/x-ndjson"
+AT_ONCE = 100
+"""Events that a batch adds before other calls have their turn."""
+
+_ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+async def decide_batch(hot: HotPath, key: ApiKey, body: bytes, is_ndjson: bool) -> Answer:
+    """The answers of all events of a body, in order.
+
+    Raises:
+        Problem: the body is no batch, or holds too many events.
+    """
+    async with hot.queue.room(key):
+        events = split_lines(body) if is_ndjson else split_array(body)
+    if len(events) > MAX_BATCH_EVENTS:
+        raise Problem("body-too-large", f"a batch has at most {MAX_BATCH_EVENTS} events")
+    items = _Items(hot, key, len(events))
+    for start in range(0, len(events), AT_ONCE):
+        async with hot.queue.room(key):
+            over = items.begin(start, events[start : start + AT_ONCE])
+        if over is not None:
+            items.refuse_rest(over)
+            break
+        await asyncio.sleep(0)
+    return hot.told(key, Answer(b"[%b]" % b",".join(await items.answered())))
+
+
+class _Items:
+    """The answers of a batch, as they come."""
+
+    def __init__(self, hot: HotPath, key: ApiKey, count: int) -> None:
+        self._hot = hot
+        self._key = key
+        self._answers = [b""] * count
+        self._begun = 0
+        self._missing = count
+        self._whole: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def begin(self, start: int, events: Sequence[bytes]) -> Problem | None:
+        """Have events decided on, as many as the limits have room for.
+
+        Args:
+            start: place of the answer of the first.
+            events: in order.
+
+        Returns:
+            Why the others are not decided on, if there are any.
+        """
+        room, over = self._hot.admission.count_many(self._key, len(events))
+        for number, event in enumerate(events[:room], start):
+            try:
+                if len(event) > MAX_BODY_BYTES:
+                    raise too_large(MAX_BODY_BYTES)
+                self._hot.begin(BEACON, self._key, event, partial(self._place, number))
+            except Exception as error:
+                self._place(number, error)
+        self._begun = start + room
+        return over
+
+    def refuse_rest(self, problem: Problem) -> None:
+        """Give all events that were not begun one shared refusal: one each would cost as much as
+        decisions.
+
+        Raises:
+            Problem: it, when none was begun.
+        """
+        if not self._begun:
+            raise problem
+        refusal = self._item(problem)
+        rest = range(self._begun, len(self._answers))
+        self._hot.metrics.refused(problem.code, len(rest) - 1)
+        for number in rest:
+            self._put(number, refusal)
+
+    async def answered(self) -> list[bytes]:
+        """The answers, once all are there."""
+        if self._missing:
+            await self._whole
+        return self._answers
+
+    def _place(self, number: int, outcome: Outcome) -> None:
+        self._put(number, self._item(outcome))
+
+    def _put(self, number: int, item: bytes) -> None:
+        self._answers[number] = item
+        self._missing -= 1
+        if not self._missing and not self._whole.done():
+            self._whole.set_result(None)
+
+    def _item(self, outcome: Outcome) -> bytes:
+        if isinstance(outcome, Answer):
+            return b'{"status":200,%b' % outcome.body[1:]
+        problem = problem_of(outcome)
+        request_id = str(uuid7())
+        self._hot.failed(problem, outcome, BEACON, request_id)
+        refusal = problem_answer(problem, PATH, request_id)
+        return b'{"status":%d,"problem":%b}' % (problem.status, refusal.body)
+
+
+def split_array(body: bytes) -> list[bytes]:
+    """The elements of a JSON array, each as it was written; what is in them is read later.
+
+    Raises:
+        Problem: ``invalid-json``; it is no array.
+    """
+    try:
+        return [bytes(element) for element in _ARRAY.decode(body)]
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Problem("invalid-json", f"send a JSON array of events: {error}") from None
+    except RecursionError:
+        raise Problem("invalid-json", "the array is nested too deeply") from None
+
+
+def split_lines(body: bytes) -> list[bytes]:
+    """The lines of a body that are not blank."""
+    return [line for line in body.split(b"\n") if line.strip()]

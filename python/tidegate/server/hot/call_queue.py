@@ -1,0 +1,407 @@
+"""Hot calls on their way to a decision, tenant by tenant.
+
+Calls that arrived in one turn of the event loop are admitted together, and stand in the lanes of
+their tenants.  Each turn makes steps of the lanes alternately.  A step takes two native calls: one
+reads events, one decides on them in order and writes what is answered and logged.  In between
+stands the rare: a call that is refused, and one whose idempotency key was perhaps used before.
+
+The steps of a tenant that is light are made on the loop, the others on threads beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+import attrs
+from uuid_utils import uuid7
+
+from tidegate.errors import EventError
+from tidegate.server.http.answer import Answer
+from tidegate.server.http.limits import MAX_BODY_BYTES, MAX_IDEMPOTENCY_KEY
+from tidegate.server.http.problems import ErrorDetail, Problem, problem_of
+from tidegate.server.logging import log
+from tidegate.server.turns.call import answer, deliver, refuse
+from tidegate.stores.decision_log.log import MAX_ROW_ENTRIES, LogBlock
+
+if TYPE_CHECKING:
+    from tidegate.evaluation.native import Block, Calls
+    from tidegate.server.engines.engines import Runtimes, Tenant
+    from tidegate.server.hot.admission import Admission
+    from tidegate.server.hot.idempotency import IdempotencyKeys, Recorded, Running
+    from tidegate.server.hot.key_ring import ApiKey
+    from tidegate.server.hot.metrics import HotMetrics
+    from tidegate.server.hot.recorder import Recorder
+    from tidegate.server.http.answer import Outcome
+    from tidegate.server.turns.call import HotCall
+    from tidegate.server.turns.lane import Lane, Step
+    from tidegate.server.turns.lanes import Lanes, Line
+
+T = TypeVar("T")
+
+Take: TypeAlias = Callable[[Sequence[bytes], int], "set[int]"]
+"""Takes idempotency keys, at a time; gives the places of keys that cannot be taken."""
+
+
+class Run(Protocol):
+    """Does native work, here or on a thread."""
+
+    async def __call__(self, work: Callable[[], T]) -> T: ...
+
+
+AT_ONCE = MAX_ROW_ENTRIES
+"""Calls of a step at most: a row of the log."""
+BESIDE_AT_ONCE = 16
+"""The same beside the loop, where a single step may turn out dear, and others wait for its end."""
+TURN_NS = 2_000_000
+"""How long steps are made before the loop looks at its connections again."""
+MOST_RETRY_SECONDS = 60
+_SOON = {"retry-after": "1"}
+_NO_OBJECT = "the event must be an object"
+"""What the encoder says of JSON that is none; every other refusal without a pointer is of text
+that is no JSON."""
+
+
+@attrs.frozen(eq=False)
+class _Keyed:
+    """The calls of a turn that have an idempotency key."""
+
+    numbers: Sequence[int] = ()
+    """The numbers of the calls that are decided on."""
+    running: Running | None = None
+    """Their keys."""
+    deferred: Sequence[int] = ()
+    """The numbers of the calls whose keys are looked up."""
+
+
+@attrs.define(eq=False)
+class CallQueue:
+    """Where hot calls wait for their turn; for the event loop's thread only."""
+
+    admission: Admission
+    runtimes: Runtimes
+    idempotency: IdempotencyKeys
+    recorder: Recorder
+    metrics: HotMetrics
+    base_url: Callable[[], str]
+    clock: Callable[[], int]
+    lanes: Lanes
+    _arrived: list[HotCall] = attrs.field(factory=list, init=False)
+    _is_scheduled: bool = attrs.field(default=False, init=False)
+    _tasks: set[asyncio.Task[None]] = attrs.field(factory=set, init=False)
+    """Look-ups and steps beside the loop: the loop itself keeps no task alive."""
+
+    def __attrs_post_init__(self) -> None:
+        self.lanes.wake = self._wake
+        self.recorder.sent = self.lanes.go_on
+
+    def add(self, call: HotCall) -> None:
+        """Take a call; it gets the answer when its decision is durable, or the refusal."""
+        self._arrived.append(call)
+        if not self._is_scheduled:
+            self._schedule()
+
+    def room(self, key: ApiKey) -> AbstractAsyncContextManager[None]:
+        """Entered to add many calls of the tenant of a key: when few wait, one after another."""
+        return self.lanes.of(key.tenant_text, key.tenant_id).room()
+
+    def _wake(self) -> None:
+        if not self._is_scheduled:
+            self._schedule()
+
+    def _schedule(self) -> None:
+        self._is_scheduled = True
+        asyncio.get_running_loop().call_soon(self._turn)
+
+    def _turn(self) -> None:
+        """Admit the calls that have arrived, and make steps."""
+        lanes = self.lanes
+        lanes.turn += 1
+        try:
+            calls, self._arrived = self._arrived, []
+            if calls:
+                self._sort(self.admission.admit_calls(calls))
+            end = time.perf_counter_ns() + TURN_NS
+            while lanes.ready:
+                self._step(lanes.next())
+                if time.perf_counter_ns() > end:
+                    break
+            while (found := lanes.next_beside()) is not None:
+                self._step_beside(*found)
+        finally:
+            self._is_scheduled = False
+            if self._arrived or lanes.ready:
+                self._schedule()
+
+    def _sort(self, calls: Sequence[HotCall]) -> None:
+        """Put admitted calls into the lanes of their tenants."""
+        by_tenant: dict[str, list[HotCall]] = {}
+        for call in calls:
+            by_tenant.setdefault(call.key.tenant_text, []).append(call)
+        for tenant_text, of_tenant in by_tenant.items():
+            lane = self.lanes.of(tenant_text, of_tenant[0].key.tenant_id)
+            over = lane.add(of_tenant)
+            self.lanes.line_up(lane)
+            if over:
+                refuse(over, too_many(lane))
+
+    def _step(self, lane: Lane) -> None:
+        """Make a lane's next step on the loop, or have it wait for a thread."""
+        tenant = self.runtimes.find(lane.tenant_id)
+        if tenant is None:
+            refuse(lane.take_all(), Problem("definitions-unavailable", headers=_SOON))
+            self.lanes.drop(lane)
+            return
+        room = self.recorder.room(lane.tenant_id)
+        if not room:
+            self.lanes.park(lane)
+            return
+        now, account = time.monotonic_ns(), lane.account
+        account.is_of(tenant.read_at)
+        largest = account.largest(now)
+        if lane.next_bytes > largest:
+            self.lanes.put_beside(lane, now)
+            return
+        step = lane.take(account.calls(min(AT_ONCE, room)), largest)
+        started = time.thread_time_ns()
+        try:
+            at_once(self._decide(tenant, step, _here))
+        finally:
+            self._charge(lane, step, time.thread_time_ns() - started)
+            self.lanes.line_up(lane)
+
+    def _step_beside(self, lane: Lane, line: Line) -> None:
+        """Begin a lane's next step on a thread."""
+        tenant = self.runtimes.find(lane.tenant_id)
+        if tenant is None or not lane.may_step:
+            self.lanes.line_up(lane)
+            return
+        step = lane.take(lane.account.calls(BESIDE_AT_ONCE), MAX_BODY_BYTES)
+        self.lanes.begun(lane, line)
+        self._watch(self._make_beside(tenant, lane, line, step))
+
+    async def _make_beside(self, tenant: Tenant, lane: Lane, line: Line, step: Step) -> None:
+        spent = 0
+
+        async def run(work: Callable[[], T]) -> T:
+            nonlocal spent
+            made, took = await self.lanes.run(work)
+            spent += took
+            return made
+
+        try:
+            await self._decide(tenant, step, run)
+        finally:
+            self._charge(lane, step, spent)
+            self.lanes.ended(lane, line)
+
+    def _charge(self, lane: Lane, step: Step, spent: int) -> None:
+        now = time.monotonic_ns()
+        if lane.account.charge(len(step.calls), step.largest, spent, now):
+            log.info(
+                "decisions are heavy: they are made beside the loop",
+                tenant=str(lane.tenant_id),
+                milliseconds_each=round(spent / len(step.calls) / 1e6, 3),
+            )
+
+    async def _decide(self, tenant: Tenant, step: Step, run: Run) -> None:
+        """Decide on calls of a tenant, but those that are refused or looked up.
+
+        Args:
+            tenant: by whose definitions.
+            step: the calls.
+            run: does what is native, here or on a thread.
+        """
+        calls = step.calls
+        try:
+            read = await run(
+                partial(
+                    tenant.engine.read_calls,
+                    [call.body for call in calls],
+                    [call.endpoint.needs_content for call in calls],
+                    self.idempotency.hash_key,
+                )
+            )
+        except Exception as error:
+            refuse(calls, error)
+            return
+        at = self.clock()
+        refusals = read.refusals
+        for number, refusal in refusals:
+            answer(calls[number], refused(refusal))
+        take = self.idempotency.take_again if step.are_looked_up else self.idempotency.take
+        keyed = self._begin(calls, read, at, take)
+        try:
+            recovery = self.recorder.check(tenant.tenant_id)
+            block = await run(
+                partial(
+                    read.decide,
+                    b"".join([uuid7().bytes for _ in calls]),
+                    [call.key.id_text for call in calls],
+                    at,
+                    self.base_url(),
+                    tenant.redactor,
+                    keyed.deferred,
+                )
+            )
+            self.recorder.check_still(recovery)
+            self._record(tenant, calls, keyed, block, at)
+        except Exception as error:
+            out = {number for number, _ in refusals}.union(keyed.deferred)
+            left = [call for number, call in enumerate(calls) if number not in out]
+            self._give_up(left, error, keyed.running)
+
+    def _begin(self, calls: Sequence[HotCall], read: Calls, now: int, take: Take) -> _Keyed:
+        """Begin the decisions of calls with an idempotency key.
+
+        Those whose key is in use, or was perhaps used before, are looked up and not begun.
+        """
+        numbers, keys, fingerprints = read.keyed
+        if not numbers:
+            return _Keyed()
+        used = sorted(take(keys, now))
+        for at in used:
+            self._look_up(calls[numbers[at]], keys[at], fingerprints[at])
+        deferred = [numbers[at] for at in used]
+        for at in reversed(used):
+            del numbers[at], keys[at], fingerprints[at]
+        return _Keyed(numbers, self.idempotency.begin(keys, fingerprints), deferred)
+
+    def _look_up(self, call: HotCall, key: bytes, fingerprint: bytes) -> None:
+        """Answer a call whose key was perhaps used before."""
+        self._watch(self._answer_known(call, key, fingerprint))
+
+    async def _answer_known(self, call: HotCall, key: bytes, fingerprint: bytes) -> None:
+        try:
+            known = await self.idempotency.find(key)
+        except Exception as error:
+            answer(call, error)
+            return
+        if known is not None:
+            answer(call, replayed(known, fingerprint))
+            return
+        lane = self.lanes.of(call.key.tenant_text, call.key.tenant_id)
+        lane.add_looked_up(call)
+        self.lanes.line_up(lane)
+
+    def _watch(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _record(
+        self, tenant: Tenant, calls: Sequence[HotCall], keyed: _Keyed, block: Block, at: int
+    ) -> None:
+        """Hand decisions to the log; refuse the events that have none."""
+        bodies = block.answers
+        kept = [bodies[number] for number in keyed.numbers]
+        failed = [(calls[number], refused(error)) for number, error in block.failures]
+        if block.count:
+            logged = LogBlock(
+                tenant.tenant_id, block.count, at, block.first_id, block.last_id, block.lines,
+                block.index,
+            )  # fmt: skip
+            answers = zip(calls, bodies, strict=True)
+            decided = [(call, body) for call, body in answers if body is not None]
+            counts = (block.actions, block.rule_errors, block.over_budget)
+            settled = _Decided(self, decided, keyed.running, kept, *counts)
+            self.recorder.submit(logged, settled)
+        else:
+            self._end(keyed.running, kept)
+        for call, problem in failed:
+            answer(call, problem)
+
+    def _give_up(self, calls: Iterable[HotCall], error: Exception, running: Running | None) -> None:
+        """Refuse calls that are not decided on, and free their keys."""
+        if running is not None:
+            self._end(running, [None] * len(running.keys))
+        refuse(calls, error)
+
+    def _end(self, running: Running | None, kept: Sequence[bytes | None]) -> None:
+        if running is not None:
+            self.idempotency.finish(running, kept, self.recorder.seq)
+
+
+@attrs.frozen(eq=False)
+class _Decided:
+    """Calls that were decided on together, until that is durable."""
+
+    queue: CallQueue
+    calls: Sequence[tuple[HotCall, bytes]]
+    """Each with its answer."""
+    running: Running | None
+    kept: Sequence[bytes | None]
+    """The decisions under their idempotency keys."""
+    actions: Sequence[tuple[str, str, int]]
+    rule_errors: int
+    over_budget: int
+
+    def __call__(self, problem: Problem | None) -> None:
+        """The decisions are durable; or not, and then they count as not made."""
+        queue = self.queue
+        if problem is not None:
+            queue._give_up([call for call, _ in self.calls], problem, self.running)
+            return
+        queue._end(self.running, self.kept)
+        metrics = queue.metrics
+        metrics.rule_errors += self.rule_errors
+        metrics.over_budget += self.over_budget
+        started = [call.started for call, _ in self.calls]
+        metrics.decided(self.actions, started, time.perf_counter_ns())
+        deliver(self.calls)
+
+
+async def _here(work: Callable[[], T]) -> T:
+    """Do work on the loop."""
+    return work()
+
+
+def at_once(work: Coroutine[Any, Any, None]) -> None:
+    """Do work that waits for nothing, here and now."""
+    try:
+        work.send(None)
+    except StopIteration:
+        return
+    raise RuntimeError("it waits")
+
+
+def too_many(lane: Lane) -> Problem:
+    """The refusal of a call for which its tenant has no room."""
+    after = min(max(1, round(lane.waiting * lane.account.cost / 1e9)), MOST_RETRY_SECONDS)
+    return Problem(
+        "rate-limited",
+        f"{lane.waiting} calls of the tenant wait already; come back in {after} s",
+        headers={"retry-after": str(after)},
+    )
+
+
+def replayed(known: Recorded, fingerprint: bytes) -> Outcome:
+    """The first answer of a key, once more; a refusal when the body is another one."""
+    if known.fingerprint != fingerprint:
+        return Problem("idempotency-key-reused", "the idempotency key was used with another body")
+    return Answer(known.answer, headers=((b"idempotency-replayed", b"true"),))
+
+
+def refused(refusal: EventError | str) -> Problem:
+    """The refusal of an event that is not decided on.
+
+    400 for text that is no JSON, 422 for JSON that is no event.
+    """
+    if isinstance(refusal, EventError):
+        is_text = not refusal.pointer and refusal.offset is not None
+        if is_text and refusal.message != _NO_OBJECT:
+            return Problem("invalid-json", str(refusal))
+        return problem_of(refusal)
+    if refusal == "other-tenant":
+        return Problem("not-found", "there is no such tenant")
+    if refusal == "empty":
+        return Problem("empty-payload", "`request` or `fields` must hold something")
+    return Problem(
+        "invalid-event",
+        f"an idempotency key has 1 to {MAX_IDEMPOTENCY_KEY} characters",
+        errors=[ErrorDetail(detail="wrong length", pointer="/idempotency_key")],
+    )

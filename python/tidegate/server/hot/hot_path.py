@@ -1,0 +1,160 @@
+"""The hot calls: one event in, one durable decision out.
+
+In order: credential, rate limit, body, idempotency, decision, log.  Nothing here reads the
+database but the rare look-up of a repeated idempotency key; the answer waits for the commit
+that holds its decision.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import attrs
+from uuid_utils import uuid7
+
+from tidegate.server.hot.call_queue import CallQueue
+from tidegate.server.http.access_log import AccessLog
+from tidegate.server.http.answer import Answer
+from tidegate.server.http.headers import DATA_HEADERS, REQUEST_ID_HEADER, given_request_id
+from tidegate.server.http.problems import CONTENT_TYPE, Problem, problem_document, problem_of
+from tidegate.server.logging import log
+from tidegate.server.turns.call import CallBack
+from tidegate.server.turns.lanes import Lanes
+
+if TYPE_CHECKING:
+    from tidegate.server.engines.engines import Runtimes
+    from tidegate.server.hot.admission import Admission
+    from tidegate.server.hot.idempotency import IdempotencyKeys
+    from tidegate.server.hot.key_ring import ApiKey
+    from tidegate.server.hot.metrics import HotMetrics
+    from tidegate.server.hot.recorder import Recorder
+    from tidegate.server.http.answer import Done, Header, Outcome
+
+
+@attrs.frozen
+class Endpoint:
+    """One of the hot calls."""
+
+    name: str
+    path: str
+    needs_content: bool
+
+
+BEACON = Endpoint("beacon", "/api/v1/beacon/event", needs_content=False)
+RUNTIME = Endpoint("runtime", "/api/v1/runtime/mitigation", needs_content=True)
+ENDPOINTS = {endpoint.path: endpoint for endpoint in (BEACON, RUNTIME)}
+
+
+@attrs.frozen
+class HotPath:
+    """Everything a hot call needs, put together once.
+
+    Its methods run on the event loop's thread only.
+    """
+
+    admission: Admission
+    runtimes: Runtimes
+    idempotency: IdempotencyKeys
+    recorder: Recorder
+    metrics: HotMetrics
+    base_url: Callable[[], str]
+    clock: Callable[[], int] = time.time_ns
+    tells_limits: bool = False
+    lanes: Lanes = attrs.field(factory=Lanes)
+    access: AccessLog = attrs.field(factory=AccessLog)
+    queue: CallQueue = attrs.field(init=False, repr=False)
+
+    @queue.default
+    def _make_queue(self) -> CallQueue:
+        return CallQueue(
+            self.admission,
+            self.runtimes,
+            self.idempotency,
+            self.recorder,
+            self.metrics,
+            self.base_url,
+            self.clock,
+            self.lanes,
+        )
+
+    def failed(
+        self, problem: Problem, error: BaseException, endpoint: Endpoint, request_id: str
+    ) -> None:
+        """Count a refusal, and log an unexpected one."""
+        self.metrics.refused(problem.code)
+        self.access.hot_refusal(endpoint.path, problem.status, problem.code, request_id)
+        if problem.code == "internal-error":
+            log.error(
+                "hot call failed", endpoint=endpoint.name, request_id=request_id, exc_info=error
+            )
+
+    async def decide(self, endpoint: Endpoint, key: ApiKey, body: bytes) -> Answer:
+        """One event to its answer.
+
+        Raises:
+            Problem: with the status and code the caller is to see.
+        """
+        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+
+        def done(outcome: Outcome) -> None:
+            if answered.done():
+                return
+            if isinstance(outcome, Answer):
+                answered.set_result(outcome)
+            else:
+                answered.set_exception(outcome)
+
+        self.begin(endpoint, key, body, done)
+        return self.told(key, await answered)
+
+    def told(self, key: ApiKey, answer: Answer) -> Answer:
+        """An answer with what is left of the key's limit, where that is wanted."""
+        if not self.tells_limits:
+            return answer
+        now = self.admission.monotonic()
+        verdict = self.admission.limits.verdict(key.id_text, key.rate_limit_per_minute, now, True)
+        more = ((name.encode(), value.encode()) for name, value in verdict.headers().items())
+        return Answer(answer.body, answer.status, (*answer.headers, *more), answer.content_type)
+
+    def begin(self, endpoint: Endpoint, key: ApiKey, body: bytes, done: Done) -> None:
+        """One event to its answer, which ``done`` is called with when it is durable.
+
+        Nearly every event takes no task and no future: it is decided on with all that came in
+        this turn of the loop, and its answer is sent by the commit that holds it.
+        """
+        self.queue.add(CallBack(endpoint, key, body, done, time.perf_counter_ns()))
+
+
+def finished(
+    hot: HotPath, endpoint: Endpoint, headers: Iterable[Header], outcome: Outcome
+) -> Answer:
+    """What is sent for an outcome, with the caller's request id.
+
+    Args:
+        headers: of the request, names in lower case.
+    """
+    request_id = given_request_id(headers)
+    if not isinstance(outcome, Answer):
+        problem = problem_of(outcome)
+        request_id = request_id or str(uuid7())
+        hot.failed(problem, outcome, endpoint, request_id)
+        return problem_answer(problem, endpoint.path, request_id)
+    if request_id is None:
+        return outcome
+    echoed = (REQUEST_ID_HEADER, request_id.encode())
+    headers = (*outcome.headers, echoed)
+    return Answer(outcome.body, outcome.status, headers, outcome.content_type)
+
+
+def problem_answer(problem: Problem, path: str, request_id: str) -> Answer:
+    """A problem as an answer of a hot call."""
+    more = {**DATA_HEADERS, **problem.headers, "x-request-id": request_id}
+    return Answer(
+        problem_document(problem, path, request_id),
+        problem.status,
+        tuple((name.lower().encode(), value.encode()) for name, value in more.items()),
+        CONTENT_TYPE.encode(),
+    )

@@ -1,0 +1,120 @@
+"""Lines of the log about requests: the control plane's, refusals, and a sample of decisions.
+
+Whoever is refused can ask again at once, so refusals have a bound: a log that a stranger can fill
+is a way to fill the disk.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import orjson
+
+from tidegate.server.logging import log
+
+if TYPE_CHECKING:
+    from tidegate.server.routing.answering import Given, Sent
+    from tidegate.stores.decision_log.log import LogBlock
+
+MAX_REFUSALS = 50
+"""Refusals of a second that get a line; the next line says how many got none."""
+SAMPLE_SECONDS = 10.0
+
+
+class AccessLog:
+    """Writes lines about requests.
+
+    Args:
+        sample_seconds: one decision gets a line in as many seconds; 0 for none.
+        monotonic: seconds of a clock that is never set back.
+    """
+
+    def __init__(
+        self,
+        sample_seconds: float = SAMPLE_SECONDS,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._sample_seconds = sample_seconds
+        self._monotonic = monotonic
+        self._second = 0
+        self._lines = 0
+        self._passed_over = 0
+        self._sampled_at = monotonic()
+        self._decisions = 0
+
+    def control(self, method: str, given: Given, sent: Sent, started: float) -> None:
+        """One answer of the control plane.
+
+        Args:
+            method: of the request.
+            given: what is known of the request.
+            sent: the answer.
+            started: the time of the clock when the request came.
+        """
+        is_refusal = sent.status >= HTTPStatus.BAD_REQUEST
+        members: dict[str, Any] = {
+            "method": method,
+            "path": given.path,
+            "status": sent.status,
+            "duration_ms": round((self._monotonic() - started) * 1000, 1),
+            "address": given.address,
+            "request_id": given.request_id,
+        }
+        if not is_refusal:
+            log.info("request", **members)
+        elif self._may_write():
+            code = orjson.loads(sent.body).get("code") if sent.body else None
+            log.info("refusal", **members, code=code, **self._counted())
+
+    def hot_refusal(self, path: str, status: int, code: str, request_id: str) -> None:
+        """A hot call that was refused."""
+        if self._may_write():
+            log.info(
+                "refusal",
+                method="POST",
+                path=path,
+                status=status,
+                code=code,
+                request_id=request_id,
+                **self._counted(),
+            )
+
+    def decided(self, blocks: Sequence[LogBlock]) -> None:
+        """Decisions that were committed: now and then the last of them gets a line."""
+        if not self._sample_seconds or not blocks:
+            return
+        self._decisions += sum(block.count for block in blocks)
+        now = self._monotonic()
+        if now - self._sampled_at < self._sample_seconds:
+            return
+        last = blocks[-1]
+        log.info(
+            "decision",
+            tenant_id=str(last.tenant_id),
+            decision_id=str(UUID(bytes=last.last_id)),
+            decisions=self._decisions,
+            seconds=round(now - self._sampled_at, 1),
+        )
+        self._sampled_at, self._decisions = now, 0
+
+    def now(self) -> float:
+        """The time of its clock, in seconds."""
+        return self._monotonic()
+
+    def _may_write(self) -> bool:
+        second = int(self._monotonic())
+        if second != self._second:
+            self._second, self._lines = second, 0
+        self._lines += 1
+        if self._lines > MAX_REFUSALS:
+            self._passed_over += 1
+        return self._lines <= MAX_REFUSALS
+
+    def _counted(self) -> dict[str, int]:
+        """How many refusals got no line, where any did not."""
+        passed_over, self._passed_over = self._passed_over, 0
+        return {"refusals_without_a_line": passed_over} if passed_over else {}

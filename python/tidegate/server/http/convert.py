@@ -1,0 +1,219 @@
+"""Plain data to attrs classes by their types, with every finding at once.
+
+msgspec reads the single values.  By itself it ignores members that a class does not have and stops
+at the first mistake. Here an unknown member is a mistake, and objects and lists are walked so that
+all mistakes are found.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+from functools import cache
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import attrs
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tidegate.language.tree.diagnostics import nearest, quote
+from tidegate.policy.definitions.findings import MAX_FINDINGS, pointer_to
+from tidegate.server.http.problems import ErrorDetail, Problem
+
+_T = TypeVar("_T")
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_LONGEST_NAME = 100
+"""No member has a name as long as this."""
+
+
+def convert_body(value: Any, shape: type[_T]) -> _T:
+    """An instance of an attrs class from the value of a JSON body.
+
+    Raises:
+        Problem: ``invalid-request``, with a JSON pointer for each finding.
+    """
+    walk = _Walk(is_text=False)
+    made: _T = walk.value(value, shape, "")
+    if walk.findings:
+        errors = [
+            ErrorDetail(detail=each.detail, code=each.code, pointer=each.place, hint=each.hint)
+            for each in walk.findings
+        ]
+        raise Problem("invalid-request", "the body is not valid", errors=errors)
+    return made
+
+
+def convert_parameters(values: dict[str, str], shape: type[_T]) -> _T:
+    """An instance of an attrs class from the texts of query parameters.
+
+    Raises:
+        Problem: ``invalid-request``, with the parameter of each finding.
+    """
+    walk = _Walk(is_text=True)
+    made: _T = walk.value(values, shape, "")
+    if walk.findings:
+        errors = [
+            ErrorDetail(
+                detail=each.detail, code=each.code, parameter=each.place[1:], hint=each.hint
+            )
+            for each in walk.findings
+        ]
+        raise Problem("invalid-request", "a query parameter is not valid", errors=errors)
+    return made
+
+
+@cache
+def member_types(shape: Any) -> dict[str, Any]:
+    """The members of an attrs class and their types, in order."""
+    hints = get_type_hints(shape, include_extras=True)
+    return {each.name: hints[each.name] for each in attrs.fields(shape)}
+
+
+@attrs.frozen
+class _Finding:
+    code: str
+    detail: str
+    place: str
+    hint: str | UnsetType = UNSET
+
+
+class _Walk:
+    def __init__(self, *, is_text: bool) -> None:
+        self.findings: list[_Finding] = []
+        self._is_text = is_text
+
+    def value(self, value: Any, shape: Any, pointer: str) -> Any:
+        """A value of a type; None, with a finding, when it is not one."""
+        if value is None and _takes_null(shape):
+            return None
+        inner = _inner(shape)
+        if attrs.has(inner):
+            return self._object(value, inner, pointer)
+        if get_origin(inner) in (list, tuple) and isinstance(value, list):
+            return self._list(value, shape, inner, pointer)
+        if get_origin(inner) is dict and isinstance(value, dict):
+            return self._map(value, shape, inner, pointer)
+        return self._leaf(value, shape, pointer)
+
+    def _object(self, value: Any, shape: Any, pointer: str) -> Any:
+        if not isinstance(value, dict):
+            self._report("wrong-type", f"expected an object, found {_kind(value)}", pointer)
+            return None
+        known = member_types(shape)
+        for name in value.keys() - known.keys():
+            meant = nearest(name[:_LONGEST_NAME], known)
+            hint = f"did you mean `{meant}`?" if meant else "known are " + ", ".join(known)
+            message = f"unknown member {quote(name)}"
+            self._report("unknown-member", message, pointer_to(pointer, name), hint)
+        made = {}
+        for attribute in attrs.fields(shape):
+            name = attribute.name
+            if name in value:
+                made[name] = self.value(value[name], known[name], pointer_to(pointer, name))
+            elif attribute.default is attrs.NOTHING:
+                self._report("missing-member", f"`{name}` is missing", pointer)
+        return None if self.findings else shape(**made)
+
+    def _list(self, value: list[Any], shape: Any, inner: Any, pointer: str) -> Any:
+        item = get_args(inner)[0]
+        if not attrs.has(_inner(item)):
+            try:
+                return msgspec.convert(value, shape)
+            except msgspec.ValidationError:
+                pass  # look at each item, to say which ones
+        bounds = _length_bounds(shape)
+        if not bounds[0] <= len(value) <= bounds[1]:
+            message = f"{len(value)} items, but from {bounds[0]} to {bounds[1]} may be given"
+            self._report("wrong-length", message, pointer)
+            return None
+        made = [self.value(each, item, pointer_to(pointer, at)) for at, each in enumerate(value)]
+        return tuple(made) if get_origin(inner) is tuple else made
+
+    def _map(self, value: dict[str, Any], shape: Any, inner: Any, pointer: str) -> Any:
+        try:
+            return msgspec.convert(value, shape)
+        except msgspec.ValidationError as error:
+            found = len(self.findings)
+            for name, each in value.items():
+                self.value(each, get_args(inner)[1], pointer_to(pointer, name))
+            if len(self.findings) == found:
+                self._report("invalid-value", _message(error), pointer)
+            return None
+
+    def _leaf(self, value: Any, shape: Any, pointer: str) -> Any:
+        if self._is_text:
+            value = _from_text(value, _inner(shape))
+        if isinstance(value, float) and value.is_integer() and _inner(shape) is int:
+            # In JSON 1.0 is the same number as 1.
+            value = int(value)
+        try:
+            return msgspec.convert(value, shape)
+        except msgspec.ValidationError as error:
+            self._report("invalid-value", _message(error), pointer)
+            return None
+
+    def _report(self, code: str, detail: str, place: str, hint: str | UnsetType = UNSET) -> None:
+        if len(self.findings) < MAX_FINDINGS:
+            self.findings.append(_Finding(code, detail, place, hint))
+
+
+def _from_text(text: str, kind: Any) -> Any:
+    """The number or bool of a parameter; there is one way to write each, and no null."""
+    if kind is bool:
+        return {"true": True, "false": False}.get(text, text)
+    if kind is int and _WHOLE.fullmatch(text):
+        return int(text)
+    return text
+
+
+def _message(error: msgspec.ValidationError) -> str:
+    message = str(error).partition(" - at `")[0]
+    return message[0].lower() + message[1:]
+
+
+@cache
+def _arms(shape: Any) -> tuple[Any, ...]:
+    """The members of a union, or the type alone."""
+    if get_origin(shape) is Annotated:
+        return _arms(get_args(shape)[0])
+    if get_origin(shape) in (Union, types.UnionType):
+        return get_args(shape)
+    return (shape,)
+
+
+def _takes_null(shape: Any) -> bool:
+    return type(None) in _arms(shape)
+
+
+@cache
+def _inner(shape: Any) -> Any:
+    """The one type of a union that is neither null nor unset, without its bounds."""
+    arms = [each for each in _arms(shape) if each not in (type(None), UnsetType)]
+    if len(arms) == 1 and get_origin(arms[0]) is Annotated:
+        return _inner(get_args(arms[0])[0])
+    return arms[0] if len(arms) == 1 else shape
+
+
+def _length_bounds(shape: Any) -> tuple[int, float]:
+    lowest, highest = 0, float("inf")
+    for each in (shape, *_arms(shape)):
+        for meta in get_args(each)[1:] if get_origin(each) is Annotated else ():
+            if isinstance(meta, Meta):
+                lowest = max(lowest, meta.min_length or 0)
+                highest = min(highest, meta.max_length or highest)
+    return lowest, highest
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a bool"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case list():
+            return "a list"
+    return "an object"

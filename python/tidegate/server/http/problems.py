@@ -1,0 +1,228 @@
+"""Refusals of the service: problem documents (RFC 9457), each with a stable code.
+
+Only here does an exception become a status and a body. An exception that is not listed becomes
+``internal-error`` with the id of the request, and its text is not sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import attrs
+import msgspec
+from msgspec import UNSET, UnsetType
+from starlette.responses import Response
+
+from tidegate.errors import DefinitionsError, EventError, WorkerError
+from tidegate.policy.definitions.findings import Finding
+from tidegate.server.http.headers import DATA_HEADERS
+from tidegate.stores.base import (
+    ConflictError,
+    DamagedDatabaseError,
+    DamagedLogError,
+    NotFoundError,
+    StaleRevisionError,
+    StoreBusyError,
+    StoreUnavailableError,
+)
+
+CONTENT_TYPE = "application/problem+json"
+_RETRY = {"retry-after": "1"}
+
+
+@attrs.frozen
+class Kind:
+    """What all problems of one code have in common."""
+
+    status: int
+    title: str
+
+    @property
+    def meaning(self) -> str:
+        """The title as part of a sentence."""
+        return self.title[0].lower() + self.title[1:]
+
+
+KINDS: Mapping[str, Kind] = {
+    "malformed-request": Kind(400, "The request cannot be read"),
+    "invalid-json": Kind(400, "The body is no strict JSON"),
+    "unauthenticated": Kind(401, "A valid credential is needed"),
+    "forbidden": Kind(403, "The role does not allow this"),
+    "not-found": Kind(404, "There is no such object, or it is not yours"),
+    "method-not-allowed": Kind(405, "The resource does not know this method"),
+    "request-timeout": Kind(408, "The request did not arrive in time"),
+    "conflict": Kind(409, "The change conflicts with the present state"),
+    "in-use": Kind(409, "Other objects refer to this one"),
+    "last-owner": Kind(409, "A tenant keeps at least one Owner"),
+    "stale-revision": Kind(412, "The object has changed since it was read"),
+    "body-too-large": Kind(413, "The body is too large"),
+    "unsupported-media-type": Kind(415, "The body must be JSON"),
+    "invalid-request": Kind(422, "The request is not valid"),
+    "invalid-definitions": Kind(422, "The definitions would not hold together"),
+    "invalid-event": Kind(422, "The event is not valid"),
+    "empty-payload": Kind(422, "The payload is empty"),
+    "idempotency-key-reused": Kind(422, "The idempotency key belongs to another body"),
+    "rate-limited": Kind(429, "The rate limit is exceeded"),
+    "too-many-requests": Kind(429, "Too many requests of one caller are under way"),
+    "headers-too-large": Kind(431, "The address and headers are too large"),
+    "damaged-records": Kind(500, "Records in the database are damaged"),
+    "internal-error": Kind(500, "The service failed"),
+    "decision-log-unavailable": Kind(503, "The decision log cannot be written"),
+    "definitions-unavailable": Kind(503, "The definitions of the tenant cannot be used"),
+    "store-unavailable": Kind(503, "The store cannot be reached"),
+    "work-ended": Kind(503, "The work was ended before it was done"),
+    "not-ready": Kind(503, "The service cannot decide now"),
+    "overloaded": Kind(503, "The service has more work than it can take"),
+}
+"""Every code a problem document can carry.  Codes never change their meaning."""
+
+
+@attrs.frozen(kw_only=True)
+class ErrorDetail:
+    """One thing wrong with a request.
+
+    ``pointer`` leads into the body; ``parameter`` and ``header`` name what stands outside it.
+    For an expression, ``line`` and ``column`` count from one within its text; for JSON that
+    cannot be read, within the body.
+    """
+
+    detail: str
+    code: str | UnsetType = UNSET
+    pointer: str | UnsetType = UNSET
+    parameter: str | UnsetType = UNSET
+    header: str | UnsetType = UNSET
+    line: int | UnsetType = UNSET
+    column: int | UnsetType = UNSET
+    hint: str | UnsetType = UNSET
+
+
+@attrs.frozen(kw_only=True)
+class Referrer:
+    """An object that stands in the way of a deletion."""
+
+    kind: str
+    id: str
+    name: str
+
+
+@attrs.frozen(kw_only=True)
+class ProblemDocument:
+    """The body of every refusal."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    code: str
+    request_id: str
+    errors: Sequence[ErrorDetail] | UnsetType = UNSET
+    referrers: Sequence[Referrer] | UnsetType = UNSET
+
+
+class Problem(Exception):  # noqa: N818 - RFC 9457's name for it
+    """A refusal on its way out.
+
+    Args:
+        code: one of ``KINDS``.
+        detail: lower case, no final stop; the title of the code when left out.
+        errors: everything that is wrong, where more than one thing can be.
+        referrers: for ``in-use``.
+        headers: sent with the answer.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        detail: str = "",
+        *,
+        errors: Sequence[ErrorDetail] = (),
+        referrers: Sequence[Referrer] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.kind = KINDS[code]
+        super().__init__(detail or self.kind.title)
+        self.code = code
+        self.detail = detail or self.kind.meaning
+        self.errors = tuple(errors)
+        self.referrers = tuple(referrers)
+        self.headers = dict(headers or {})
+
+    @property
+    def status(self) -> int:
+        return self.kind.status
+
+
+def problem_of(error: BaseException) -> Problem:
+    """The problem for an exception; ``internal-error`` when it is unknown."""
+    match error:
+        case Problem():
+            return error
+        case EventError():
+            place = ErrorDetail(detail=error.message, pointer=error.pointer)
+            return Problem("invalid-event", error.message, errors=[place])
+        case DefinitionsError():
+            findings = [each for each in error.diagnostics if isinstance(each, Finding)]
+            return Problem("invalid-definitions", errors=[error_of_finding(e) for e in findings])
+        case NotFoundError():
+            return Problem("not-found")
+        case ConflictError():
+            return Problem("conflict", str(error))
+        case DamagedLogError(seq=first, last_seq=last):
+            return Problem("damaged-records", f"records {first} to {last}: {error}")
+        case DamagedDatabaseError():
+            return Problem("damaged-records", str(error))
+        case StaleRevisionError(found=found):
+            detail = f"the present revision is {found}; read the object again"
+            return Problem("stale-revision", detail, headers={"etag": f'"{found}"'})
+        case StoreBusyError():
+            return Problem("overloaded", "too much is waiting to be written", headers=_RETRY)
+        case StoreUnavailableError():
+            return Problem("store-unavailable", "the store cannot be written now", headers=_RETRY)
+        case WorkerError():
+            return Problem("work-ended", str(error), headers=_RETRY)
+    return Problem("internal-error", "the failure is recorded under the request id")
+
+
+def error_of_finding(finding: Finding, pointer: str | None = None) -> ErrorDetail:
+    """A finding about a definition; ``pointer`` where the body is not the whole document."""
+    return ErrorDetail(
+        detail=finding.message,
+        code=finding.code,
+        pointer=finding.pointer if pointer is None else pointer,
+        line=UNSET if finding.line is None else finding.line,
+        column=UNSET if finding.column is None else finding.column,
+        hint=UNSET if finding.hint is None else finding.hint,
+    )
+
+
+def problem_document(problem: Problem, instance: str, request_id: str) -> bytes:
+    """The body of a problem.
+
+    Args:
+        instance: the path that was asked for.
+        request_id: the id of the request in the logs.
+    """
+    return msgspec.json.encode(
+        ProblemDocument(
+            type=f"/docs#problem-{problem.code}",
+            title=problem.kind.title,
+            status=problem.status,
+            detail=problem.detail,
+            instance=instance,
+            code=problem.code,
+            request_id=request_id,
+            errors=problem.errors or UNSET,
+            referrers=problem.referrers or UNSET,
+        )
+    )
+
+
+def problem_response(problem: Problem, *, instance: str, request_id: str) -> Response:
+    """The answer for a problem; also an ASGI application."""
+    return Response(
+        problem_document(problem, instance, request_id),
+        status_code=problem.status,
+        headers={**DATA_HEADERS, **problem.headers, "x-request-id": request_id},
+        media_type=CONTENT_TYPE,
+    )

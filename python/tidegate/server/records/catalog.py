@@ -1,0 +1,129 @@
+"""The field catalog: the fields that expressions and keys can read, and how traffic fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+from tidegate.evaluation.redact import Names
+from tidegate.language.tree.schema import FIELD_MODEL
+from tidegate.operators.permissions import Permission, may
+from tidegate.policy.definitions.model import Settings
+from tidegate.server import wire
+from tidegate.server.engines.derived_reads import indexed
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.pages import page_after, page_of
+from tidegate.server.wire.kinds import ACTION
+from tidegate.stores.index import catalog
+from tidegate.stores.objects import definitions
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+DESCRIPTIONS: Mapping[str, str] = {
+    "request.method": "method, in upper case",
+    "request.scheme": "http or https, as the source says",
+    "request.host": "host name in lower case, without a port",
+    "request.path": "canonical path: decoded once, without empty and dot segments",
+    "request.raw_path": "path as received",
+    "request.query_params": "query parameters by name",
+    "request.headers": "headers by name in lower case",
+    "request.cookies": "cookies by name",
+    "request.route_params": "parameters of the application's route by name",
+    "request.user_agent": "user agent of the client",
+    "request.referer": "where the client says it comes from",
+    "request.content_type": "content type of the request",
+    "request.client_ip": "address of the client, behind trusted proxies too",
+    "request.body": "the body, when it is JSON",
+    "source": "label of the origin of the event",
+    "observed_at": "when the source saw the request",
+    "fields": "free fields by name",
+    "derived.ip_version": "4, 6, or 0 without an address",
+    "derived.ip_subnet": "the /24 or /48 network of the client address",
+    "derived.path_segments": "segments of the canonical path",
+    "derived.path_extension": "extension of the last segment, in lower case",
+    "derived.ua_family": "browser family of the user agent",
+    "derived.ua_os": "operating system of the user agent",
+    "derived.ua_device": "device family of the user agent",
+    "derived.is_bot": "whether the user agent says it is a crawler",
+    "derived.country": "country of the client address",
+    "derived.asn": "number of the network of the client address",
+    "derived.as_org": "owner of the network of the client address",
+}
+
+_HARMLESS = frozenset({"int", "double", "bool"})
+"""Types of which everybody sees an example."""
+
+
+@attrs.frozen
+class _Examples:
+    """The examples that a caller may see: text only who may read the events it is from."""
+
+    shows_text: bool
+    names: Names
+
+    @classmethod
+    def for_(cls, call: Call) -> _Examples:
+        forms = call.app.runtime.key_forms(call.tenant_id)
+        patterns = Settings().redact if forms is None else forms.patterns
+        shows_text = call.role is not None and may(call.role, Permission.READ_RECORDS)
+        return cls(shows_text, Names(patterns))
+
+    def of(self, seen: catalog.CatalogField) -> str | None:
+        """An example, unless it could be a secret: the example may be older than the name that
+        makes it one."""
+        if not self.shows_text and seen.type not in _HARMLESS:
+            return None
+        name = seen.name.removeprefix("request.").partition(".")[2]
+        return None if not seen.example or self.names.is_secret(name) else seen.example
+
+
+def list_(call: Call) -> Answer:
+    """Every field in order of its name, also fields that traffic never had."""
+    after = page_after(call)
+    last = str(after[0]) if after else ""
+    with indexed(call.app.store) as connection:
+        known = {each.name: each for each in _fields(connection, call)}
+    page = [known[name] for name in sorted(known) if name > last][: call.query.limit + 1]
+    return page_of(call, page, lambda each: each, lambda each: [each.name])
+
+
+def _fields(connection: Connection, call: Call) -> Iterator[wire.CatalogField]:
+    examples = _Examples.for_(call)
+    for name, kind in FIELD_MODEL.items():
+        group: Literal["captured", "derived"] = (
+            "derived" if name.startswith("derived.") else "captured"
+        )
+        yield _unseen(name, str(kind), group, DESCRIPTIONS[name])
+    for each in definitions.of_tenant(connection, call.tenant_id):
+        if each.kind == ACTION.name:
+            text = each.body.get("description") or f"whether the action {each.name} was recognised"
+            yield _unseen(f"actions.{each.slug}", "bool", "action", text)
+    for seen in catalog.fields(connection, call.tenant_id):
+        yield wire.CatalogField(
+            name=seen.name,
+            type=seen.type,
+            group="captured",
+            description="captured from traffic",
+            example=examples.of(seen),
+            fill_rate=seen.fill_rate,
+            distinct_estimate=seen.distinct_estimate,
+            last_seen_at=wire.time_text(seen.last_seen_at_ns),
+        )
+
+
+def _unseen(
+    name: str, kind: str, group: Literal["captured", "derived", "action"], description: str
+) -> wire.CatalogField:
+    return wire.CatalogField(
+        name=name,
+        type=kind,
+        group=group,
+        description=description,
+        example=None,
+        fill_rate=None,
+        distinct_estimate=None,
+        last_seen_at=None,
+    )

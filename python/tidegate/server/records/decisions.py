@@ -1,0 +1,161 @@
+"""Recorded decisions: found, in full, explained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import orjson
+
+from tidegate.server import wire
+from tidegate.server.engines.history import Names, names_of
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.pages import page_after
+from tidegate.server.logging import log as logger
+from tidegate.server.records.kept import Kept
+from tidegate.stores.decision_log import decisions, log
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from tidegate.stores.decision_log.decisions import FoundDecision
+    from tidegate.stores.decision_log.log import LoggedDecision
+    from tidegate.stores.decision_log.rows import Unreadable
+
+PASSED_OVER = "damaged-records"
+"""Header of a search: the entries of the log that it could not read, as ``first-last``."""
+MAX_TOLD = 50
+"""Ranges in it."""
+
+
+def search(call: Call) -> Answer:
+    """The decisions of a query, the newest first.
+
+    A page may be short, or empty, and still have a next one: a search for rare decisions is long.
+    """
+    query: wire.DecisionsQuery = call.query
+    after = page_after(call)
+    wanted = decisions.DecisionQuery(
+        from_ns=query.from_ns,
+        to_ns=query.to_ns,
+        action=query.action,
+        reason=query.reason,
+        policy_id=query.policy_id,
+        entity_id=query.entity_id,
+        path=query.path,
+        api_key_id=query.api_key_id,
+    )
+    before = UUID(str(after[0])) if after else None
+    with call.app.store.read() as connection:
+        page = decisions.search(connection, call.tenant_id, wanted, query.limit, before)
+    following = None if page.next_before is None else [str(page.next_before)]
+    return Answer(
+        body=[summary(each) for each in page.decisions],
+        next=following,
+        headers=_passed_over(page.passed_over),
+    )
+
+
+def _passed_over(unreadable: Sequence[Unreadable]) -> dict[str, str]:
+    """The header that names the entries of the log that a search could not read."""
+    if not unreadable:
+        return {}
+    ranges = ", ".join(f"{each.first_seq}-{each.last_seq}" for each in unreadable[:MAX_TOLD])
+    logger.error("a search passed over damaged records", entries=ranges)
+    return {PASSED_OVER: ranges}
+
+
+def read(call: Call) -> Answer:
+    """One decision with its event."""
+    with call.app.store.read() as connection:
+        found, logged = find(connection, call.tenant_id, call.ids["decision_id"])
+        names = names_of(connection, call.tenant_id, logged.revision)
+    return Answer(body=_answer(found, logged, names, Kept.of(call)))
+
+
+def find(
+    connection: Connection, tenant_id: UUID, decision_id: UUID
+) -> tuple[FoundDecision, LoggedDecision]:
+    """A decision in the index and in the log.
+
+    Raises:
+        NotFoundError: the tenant has none of this id (any more).
+    """
+    found = decisions.find(connection, tenant_id, decision_id)
+    return found, log.read(connection, found.seq, tenant_id).decision()
+
+
+def summary(found: FoundDecision) -> wire.DecisionSummary:
+    """The part of a decision that a search shows."""
+    return wire.DecisionSummary(
+        decision_id=found.decision_id,
+        tenant_id=found.tenant_id,
+        received_at=wire.time_text(found.received_at_ns),
+        observed_at=wire.time_text(found.observed_at_ns),
+        action=found.action,  # type: ignore[arg-type]
+        reason=found.reason,  # type: ignore[arg-type]
+        policy_id=found.policy_id,
+        path=found.path,
+        api_key_id=found.api_key_id,
+        entity_ids=found.entity_ids,
+        fired=tuple(
+            wire.FiredPolicy(policy_id=policy_id, mode=mode)  # type: ignore[arg-type]
+            for policy_id, mode in found.fired
+        ),
+    )
+
+
+def _answer(
+    found: FoundDecision, logged: LoggedDecision, names: Names, kept: Kept
+) -> wire.Decision:
+    record = kept.record(logged.record)
+    return wire.Decision(
+        decision_id=found.decision_id,
+        tenant_id=found.tenant_id,
+        api_key_id=logged.api_key_id,
+        source=logged.source,
+        endpoint=logged.endpoint,
+        observed_at=wire.time_text(found.observed_at_ns),
+        received_at=wire.time_text(logged.received_at_ns),
+        action=record["action"],
+        reason=record["reason"],
+        policy_id=found.policy_id,
+        policy=record["policy"],
+        clause=record["clause"],
+        mitigation_id=names.mitigation(record["mitigation"]),
+        mitigation=record["mitigation"],
+        revision=logged.revision,
+        entities=tuple(
+            wire.DecidedEntity(
+                entity_id=UUID(each["entity_id"]),
+                entity_definition_id=names.entity(each["definition"]),
+                definition=each["definition"],
+                key=tuple(each["key"]),
+            )
+            for each in record["entities"]
+        ),
+        matched_actions=tuple(record["matched_actions"]),
+        fired_clauses=tuple(_fired(each, names) for each in record["fired"]),
+        errors=tuple(
+            wire.ExpressionError(place=place, code=code) for place, code in record["errors"].items()
+        ),
+        budget_ended_at=tuple(record.get("budget_ended_at", ())),
+        duration_us=logged.duration_us,
+        answer=orjson.loads(logged.answer),
+        event=kept.event(logged.event),
+    )
+
+
+def _fired(fired: dict[str, Any], names: Names) -> wire.FiredClause:
+    window = fired["window"]
+    return wire.FiredClause(
+        policy_id=names.policy(fired["policy"]),
+        policy=fired["policy"],
+        clause=fired["clause"],
+        mitigation_id=names.mitigation(fired["mitigation"]),
+        mode=fired["mode"],
+        entity_id=None if fired["entity_id"] is None else UUID(fired["entity_id"]),
+        window=None if window is None else wire.WindowValue(**window),
+        active=fired["active"],
+    )

@@ -1,0 +1,74 @@
+"""The state of an entity in the engine now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from tidegate.server import wire
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.problems import ErrorDetail, Problem
+from tidegate.server.records.active_mitigations import entity_of, shown
+from tidegate.stores.base import NotFoundError
+
+if TYPE_CHECKING:
+    from tidegate.policy.state.standing import EntityState
+    from tidegate.server.engines.compiling import Names
+
+
+def read_state(call: Call) -> Answer:
+    """Counts, windows and active mitigations of an entity that the engine knows."""
+    live, state = entity_of(call)
+    return Answer(body=_answer(state, live.names))
+
+
+def find(call: Call) -> Answer:
+    """The id of the entity that some values make, by which its decisions and state are found.
+
+    The values may be secrets: they are hashed as values of events are, and not used otherwise.
+    """
+    body: wire.EntityLookup = call.body
+    live = call.app.runtime.find(call.tenant_id)
+    known = {} if live is None else live.names.entities
+    wanted = str(body.entity_definition_id)
+    slug = next((slug for slug, each in known.items() if each == wanted), None)
+    if live is None or slug is None:
+        raise NotFoundError("entity definition")
+    found = live.keys.named(slug, body.key, live.redactor)
+    if found is None:
+        detail = "the entity definition is disabled, or has another number of key parts"
+        raise Problem(
+            "invalid-request", detail, errors=[ErrorDetail(detail=detail, pointer="/key")]
+        )
+    entity_id, key = found
+    return Answer(
+        body=wire.EntityName(
+            entity_id=UUID(entity_id),
+            entity_definition_id=body.entity_definition_id,
+            definition=slug,
+            key=key,
+        )
+    )
+
+
+def _answer(state: EntityState, names: Names) -> wire.EntityState:
+    return wire.EntityState(
+        entity_id=UUID(state.entity_id),
+        entity_definition_id=UUID(names.entities[state.definition]),
+        definition=state.definition,
+        key=state.key,
+        event_count=state.event_count,
+        first_seen_at=wire.time_text(state.first_seen_at),
+        last_seen_at=wire.time_text(state.last_seen_at),
+        windows=tuple(
+            wire.EntityWindow(
+                policy_id=UUID(names.policies[each.policy]),
+                policy=each.policy,
+                clause=each.clause,
+                value=each.value,
+                threshold=each.threshold,
+            )
+            for each in state.windows
+        ),
+        active_mitigations=tuple(shown(each, names) for each in state.mitigations),
+    )

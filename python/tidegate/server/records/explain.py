@@ -1,0 +1,125 @@
+"""Explains a recorded decision by making it again with the definitions and state of its time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from tidegate.errors import EventError
+from tidegate.policy.decision import EngineDecision
+from tidegate.policy.definitions.model import Settings
+from tidegate.server import wire
+from tidegate.server.engines.history import MAX_FOLDED, Past, before
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.logging import log
+from tidegate.server.records.decisions import find
+from tidegate.server.records.kept import Kept
+from tidegate.stores.base import NotFoundError
+from tidegate.stores.objects import tenants
+
+if TYPE_CHECKING:
+    from tidegate.policy.explain.explain import Explanation
+    from tidegate.stores.decision_log.decisions import FoundDecision
+    from tidegate.stores.decision_log.log import LoggedDecision
+
+DAY_NS = 86_400_000_000_000
+MAX_NAMED = 20
+"""Redacted members that an answer names."""
+_HASH = "hmac:"
+"""The beginning of a redacted value (docs/fields.md)."""
+
+
+def explain(call: Call) -> Answer:
+    """A decision made again under observation, or why it cannot be."""
+    kept = Kept.of(call)
+    with call.app.store.read() as connection:
+        found, logged = find(connection, call.tenant_id, call.ids["decision_id"])
+        recorded = kept.record(logged.record)
+        tenant = tenants.find(connection, call.tenant_id)
+        try:
+            redaction_key = call.app.keys.redaction
+            past = before(connection, call.app.known, found, logged, redaction_key)
+        except NotFoundError:
+            gone = f"the definitions of revision {logged.revision} are no longer kept"
+            return _answer(found, logged, recorded, because=[gone])
+    try:
+        ended_at = EngineDecision.from_record(logged.record).budget_ended_at
+        explanation = past.engine.explain(logged.event, logged.received_at_ns, ended_at=ended_at)
+    except EventError as error:
+        refused = f"the event as it is kept is refused: {error.message}"
+        return _answer(found, logged, recorded, past, because=[refused])
+    if explanation.decision == past.engine.kept(EngineDecision.from_record(logged.record)):
+        return _answer(found, logged, recorded, past, explanation)
+    retention_days = int(tenant.settings.get("retention_days", Settings().retention_days))
+    because = list(_reasons(call, logged, past, retention_days))
+    if not because:
+        log.error("a decision cannot be repeated", decision=str(found.decision_id))
+        because = ["no reason is known: please report it as a fault of Tidegate"]
+    return _answer(found, logged, recorded, past, explanation, because)
+
+
+def _answer(
+    found: FoundDecision,
+    logged: LoggedDecision,
+    recorded: dict[str, Any],
+    past: Past | None = None,
+    explanation: Explanation | None = None,
+    because: Sequence[str] = (),
+) -> Answer:
+    return Answer(
+        body=wire.DecisionExplanation(
+            decision_id=found.decision_id,
+            revision=logged.revision,
+            reproduced=not because,
+            because=tuple(because),
+            earlier_decisions=past.folded if past else 0,
+            recorded=recorded,
+            decision=explanation.decision.to_record() if explanation else None,
+            trace=trace_of(explanation) if explanation else None,
+            text=str(explanation) if explanation else None,
+        )
+    )
+
+
+def trace_of(explanation: Explanation) -> wire.Trace:
+    """An explanation as it is answered."""
+    return wire.Trace(
+        time=explanation.time,
+        actions=explanation.actions,
+        entities=explanation.entities,
+        policies=explanation.policies,
+    )
+
+
+def _reasons(call: Call, logged: LoggedDecision, past: Past, retention_days: int) -> Iterator[str]:
+    """The known obstacles to repeating a decision."""
+    redacted = list(_redacted(orjson.loads(logged.event), ""))
+    if redacted:
+        named = ", ".join(f"`{each}`" for each in redacted[:MAX_NAMED])
+        more = f" and {len(redacted) - MAX_NAMED} others" if len(redacted) > MAX_NAMED else ""
+        yield f"secrets of the event are kept as hashes only: {named}{more}"
+    if not past.is_whole:
+        yield (
+            f"its entities have more than {MAX_FOLDED} earlier decisions, or too many decisions of"
+            " others lie between them: not all were looked at"
+        )
+    if past.revisions - {logged.revision}:
+        yield "the definitions were changed among the decisions that its state was made by"
+    if call.app.runtime.evictions(call.tenant_id):
+        yield "the engine was full and forgot entities, perhaps one of this decision's"
+    if logged.received_at_ns < call.now - (retention_days - 1) * DAY_NS:
+        yield "earlier decisions of its entities may have been deleted by retention"
+
+
+def _redacted(value: Any, place: str) -> Iterator[str]:
+    """The places of hashes in an event."""
+    if isinstance(value, Mapping):
+        for name, member in value.items():
+            yield from _redacted(member, f"{place}.{name}" if place else name)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _redacted(member, place)
+    elif isinstance(value, str) and _HASH in value:
+        yield place

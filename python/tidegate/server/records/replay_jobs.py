@@ -1,0 +1,181 @@
+"""Replay jobs: a draft over recorded events, and the decisions that differ."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import msgspec
+import orjson
+
+from tidegate.policy.document import read_document
+from tidegate.server import wire
+from tidegate.server.definitions.changes import load_present
+from tidegate.server.engines.comparison import Outcomes
+from tidegate.server.engines.drafts import in_member, with_policy
+from tidegate.server.engines.replay import Draft
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.ids import new_id
+from tidegate.server.http.pages import page_after, page_by_id, page_of
+from tidegate.server.http.problems import ErrorDetail, Problem, problem_of
+from tidegate.stores.base import ConflictError
+from tidegate.stores.decision_log import decisions, replay_jobs
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_KIND = "replay-job"
+
+
+def create(call: Call) -> Answer:
+    """Check a draft and run it; one job of a tenant at a time."""
+    body: wire.ReplayJobCreate = call.body
+    from_ns, to_ns = wire.nanoseconds(body.since), wire.nanoseconds(body.until)
+    if from_ns >= to_ns:
+        raise _refusal("the period ends before it begins", "/until")
+    document = _document(call, body)
+    if not call.app.replays.has_room():
+        raise Problem("overloaded", "too many replay jobs wait", headers={"retry-after": "60"})
+    with call.app.store.read() as connection:
+        span = decisions.span(connection, call.tenant_id, from_ns, to_ns)
+    is_empty = span is None
+    job = replay_jobs.ReplayJob(
+        job_id=new_id(),
+        tenant_id=call.tenant_id,
+        status="done" if is_empty else "queued",
+        result=Outcomes(from_ns, 0).result(evictions=0) if is_empty else None,
+        finished_at_ns=call.now if is_empty else None,
+        request={
+            "since_ns": from_ns,
+            "until_ns": to_ns,
+            "policy_id": None if body.policy_id is None else str(body.policy_id),
+            "total": 0 if span is None else span.count,
+        },
+        actor=str(call.operator.operator_id),
+        created_at_ns=call.now,
+        updated_at_ns=call.now,
+    )
+    call.write(partial(_create, call, job))
+    if not is_empty:
+        content = orjson.dumps(document)
+        draft = Draft(tenant_id=call.tenant_id, document=content, from_ns=from_ns, to_ns=to_ns)
+        call.app.replays.submit(job.job_id, draft)
+    return Answer(body=_answer(job), location=f"{call.path}/{job.job_id}")
+
+
+def _create(call: Call, job: replay_jobs.ReplayJob, connection: Connection) -> None:
+    if replay_jobs.is_busy(connection, job.tenant_id):
+        raise ConflictError("the tenant has a replay job that waits or runs; cancel it first")
+    replay_jobs.create(connection, job)
+    call.audit(connection, "create", _KIND, job.job_id, after=dict(job.request))
+
+
+def list_(call: Call) -> Answer:
+    """Jobs, the newest first."""
+
+    def read(
+        connection: Connection, limit: int, before: UUID | None
+    ) -> list[replay_jobs.ReplayJob]:
+        return replay_jobs.page(connection, call.tenant_id, limit, before)
+
+    return page_by_id(call, read, _answer, lambda job: job.job_id)
+
+
+def read(call: Call) -> Answer:
+    """The progress of a job, or its result."""
+    with call.app.store.read() as connection:
+        found = replay_jobs.find(connection, call.tenant_id, call.ids["replay_job_id"])
+    return Answer(body=_answer(found))
+
+
+def cancel(call: Call) -> Answer:
+    """End a job that waits or runs; one that is over stays as it is."""
+    job_id = call.ids["replay_job_id"]
+
+    def work(connection: Connection) -> replay_jobs.ReplayJob:
+        before = replay_jobs.find(connection, call.tenant_id, job_id)
+        after = replay_jobs.cancel(connection, call.tenant_id, job_id, call.now)
+        if after.status != before.status:
+            call.audit(connection, "cancel", _KIND, job_id)
+        return after
+
+    return Answer(body=_answer(call.write(work)))
+
+
+def list_differences(call: Call) -> Answer:
+    """Decisions that differ, in the order of arrival; also while the job runs."""
+    after = page_after(call)
+    with call.app.store.read() as connection:
+        found = replay_jobs.differences(
+            connection,
+            call.tenant_id,
+            call.ids["replay_job_id"],
+            call.query.limit + 1,
+            int(after[0]) if after else -1,
+        )
+    return page_of(call, found, _difference, lambda each: [each.ordinal])
+
+
+def _document(call: Call, body: wire.ReplayJobCreate) -> dict[str, Any]:
+    """The definitions that are to be run.
+
+    Raises:
+        NotFoundError: there is no such policy.
+        Problem: they do not hold together, or it is not clear which they are.
+    """
+    present = load_present(call)
+    if body.definitions is None:
+        if body.policy_id is None:
+            raise _refusal("give `definitions`, or `policy_id` and the changed `policy`", "")
+        document = with_policy(present, body.policy_id, body.policy)
+        place = "policy"
+    else:
+        if body.policy_id is not None or body.policy is not None:
+            raise _refusal("give `definitions` or a changed `policy`, not both", "/policy")
+        saved = present.document()
+        document = {
+            "settings": saved["settings"],
+            **body.definitions,
+            "tenant": saved["tenant"],
+            "revision": present.revision,
+        }
+        place = "definitions"
+    with in_member(place):
+        try:
+            read_document(document, present.compilation)
+        except Exception as error:
+            raise problem_of(error) from error
+    return document
+
+
+def _refusal(detail: str, pointer: str) -> Problem:
+    return Problem("invalid-request", detail, errors=[ErrorDetail(detail=detail, pointer=pointer)])
+
+
+def _answer(job: replay_jobs.ReplayJob) -> wire.ReplayJob:
+    request = job.request
+    return wire.ReplayJob(
+        replay_job_id=job.job_id,
+        tenant_id=job.tenant_id,
+        status=job.status,
+        since=wire.time_text(request["since_ns"]),
+        until=wire.time_text(request["until_ns"]),
+        policy_id=request["policy_id"],
+        progress=job.progress,
+        total=request["total"],
+        result=None if job.result is None else msgspec.convert(job.result, wire.ReplayResult),
+        error=job.error,
+        created_by=job.actor,
+        created_at=wire.time_text(job.created_at_ns),
+        started_at=wire.optional_time(job.started_at_ns),
+        finished_at=wire.optional_time(job.finished_at_ns),
+    )
+
+
+def _difference(found: replay_jobs.Difference) -> wire.ReplayDifference:
+    return wire.ReplayDifference(
+        decision_id=found.decision_id,
+        recorded=wire.ReplayedDecision(**found.recorded),
+        replayed=wire.ReplayedDecision(**found.replayed),
+    )

@@ -1,0 +1,134 @@
+"""Results of policies: counts by policy and by time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+
+from tidegate.server import wire
+from tidegate.server.engines.derived_reads import indexed
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.pages import page_after, page_of
+from tidegate.server.http.problems import ErrorDetail, Problem
+from tidegate.server.records.decisions import summary
+from tidegate.server.wire.kinds import POLICY
+from tidegate.stores.base import NotFoundError
+from tidegate.stores.decision_log import decisions
+from tidegate.stores.index import results
+from tidegate.stores.objects import definitions
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+RECENT = 10
+DAY_NS = 86_400_000_000_000
+SECOND_NS = 1_000_000_000
+MAX_STEPS = 1_500
+"""The most steps of a timeline: more than a screen has columns."""
+STEPS = (60, 300, 900, 3_600, 21_600, 86_400)
+PREFERRED_STEPS = 150
+
+
+def list_policies(call: Call) -> Answer:
+    """Every policy with its counts, also deleted policies that still have any."""
+    query: wire.ResultsQuery = call.query
+    after = page_after(call)
+    last = UUID(str(after[0])) if after else UUID(int=0)
+    with indexed(call.app.store) as connection:
+        counted = results.by_policy(connection, call.tenant_id, query.from_ns, query.to_ns)
+        known = _policies(connection, call.tenant_id)
+    wanted = sorted(each for each in {*known, *counted} - {results.ALL} if each > last)
+    page = wanted[: query.limit + 1]
+    return page_of(
+        call,
+        page,
+        lambda each: _policy(each, known.get(each), counted.get(each, results.Counts())),
+        lambda each: [str(each)],
+    )
+
+
+def read_policy(call: Call) -> Answer:
+    """The counts of one policy, and its newest decisions."""
+    query: wire.Period = call.query
+    policy_id = call.ids["policy_id"]
+    with indexed(call.app.store) as connection:
+        known = _policies(connection, call.tenant_id).get(policy_id)
+        counts = results.of_policy(
+            connection, call.tenant_id, policy_id, query.from_ns, query.to_ns
+        )
+        if known is None and counts == results.Counts():
+            raise NotFoundError("policy")
+        wanted = decisions.DecisionQuery(
+            from_ns=query.from_ns, to_ns=query.to_ns, policy_id=policy_id
+        )
+        recent = decisions.search(connection, call.tenant_id, wanted, RECENT).decisions
+    shown = attrs.asdict(_policy(policy_id, known, counts), recurse=False)
+    return Answer(
+        body=wire.PolicyResult(**shown, recent_decisions=tuple(summary(each) for each in recent))
+    )
+
+
+def timeline(call: Call) -> Answer:
+    """Counts by steps of time, also steps without any."""
+    query: wire.TimelineQuery = call.query
+    to_ns = call.now if query.to_ns is None else query.to_ns
+    from_ns = to_ns - DAY_NS if query.from_ns is None else query.from_ns
+    step = query.step or _step(to_ns - from_ns)
+    step_ns = step * SECOND_NS
+    first, end = from_ns // step_ns, -(-to_ns // step_ns)
+    if end - first > MAX_STEPS:
+        detail = f"the period has {end - first} steps of {step} s, at most {MAX_STEPS} are answered"
+        errors = [ErrorDetail(detail=detail, parameter="step", hint="take a longer step")]
+        raise Problem("invalid-request", detail, errors=errors)
+    with indexed(call.app.store) as connection:
+        found = results.timeline(
+            connection, call.tenant_id, query.policy_id or results.ALL, from_ns, to_ns, step
+        )
+    counts = {each.start_ns: each.counts for each in found}
+    starts = (number * step_ns for number in range(first, end))
+    return Answer(
+        body=[
+            wire.TimelineStep(
+                start=wire.time_text(start), **_counts(counts.get(start, results.Counts()))
+            )
+            for start in starts
+        ]
+    )
+
+
+def _step(duration_ns: int) -> int:
+    """The shortest step that makes few enough of a period."""
+    enough = (each for each in STEPS if duration_ns <= each * SECOND_NS * PREFERRED_STEPS)
+    return next(enough, STEPS[-1])
+
+
+def _policies(connection: Connection, tenant_id: UUID) -> dict[UUID, definitions.Definition]:
+    found = definitions.of_tenant(connection, tenant_id)
+    return {each.object_id: each for each in found if each.kind == POLICY.name}
+
+
+def _policy(
+    policy_id: UUID, known: definitions.Definition | None, counts: results.Counts
+) -> wire.PolicyResults:
+    return wire.PolicyResults(
+        policy_id=policy_id,
+        name=known.name if known else None,
+        slug=known.slug if known else None,
+        enabled=known.body.get("enabled", True) if known else None,
+        status=known.body.get("status", "active") if known else None,
+        **_counts(counts),
+    )
+
+
+def _counts(counts: results.Counts) -> dict[str, Any]:
+    last = counts.last_match_ns
+    return {
+        "total": counts.total,
+        "monitor": counts.monitor,
+        "challenge": counts.challenge,
+        "block": counts.block,
+        "errors": counts.errors,
+        "last_match_at": None if last is None else wire.time_text(last),
+    }

@@ -1,0 +1,59 @@
+"""Tries a policy on one event: the decision now, and its reasons; nothing is recorded."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tidegate.engine import Engine
+from tidegate.errors import EventError
+from tidegate.policy.definitions.model import Definitions
+from tidegate.policy.document import read_document
+from tidegate.policy.explain.explain import Explanation
+from tidegate.server import wire
+from tidegate.server.definitions.changes import load_present
+from tidegate.server.engines.drafts import in_member, with_policy
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.problems import problem_of
+from tidegate.server.records.explain import trace_of
+from tidegate.server.wire.kinds import POLICY
+
+
+class _Body(msgspec.Struct):
+    event: msgspec.Raw
+
+
+_BODY = msgspec.json.Decoder(_Body)
+
+
+def simulate(call: Call) -> Answer:
+    """The decision on an event by the saved definitions, with the policy active.
+
+    The state is the engine's as it is now; the policy decides even if it is saved as a draft, and
+    a draft in the body takes its place.
+    """
+    body: wire.Simulation = call.body
+    present = load_present(call)
+    document = with_policy(present, call.ids["policy_id"], body.policy)
+    definitions = read_document(document, present.compilation).compiled.source
+    with in_member("event"):
+        explanation = _explained(call, definitions, bytes(_BODY.decode(call.raw_body).event))
+    saved = present.find(POLICY, call.ids["policy_id"])
+    return Answer(
+        body=wire.SimulationResult(
+            decision=explanation.decision.to_record(),
+            fired=any(saved and each.policy == saved.slug for each in explanation.decision.fired),
+            trace=trace_of(explanation),
+            text=str(explanation),
+        )
+    )
+
+
+def _explained(call: Call, definitions: Definitions, event: bytes) -> Explanation:
+    engine = Engine(definitions, redaction_key=call.app.keys.redaction, events="any")
+    try:
+        state = call.app.runtime.state_of(call.tenant_id, event, call.now)
+        if state is not None:
+            engine.load_state(state)
+        return engine.explain(event, call.now)
+    except EventError as error:
+        raise problem_of(error) from None

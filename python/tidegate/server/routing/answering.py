@@ -1,0 +1,166 @@
+"""An admitted request and its answer: the same in a thread and in a worker."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import msgspec
+from starlette.responses import Response
+
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.convert import convert_body, convert_parameters
+from tidegate.server.http.headers import DATA_HEADERS, STRICT_TRANSPORT
+from tidegate.server.http.json_body import read_json_body
+from tidegate.server.http.pages import next_page
+from tidegate.server.http.preconditions import entity_tag, is_unchanged, read_tags
+from tidegate.server.http.problems import Problem, problem_of, problem_response
+from tidegate.server.http.request import query_parameters
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from tidegate.operators.permissions import Role
+    from tidegate.server.http.call import Caller
+    from tidegate.server.routing.context import Application
+    from tidegate.server.routing.route import Route
+
+log = logging.getLogger(__name__)
+
+
+@attrs.frozen(kw_only=True)
+class Given:
+    """The content of a request, once its caller is admitted."""
+
+    request_id: str
+    now: int
+    """Nanoseconds since 1970."""
+    path: str
+    query: bytes
+    is_encrypted: bool
+    address: str
+    """Of the other end of the connection; empty for a Unix socket."""
+    ids: Mapping[str, UUID]
+    authorization: str | None = attrs.field(default=None, repr=False)
+    """The header, where the handler looks at it."""
+    caller: Caller | None = None
+    role: Role | None = None
+    if_match: str | None = None
+    if_none_match: str | None = None
+    body: bytes = b""
+
+    def refuse(self, error: Exception) -> Sent:
+        """The answer for an exception."""
+        problem = problem_of(error)
+        if problem.code == "internal-error":
+            log.error("request %s failed", self.request_id, exc_info=error)
+        made = problem_response(problem, instance=self.path, request_id=self.request_id)
+        return Sent.of(made, self)
+
+
+@attrs.frozen
+class Sent:
+    """An answer as it goes over the wire."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = attrs.field(repr=False)
+
+    @classmethod
+    def of(cls, response: Response, given: Given) -> Sent:
+        """The answer for a response to a request."""
+        headers = {**response.headers, "x-request-id": given.request_id}
+        if given.is_encrypted:
+            headers["strict-transport-security"] = STRICT_TRANSPORT
+        return cls(response.status_code, headers, bytes(response.body))
+
+    def response(self) -> Response:
+        """It as a response."""
+        return Response(self.body, self.status, self.headers)
+
+
+def answer(application: Application, route: Route, given: Given) -> Sent:
+    """The answer of a route; a refusal is an answer too."""
+    try:
+        call = _call(application, route, given)
+        return Sent.of(_respond(route, call, given, _handled(route, call)), given)
+    except Exception as error:
+        return given.refuse(error)
+
+
+async def answer_in_time(application: Application, route: Route, given: Given) -> Sent:
+    """The same, of a route whose handler waits for others on the loop."""
+    try:
+        call = _call(application, route, given)
+        return Sent.of(_respond(route, call, given, await _handled(route, call)), given)
+    except Exception as error:
+        return given.refuse(error)
+
+
+def answer_by_name(name: str, given: Given, application: Application) -> Sent:
+    """The same, of the route of a name: in a worker."""
+    return answer(application, _routes()[name], given)
+
+
+@cache
+def _routes() -> Mapping[str, Route]:
+    # The table names the handlers, and the handlers import this module.
+    from tidegate.server.routing.routes import ROUTES
+
+    return {route.name: route for route in ROUTES}
+
+
+def _handled(route: Route, call: Call) -> Any:
+    if route.handler is None:
+        raise Problem("not-found")
+    return route.handler(call)
+
+
+def _call(application: Application, route: Route, given: Given) -> Call:
+    query = convert_parameters(query_parameters(given.query), route.query or _NoQuery)
+    content = None
+    if route.body is not None and route.body is not bytes:
+        content = convert_body(read_json_body(given.body), route.body)
+    is_conditional = route.conditional and route.method != "GET"
+    return Call(
+        app=application,
+        request_id=given.request_id,
+        now=given.now,
+        path=given.path,
+        address=given.address,
+        authorization=given.authorization,
+        ids=given.ids,
+        caller=given.caller,
+        role=given.role,
+        query=query,
+        body=content,
+        raw_body=given.body,
+        precondition=read_tags("if-match", given.if_match) if is_conditional else None,
+    )
+
+
+@attrs.frozen
+class _NoQuery:
+    """The query of a route that takes none."""
+
+
+def _respond(route: Route, call: Call, given: Given, answer: Answer | Response) -> Response:
+    if isinstance(answer, Response):
+        return answer
+    headers = dict(DATA_HEADERS)
+    if answer.revision is not None:
+        headers["etag"] = entity_tag(answer.revision)
+        if route.method == "GET" and is_unchanged(given.if_none_match, headers["etag"]):
+            return Response(status_code=304, headers=headers)
+    if answer.location is not None:
+        headers["location"] = answer.location
+    headers.update(answer.headers)
+    if answer.next is not None:
+        headers["link"] = f'<{next_page(call, answer.next)}>; rel="next"'
+    if answer.body is None:
+        return Response(status_code=route.status, headers=headers)
+    content = msgspec.json.encode(answer.body)
+    return Response(content, route.status, headers, media_type="application/json")

@@ -1,0 +1,144 @@
+"""What the handlers of the control plane stand on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import attrs
+from anyio import CapacityLimiter
+
+from tidegate.operators.tokens import LIFETIME_SECONDS, Tokens
+from tidegate.server.accounts.login_attempts import LoginAttempts
+from tidegate.server.connection.reception import Reception
+from tidegate.server.engines.control import NoRuntime
+from tidegate.server.engines.replay import NoReplays
+from tidegate.server.hot.metrics import Figures
+from tidegate.server.http.access_log import AccessLog
+from tidegate.server.http.cursor import Cursors
+from tidegate.server.work.jobs import Inline
+from tidegate.server.work.known import KnownSets
+from tidegate.server.work.patience import Patience
+from tidegate.server.work.places import default_places
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from contextlib import AbstractContextManager
+    from uuid import UUID
+
+    from sqlalchemy import Connection
+
+    from tidegate.operators.keys import Keys
+    from tidegate.server.engines.control import Runtime
+    from tidegate.server.engines.replay import Draft
+    from tidegate.server.work.jobs import Workers
+    from tidegate.server.work.kinds import Crowd
+    from tidegate.server.work.places import Places
+
+
+T = TypeVar("T")
+
+_TURNS = 64
+"""More tenants than are often changed at the same time."""
+LIGHT_THREADS = 24
+ADMITTING_THREADS = 4
+
+
+class Records(Protocol):
+    """The store, as far as handlers go: a :class:`~tidegate.stores.base.Store` is one."""
+
+    def read(self) -> AbstractContextManager[Connection]:
+        """A connection that sees what was committed before."""
+
+    def write(self, work: Callable[[Connection], T], *, quietly: bool = False) -> Future[T]:
+        """Have a transaction of the writing thread."""
+
+    def index_now(self) -> None:
+        """Have everything in the log indexed."""
+
+
+class ReplayJobs(Protocol):
+    """The replay jobs of the service."""
+
+    def has_room(self) -> bool:
+        """Whether another job may wait."""
+
+    def submit(self, job_id: UUID, draft: Draft) -> None:
+        """Run a job that is in the store, behind those that wait."""
+
+
+def _nobody(_: UUID) -> None:
+    """A change that nobody waits for."""
+
+
+@attrs.frozen(kw_only=True)
+class Application:
+    """The parts of a running service, handed to every call.
+
+    Attributes:
+        issuer: the claim ``iss`` of operator tokens.
+        api_key_rate_limit_per_minute: of keys that name no limit of their own.
+        max_api_key_rate_limit_per_minute: what a key may have.
+        definitions_changed: called with the tenant whose definitions, settings or existence
+            changed, after the commit.
+        api_keys_changed: called with the tenant whose API keys changed, after the commit.
+        runtime: the active engines.
+        replays: the replay jobs.
+        workers: where work is done that would hold the interpreter; ``passwords``, where
+            passwords are looked at, so that logins wait for nothing else.
+        figures: who sees which figures.
+        patience: what makes those wait who go on after refusals.
+        access: writes lines about requests into the log.
+        reception: where requests wait until they are begun, and late refusals.
+        known: definitions that were compiled here and may be needed again.
+        places: how many requests may be under way, of those that share them.
+        clock: nanoseconds since 1970.
+    """
+
+    store: Records
+    keys: Keys
+    issuer: str = "tidegate"
+    token_lifetime_seconds: int = LIFETIME_SECONDS
+    api_key_rate_limit_per_minute: int = 6_000
+    max_api_key_rate_limit_per_minute: int = 600_000
+    definitions_changed: Callable[[UUID], None] = _nobody
+    api_keys_changed: Callable[[UUID], None] = _nobody
+    runtime: Runtime = attrs.field(factory=NoRuntime)
+    clock: Callable[[], int] = time.time_ns
+    replays: ReplayJobs = attrs.field(factory=NoReplays)
+    workers: Workers = attrs.field(factory=Inline)
+    passwords: Workers = attrs.field(factory=Inline)
+    known: KnownSets = attrs.field(factory=KnownSets)
+    places: Mapping[Crowd, Places] = attrs.field(factory=default_places)
+    figures: Figures = attrs.field(factory=Figures)
+    reception: Reception = attrs.field(factory=Reception)
+    patience: Patience = attrs.field(init=False)
+    access: AccessLog = attrs.field(factory=AccessLog)
+    light_threads: CapacityLimiter = attrs.field(factory=lambda: CapacityLimiter(LIGHT_THREADS))
+    admitting_threads: CapacityLimiter = attrs.field(
+        factory=lambda: CapacityLimiter(ADMITTING_THREADS)
+    )
+    login_attempts: LoginAttempts = attrs.field(factory=LoginAttempts, init=False)
+    tokens: Tokens = attrs.field(init=False)
+    cursors: Cursors = attrs.field(init=False)
+    _turns: tuple[Lock, ...] = attrs.field(
+        factory=lambda: tuple(Lock() for _ in range(_TURNS)), init=False
+    )
+
+    def turn(self, tenant_id: UUID) -> Lock:
+        """Held by who changes definitions of a tenant, so that one check is not for nothing."""
+        return self._turns[hash(tenant_id) % _TURNS]
+
+    @patience.default
+    def _make_patience(self) -> Patience:
+        return Patience(self.reception)
+
+    @tokens.default
+    def _make_tokens(self) -> Tokens:
+        return Tokens(self.keys.signing, self.issuer)
+
+    @cursors.default
+    def _make_cursors(self) -> Cursors:
+        return Cursors(self.keys.cursors)

@@ -1,0 +1,229 @@
+"""The thin layer between HTTP and the handlers.
+
+In order: route, credential, tenant, role, place, body, handler.  Handlers are plain functions. The
+kind of work of a route says where its handler runs: on the loop, in a thread, or in a worker
+process. An exception becomes a problem document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import attrs
+from anyio import to_thread
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.routing import Route as StarletteRoute
+
+from tidegate.operators.permissions import Role
+from tidegate.server.http.authorise import bearer, caller_of, membership_in, require
+from tidegate.server.http.problems import Problem
+from tidegate.server.http.request import (
+    only_header,
+    path_as_written,
+    path_ids,
+    read_body,
+    request_id_of,
+    require_media_type,
+)
+from tidegate.server.routing.answering import Given, Sent, answer, answer_by_name, answer_in_time
+from tidegate.server.routing.route import Credential
+from tidegate.server.routing.routes import ROUTES
+from tidegate.server.work.desk import Desk
+from tidegate.server.work.kinds import SECONDS, Work
+from tidegate.server.work.patience import LATE
+from tidegate.server.work.places import Party
+from tidegate.stores.objects import memberships
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from tidegate.server.routing.context import Application
+    from tidegate.server.routing.route import Route
+    from tidegate.server.work.places import Holder
+
+
+def control_plane(application: Application, routes: Iterable[Route] = ROUTES) -> Starlette:
+    """The control plane as an ASGI application: every route that has a handler."""
+    by_path: dict[str, dict[str, Route]] = {}
+    for route in routes:
+        for path in route.paths if route.handler is not None else ():
+            by_path.setdefault(path, {})[route.method] = route
+    # An endpoint that is no function is given every method, and answers for those it lacks.
+    mounted = [
+        StarletteRoute(path, _Resource(application, methods)) for path, methods in by_path.items()
+    ]
+    made = _ControlPlane(routes=mounted)
+    made.router.redirect_slashes = False
+    made.router.default = partial(_nothing, application)
+    return made
+
+
+class _ControlPlane(Starlette):
+    """Routes on paths as they were written."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            scope = {**scope, "path": path_as_written(scope)}
+        await super().__call__(scope, receive, send)
+
+
+async def _nothing(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers where there is no route."""
+    if scope["type"] == "http":
+        started = application.access.now()
+        given = _given(application, Request(scope))
+        sent = given.refuse(Problem("not-found"))
+        application.access.control(scope["method"], given, sent, started)
+        await sent.response()(scope, receive, send)
+
+
+class _Resource:
+    """The methods of one path, as an ASGI application."""
+
+    def __init__(self, application: Application, methods: Mapping[str, Route]) -> None:
+        self._application = application
+        self._methods = methods
+        self._allowed = ", ".join(sorted({*methods, *(["HEAD"] if "GET" in methods else [])}))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        access = self._application.access
+        started = access.now()
+        request = Request(scope, receive)
+        given = _given(self._application, request)
+        is_noted = True
+        try:
+            route = self._route(request)
+            # What is asked every few seconds, such as health and metrics, is noted when it fails.
+            is_noted = route.work is not Work.LOOP
+            sent = await _serve(self._application, route, request, given)
+        except Exception as error:
+            sent = given.refuse(error)
+        if is_noted or sent.status >= HTTPStatus.BAD_REQUEST:
+            access.control(request.method, given, sent, started)
+        if sent.status in LATE:
+            await self._application.patience.refused(_asking(request, sent))
+        await sent.response()(scope, receive, send)
+
+    def _route(self, request: Request) -> Route:
+        route = self._methods.get("GET" if request.method == "HEAD" else request.method)
+        if route is None:
+            allowed = self._allowed
+            raise Problem(
+                "method-not-allowed", f"allowed are {allowed}", headers={"allow": allowed}
+            )
+        return route
+
+
+def _asking(request: Request, sent: Sent) -> Hashable:
+    """The caller who was refused: by a valid credential, else by the address."""
+    credential = request.headers.get("authorization")
+    if credential is None or sent.status == HTTPStatus.UNAUTHORIZED:
+        return request.client.host if request.client else ""
+    return credential
+
+
+def _given(application: Application, request: Request) -> Given:
+    """The facts about a request before its caller is admitted."""
+    return Given(
+        request_id=request_id_of(request.headers),
+        now=application.clock(),
+        path=request.scope["path"],
+        query=request.scope["query_string"],
+        is_encrypted=request.scope.get("scheme") == "https",
+        address=request.client.host if request.client else "",
+        ids={},
+    )
+
+
+async def _serve(application: Application, route: Route, request: Request, given: Given) -> Sent:
+    if route.work is Work.LOOP:
+        authorization = only_header(request.headers, "authorization")
+        return answer(application, route, attrs.evolve(given, authorization=authorization))
+    given = await _admitted(application, route, request, given)
+    with application.places[route.work.crowd].take(_holders(given)):
+        given = attrs.evolve(
+            given,
+            if_match=only_header(request.headers, "if-match"),
+            if_none_match=only_header(request.headers, "if-none-match"),
+            body=await _body(route, request),
+        )
+        if route.work.is_heavy:
+            return await _work(application, route, given)
+        if route.work is Work.LOGIN:
+            return await answer_in_time(application, route, given)
+        threads = application.light_threads
+        return await to_thread.run_sync(answer, application, route, given, limiter=threads)
+
+
+async def _admitted(
+    application: Application, route: Route, request: Request, given: Given
+) -> Given:
+    """The request, once its caller is known to be allowed to make it.
+
+    Raises:
+        Problem: there is no credential, or not for this.
+        NotFoundError: there is no such tenant, or the caller is nobody in it.
+    """
+    if route.credential is not Credential.OPERATOR:
+        return attrs.evolve(given, ids=path_ids(request.path_params))
+    token = bearer(only_header(request.headers, "authorization"))
+    return await to_thread.run_sync(
+        _admit, application, route, request, given, token, limiter=application.admitting_threads
+    )
+
+
+def _admit(
+    application: Application, route: Route, request: Request, given: Given, token: str
+) -> Given:
+    """The credential first, then the tenant, then the role."""
+    with application.store.read() as connection:
+        caller = caller_of(connection, application.tokens, token, given.now)
+        ids = path_ids(request.path_params)
+        if "tenant_id" not in ids:
+            return attrs.evolve(given, ids=ids, caller=caller)
+        membership = membership_in(connection, ids["tenant_id"], caller)
+    if membership.accepted_at_ns is None:
+        accept = partial(
+            memberships.accept,
+            tenant_id=membership.tenant_id,
+            user_id=membership.user_id,
+            now_ns=given.now,
+        )
+        application.store.write(accept)  # without waiting: otherwise the next request notes it
+    role = Role(membership.role)
+    if route.permission is not None:
+        require(role, route.permission)
+    return attrs.evolve(given, ids=ids, caller=caller, role=role)
+
+
+def _holders(given: Given) -> list[Holder]:
+    """The holders in whose name a request has its place."""
+    if given.caller is None:
+        return [(Party.ADDRESS, given.address)]
+    holders: list[Holder] = [(Party.OPERATOR, given.caller.operator_id)]
+    if "tenant_id" in given.ids:
+        holders.append((Party.TENANT, given.ids["tenant_id"]))
+    return holders
+
+
+async def _body(route: Route, request: Request) -> bytes:
+    if route.body is None:
+        return b""
+    require_media_type(request.headers.raw, route.media_types)
+    return await read_body(request.headers, request.receive, route.max_bytes)
+
+
+async def _work(application: Application, route: Route, given: Given) -> Sent:
+    """The answer of a worker; a change it made is in force when the answer is sent."""
+    desk = Desk(application)
+    owner = _holders(given)[-1]
+    job = partial(answer_by_name, route.name, given)
+    try:
+        return await application.workers.run(job, desk, owner, SECONDS[route.work])
+    finally:
+        for tenant_id in desk.changed:
+            await to_thread.run_sync(application.definitions_changed, tenant_id)

@@ -1,0 +1,43 @@
+"""Health, readiness and figures of the process, for machines without a key."""
+
+from __future__ import annotations
+
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.responses import Response
+
+from tidegate.server import wire
+from tidegate.server.http.authorise import CHALLENGE
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.headers import DATA_HEADERS
+from tidegate.server.http.problems import Problem
+
+
+def healthz(call: Call) -> Answer:  # noqa: ARG001
+    """The process answers."""
+    return Answer(body=wire.Health(status="ok"))
+
+
+def readyz(call: Call) -> Answer:
+    """Decisions can be made and recorded.
+
+    Raises:
+        Problem: ``not-ready``.
+    """
+    reason = call.app.runtime.why_not_ready()
+    if reason is not None:
+        raise Problem("not-ready", reason, headers={"retry-after": "1"})
+    return Answer(body=wire.Health(status="ready"))
+
+
+def metrics(call: Call) -> Response:
+    """The page that Prometheus reads, as far as the caller may see it.
+
+    Raises:
+        Problem: ``unauthenticated``.
+    """
+    shown = call.app.figures.shown_to(call.authorization)
+    if shown is None:
+        detail = "the metrics token is needed: `Authorization: Bearer <TOKEN>`"
+        raise Problem("unauthenticated", detail, headers=CHALLENGE)
+    page = call.app.runtime.metrics(shown)
+    return Response(page, headers={**DATA_HEADERS, "content-type": CONTENT_TYPE_LATEST})

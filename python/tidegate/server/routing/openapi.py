@@ -1,0 +1,248 @@
+"""The OpenAPI 3.1 document, derived from the table of routes and the classes they name.
+
+``python -m tidegate.server.routing.openapi > docs/openapi.json`` writes the committed copy.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from http import HTTPStatus
+from typing import Any, get_args
+
+import attrs
+import msgspec
+import orjson
+
+import tidegate
+from tidegate.server.http.convert import member_types
+from tidegate.server.http.problems import CONTENT_TYPE, KINDS, ProblemDocument
+from tidegate.server.routing.route import Credential, Route
+from tidegate.server.routing.routes import ROUTES, TAGS
+
+_REFERENCE = "#/components/schemas/{name}"
+_SECURITY: Mapping[Credential, list[dict[str, list[str]]]] = {
+    Credential.NONE: [],
+    Credential.API_KEY: [{"apiKey": []}],
+    Credential.OPERATOR: [{"operator": []}],
+    Credential.METRICS: [{}, {"metrics": []}],
+}
+_ENTITY_TAG = {
+    "type": "string",
+    "pattern": '^(\\*|(W/)?"[!#-~]*"([ \\t]*,[ \\t]*(W/)?"[!#-~]*")*)$',
+    "examples": ['"3"'],
+}
+
+
+@cache
+def document() -> dict[str, Any]:
+    """The document of all routes."""
+    return build(ROUTES)
+
+
+@cache
+def document_json() -> bytes:
+    """The document as it is served and committed."""
+    return orjson.dumps(document(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def build(routes: Iterable[Route]) -> dict[str, Any]:
+    """The document of some routes."""
+    routes = tuple(routes)
+    schemas = _Schemas(routes)
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        for number, path in enumerate(route.paths):
+            operation = _operation(route, schemas)
+            if number:
+                operation["operationId"] += "-bare"
+                operation["summary"] += " (without the prefix, as the specification shows it)"
+            paths.setdefault(path, {})[route.method.lower()] = operation
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Tidegate",
+            "version": "1",
+            "summary": "Decides what to do with web traffic: allow, challenge or block.",
+            "description": (tidegate.__doc__ or "").partition("\n")[0],
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
+        "paths": paths,
+        "components": {
+            "schemas": schemas.components,
+            "securitySchemes": {
+                "apiKey": {"type": "apiKey", "in": "header", "name": "x-service-api-key"},
+                "operator": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+                "metrics": {"type": "http", "scheme": "bearer"},
+            },
+        },
+    }
+
+
+class _Schemas:
+    """The schemas of every class that some route names."""
+
+    def __init__(self, routes: tuple[Route, ...]) -> None:
+        bodies = {each.body for each in routes if each.body not in (None, bytes)}
+        closed = {each.body for each in routes if each.handler is not None} & bodies
+        answers = {each.answer for each in routes if each.answer is not None}
+        queries = {kind for each in routes if each.query for kind in _query_types(each)}
+        wanted = list(dict.fromkeys([ProblemDocument, *_ordered(bodies | answers | queries)]))
+        made, components = msgspec.json.schema_components(wanted, ref_template=_REFERENCE)
+        self._made = dict(zip(wanted, map(_plain, made), strict=True))
+        self.components: dict[str, Any] = _plain(dict(sorted(components.items())))
+        # Refusals of the layer are documented; answers may gain members.
+        for name in _reachable([self._made[each] for each in closed], self.components):
+            if "properties" in self.components[name]:
+                self.components[name]["additionalProperties"] = False
+
+    def of(self, kind: Any) -> dict[str, Any]:
+        """The schema of a class: mostly a reference."""
+        return dict(self._made[kind])
+
+
+def _ordered(kinds: Iterable[Any]) -> list[Any]:
+    return sorted(kinds, key=repr)
+
+
+def _query_types(route: Route) -> list[Any]:
+    return list(member_types(route.query).values())
+
+
+def _plain(value: Any) -> Any:
+    """A schema as JSON has it: no tuples, nothing unset."""
+    match value:
+        case dict():
+            return {name: _plain(each) for name, each in value.items() if each is not msgspec.UNSET}
+        case list() | tuple():
+            return [_plain(each) for each in value]
+    return msgspec.to_builtins(value)
+
+
+def _reachable(schemas: Iterable[Any], components: Mapping[str, Any]) -> set[str]:
+    found: set[str] = set()
+    open_ends = [name for schema in schemas for name in _references(schema)]
+    while open_ends:
+        name = open_ends.pop()
+        if name not in found:
+            found.add(name)
+            open_ends += _references(components[name])
+    return found
+
+
+def _references(schema: Any) -> Iterator[str]:
+    match schema:
+        case {"$ref": str(reference)}:
+            yield reference.rpartition("/")[2]
+        case dict():
+            for each in schema.values():
+                yield from _references(each)
+        case list():
+            for each in schema:
+                yield from _references(each)
+
+
+def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
+    description = [route.description] if route.description else []
+    if route.permission is not None:
+        description.append(f"The role must allow to {route.permission.value}.")
+    operation: dict[str, Any] = {
+        "operationId": route.name,
+        "tags": [route.tag],
+        "summary": route.summary,
+        "description": " ".join(description),
+        "security": _SECURITY[route.credential],
+        "parameters": list(_parameters(route, schemas)),
+        "responses": _responses(route, schemas),
+    }
+    if route.body is not None:
+        operation["requestBody"] = {"required": True, "content": _content(route, schemas)}
+    return operation
+
+
+def _content(route: Route, schemas: _Schemas) -> dict[str, Any]:
+    if route.body is bytes:
+        return {media: {"schema": {}} for media in route.media_types}
+    return {
+        # Lines of JSON have no schema of their own.
+        media: {"schema": schemas.of(route.body) if media == "application/json" else {}}
+        for media in route.media_types
+    }
+
+
+def _parameters(route: Route, schemas: _Schemas) -> Iterator[dict[str, Any]]:
+    for name in route.parameters:
+        identifier = {"type": "string", "format": "uuid"}
+        yield {"name": name, "in": "path", "required": True, "schema": identifier}
+    if route.query is not None:
+        types = member_types(route.query)
+        for attribute in attrs.fields(route.query):
+            schema = _without_null(schemas.of(types[attribute.name]))
+            if attribute.default not in (None, attrs.NOTHING):
+                schema["default"] = msgspec.to_builtins(attribute.default)
+            required = attribute.default is attrs.NOTHING
+            yield {"name": attribute.name, "in": "query", "required": required, "schema": schema}
+    if route.conditional:
+        header, text = (
+            ("If-None-Match", "answered with 304 when the object is still the same")
+            if route.method == "GET"
+            else ("If-Match", "refused with 412 when the object has changed since")
+        )
+        yield {"name": header, "in": "header", "description": text, "schema": _ENTITY_TAG}
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A query has no null: an absent parameter is left out."""
+    arms = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    if len(arms) != 1:
+        return schema
+    return {**{name: each for name, each in schema.items() if name != "anyOf"}, **arms[0]}
+
+
+def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
+    success: dict[str, Any] = {"description": HTTPStatus(route.status).phrase}
+    if route.answer is not None:
+        success["content"] = {route.answer_type: {"schema": schemas.of(route.answer)}}
+    elif route.answer_type != "application/json":
+        success["content"] = {route.answer_type: {"schema": {"type": "string"}}}
+    headers = {"X-Request-Id": _header("under which the logs know the request")}
+    if route.conditional and route.answer is not None:
+        headers["ETag"] = _header("the revision of the object")
+    if _is_list(route.answer) and route.query is not None:
+        headers["Link"] = _header('the next page, as `rel="next"`; absent on the last')
+    if route.status == HTTPStatus.CREATED:
+        headers["Location"] = _header("the path of the new object")
+    success["headers"] = headers
+    responses = {str(route.status): success}
+    if route.conditional and route.method == "GET":
+        responses["304"] = {"description": "The caller has the present revision."}
+    codes: dict[int, list[str]] = {}
+    for code in route.codes:
+        codes.setdefault(KINDS[code].status, []).append(code)
+    for status, names in sorted(codes.items()):
+        said = "; ".join(f"`{name}`: {KINDS[name].meaning}" for name in names)
+        responses[str(status)] = {
+            "description": said,
+            "content": {CONTENT_TYPE: {"schema": schemas.of(ProblemDocument)}},
+        }
+    return responses
+
+
+def _header(description: str) -> dict[str, Any]:
+    return {"description": description, "schema": {"type": "string"}}
+
+
+def _is_list(kind: Any) -> bool:
+    return bool(get_args(kind))
+
+
+def main() -> None:
+    """Print the document."""
+    sys.stdout.buffer.write(document_json())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,283 @@
+"""The routes for decisions and what is known from them; a part of the table in ``routes``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidegate.operators.permissions import Permission
+from tidegate.server import wire
+from tidegate.server.http.cursor import Paging
+from tidegate.server.records import (
+    active_mitigations,
+    audit,
+    catalog,
+    decisions,
+    entities,
+    explain,
+    replay_jobs,
+    results,
+    simulate,
+)
+from tidegate.server.routing import health
+from tidegate.server.routing.route import Credential, Route
+from tidegate.server.work.kinds import Work
+
+_TENANT = "/tenants/{tenant_id}"
+_DECISION = f"{_TENANT}/decisions/{{decision_id}}"
+_JOB = f"{_TENANT}/replay-jobs/{{replay_job_id}}"
+_RECORDS: dict[str, Any] = {"tag": "records", "permission": Permission.READ_RECORDS}
+_RESULTS: dict[str, Any] = {"tag": "results", "permission": Permission.READ_DEFINITIONS}
+_SIMULATION_BYTES = 1024 * 1024
+"""Bound of a body with a policy in it."""
+_DRAFT_BYTES = 32 * 1024 * 1024
+"""Bound of a body with a whole definitions document in it."""
+_OPERATION: dict[str, Any] = {
+    "method": "GET",
+    "tag": "operation",
+    "work": Work.LOOP,
+    "rooted": True,
+}
+
+RECORD_ROUTES: tuple[Route, ...] = (
+    Route(
+        method="GET",
+        path=f"{_TENANT}/decisions",
+        name="list-decisions",
+        summary="Search decisions, the newest first",
+        description=(
+            "A page may hold fewer than `limit`, or none, and still have a next one: a search for"
+            " what is rare goes on there."
+        ),
+        handler=decisions.search,
+        query=wire.DecisionsQuery,
+        answer=list[wire.DecisionSummary],
+        **_RECORDS,
+    ),
+    Route(
+        method="GET",
+        path=_DECISION,
+        name="read-decision",
+        summary="Read a decision in full, with its event",
+        handler=decisions.read,
+        answer=wire.Decision,
+        **_RECORDS,
+    ),
+    Route(
+        method="GET",
+        path=f"{_DECISION}/explain",
+        name="explain-decision",
+        summary="Why a decision is what it is: the value of every node, as of then",
+        description=(
+            "The decision is made again by the definitions of its revision, over a state that is"
+            " folded from what earlier decisions did to its entities. Where it cannot be repeated"
+            " `because` says why."
+        ),
+        handler=explain.explain,
+        work=Work.EXPLAIN,
+        answer=wire.DecisionExplanation,
+        **_RECORDS,
+    ),
+    Route(
+        method="GET",
+        path=f"{_TENANT}/results/policies",
+        name="list-policy-results",
+        summary="Count what each policy did",
+        handler=results.list_policies,
+        query=wire.ResultsQuery,
+        answer=list[wire.PolicyResults],
+        **_RESULTS,
+    ),
+    Route(
+        method="GET",
+        path=f"{_TENANT}/results/policies/{{policy_id}}",
+        name="read-policy-results",
+        summary="Count what a policy did, with its newest decisions",
+        handler=results.read_policy,
+        query=wire.Period,
+        answer=wire.PolicyResult,
+        **_RESULTS,
+    ),
+    Route(
+        method="GET",
+        path=f"{_TENANT}/results/timeline",
+        name="read-timeline",
+        summary="Count decisions by steps of time",
+        handler=results.timeline,
+        query=wire.TimelineQuery,
+        answer=list[wire.TimelineStep],
+        **_RESULTS,
+    ),
+    Route(
+        method="GET",
+        path=f"{_TENANT}/field-catalog",
+        name="list-fields",
+        summary="List the fields that expressions and keys of entities can read",
+        description="Captured names are learned from a sample of the traffic, up to 1,000 of them.",
+        handler=catalog.list_,
+        query=Paging,
+        answer=list[wire.CatalogField],
+        **_RESULTS,
+    ),
+    Route(
+        method="POST",
+        path=f"{_TENANT}/entities/find",
+        name="find-entity",
+        summary="The id of the entity that some values make",
+        description=(
+            "Values that are secrets are hashed as those of events are: an entity is found by its"
+            " value, which is kept nowhere."
+        ),
+        handler=entities.find,
+        body=wire.EntityLookup,
+        answer=wire.EntityName,
+        **_RECORDS,
+    ),
+    Route(
+        method="GET",
+        path=f"{_TENANT}/entities/{{entity_id}}/state",
+        name="read-entity-state",
+        summary="What is known of an entity now: counts, windows, active mitigations",
+        handler=entities.read_state,
+        answer=wire.EntityState,
+        **_RECORDS,
+    ),
+    Route(
+        method="GET",
+        path=f"{_TENANT}/active-mitigations",
+        name="list-active-mitigations",
+        summary="List the mitigations that entities are under",
+        handler=active_mitigations.list_,
+        query=wire.MitigationsQuery,
+        answer=list[wire.EntityMitigation],
+        **_RECORDS,
+    ),
+    Route(
+        method="DELETE",
+        path=f"{_TENANT}/active-mitigations/{{entity_id}}",
+        name="lift-mitigation",
+        summary="Lift the mitigations that an entity is under",
+        description="All of them, or those of one policy or of one clause.",
+        tag="records",
+        permission=Permission.WRITE_DEFINITIONS,
+        handler=active_mitigations.lift,
+        query=wire.LiftQuery,
+        status=204,
+        refusals=("decision-log-unavailable", "overloaded"),
+    ),
+    Route(
+        method="POST",
+        path=f"{_TENANT}/policies/{{policy_id}}/simulate",
+        name="simulate-policy",
+        summary="Try a policy, or a draft of it, on one event; nothing is recorded",
+        tag="records",
+        permission=Permission.READ_RECORDS,
+        handler=simulate.simulate,
+        work=Work.EXPLAIN,
+        body=wire.Simulation,
+        answer=wire.SimulationResult,
+        refusals=("invalid-event", "invalid-definitions", "conflict"),
+        max_bytes=_SIMULATION_BYTES,
+    ),
+    Route(
+        method="GET",
+        path=f"{_TENANT}/replay-jobs",
+        name="list-replay-jobs",
+        summary="List replay jobs, the newest first",
+        handler=replay_jobs.list_,
+        query=Paging,
+        answer=list[wire.ReplayJob],
+        **_RECORDS,
+    ),
+    Route(
+        method="POST",
+        path=f"{_TENANT}/replay-jobs",
+        name="create-replay-job",
+        summary="Run a draft over recorded events",
+        description=(
+            "The draft is a whole definitions document, or the saved definitions with one policy"
+            " changed. A tenant has one job at a time. Secrets are recorded as hashes: rules that"
+            " read them come out otherwise. Mitigations that operators lifted are not lifted again."
+        ),
+        handler=replay_jobs.create,
+        work=Work.COMPILE,
+        body=wire.ReplayJobCreate,
+        answer=wire.ReplayJob,
+        status=201,
+        refusals=("conflict", "invalid-definitions", "overloaded"),
+        max_bytes=_DRAFT_BYTES,
+        **_RECORDS,
+    ),
+    Route(
+        method="GET",
+        path=_JOB,
+        name="read-replay-job",
+        summary="How far a replay job is, or what came out",
+        handler=replay_jobs.read,
+        answer=wire.ReplayJob,
+        **_RECORDS,
+    ),
+    Route(
+        method="POST",
+        path=f"{_JOB}/cancel",
+        name="cancel-replay-job",
+        summary="End a replay job that waits or runs",
+        handler=replay_jobs.cancel,
+        answer=wire.ReplayJob,
+        refusals=("overloaded",),
+        **_RECORDS,
+    ),
+    Route(
+        method="GET",
+        path=f"{_JOB}/differences",
+        name="list-replay-differences",
+        summary="List the decisions that came out otherwise, in the order of arrival",
+        handler=replay_jobs.list_differences,
+        query=Paging,
+        answer=list[wire.ReplayDifference],
+        **_RECORDS,
+    ),
+    Route(
+        method="GET",
+        path=f"{_TENANT}/audit",
+        name="list-audit",
+        summary="List the changes that operators made, the newest first",
+        handler=audit.list_,
+        query=wire.AuditQuery,
+        answer=list[wire.AuditEntry],
+        **_RECORDS,
+    ),
+)
+
+OPERATION_ROUTES: tuple[Route, ...] = (
+    Route(
+        path="/healthz",
+        name="read-health",
+        summary="The process answers",
+        credential=Credential.NONE,
+        handler=health.healthz,
+        answer=wire.Health,
+        **_OPERATION,
+    ),
+    Route(
+        path="/readyz",
+        name="read-readiness",
+        summary="Decisions can be made and recorded",
+        description="503 at the start, at the stop, and while the decision log cannot be written.",
+        credential=Credential.NONE,
+        handler=health.readyz,
+        answer=wire.Health,
+        refusals=("not-ready",),
+        **_OPERATION,
+    ),
+    Route(
+        path="/metrics",
+        name="read-metrics",
+        summary="Figures for Prometheus",
+        description="Which are shown without the metrics token is a setting.",
+        credential=Credential.METRICS,
+        handler=health.metrics,
+        answer=str,
+        answer_type="text/plain",
+        **_OPERATION,
+    ),
+)

@@ -1,0 +1,119 @@
+"""A route as data: everything about it is declared here, once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Coroutine
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import attrs
+
+from tidegate.server.http.json_body import MAX_BYTES
+from tidegate.server.work.kinds import Work
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from tidegate.operators.permissions import Permission
+    from tidegate.server.http.call import Answer, Call
+
+PREFIX = "/api/v1"
+Handler: TypeAlias = "Callable[[Call], Answer | Response | Coroutine[Any, Any, Answer]]"
+Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+class Credential(Enum):
+    """The credential that a caller has to show."""
+
+    NONE = "nothing"
+    API_KEY = "the API key header"
+    OPERATOR = "an operator's token"
+    METRICS = "the metrics token, where the settings do not show the figures to anybody"
+
+
+@attrs.frozen(kw_only=True)
+class Route:
+    """One method of one path.
+
+    Attributes:
+        path: with ``{names}``; under ``PREFIX`` unless ``rooted``.
+        name: of the operation, unique, as in ``list-actions``.
+        summary: one line for the documentation; ``description`` says what else there is to know.
+        tag: the group it belongs to in the documentation.
+        credential: what the caller has to show.
+        permission: what the caller's role in ``{tenant_id}`` must allow.
+        handler: None for what is answered in front of the control plane; a page gives its own
+            response.
+        work: what kind of work the handler does, which says where it runs.
+        body: the class of the request body; bytes for one that the handler reads itself.
+        query: the class of the query parameters.
+        answer: the class of the answer, or a list of it; None without a body.
+        status: of success.
+        refusals: codes of problems that the handler itself can raise.
+        conditional: the object has a revision: ETag, ``If-Match`` or ``If-None-Match``.
+        also_bare: the specification shows the path without the prefix; both lead here.
+        rooted: the path has no prefix at all.
+        max_bytes: bound of the request body.
+        media_types: of the request body; ``answer_type`` is the media type of the answer.
+    """
+
+    method: Method
+    path: str
+    name: str
+    summary: str
+    description: str = ""
+    tag: str
+    credential: Credential = Credential.OPERATOR
+    permission: Permission | None = None
+    handler: Handler | None
+    work: Work = Work.LIGHT
+    body: Any = None
+    query: Any = None
+    answer: Any = None
+    status: int = 200
+    refusals: tuple[str, ...] = ()
+    conditional: bool = False
+    also_bare: bool = False
+    rooted: bool = False
+    max_bytes: int = MAX_BYTES
+    media_types: tuple[str, ...] = ("application/json",)
+    answer_type: str = "application/json"
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path that leads here, the preferred one first."""
+        if self.rooted:
+            return (self.path,)
+        prefixed = PREFIX + self.path
+        return (prefixed, self.path) if self.also_bare else (prefixed,)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names in the path, in order."""
+        return tuple(re.findall(r"{(\w+)}", self.path))
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Every problem this route can answer with, including those of the layer."""
+        codes = [*self.refusals, "malformed-request", "internal-error", "store-unavailable"]
+        codes += ["headers-too-large", "request-timeout"]
+        if self.handler is not None:
+            # A query parameter that the route does not know is refused everywhere.
+            codes.append("invalid-request")
+            if self.work is not Work.LOOP:
+                codes += ["too-many-requests", "overloaded"]
+            if self.work.is_heavy:
+                codes.append("work-ended")
+        if self.credential is not Credential.NONE:
+            codes.append("unauthenticated")
+        if self.permission is not None:
+            codes.append("forbidden")
+        if self.parameters:
+            codes.append("not-found")
+        if self.body is not None:
+            codes += ["invalid-json", "body-too-large"]
+            codes.append("unsupported-media-type")
+        if self.conditional and self.method != "GET":
+            codes.append("stale-revision")
+        return tuple(sorted(set(codes)))

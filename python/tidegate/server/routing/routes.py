@@ -1,0 +1,486 @@
+"""THE table: every route of the service, declared once.
+
+The application, the documentation at ``/openapi.json``, the authorisation of every call and the
+tests that go through all routes are derived from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tidegate.operators.permissions import Permission
+from tidegate.server import wire
+from tidegate.server.accounts import api_keys, login, me, memberships, tenants
+from tidegate.server.definitions import document, expressions, lists, policies
+from tidegate.server.definitions.objects import Handlers
+from tidegate.server.http.cursor import Paging
+from tidegate.server.routing import docs_page
+from tidegate.server.routing.definition_routes import CONFLICTS, DefinitionResource
+from tidegate.server.routing.record_routes import OPERATION_ROUTES, RECORD_ROUTES
+from tidegate.server.routing.route import Credential, Route
+from tidegate.server.wire.kinds import ACTION, ENTITY, MITIGATION
+from tidegate.server.work.kinds import Work
+
+TAGS: Mapping[str, str] = {
+    "events": "Events in, decisions out.",
+    "operators": "Who is calling, and tokens.",
+    "tenants": "Tenants and who operates them.",
+    "api keys": "Keys of the applications that send events.",
+    "definitions": "What decides: actions, entities, mitigations, policies, lists.",
+    "results": "What policies did, and what traffic has.",
+    "records": "Decisions, entities, the audit trail; simulation and replay.",
+    "operation": "Health and figures, for machines.",
+    "documentation": "This interface.",
+}
+_TENANT = "/tenants/{tenant_id}"
+_KEY = f"{_TENANT}/api-keys/{{api_key_id}}"
+_POLICY = f"{_TENANT}/policies/{{policy_id}}"
+_LOGIN_BYTES = 16 * 1024
+"""Bound of a body that anybody can send: it is read on the loop."""
+_LIST_BYTES = 4 * 1024 * 1024
+"""Bound of a body with the entries of a list."""
+_DOCUMENT_BYTES = 32 * 1024 * 1024
+"""Bound of a whole definitions document."""
+
+_EVENT_REFUSALS = (
+    "not-found",
+    "invalid-event",
+    "idempotency-key-reused",
+    "rate-limited",
+    "decision-log-unavailable",
+    "overloaded",
+)
+_HOT: dict[str, Any] = {
+    "method": "POST",
+    "tag": "events",
+    "credential": Credential.API_KEY,
+    "handler": None,
+}
+_EVENTS: tuple[Route, ...] = (
+    Route(
+        path="/beacon/event",
+        name="send-event",
+        summary="Send one event",
+        description="A 2xx means that event and decision are on stable storage.",
+        body=wire.Event,
+        answer=wire.BeaconAnswer,
+        refusals=_EVENT_REFUSALS,
+        **_HOT,
+    ),
+    Route(
+        path="/beacon/events",
+        name="send-events",
+        summary="Send up to 1,000 events, each answered for itself",
+        description="As a JSON array, or one event a line; at most 4 MiB.",
+        body=list[wire.Event],
+        answer=list[wire.BatchItem],
+        refusals=("rate-limited", "decision-log-unavailable", "overloaded"),
+        max_bytes=_LIST_BYTES,
+        media_types=("application/json", "application/x-ndjson"),
+        **_HOT,
+    ),
+    Route(
+        path="/runtime/mitigation",
+        name="decide",
+        summary="Send one request and learn what to do with it",
+        description="A 2xx means that event and decision are on stable storage.",
+        body=wire.Event,
+        answer=wire.RuntimeAnswer,
+        refusals=(*_EVENT_REFUSALS, "empty-payload"),
+        **_HOT,
+    ),
+)
+
+_OPERATORS: tuple[Route, ...] = (
+    Route(
+        method="POST",
+        path="/auth/local/token",
+        name="create-token",
+        summary="Log in with email and password",
+        description=(
+            "After ten failures of a name from an address, both together have to wait; a name that"
+            " fails from many addresses is looked at once a second."
+        ),
+        tag="operators",
+        credential=Credential.NONE,
+        handler=login.local_token,
+        work=Work.LOGIN,
+        max_bytes=_LOGIN_BYTES,
+        body=wire.Login,
+        answer=wire.AccessToken,
+        refusals=("unauthenticated", "rate-limited", "overloaded"),
+    ),
+    Route(
+        method="DELETE",
+        path="/auth/token",
+        name="revoke-token",
+        summary="End the token of this request, or all of its operator",
+        tag="operators",
+        handler=login.revoke,
+        query=wire.Revocation,
+        status=204,
+        refusals=("overloaded",),
+    ),
+    Route(
+        method="GET",
+        path="/me",
+        name="read-me",
+        summary="Who is calling",
+        tag="operators",
+        handler=me.read,
+        answer=wire.Me,
+    ),
+)
+
+_TENANTS: tuple[Route, ...] = (
+    Route(
+        method="GET",
+        path="/tenants",
+        name="list-tenants",
+        summary="List the tenants the caller is a member of",
+        tag="tenants",
+        handler=tenants.list_,
+        query=Paging,
+        answer=list[wire.Tenant],
+    ),
+    Route(
+        method="POST",
+        path="/tenants",
+        name="create-tenant",
+        summary="Create a tenant; the caller becomes its Owner",
+        tag="tenants",
+        handler=tenants.create,
+        body=wire.TenantCreate,
+        answer=wire.Tenant,
+        status=201,
+        refusals=("conflict", "overloaded"),
+    ),
+    Route(
+        method="GET",
+        path=_TENANT,
+        name="read-tenant",
+        summary="Read a tenant",
+        tag="tenants",
+        permission=Permission.READ_DEFINITIONS,
+        handler=tenants.read,
+        answer=wire.Tenant,
+        conditional=True,
+    ),
+    Route(
+        method="PATCH",
+        path=_TENANT,
+        name="change-tenant",
+        summary="Change a tenant's name or settings",
+        description="Members and settings that are left out stay as they are.",
+        tag="tenants",
+        permission=Permission.MANAGE_TENANT,
+        handler=tenants.change,
+        body=wire.TenantChange,
+        answer=wire.Tenant,
+        conditional=True,
+        refusals=("conflict", "overloaded"),
+    ),
+    Route(
+        method="DELETE",
+        path=_TENANT,
+        name="delete-tenant",
+        summary="Delete a tenant and everything that is its own",
+        description="Its audit trail stays.",
+        tag="tenants",
+        permission=Permission.MANAGE_TENANT,
+        handler=tenants.delete,
+        status=204,
+        conditional=True,
+        refusals=("overloaded",),
+    ),
+    Route(
+        method="GET",
+        path=f"{_TENANT}/memberships",
+        name="list-memberships",
+        summary="List memberships",
+        tag="tenants",
+        permission=Permission.MANAGE_ACCESS,
+        handler=memberships.list_,
+        query=Paging,
+        answer=list[wire.Membership],
+    ),
+    Route(
+        method="POST",
+        path=f"{_TENANT}/memberships",
+        name="put-membership",
+        summary="Create or update a membership",
+        description="Memberships of Owners are for Owners alone; the last Owner stays.",
+        tag="tenants",
+        permission=Permission.MANAGE_ACCESS,
+        handler=memberships.put,
+        body=wire.MembershipWrite,
+        answer=wire.Membership,
+        conditional=True,
+        refusals=("last-owner", "overloaded"),
+    ),
+    Route(
+        method="DELETE",
+        path=f"{_TENANT}/memberships/{{user_id}}",
+        name="delete-membership",
+        summary="Delete a membership",
+        description="Memberships of Owners are for Owners alone; the last Owner stays.",
+        tag="tenants",
+        permission=Permission.MANAGE_ACCESS,
+        handler=memberships.delete,
+        status=204,
+        conditional=True,
+        refusals=("last-owner", "overloaded"),
+    ),
+)
+
+_KEYS: dict[str, Any] = {"tag": "api keys", "permission": Permission.MANAGE_ACCESS}
+_API_KEYS: tuple[Route, ...] = (
+    Route(
+        method="GET",
+        path=f"{_TENANT}/api-keys",
+        name="list-api-keys",
+        summary="List API keys, also revoked and expired ones",
+        handler=api_keys.list_,
+        query=Paging,
+        answer=list[wire.ApiKey],
+        **_KEYS,
+    ),
+    Route(
+        method="POST",
+        path=f"{_TENANT}/api-keys",
+        name="create-api-key",
+        summary="Create an API key; its text is shown this once",
+        handler=api_keys.create,
+        body=wire.ApiKeyCreate,
+        answer=wire.NewApiKey,
+        status=201,
+        refusals=("conflict", "overloaded"),
+        **_KEYS,
+    ),
+    Route(
+        method="GET",
+        path=_KEY,
+        name="read-api-key",
+        summary="Read an API key, without its text",
+        handler=api_keys.read,
+        answer=wire.ApiKey,
+        conditional=True,
+        **_KEYS,
+    ),
+    Route(
+        method="PATCH",
+        path=_KEY,
+        name="change-api-key",
+        summary="Change an API key",
+        handler=api_keys.change,
+        body=wire.ApiKeyChange,
+        answer=wire.ApiKey,
+        conditional=True,
+        refusals=("conflict", "overloaded"),
+        **_KEYS,
+    ),
+    Route(
+        method="POST",
+        path=f"{_KEY}/rotate",
+        name="rotate-api-key",
+        summary="Give an API key a second secret; the first counts for a while longer",
+        handler=api_keys.rotate,
+        body=wire.ApiKeyRotation,
+        answer=wire.NewApiKey,
+        conditional=True,
+        refusals=("conflict", "overloaded"),
+        **_KEYS,
+    ),
+    Route(
+        method="DELETE",
+        path=_KEY,
+        name="revoke-api-key",
+        summary="Revoke an API key, for good",
+        handler=api_keys.revoke,
+        status=204,
+        conditional=True,
+        refusals=("overloaded",),
+        **_KEYS,
+    ),
+)
+
+_DEFINITIONS: tuple[Route, ...] = (
+    *DefinitionResource(
+        handlers=Handlers(ACTION),
+        path="actions",
+        noun="an action",
+        plural="actions",
+        change=wire.ActionChange,
+        also_bare=True,
+    ).routes(),
+    *DefinitionResource(
+        handlers=Handlers(ENTITY),
+        path="entity-definitions",
+        noun="an entity definition",
+        plural="entity definitions",
+        change=wire.EntityDefinitionChange,
+        also_bare=True,
+    ).routes(),
+    *DefinitionResource(
+        handlers=Handlers(MITIGATION),
+        path="mitigations",
+        noun="a mitigation",
+        plural="mitigations",
+        change=wire.MitigationChange,
+        also_bare=True,
+        # The body of a block answer alone may have 64 KiB.
+        max_bytes=512 * 1024,
+    ).routes(),
+    *DefinitionResource(
+        handlers=policies.handlers,
+        path="policies",
+        noun="a policy",
+        plural="policies",
+        change=wire.PolicyChange,
+        max_bytes=1024 * 1024,
+    ).routes(),
+    Route(
+        method="GET",
+        path=f"{_POLICY}/versions",
+        name="list-policy-versions",
+        summary="List the versions of a policy, the newest first",
+        tag="definitions",
+        permission=Permission.READ_DEFINITIONS,
+        handler=policies.list_versions,
+        work=Work.DOCUMENT,
+        query=Paging,
+        answer=list[wire.PolicyVersion],
+    ),
+    Route(
+        method="POST",
+        path=f"{_POLICY}/restore",
+        name="restore-policy",
+        summary="Save a version again as the newest",
+        tag="definitions",
+        permission=Permission.WRITE_DEFINITIONS,
+        handler=policies.restore,
+        work=Work.COMPILE,
+        body=wire.Restore,
+        answer=wire.Policy,
+        conditional=True,
+        refusals=CONFLICTS,
+    ),
+    *DefinitionResource(
+        handlers=lists.handlers,
+        path="lists",
+        noun="a list",
+        plural="lists, without their entries",
+        change=wire.ListChange,
+        shown=wire.ListSummary,
+        max_bytes=_LIST_BYTES,
+    ).routes(),
+    Route(
+        method="POST",
+        path=f"{_TENANT}/lists/{{list_id}}/entries",
+        name="change-list-entries",
+        summary="Put entries into a list and take entries out",
+        tag="definitions",
+        permission=Permission.WRITE_DEFINITIONS,
+        handler=lists.change_entries,
+        work=Work.COMPILE,
+        body=wire.EntriesChange,
+        answer=wire.ListSummary,
+        conditional=True,
+        refusals=CONFLICTS,
+        max_bytes=_LIST_BYTES,
+    ),
+    Route(
+        method="POST",
+        path=f"{_TENANT}/expressions/check",
+        name="check-expression",
+        summary="Check an expression while it is written",
+        description="What is wrong with it is an answer, not a refusal.",
+        tag="definitions",
+        permission=Permission.READ_DEFINITIONS,
+        handler=expressions.check_expression,
+        work=Work.CHECK,
+        body=wire.ExpressionCheck,
+        answer=wire.ExpressionReport,
+    ),
+    Route(
+        method="GET",
+        path=f"{_TENANT}/definitions",
+        name="read-definitions",
+        summary="Read all definitions as one document",
+        tag="definitions",
+        permission=Permission.READ_DEFINITIONS,
+        handler=document.read,
+        work=Work.DOCUMENT,
+        answer=dict[str, Any],
+        conditional=True,
+    ),
+    Route(
+        method="PUT",
+        path=f"{_TENANT}/definitions",
+        name="replace-definitions",
+        summary="Make the definitions those of a document",
+        description=(
+            "Objects that the document does not have are deleted; what is the same stays untouched."
+            " Other settings are for Owners alone."
+        ),
+        tag="definitions",
+        permission=Permission.WRITE_DEFINITIONS,
+        handler=document.replace,
+        work=Work.COMPILE,
+        body=bytes,
+        query=wire.DocumentQuery,
+        answer=wire.DocumentChanges,
+        conditional=True,
+        refusals=CONFLICTS,
+        max_bytes=_DOCUMENT_BYTES,
+        media_types=("application/json", "application/yaml"),
+    ),
+)
+
+_DOCUMENTATION: tuple[Route, ...] = (
+    Route(
+        method="GET",
+        path="/openapi.json",
+        name="read-openapi",
+        summary="This interface as an OpenAPI document",
+        tag="documentation",
+        credential=Credential.NONE,
+        handler=docs_page.openapi,
+        answer=dict[str, Any],
+        rooted=True,
+    ),
+    Route(
+        method="GET",
+        path="/docs",
+        name="read-docs",
+        summary="This interface as a page",
+        tag="documentation",
+        credential=Credential.NONE,
+        handler=docs_page.page,
+        answer_type="text/html",
+        rooted=True,
+    ),
+    Route(
+        method="GET",
+        path="/docs/style.css",
+        name="read-docs-style",
+        summary="How that page looks",
+        tag="documentation",
+        credential=Credential.NONE,
+        handler=docs_page.style,
+        answer_type="text/css",
+        rooted=True,
+    ),
+)
+
+ROUTES: tuple[Route, ...] = (
+    *_EVENTS,
+    *_OPERATORS,
+    *_TENANTS,
+    *_API_KEYS,
+    *_DEFINITIONS,
+    *RECORD_ROUTES,
+    *OPERATION_ROUTES,
+    *_DOCUMENTATION,
+)

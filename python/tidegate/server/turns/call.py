@@ -1,0 +1,82 @@
+"""A hot call, whatever way it came: alone on a connection, in a batch, through ASGI."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from tidegate.server.http.answer import Answer
+from tidegate.server.logging import log
+
+if TYPE_CHECKING:
+    from tidegate.server.hot.hot_path import Endpoint
+    from tidegate.server.hot.key_ring import ApiKey
+    from tidegate.server.http.answer import Done, Outcome
+
+
+class HotCall(ABC):
+    """One hot call, from its body to its answer.
+
+    A sender of one call after the other may use the same object for all of them.
+    """
+
+    __slots__ = ("body", "credential", "endpoint", "key", "started")
+    endpoint: Endpoint
+    credential: bytes | None
+    """As it was sent; None when the call is admitted already."""
+    key: ApiKey
+    """Set when the call is admitted."""
+    body: bytes
+    started: int
+    """Of the performance counter."""
+
+    @abstractmethod
+    def answer(self, outcome: Outcome) -> None:
+        """Take the outcome of the call."""
+
+    def decided(self, body: bytes) -> None:
+        """Take the answer of a decision that is durable: what nearly every call ends with."""
+        self.answer(Answer(body))
+
+
+class CallBack(HotCall):
+    """An admitted call, whose outcome somebody gets."""
+
+    __slots__ = ("_done",)
+
+    def __init__(
+        self, endpoint: Endpoint, key: ApiKey, body: bytes, done: Done, started: int
+    ) -> None:
+        self.endpoint = endpoint
+        self.credential = None
+        self.key = key
+        self.body = body
+        self.started = started
+        self._done = done
+
+    def answer(self, outcome: Outcome) -> None:
+        self._done(outcome)
+
+
+def answer(call: HotCall, outcome: Outcome) -> None:
+    """Answer a call; a fault in doing so must not affect the others."""
+    try:
+        call.answer(outcome)
+    except Exception:
+        log.exception("an answer could not be given")
+
+
+def refuse(calls: Iterable[HotCall], error: Exception) -> None:
+    """Give calls the same refusal."""
+    for call in calls:
+        answer(call, error)
+
+
+def deliver(decided: Iterable[tuple[HotCall, bytes]]) -> None:
+    """Give each call the answer of its decision, as :func:`answer` does."""
+    for call, body in decided:
+        try:
+            call.decided(body)
+        except Exception:
+            log.exception("an answer could not be given")

@@ -1,0 +1,210 @@
+"""The kinds of definitions, and how an object of each goes from wire to document and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import msgspec
+from msgspec import UNSET
+
+from tidegate.policy.definitions.findings import pointer_to
+from tidegate.server import wire
+from tidegate.server.http.problems import ErrorDetail, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from uuid import UUID
+
+    from tidegate.policy.definitions.findings import Finding
+    from tidegate.server.engines.definition_set import DefinitionSet
+    from tidegate.stores.objects.definitions import Definition, Kind
+
+
+@attrs.frozen(kw_only=True)
+class DefinitionKind:
+    """One kind of object that a tenant defines.
+
+    Attributes:
+        name: in the store and in the audit.
+        section: of the definitions document.
+        id_member: name of the id, on the wire and in the document.
+        create: what a POST carries; its defaults are those of every answer.
+        answer: what is answered.
+    """
+
+    name: Kind
+    section: str
+    id_member: str
+    create: Any
+    answer: Any
+
+
+LIST = DefinitionKind(
+    name="list",
+    section="lists",
+    id_member="list_id",
+    create=wire.ListCreate,
+    answer=wire.NamedList,
+)
+ACTION = DefinitionKind(
+    name="action",
+    section="actions",
+    id_member="action_id",
+    create=wire.ActionCreate,
+    answer=wire.Action,
+)
+ENTITY = DefinitionKind(
+    name="entity",
+    section="entities",
+    id_member="entity_definition_id",
+    create=wire.EntityDefinitionCreate,
+    answer=wire.EntityDefinition,
+)
+MITIGATION = DefinitionKind(
+    name="mitigation",
+    section="mitigations",
+    id_member="mitigation_id",
+    create=wire.MitigationCreate,
+    answer=wire.Mitigation,
+)
+POLICY = DefinitionKind(
+    name="policy",
+    section="policies",
+    id_member="policy_id",
+    create=wire.PolicyCreate,
+    answer=wire.Policy,
+)
+KINDS: Mapping[str, DefinitionKind] = {
+    kind.name: kind for kind in (LIST, ACTION, ENTITY, MITIGATION, POLICY)
+}
+"""In the order of the definitions document."""
+
+_REFERENCES = (
+    ("action_ids", "actions", ACTION),
+    ("entity_definition_id", "entity", ENTITY),
+    ("mitigation_id", "mitigation", MITIGATION),
+)
+"""How a clause names other objects: on the wire, in the document, of which kind."""
+_WIRE_NAMES = {document: name for name, document, _ in _REFERENCES}
+
+
+def to_body(
+    kind: DefinitionKind, members: Mapping[str, Any], known: DefinitionSet
+) -> dict[str, Any]:
+    """An object of the document from the members that the wire gave it.
+
+    Raises:
+        Problem: ``invalid-request``; an id names no object of the tenant.
+    """
+    body = {name: msgspec.to_builtins(value) for name, value in members.items()}
+    if kind is POLICY:
+        errors: list[ErrorDetail] = []
+        clauses = enumerate(members["clauses"])
+        body["clauses"] = [
+            _clause_body(clause, known, f"/clauses/{at}", errors) for at, clause in clauses
+        ]
+        if errors:
+            raise Problem("invalid-request", "the body names what does not exist", errors=errors)
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def _clause_body(
+    clause: wire.Clause, known: DefinitionSet, pointer: str, errors: list[ErrorDetail]
+) -> dict[str, Any]:
+    body: dict[str, Any] = msgspec.to_builtins(clause)
+
+    def slug(kind: DefinitionKind, object_id: UUID, place: str) -> str:
+        found = known.find(kind, object_id)
+        if found is None:
+            detail = f"the tenant has no {kind.name} `{object_id}`"
+            errors.append(ErrorDetail(detail=detail, code="missing-reference", pointer=place))
+            return ""
+        return found.slug
+
+    for name, member, kind in _REFERENCES:
+        del body[name]
+        value = getattr(clause, name)
+        place = pointer_to(pointer, name)
+        if isinstance(value, tuple):
+            items = enumerate(value)
+            body[member] = [slug(kind, each, pointer_to(place, at)) for at, each in items]
+        elif value is not None:
+            body[member] = slug(kind, value, place)
+    kept: dict[str, Any] = _without_null(body)
+    return kept
+
+
+def _without_null(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_null(each) for name, each in value.items() if each is not None}
+    return value
+
+
+def to_wire_members(
+    kind: DefinitionKind, body: Mapping[str, Any], known: DefinitionSet
+) -> dict[str, Any]:
+    """The members of an object as a POST would carry them, defaults filled in."""
+    members = {name: value for name, value in body.items() if name != kind.id_member}
+    if kind is POLICY:
+        members["clauses"] = [_clause_wire(each, known) for each in members["clauses"]]
+    made = msgspec.convert(members, kind.create)
+    return {each.name: getattr(made, each.name) for each in attrs.fields(kind.create)}
+
+
+def _clause_wire(clause: Mapping[str, Any], known: DefinitionSet) -> dict[str, Any]:
+    members = dict(clause)
+    for name, member, kind in _REFERENCES:
+        value = members.pop(member, None)
+        if isinstance(value, list):
+            members[name] = [str(known.id_of(kind, slug)) for slug in value]
+        elif value is not None:
+            members[name] = str(known.id_of(kind, value))
+    return members
+
+
+def to_answer(
+    kind: DefinitionKind,
+    stored: Definition,
+    known: DefinitionSet,
+    warnings: Sequence[Finding] = (),
+) -> Any:
+    """The answer for an object.
+
+    Args:
+        kind: of the object.
+        stored: the object.
+        known: the set it belongs to.
+        warnings: of the write that is answered; left out of the answer when there are none.
+    """
+    members = to_wire_members(kind, stored.body, known)
+    members |= {
+        "slug": stored.slug,
+        kind.id_member: stored.object_id,
+        "tenant_id": known.tenant_id,
+        "created_at": wire.time_text(stored.created_at_ns),
+        "updated_at": wire.time_text(stored.updated_at_ns),
+        "revision": stored.revision,
+    }
+    if kind is LIST:
+        members["entry_count"] = len(members["entries"])
+    if warnings:
+        members["warnings"] = tuple(map(to_warning, warnings))
+    return kind.answer(**members)
+
+
+def wire_pointer(pointer: str) -> str:
+    """A pointer into an object of the document as one into what the wire carries."""
+    return "/".join(_WIRE_NAMES.get(part, part) for part in pointer.split("/"))
+
+
+def to_warning(finding: Finding) -> wire.DefinitionWarning:
+    """What is answered for a warning."""
+    return wire.DefinitionWarning(
+        code=finding.code,
+        detail=finding.message,
+        pointer=finding.pointer,
+        line=UNSET if finding.line is None else finding.line,
+        column=UNSET if finding.column is None else finding.column,
+        hint=UNSET if finding.hint is None else finding.hint,
+    )

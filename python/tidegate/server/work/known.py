@@ -1,0 +1,85 @@
+"""Definitions that were compiled in this process, kept for what comes next.
+
+Most of what is asked about a tenant's definitions is asked about the same ones, or about a small
+change of them.  A worker keeps those of a few tenants.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from tidegate.policy.definitions.compile import Compilation
+    from tidegate.policy.definitions.model import Definitions
+    from tidegate.server.engines.definition_set import ActiveDefinitions
+
+MAX_SETS = 4
+"""Compiled sets of each kind that are kept; one of 10,000 policies takes some 200 MiB."""
+
+
+class _Recent:
+    """The few values that were used last."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._values: OrderedDict[Any, Any] = OrderedDict()
+
+    def get(self, key: Any) -> Any:
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def put(self, key: Any, value: Any) -> None:
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            if len(self._values) > MAX_SETS:
+                self._values.popitem(last=False)
+
+
+class KnownSets:
+    """Compiled definitions: of each tenant the newest, and those of the past that are explained."""
+
+    def __init__(self) -> None:
+        self._newest = _Recent()
+        self._past = _Recent()
+
+    def newest(self, tenant_id: UUID) -> ActiveDefinitions | None:
+        """What was compiled last of a tenant's present definitions."""
+        found: ActiveDefinitions | None = self._newest.get(tenant_id)
+        return found
+
+    def compiled(self, tenant_id: UUID, known: ActiveDefinitions) -> None:
+        """Keep what was compiled of definitions as they are stored."""
+        self._newest.put(tenant_id, known)
+        definitions = known.compilation.compiled.source
+        self._past.put((tenant_id, definitions.revision), definitions)
+
+    def checked(self, tenant_id: UUID, compilation: Compilation) -> None:
+        """Keep what a check of a change has made, to be compiled next: its expressions count."""
+        known = self.newest(tenant_id)
+        if known is not None:
+            self._newest.put(tenant_id, attrs.evolve(known, compilation=compilation))
+
+    def find(self, tenant_id: UUID, revision: int) -> Definitions | None:
+        """The definitions of a revision, where they are known."""
+        found: Definitions | None = self._past.get((tenant_id, revision))
+        return found
+
+    def of_revision(
+        self, tenant_id: UUID, revision: int, make: Callable[[], Definitions]
+    ) -> Definitions:
+        """The definitions of a revision, made when they are not known."""
+        found = self.find(tenant_id, revision)
+        if found is None:
+            found = make()
+            self._past.put((tenant_id, revision), found)
+        return found

@@ -1,0 +1,94 @@
+"""How many requests may be under way: in all, of one operator, of one tenant, of one address.
+
+A request without a place is refused at once, so that nobody waits behind callers who ask for too
+much.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from enum import Enum
+from typing import TypeAlias
+
+from tidegate.server.http.problems import Problem
+from tidegate.server.work.kinds import Crowd
+
+
+class Party(Enum):
+    """The holders of places."""
+
+    OPERATOR = "operator"
+    TENANT = "tenant"
+    ADDRESS = "address"
+
+
+Holder: TypeAlias = tuple[Party, Hashable]
+
+
+def default_places() -> Mapping[Crowd, Places]:
+    """The places of a service whose settings say nothing else."""
+    return places_of(operator=6, tenant=12, heavy=64)
+
+
+def places_of(operator: int, tenant: int, heavy: int) -> Mapping[Crowd, Places]:
+    """The places of a service.
+
+    Args:
+        operator: of one operator, for heavy work; for light work the double.
+        tenant: of one tenant, likewise.
+        heavy: of heavy work in all.
+    """
+    return {
+        Crowd.LIGHT: Places(
+            256, {Party.OPERATOR: 2 * operator, Party.TENANT: 2 * tenant, Party.ADDRESS: 16}
+        ),
+        Crowd.LOGIN: Places(64, {Party.ADDRESS: 8}),
+        Crowd.HEAVY: Places(
+            heavy, {Party.OPERATOR: operator, Party.TENANT: tenant, Party.ADDRESS: 2}
+        ),
+    }
+
+
+class Places:
+    """Places that requests hold while they wait and run; used on the event loop only.
+
+    Args:
+        most: places in all.
+        shares: how many of them one operator, tenant or address can hold.
+    """
+
+    def __init__(self, most: int, shares: Mapping[Party, int]) -> None:
+        self._most = most
+        self._shares = shares
+        self._held: Counter[Holder] = Counter()
+        self.taken = 0
+        """Places that are held now."""
+
+    @contextmanager
+    def take(self, holders: Iterable[Holder]) -> Iterator[None]:
+        """Hold a place in the name of all holders, until the block ends.
+
+        Raises:
+            Problem: ``too-many-requests``, one of them holds its share; ``overloaded``, all are
+                taken.
+        """
+        holders = tuple(holders)
+        for party, name in holders:
+            if self._held[party, name] >= self._shares[party]:
+                detail = f"the {party.value} has {self._shares[party]} of these requests under way"
+                raise Problem("too-many-requests", detail, headers={"retry-after": "1"})
+        if self.taken >= self._most:
+            detail = "too many of these requests are under way"
+            raise Problem("overloaded", detail, headers={"retry-after": "1"})
+        self.taken += 1
+        self._held.update(holders)
+        try:
+            yield
+        finally:
+            self.taken -= 1
+            for each in holders:
+                self._held[each] -= 1
+                if not self._held[each]:
+                    del self._held[each]

@@ -1,0 +1,416 @@
+"""Decisions, found: by time, action, policy, entity, path and API key.
+
+There is no row for each decision: what they are found by lies packed beside the lines of the log,
+and is looked through row by row.  A row knows the least and the greatest id in it, so an id or a
+time leads to the rows that can hold it.  Ids begin with the time and rise, as a rule: a clock that
+was set back makes rows overlap, and nothing here rests on their not doing so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+import orjson
+from sqlalchemy import Select, func, select
+from sqlalchemy.exc import DBAPIError
+
+from tidegate.stores.base import DamagedLogError, NotFoundError
+from tidegate.stores.decision_log.log import LIFT, MAX_ROW_ENTRIES, unpack
+from tidegate.stores.decision_log.rows import Unreadable, row_numbers
+from tidegate.stores.rows.connections import is_corrupt
+from tidegate.stores.rows.tables import decision_log as table
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Row
+
+MAX_EXAMINED = 100_000
+"""Decisions looked at for one page, about 0.2 s: a rare one costs several pages, not a stall."""
+MAX_PATH = 1_024
+"""Characters of a path that searches see."""
+MAX_MEASURED = 20
+"""Unreadable rows of a page whose last number is looked for, some 10 ms each in a large log; of the
+others only the first is reported."""
+MAX_ID = bytes([0xFF]) * 16
+
+
+@attrs.frozen(kw_only=True)
+class FoundDecision:
+    """What a search knows of a decision; the rest is in the log under ``seq``."""
+
+    tenant_id: UUID
+    decision_id: UUID
+    seq: int
+    received_at_ns: int
+    observed_at_ns: int
+    action: str
+    reason: str
+    policy_id: UUID | None
+    path: str | None
+    """The first 1,024 characters."""
+    api_key_id: UUID | None
+    entity_ids: tuple[UUID, ...]
+    fired: tuple[tuple[UUID, str], ...]
+    """Policies of which a clause fired, with their strongest mode."""
+
+
+@attrs.frozen(kw_only=True)
+class DecisionQuery:
+    """What decisions are looked for; what is None does not matter.
+
+    Args:
+        from_ns: received at this time or later.
+        to_ns: received before this time.
+        action: ``allow``, ``challenge`` or ``block``.
+        reason: why.
+        policy_id: a clause of this policy fired.
+        entity_id: of this entity.
+        path: of this path exactly, or, when it ends in ``*``, of one that begins so.
+        api_key_id: that came with this key.
+    """
+
+    from_ns: int | None = None
+    to_ns: int | None = None
+    action: str | None = None
+    reason: str | None = None
+    policy_id: UUID | None = None
+    entity_id: UUID | None = None
+    path: str | None = None
+    api_key_id: UUID | None = None
+
+
+@attrs.frozen
+class DecisionPage:
+    """Decisions, the newest first.
+
+    Args:
+        decisions: those found; perhaps fewer than asked for, or none, with more to come.
+        next_before: where the next page begins; None when this is the last.
+        passed_over: entries that cannot be read: what is asked for may be among them.
+    """
+
+    decisions: tuple[FoundDecision, ...]
+    next_before: UUID | None
+    passed_over: tuple[Unreadable, ...] = ()
+
+
+@attrs.frozen
+class _Entry:
+    """A decision, or a lift, in the index of a row; see :func:`.log.encode_index`."""
+
+    seq: int
+    values: list[Any]
+
+    @property
+    def decision_id(self) -> UUID:
+        return UUID(self.values[1])
+
+    @property
+    def entity_ids(self) -> set[str]:
+        texts: str = self.values[11]
+        return {texts[start : start + 36] for start in range(0, len(texts), 36)}
+
+    def is_asked_for(self, query: DecisionQuery) -> bool:
+        values = self.values
+        if values[7] == LIFT:
+            return False
+        for position, wanted in ((7, query.action), (8, query.reason), (3, query.api_key_id)):
+            if wanted is not None and values[position] != str(wanted):
+                return False
+        if query.from_ns is not None and values[2] < query.from_ns:
+            return False
+        if query.to_ns is not None and values[2] >= query.to_ns:
+            return False
+        if query.path is not None and not _is_path(values[10], query.path):
+            return False
+        if query.policy_id is not None:
+            policy = str(query.policy_id)
+            if all(fired != policy for fired, _ in values[12]):
+                return False
+        return query.entity_id is None or str(query.entity_id) in self.entity_ids
+
+    def decision(self) -> FoundDecision:
+        values = self.values
+        path: str | None = values[10]
+        texts: str = values[11]
+        return FoundDecision(
+            tenant_id=UUID(values[0]),
+            decision_id=UUID(values[1]),
+            seq=self.seq,
+            received_at_ns=values[2],
+            observed_at_ns=values[6],
+            action=values[7],
+            reason=values[8],
+            policy_id=None if values[9] is None else UUID(values[9]),
+            path=None if path is None else path[:MAX_PATH],
+            api_key_id=None if values[3] is None else UUID(values[3]),
+            entity_ids=tuple(UUID(texts[start : start + 36]) for start in range(0, len(texts), 36)),
+            fired=tuple((UUID(policy), mode) for policy, mode in values[12]),
+        )
+
+
+def find(connection: Connection, tenant_id: UUID, decision_id: UUID) -> FoundDecision:
+    """A decision.
+
+    Raises:
+        NotFoundError: the tenant has none of this id (any more).
+        DamagedLogError: a row that may hold it is damaged.
+    """
+    name = decision_id.bytes
+    rows = _rows(tenant_id, name, name).order_by(table.c.last_id, table.c.first_seq)
+    with closing(connection.execute(rows)) as found:
+        for row in found:
+            for entry in _entries(row, [str(decision_id).encode()]):
+                if entry.decision_id == decision_id and entry.values[7] != LIFT:
+                    return entry.decision()
+    raise NotFoundError("decision")
+
+
+def search(
+    connection: Connection,
+    tenant_id: UUID,
+    query: DecisionQuery,
+    limit: int,
+    before: UUID | None = None,
+    max_examined: int = MAX_EXAMINED,
+) -> DecisionPage:
+    """A page of decisions, the newest first.
+
+    Args:
+        connection: a connection of the store.
+        tenant_id: whose.
+        query: which.
+        limit: how many at most.
+        before: ``next_before`` of the page before.
+        max_examined: after this many decisions the page ends, with the row they are in.
+    """
+    least = b"" if query.from_ns is None else oldest_id(query.from_ns).bytes
+    end = MAX_ID if query.to_ns is None else oldest_id(query.to_ns + 1_000_000).bytes
+    if before is not None:
+        end = min(end, before.bytes)
+    if end <= least:
+        return DecisionPage((), None)
+    greatest = (int.from_bytes(end) - 1).to_bytes(16)
+    needles = _needles(query)
+    page: list[_Entry] = []
+    waiting: list[_Entry] = []
+    examined = 0
+    passed: list[Unreadable] = []
+    with closing(_newest_first(connection, tenant_id, least, greatest, passed)) as found:
+        for row in found:
+            # Rows are read by their greatest id: what is above this one's will not be surpassed.
+            while waiting and waiting[-1].decision_id.bytes > row.last_id:
+                page.append(waiting.pop())
+            if len(page) >= limit:
+                break
+            if examined >= max_examined and row.last_id < greatest:
+                rest = UUID(int=int.from_bytes(row.last_id) + 1)
+                shown = tuple(each.decision() for each in page)
+                return DecisionPage(shown, rest, tuple(passed))
+            examined += row.entries
+            waiting += [
+                entry
+                for entry in _readable_entries(row, needles, passed)
+                if least <= entry.decision_id.bytes <= greatest and entry.is_asked_for(query)
+            ]
+            waiting.sort(key=lambda entry: entry.decision_id)
+        else:
+            page += reversed(waiting)
+    decisions = tuple(each.decision() for each in page[:limit])
+    following = decisions[-1].decision_id if len(page) >= limit else None
+    return DecisionPage(decisions, following, tuple(passed))
+
+
+@attrs.frozen
+class Span:
+    """Where in the log the decisions of a time are."""
+
+    first_seq: int
+    last_seq: int
+    count: int
+
+
+def span(connection: Connection, tenant_id: UUID, from_ns: int, to_ns: int) -> Span | None:
+    """The decisions, and lifts, of a tenant that were received within a time; None without any."""
+    least, end = oldest_id(from_ns).bytes, oldest_id(to_ns).bytes
+    if end <= least:
+        return None
+    rows = _rows(tenant_id, least, (int.from_bytes(end) - 1).to_bytes(16))
+    is_inside = (table.c.first_id >= least) & (table.c.last_id < end)
+    inside = rows.where(is_inside).with_only_columns(
+        func.min(table.c.first_seq),
+        func.max(table.c.first_seq + table.c.count - 1),
+        func.coalesce(func.sum(table.c.count), 0),
+    )
+    first, last, count = connection.execute(inside).one()
+    seqs = [] if first is None else [first, last]
+    with closing(connection.execute(rows.where(~is_inside))) as found:
+        for row in found:
+            for entry in _entries(row):
+                if least <= entry.decision_id.bytes < end:
+                    seqs.append(entry.seq)
+                    count += 1
+    return Span(min(seqs), max(seqs), count) if seqs else None
+
+
+@attrs.frozen
+class History:
+    """What happened to some entities before a decision.
+
+    Args:
+        seqs: numbers of the entries of the log, the oldest first.
+        is_whole: whether all are there, back to ``after_seq``.
+    """
+
+    seqs: tuple[int, ...]
+    is_whole: bool
+
+
+def history(
+    connection: Connection,
+    before: FoundDecision,
+    *,
+    after_seq: int = 0,
+    limit: int,
+    max_examined: int = MAX_EXAMINED,
+) -> History:
+    """The decisions, and lifts, of a decision's entities before it; the newest that there are.
+
+    Args:
+        connection: a connection of the store.
+        before: the decision.
+        after_seq: number of the last entry that does not matter.
+        limit: how many at most.
+        max_examined: how many of the tenant's decisions may be looked at.
+    """
+    wanted = {str(each) for each in before.entity_ids}
+    needles = [each.encode() for each in wanted]
+    rows = (
+        select(table.c.first_seq, table.c.count.label("entries"), table.c.index_body)
+        .where(table.c.tenant_id == before.tenant_id, table.c.first_seq < before.seq)
+        .order_by(table.c.first_seq.desc())
+    )
+    seqs: list[int] = []
+    examined = 0
+    with closing(connection.execute(rows)) as found:
+        for row in found:
+            last = min(row.first_seq + row.entries, before.seq) - 1
+            if last <= after_seq:
+                break
+            least = max(row.first_seq, after_seq + 1, last - (max_examined - examined) + 1)
+            for entry in reversed(_entries(row, needles, any_of=True)):
+                if least <= entry.seq <= last and len(seqs) < limit and wanted & entry.entity_ids:
+                    seqs.append(entry.seq)
+            examined += last - least + 1
+            if len(seqs) >= limit or examined >= max_examined:
+                break
+    is_whole = len(seqs) < limit and examined < max_examined
+    return History(tuple(reversed(seqs)), is_whole)
+
+
+def oldest_id(at_ns: int) -> UUID:
+    """The least UUID of version 7 of a time: those received from then on are not below it."""
+    milliseconds = min(max(0, at_ns // 1_000_000), (1 << 48) - 1)
+    return UUID(int=milliseconds << 80 | 7 << 76 | 2 << 62)
+
+
+def _rows(tenant_id: UUID, least: bytes, greatest: bytes) -> Select[Any]:
+    """The rows that can hold ids from ``least`` to ``greatest``."""
+    return select(
+        table.c.first_seq, table.c.last_id, table.c.count.label("entries"), table.c.index_body
+    ).where(table.c.tenant_id == tenant_id, table.c.last_id >= least, table.c.first_id <= greatest)
+
+
+def _newest_first(
+    connection: Connection,
+    tenant_id: UUID,
+    least: bytes,
+    greatest: bytes,
+    passed: list[Unreadable],
+) -> Generator[Row[*tuple[Any, ...]]]:
+    """The same by their greatest id, the greatest first; what cannot be read is noted."""
+    query = _rows(tenant_id, least, greatest)
+    given = 0
+    try:
+        newest_first = query.order_by(table.c.last_id.desc(), table.c.first_seq.desc())
+        with closing(connection.execute(newest_first)) as found:
+            for row in found:
+                given += 1
+                yield row
+    except DBAPIError as error:
+        if not is_corrupt(error):
+            raise
+        yield from _one_by_one(connection, query, given, passed)
+
+
+def _one_by_one(
+    connection: Connection, query: Select[Any], given: int, passed: list[Unreadable]
+) -> Iterator[Row[*tuple[Any, ...]]]:
+    """The rows of a query after some, each looked up by the number that the index has."""
+    numbers = (
+        query.with_only_columns(table.c.first_seq)
+        .order_by(table.c.last_id.desc(), table.c.first_seq.desc())
+        .offset(given)
+    )
+    for first_seq in connection.execute(numbers).scalars().all():
+        try:
+            row = connection.execute(query.where(table.c.first_seq == first_seq)).first()
+        except DBAPIError as error:
+            if not is_corrupt(error):
+                raise
+            is_known = len(passed) < MAX_MEASURED
+            last = _last_of(connection, first_seq) if is_known else first_seq
+            passed.append(Unreadable(first_seq, last))
+            continue
+        if row is not None:
+            yield row
+
+
+def _last_of(connection: Connection, first_seq: int) -> int:
+    """The last number that a row which cannot be read may have."""
+    numbers = row_numbers(connection, first_seq, first_seq + MAX_ROW_ENTRIES)
+    following = next(numbers, None)
+    return first_seq + MAX_ROW_ENTRIES - 1 if following is None else following - 1
+
+
+def _readable_entries(
+    row: Row[*tuple[Any, ...]], needles: list[bytes], passed: list[Unreadable]
+) -> list[_Entry]:
+    """As :func:`_entries`, and nothing for a row that is damaged, which is noted."""
+    try:
+        return _entries(row, needles)
+    except (DamagedLogError, orjson.JSONDecodeError):
+        passed.append(Unreadable(row.first_seq, row.first_seq + row.entries - 1))
+        return []
+
+
+def _entries(
+    row: Row[*tuple[Any, ...]], needles: list[bytes] | None = None, *, any_of: bool = False
+) -> list[_Entry]:
+    """What is in a row; nothing when it lacks one of the texts, or all of them."""
+    index = unpack(row.first_seq, row.index_body)
+    # To find bytes takes a twentieth of reading the JSON around them.
+    if needles and not (any if any_of else all)(needle in index for needle in needles):
+        return []
+    return [
+        _Entry(seq, values)
+        for seq, values in enumerate(orjson.loads(b"[%b]" % index), row.first_seq)
+    ]
+
+
+def _needles(query: DecisionQuery) -> list[bytes]:
+    """Texts that stand in the index of every decision that is asked for."""
+    ids = (query.policy_id, query.entity_id, query.api_key_id)
+    needles = [str(each).encode() for each in ids if each is not None]
+    needles += [orjson.dumps(each) for each in (query.action, query.reason) if each is not None]
+    return needles
+
+
+def _is_path(path: str | None, wanted: str) -> bool:
+    if path is None:
+        return False
+    seen = path[:MAX_PATH]
+    return seen.startswith(wanted[:-1]) if wanted.endswith("*") else seen == wanted

@@ -1,0 +1,140 @@
+"""The rows of the log, read also where pages of the database are damaged.
+
+A statement that meets a damaged page fails as a whole.  The rows are then read one by one, by
+the numbers that an index knows, and those that fail are given as unreadable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from sqlalchemy import select, text
+from sqlalchemy.exc import DBAPIError
+
+from tidegate.stores.rows.connections import is_corrupt
+from tidegate.stores.rows.tables import decision_log
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from sqlalchemy import ColumnElement, Connection, Row
+
+ROWS_A_READ = 64
+"""Rows fetched at once when many are read: enough to be quick, little to hold."""
+_NUMBERS_A_READ = 1_000
+_INDEXES = (
+    "ix_decision_log_tenant_id_first_seq",
+    "ix_decision_log_tenant_id_last_id_first_id",
+)
+
+
+@attrs.frozen
+class Unreadable:
+    """Entries of rows that cannot be read."""
+
+    first_seq: int
+    last_seq: int
+
+
+def rows(
+    connection: Connection,
+    columns: Sequence[ColumnElement[Any]],
+    position: int,
+    until: int,
+    tenant_id: UUID | None = None,
+    limit: int = ROWS_A_READ,
+) -> Generator[Row[*tuple[Any, ...]] | Unreadable]:
+    """Rows of the log in order, a few in memory at a time.
+
+    Args:
+        connection: a connection of the store.
+        columns: of ``decision_log``; the first is ``first_seq``.
+        position: rows that begin after this number.
+        until: and not after this one.
+        tenant_id: of one tenant only, as far as a row's tenant is known.
+        limit: how many are read at once.
+    """
+    query = select(*columns).order_by(decision_log.c.first_seq).limit(limit)
+    if tenant_id is not None:
+        query = query.where(decision_log.c.tenant_id == tenant_id)
+    while True:
+        of_range = decision_log.c.first_seq.between(position + 1, until)
+        try:
+            found = connection.execute(query.where(of_range)).all()
+        except DBAPIError as error:
+            if not is_corrupt(error):
+                raise
+            yield from _one_by_one(connection, columns, position, until, tenant_id)
+            return
+        yield from found
+        if len(found) < limit:
+            return
+        position = found[-1][0]
+
+
+def _one_by_one(
+    connection: Connection,
+    columns: Sequence[ColumnElement[Any]],
+    position: int,
+    until: int,
+    tenant_id: UUID | None,
+) -> Generator[Row[*tuple[Any, ...]] | Unreadable]:
+    query = select(*columns, decision_log.c.count)
+    unreadable: int | None = None
+    for first_seq in row_numbers(connection, position, until, tenant_id):
+        if first_seq is None:
+            # No index leads further: rows behind cannot be distinguished from missing ones.
+            unreadable = position + 1 if unreadable is None else unreadable
+            break
+        try:
+            row = connection.execute(query.where(decision_log.c.first_seq == first_seq)).first()
+        except DBAPIError as error:
+            if not is_corrupt(error):
+                raise
+            row = None
+        if row is None:
+            unreadable = first_seq if unreadable is None else unreadable
+            continue
+        if unreadable is not None:
+            yield Unreadable(unreadable, first_seq - 1)
+            unreadable = None
+        position = first_seq + row[-1] - 1
+        yield row
+    if unreadable is not None:
+        yield Unreadable(unreadable, max(unreadable, until))
+
+
+def row_numbers(
+    connection: Connection, position: int, until: int, tenant_id: UUID | None = None
+) -> Iterator[int | None]:
+    """First numbers of rows, by an index that can be read; None where none can."""
+    of_tenant = "" if tenant_id is None else "AND tenant_id = :tenant"
+    values: dict[str, Any] = {} if tenant_id is None else {"tenant": tenant_id.bytes}
+    for index in _INDEXES:
+        query = text(
+            f"SELECT first_seq FROM decision_log INDEXED BY {index}"  # noqa: S608 - names of ours
+            f" WHERE first_seq > :position AND first_seq <= :until {of_tenant}"
+            " ORDER BY first_seq LIMIT :limit"
+        )
+        try:
+            while True:
+                found = connection.execute(
+                    query,
+                    {
+                        "position": position,
+                        "until": until,
+                        "limit": _NUMBERS_A_READ,
+                        **values,
+                    },
+                ).all()
+                for row in found:
+                    position = row.first_seq
+                    yield position
+                if len(found) < _NUMBERS_A_READ:
+                    return
+        except DBAPIError as error:
+            if not is_corrupt(error):
+                raise
+    yield None

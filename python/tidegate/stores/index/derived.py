@@ -1,0 +1,163 @@
+"""The derived file, beside the database: what is counted and learned from the decision log.
+
+It is a file of its own so that commits of decisions never wait for it. Every reading connection has
+it attached under the name ``derived``. It is flushed only at its checkpoints: what a power failure
+takes from it is derived again. A file that is missing, damaged, or of another log is made again
+from the log in the same way. Retention deletes from the log what is durable here. So two things are
+lost with the file: counts of deleted decisions, and names in the catalog.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+from pysqlite3 import dbapi2
+from sqlalchemy import insert, select, update
+
+from tidegate.stores.base import StoreUnavailableError
+from tidegate.stores.rows.connections import (
+    BUSY_SECONDS,
+    check_private,
+    derived_path,
+    deriving_engine,
+    driver_connection,
+    is_corrupt,
+    make_file,
+    translated,
+)
+from tidegate.stores.rows.tables import derived_meta, derived_metadata
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement, Connection, Update
+
+VERSION = 2
+"""The version of the tables; a file of another version is made again."""
+_WITH_EXAMPLES = 1
+"""The previous version: its catalog may have secrets in examples, which are dropped."""
+INDEXED_SEQ = "indexed_seq"
+"""The last decision that the derived tables know."""
+_LOG_ID = "log_id"
+
+
+@attrs.frozen
+class Found:
+    """The facts that a derived file states about itself."""
+
+    log_id: int
+    """The id of the log that it is derived from."""
+    indexed_seq: int
+
+
+def inspect(path: Path) -> Found | None:
+    """The facts about the derived file of a database; None when it is missing, damaged or outdated.
+
+    Args:
+        path: of the database.
+
+    Raises:
+        StoreUnavailableError: it cannot be read for another reason.
+        UnsafeDatabaseError: others may read it.
+    """
+    file = derived_path(path)
+    if not file.exists():
+        return None
+    check_private(file)
+    connection = dbapi2.connect(file, isolation_level=None, timeout=BUSY_SECONDS)
+    try:
+        version = connection.execute("PRAGMA user_version").fetchone()
+        if version == (_WITH_EXAMPLES,):
+            _drop_examples(connection)
+        elif version != (VERSION,):
+            return None
+        found = dict(connection.execute("SELECT name, value FROM derived_meta"))
+        return Found(found[_LOG_ID], found[INDEXED_SEQ])
+    except (dbapi2.DatabaseError, KeyError) as error:
+        if _is_damage(error):
+            return None
+        raise StoreUnavailableError(f"`{file}` cannot be read: {error}") from error
+    finally:
+        connection.close()
+
+
+def _drop_examples(connection: dbapi2.Connection) -> None:
+    """Bring a file of the previous version to this one; dropped data is overwritten on disk."""
+    connection.execute("PRAGMA secure_delete=ON")
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("UPDATE field_catalog SET example = ''")
+    connection.execute(f"PRAGMA user_version={VERSION}")
+    connection.execute("COMMIT")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def make(path: Path, log_id: int) -> None:
+    """Make the derived file of a database anew, empty, in place of the one that is there.
+
+    Args:
+        path: of the database.  No other process may use the derived file.
+        log_id: of its log.
+    """
+    file = derived_path(path)
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            file.with_name(file.name + suffix).unlink()
+    make_file(file)
+    engine = deriving_engine(path)
+    try:
+        with translated(), engine.connect() as connection:
+            driver = driver_connection(connection)
+            driver.execute("PRAGMA derived.journal_mode=WAL")
+            with connection.begin():
+                derived_metadata.create_all(connection)
+                values = {_LOG_ID: log_id, INDEXED_SEQ: 0}
+                rows = [{"name": name, "value": value} for name, value in values.items()]
+                connection.execute(insert(derived_meta), rows)
+                # Last: a file whose making was interrupted has no version.
+                driver.execute(f"PRAGMA derived.user_version={VERSION}")
+    finally:
+        engine.dispose()
+
+
+def is_whole(path: Path) -> bool:
+    """Whether the derived file of a database can be read to its end; this reads all of it."""
+    connection = dbapi2.connect(derived_path(path), isolation_level=None, timeout=BUSY_SECONDS)
+    try:
+        return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
+    except dbapi2.DatabaseError as error:
+        if is_corrupt(error):
+            return False
+        raise
+    finally:
+        connection.close()
+
+
+def indexed_seq(connection: Connection) -> int:
+    """Number of the last decision that the derived tables know."""
+    value: int = connection.execute(
+        select(derived_meta.c.value).where(derived_meta.c.name == INDEXED_SEQ)
+    ).scalar_one()
+    return value
+
+
+def take(connection: Connection) -> int:
+    """As :func:`indexed_seq`, and from then on nobody else changes the derived file."""
+    # A transaction that begins with a write cannot find later that its reads are outdated.
+    connection.execute(_set(derived_meta.c.value))
+    return indexed_seq(connection)
+
+
+def set_indexed_seq(connection: Connection, seq: int) -> None:
+    """Note how far the derived tables know the log."""
+    connection.execute(_set(seq))
+
+
+def _set(value: int | ColumnElement[int]) -> Update:
+    return update(derived_meta).where(derived_meta.c.name == INDEXED_SEQ).values(value=value)
+
+
+def _is_damage(error: Exception) -> bool:
+    code: int = getattr(error, "sqlite_errorcode", dbapi2.SQLITE_ERROR)
+    # An error of the statement itself: a table is missing.
+    return code & 0xFF in (dbapi2.SQLITE_CORRUPT, dbapi2.SQLITE_NOTADB, dbapi2.SQLITE_ERROR)

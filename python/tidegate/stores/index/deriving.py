@@ -1,0 +1,282 @@
+"""The thread that derives from the log, beside the one that commits and never in its way.
+
+It reads committed decisions and writes the derived file; only callers who ask it to catch up wait
+for it. It also copies the WAL into the database, so that no commit has to.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from pysqlite3 import dbapi2
+
+from tidegate.stores.base import StoreError, StoreUnavailableError
+from tidegate.stores.index import derived, indexing
+from tidegate.stores.niceness import BACKGROUND, be_nice
+from tidegate.stores.rows.connections import (
+    CHECKPOINT_PAGES,
+    deriving_engine,
+    driver_connection,
+    is_corrupt,
+    reason,
+    translated,
+)
+from tidegate.stores.rows.counters import LOG_ID, counter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+PAUSE_SECONDS = 1.0
+"""Counts are at most this far behind; all decisions of that time are one batch."""
+LEARN_SECONDS = 1.0
+"""The field catalog learns from large batches at most this often."""
+RETRY_SECONDS = 1.0
+RESTART_PAGES = 8 * CHECKPOINT_PAGES
+"""A WAL of this size is started again from its beginning."""
+DERIVED_PAGES = 4 * CHECKPOINT_PAGES
+"""The WAL of the derived file has the same pages again and again: copied late, they are few."""
+MAX_BEHIND = 100_000
+"""Decisions; when further behind, the thread runs at the priority of the others."""
+
+
+@attrs.define(eq=False)
+class _Task:
+    work: Callable[[], Any]
+    future: Future[Any]
+
+
+class Deriver:
+    """Keeps the derived file of a database up with its log.
+
+    Args:
+        path: of the database.  The derived file is there, see :func:`derived.fits`.
+        committed: gives the number of the last decision that this process knows of.
+        finish_checkpoint: asks the committing thread to copy the rest of the WAL, once nearly all
+        of it is copied: the WAL stands still only between two commits.
+        may_make: whether the derived file may be made again when it is found damaged; given
+            when this process is the only one.
+        made: called when it was made again.
+        flush: called about every second.
+        monotonic: seconds of a clock that never jumps.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        committed: Callable[[], int],
+        finish_checkpoint: Callable[[], object],
+        may_make: Callable[[], bool],
+        made: Callable[[], None],
+        flush: Callable[[], None] = lambda: None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._path = path
+        self._committed = committed
+        self._finish_checkpoint = finish_checkpoint
+        self._may_make = may_make
+        self._made = made
+        self._flush_beside = flush
+        self._monotonic = monotonic
+        self._engine = deriving_engine(path)
+        self._connection: Connection | None = None
+        self._changed = threading.Condition()
+        self._tasks: deque[_Task] = deque()
+        self._is_closing = False
+        self._log_id = 0
+        self._is_yielding = False
+        self._retry_at = self._sampled_at = -1e9
+        self.indexed_seq = 0
+        self.seconds = 0.0
+        self.error: str | None = None
+        with translated():
+            self._open()
+        self._thread = threading.Thread(target=self._run, name="tidegate-derive", daemon=True)
+        self._thread.start()
+
+    def write(self, work: Callable[[Connection], Any]) -> Future[Any]:
+        """Run a function in a transaction on the derived file.
+
+        Raises:
+            StoreUnavailableError: the store is closed.
+        """
+        return self._queue(lambda: self._write(work))
+
+    def catch_up(self) -> Future[int]:
+        """Index all that is committed now; the number of the last decision that is.
+
+        Raises:
+            StoreUnavailableError: as for :meth:`write`.
+        """
+        until = self._committed()
+        return self._queue(lambda: self._index(until))
+
+    def flush(self) -> Future[int]:
+        """As :meth:`catch_up`, and have it on stable storage."""
+        until = self._committed()
+        return self._queue(lambda: self._flush(until))
+
+    def close(self) -> None:
+        """Finish what was asked for, end the thread."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify()
+        self._thread.join()
+        self._engine.dispose()
+
+    def _queue(self, work: Callable[[], Any]) -> Future[Any]:
+        future: Future[Any] = Future()
+        with self._changed:
+            if self._is_closing:
+                raise StoreUnavailableError("the store is closed")
+            self._tasks.append(_Task(work, future))
+            self._changed.notify()
+        return future
+
+    # The functions below run on the thread, or before it starts.
+
+    def _run(self) -> None:
+        self._yield(behind=0)
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._tasks or self._is_closing, PAUSE_SECONDS)
+                task = self._tasks.popleft() if self._tasks else None
+                if task is None and self._is_closing:
+                    break
+            if task is not None:
+                if task.future.set_running_or_notify_cancel():
+                    _settle(task)
+            elif self._monotonic() >= self._retry_at:
+                self._keep_up()
+        self._close()
+
+    def _keep_up(self) -> None:
+        """Index what is there, until somebody queues a task."""
+        # Newer decisions wait for the next time: under load there is always a little more, and a
+        # small batch costs as much as a large one.
+        until = self._committed()
+        with suppress(OSError, ValueError):
+            self._flush_beside()
+        try:
+            while self.indexed_seq < until and not self._tasks:
+                self._step(until)
+                self._checkpoint()
+                self._yield(self._committed() - self.indexed_seq)
+            self._checkpoint()
+        except StoreError:
+            # The reason is kept for the statistics; nothing is lost, it is derived later.
+            self._retry_at = self._monotonic() + RETRY_SECONDS
+
+    def _index(self, until: int) -> int:
+        while self.indexed_seq < until:
+            self._step(until)
+        return self.indexed_seq
+
+    def _flush(self, until: int) -> int:
+        self._index(until)
+        # A checkpoint begins by flushing the WAL.
+        self._pragma("PRAGMA derived.wal_checkpoint(PASSIVE)")
+        return self.indexed_seq
+
+    def _step(self, until: int) -> None:
+        """Index a batch."""
+        started = self._monotonic()
+        is_sampled = started - self._sampled_at >= LEARN_SECONDS
+        try:
+            with translated():
+                connection = self._open()
+                with connection.begin():
+                    batch = indexing.read_batch(
+                        connection, self.indexed_seq, until, is_sampled=is_sampled
+                    )
+                if batch is not None:
+                    with connection.begin():
+                        self.indexed_seq = indexing.index_batch(connection, batch)
+        except Exception as error:
+            self._failed(error)
+            if isinstance(error, StoreError):
+                self.error = str(error)
+                raise
+            self.error = reason(error)
+            raise StoreUnavailableError(f"the index cannot be written: {self.error}") from error
+        if is_sampled:
+            self._sampled_at = started
+        self.error = None
+        self.seconds += self._monotonic() - started
+
+    def _write(self, work: Callable[[Connection], Any]) -> Any:
+        try:
+            with translated():
+                connection = self._open()
+                with connection.begin():
+                    derived.take(connection)
+                    return work(connection)
+        except Exception as error:
+            self._failed(error)
+            raise
+
+    def _open(self) -> Connection:
+        if self._connection is None:
+            connection = self._engine.connect()
+            try:
+                with connection.begin():
+                    self._log_id = counter(connection, LOG_ID)
+                    self.indexed_seq = derived.indexed_seq(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+    def _failed(self, error: Exception) -> None:
+        """Go on with a new connection, and with a new file if this one is damaged."""
+        self._close()
+        if is_corrupt(error.__cause__ or error) and self._may_make():
+            with suppress(Exception):
+                if not derived.is_whole(self._path):
+                    derived.make(self._path, self._log_id)
+                    self._made()
+
+    def _close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(Exception):
+                connection.close()
+
+    def _checkpoint(self) -> None:
+        """Copy the logs of both files into them, so that the room of the logs is used again."""
+        for name, due in (("main", CHECKPOINT_PAGES), ("derived", DERIVED_PAGES)):
+            with suppress(dbapi2.Error, StoreError):
+                _, pages, copied = self._pragma(f"PRAGMA {name}.wal_checkpoint(NOOP)")
+                if pages - copied >= due:
+                    self._pragma(f"PRAGMA {name}.wal_checkpoint(PASSIVE)")
+                    if name == "main" and pages >= RESTART_PAGES:
+                        self._finish_checkpoint()
+
+    def _pragma(self, statement: str) -> tuple[int, int, int]:
+        found: tuple[int, int, int] = driver_connection(self._open()).execute(statement).fetchone()
+        return found
+
+    def _yield(self, behind: int) -> None:
+        """Let the other threads go first, unless this one is far behind."""
+        is_yielding = behind < (MAX_BEHIND // 2 if self._is_yielding is False else MAX_BEHIND)
+        if is_yielding is not self._is_yielding:
+            self._is_yielding = is_yielding
+            be_nice(BACKGROUND if is_yielding else 0)
+
+
+def _settle(task: _Task) -> None:
+    try:
+        result = task.work()
+    except BaseException as error:
+        task.future.set_exception(error)
+    else:
+        task.future.set_result(result)

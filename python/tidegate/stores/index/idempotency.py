@@ -1,0 +1,96 @@
+"""Idempotency keys of the last 24 hours, and the decision each stands for.
+
+Derived from the log: a decision that is not indexed yet is not here.
+
+Hashes are random, and each would change a page of its own in one large tree.  The keys of an hour
+are therefore in buckets, one for each 65,536 decisions: new keys fall into a part of the tree that
+stays in memory.  A look-up asks each bucket of the last day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import attrs
+from sqlalchemy import delete, select, text, tuple_
+
+from tidegate.stores.rows.tables import idempotency as table
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+HOUR_NS = 3_600_000_000_000
+KEPT_HOURS = 24
+BUCKET_BITS = 16
+"""A bucket is numbered by the hour, and below that by the decision divided by 65,536."""
+_FETCH = 10_000
+
+# One seek for each bucket, and one in each bucket for the key.
+_FIND = text("""
+    WITH RECURSIVE buckets (bucket) AS (
+        SELECT min(bucket) FROM derived.idempotency WHERE bucket >= :first
+        UNION ALL
+        SELECT (SELECT min(later.bucket) FROM derived.idempotency AS later
+                WHERE later.bucket > buckets.bucket AND later.bucket < :end)
+        FROM buckets WHERE buckets.bucket IS NOT NULL
+    )
+    SELECT keys.fingerprint, keys.seq
+    FROM buckets CROSS JOIN derived.idempotency AS keys
+        ON keys.bucket = buckets.bucket AND keys.key_hash = :key_hash
+    WHERE buckets.bucket < :end
+    ORDER BY keys.bucket / 65536 DESC, keys.bucket
+    LIMIT 1
+""")
+
+
+@attrs.frozen
+class UsedKey:
+    """An idempotency key that was used.
+
+    Args:
+        fingerprint: of the body it came with.
+        seq: of its decision; :func:`tidegate.stores.decision_log.log.read` has the answer.
+    """
+
+    fingerprint: bytes
+    seq: int
+
+
+def find(connection: Connection, key_hash: bytes, now_ns: int) -> UsedKey | None:
+    """The use of a key, if it was within 24 hours (25 at most)."""
+    first, end = _buckets(now_ns)
+    row = connection.execute(_FIND, {"first": first, "end": end, "key_hash": key_hash}).first()
+    return None if row is None else UsedKey(row.fingerprint, row.seq)
+
+
+def used(connection: Connection, now_ns: int) -> Iterator[tuple[bytes, int]]:
+    """The hash of each key of the last 24 hours, and a time it was surely not used after.
+
+    The connection is needed for as long as the iteration goes on.
+    """
+    place = (table.c.bucket, table.c.key_hash)
+    position = (_buckets(now_ns)[0], b"")
+    while True:
+        rows = connection.execute(
+            select(*place).where(tuple_(*place) > position).order_by(*place).limit(_FETCH)
+        ).all()
+        for bucket, key_hash in rows:
+            yield key_hash, ((bucket >> BUCKET_BITS) + 1) * HOUR_NS
+        if len(rows) < _FETCH:
+            return
+        position = (rows[-1].bucket, rows[-1].key_hash)
+
+
+def prune(connection: Connection, now_ns: int, limit: int = 10_000) -> int:
+    """Forget keys older than 24 hours, ``limit`` at most; how many."""
+    place = (table.c.bucket, table.c.key_hash)
+    old = select(*place).where(table.c.bucket < _buckets(now_ns)[0]).order_by(*place).limit(limit)
+    return connection.execute(delete(table).where(tuple_(*place).in_(old))).rowcount
+
+
+def _buckets(now_ns: int) -> tuple[int, int]:
+    """The first bucket that counts, and the first that does not any more."""
+    hour = now_ns // HOUR_NS
+    # The next hour is for clocks that were put back.
+    return (hour - KEPT_HOURS) << BUCKET_BITS, (hour + 2) << BUCKET_BITS

@@ -1,0 +1,203 @@
+"""The index step brings the derived tables up to the log.
+
+A batch of log rows becomes rows of ``idempotency``, ``result_counts`` and ``field_catalog``, and
+``indexed_seq`` moves with them in one transaction: a crash leaves all of it or nothing, and the
+next step goes on from there.  The extension counts the batch, and each table gets one statement
+for it, or for each bucket, for two reasons: the interpreter lock is released meanwhile, and a
+decision costs only a few microseconds.
+
+These statements are SQLite's; PostgreSQL has ``json_to_recordset``.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import xxhash
+from sqlalchemy import select, text
+
+from tidegate.stores.base import DamagedLogError
+from tidegate.stores.decision_log import gaps
+from tidegate.stores.decision_log.log import LogLine, unpack
+from tidegate.stores.decision_log.rows import Unreadable, rows
+from tidegate.stores.index import catalog, derived
+from tidegate.stores.index.tally import tally
+from tidegate.stores.rows.counters import PRUNED_SEQ, counter
+from tidegate.stores.rows.tables import decision_log
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection, Row
+
+    from tidegate.stores.decision_log.gaps import LogGap
+
+BATCH_ENTRIES = 16_384
+"""Decisions indexed at once, some 0.1 s: the more, the more keys share a page."""
+SAMPLED_ROWS = 4
+SAMPLED_ENTRIES = 32
+"""Decisions of a batch whose events the field catalog learns from, of at most 4 rows: all there
+are of a small batch."""
+
+_IDEMPOTENCY = text("""
+    INSERT INTO derived.idempotency (bucket, key_hash, fingerprint, seq)
+    SELECT :bucket, substr(:keys, 1 + 32 * key, 16), substr(:keys, 17 + 32 * key, 16), value
+    FROM jsonb_each(:seqs)
+    WHERE true
+    ON CONFLICT DO NOTHING
+""")
+
+_RESULT_COUNTS = text("""
+    INSERT INTO derived.result_counts (tenant_id, policy_id, minute, total, monitor, challenge,
+                                       block, errors, last_match_ns, last_received_ns)
+    SELECT unhex(value ->> 0, '-'),
+           iif(value ->> 1 = '', zeroblob(16), unhex(value ->> 1, '-')),
+           value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+           value ->> 8, value ->> 9
+    FROM jsonb_each(:rows)
+    WHERE true
+    ON CONFLICT DO UPDATE SET
+        total = total + excluded.total, monitor = monitor + excluded.monitor,
+        challenge = challenge + excluded.challenge, block = block + excluded.block,
+        errors = errors + excluded.errors,
+        last_match_ns = max(coalesce(last_match_ns, excluded.last_match_ns),
+                            coalesce(excluded.last_match_ns, last_match_ns)),
+        last_received_ns = max(last_received_ns, excluded.last_received_ns)
+""")
+
+_COUNT = decision_log.c.count.label("entries")
+
+
+@attrs.frozen
+class Batch:
+    """A part of the log, read to be indexed.
+
+    Args:
+        after: number of the last decision before it.
+        first: number of its first decision; more than one on where retention deleted some.
+        last: number of its last decision.
+        index: of its decisions, as JSON arrays joined by commas; empty when all were deleted.
+        sample: decisions that the field catalog learns from.
+    """
+
+    after: int
+    first: int
+    last: int
+    index: bytes
+    sample: Sequence[LogLine]
+
+
+def read_batch(
+    connection: Connection, after: int, until: int, *, is_sampled: bool = True
+) -> Batch | None:
+    """About ``BATCH_ENTRIES`` decisions to be indexed; None when there are none.
+
+    Args:
+        connection: one that reads the log.
+        after: number of the last decision that is indexed.
+        until: number of the last decision there is.
+        is_sampled: whether the field catalog learns from a large batch too.
+
+    Raises:
+        DamagedLogError: a row is damaged or missing.
+    """
+    if after >= until:
+        return None
+    lost = gaps.known(connection)
+    batch = _next_rows(connection, after, until, lost)
+    first = batch[0].first_seq if batch else until + 1
+    # Retention alone leaves gaps in the numbers: anything else that is missing was lost.
+    missing = max(after, counter(connection, PRUNED_SEQ)) + 1
+    if first > missing and not gaps.covers(lost, missing, first - 1):
+        raise DamagedLogError(after + 1, "is missing")
+    if not batch:
+        return Batch(after, first, until, b"", ())
+    count = sum(row.entries for row in batch)
+    return Batch(
+        after,
+        first,
+        first + count - 1,
+        b",".join(unpack(row.first_seq, row.index_body) for row in batch),
+        _sample(connection, batch, count) if is_sampled or count <= SAMPLED_ENTRIES else (),
+    )
+
+
+def index_batch(connection: Connection, batch: Batch) -> int:
+    """Index a batch, unless another process did so since it was read.
+
+    Args:
+        connection: the deriving connection, in a transaction.
+        batch: the result of :func:`read_batch`.
+
+    Returns:
+        The number of the last decision that is indexed now.
+
+    Raises:
+        DamagedLogError: the content of the batch is not an index.
+    """
+    indexed = derived.take(connection)
+    if indexed != batch.after:
+        return indexed
+    if batch.index:
+        try:
+            buckets, counts = tally(batch.index, batch.first)
+        except ValueError as error:
+            raise DamagedLogError(batch.first, f"has an index that is none: {error}") from None
+        for number, keys, seqs in buckets:
+            connection.execute(_IDEMPOTENCY, {"bucket": number, "keys": keys, "seqs": seqs})
+        connection.execute(_RESULT_COUNTS, {"rows": counts})
+        catalog.learn(connection, batch.sample)
+    derived.set_indexed_seq(connection, batch.last)
+    return batch.last
+
+
+def _sample(
+    connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]], count: int
+) -> list[LogLine]:
+    """A few decisions of some log rows, from all over them."""
+    every = 1 if count <= SAMPLED_ENTRIES else -(-len(rows) // SAMPLED_ROWS)
+    seqs = [row.first_seq for row in rows[::every]]
+    bodies = select(decision_log.c.first_seq, decision_log.c.tenant_id, decision_log.c.body).where(
+        decision_log.c.first_seq.in_(seqs)
+    )
+    sample = []
+    for first_seq, tenant_id, body in connection.execute(bodies):
+        lines = unpack(first_seq, body).split(b"\n")
+        step = -(-len(lines) * len(seqs) // SAMPLED_ENTRIES)
+        for start in range(0, len(lines), step):
+            # Traffic has rhythms: always the same place of each stretch would see one beat only.
+            mixed = xxhash.xxh3_64_intdigest(b"%d" % (first_seq + start))
+            position = min(start + mixed % step, len(lines) - 1)
+            sample.append(LogLine(first_seq + position, tenant_id, lines[position]))
+    return sample
+
+
+def _next_rows(
+    connection: Connection, after: int, until: int, lost: list[LogGap]
+) -> list[Row[*tuple[Any, ...]]]:
+    """The log rows of a batch, without a gap between them; those known to be lost are no rows."""
+    found_rows: list[Row[*tuple[Any, ...]]] = []
+    expected = count = 0
+    columns = (decision_log.c.first_seq, _COUNT, decision_log.c.index_body)
+    with closing(rows(connection, columns, after, until)) as found:
+        for row in found:
+            if isinstance(row, Unreadable):
+                if found_rows:
+                    break
+                if gaps.covers(lost, row.first_seq, row.last_seq):
+                    continue
+                raise DamagedLogError(row.first_seq, "cannot be read", row.last_seq)
+            if gaps.covers(lost, row.first_seq, row.first_seq):
+                if found_rows:
+                    break
+                continue
+            if found_rows and row.first_seq != expected:
+                break
+            found_rows.append(row)
+            expected = row.first_seq + row.entries
+            count += row.entries
+            if count >= BATCH_ENTRIES:
+                break
+    return found_rows

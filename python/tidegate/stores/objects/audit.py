@@ -1,0 +1,84 @@
+"""The audit trail: who changed what, when, from what to what; written with the change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+
+from tidegate.stores.objects import pending
+from tidegate.stores.rows import records
+from tidegate.stores.rows.tables import audit as table
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+@attrs.frozen(kw_only=True)
+class AuditEntry:
+    """One change.  ``tenant_id`` is None for a change that belongs to no tenant."""
+
+    audit_id: UUID
+    """A UUID of version 7, so that ids sort in the order of the changes."""
+    tenant_id: UUID | None
+    at_ns: int
+    actor: str
+    action: str
+    kind: str
+    object_id: str
+    before: Any = None
+    after: Any = None
+    request_id: str | None = None
+
+
+def add(connection: Connection, entry: AuditEntry) -> None:
+    """Write an entry, in the transaction of the change."""
+    records.add(connection, table, entry)
+
+
+def page(
+    connection: Connection,
+    tenant_id: UUID,
+    limit: int,
+    before: UUID | None = None,
+    *,
+    from_ns: int | None = None,
+    to_ns: int | None = None,
+    actor: str | None = None,
+    kind: str | None = None,
+    object_id: str | None = None,
+) -> list[AuditEntry]:
+    """Entries of a tenant, the newest first, those before one.
+
+    Args:
+        connection: a connection of the store.
+        tenant_id: whose.
+        limit: how many at most.
+        before: id of the last entry of the page before.
+        from_ns: not older than this.
+        to_ns: older than this.
+        actor: by whom.
+        kind: of what.
+        object_id: of which.
+    """
+    query = (
+        records.of(AuditEntry, table)
+        .where(table.c.tenant_id == tenant_id, pending.is_whole(table.c.change_id))
+        .order_by(table.c.audit_id.desc())
+        .limit(limit)
+    )
+    if before is not None:
+        query = query.where(table.c.audit_id < before)
+    if from_ns is not None:
+        query = query.where(table.c.at_ns >= from_ns)
+    if to_ns is not None:
+        query = query.where(table.c.at_ns < to_ns)
+    for column, value in (
+        (table.c.actor, actor),
+        (table.c.kind, kind),
+        (table.c.object_id, object_id),
+    ):
+        if value is not None:
+            query = query.where(column == value)
+    return records.many(connection, query, AuditEntry)

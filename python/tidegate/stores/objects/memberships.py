@@ -1,0 +1,157 @@
+"""Memberships: which operator has which role in which tenant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import attrs
+from sqlalchemy import func, select, update
+
+from tidegate.stores.base import ConflictError, NotFoundError
+from tidegate.stores.rows import records
+from tidegate.stores.rows.tables import memberships as table
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_NAME = "membership"
+OWNER = "Owner"
+"""The role that a tenant is never without."""
+
+
+@attrs.frozen(kw_only=True)
+class Membership:
+    """A role of an operator in a tenant."""
+
+    tenant_id: UUID
+    user_id: UUID
+    role: str
+    revision: int = 1
+    created_at_ns: int
+    updated_at_ns: int
+    accepted_at_ns: int | None = None
+    """When the operator first used it; before that, nothing about the operator is shown."""
+
+
+def put(
+    connection: Connection,
+    tenant_id: UUID,
+    user_id: UUID,
+    role: str,
+    now_ns: int,
+    *,
+    expected_revision: int | None = None,
+    accepted_at_ns: int | None = None,
+) -> Membership:
+    """Give an operator a role in a tenant, in place of the one they have.
+
+    The function does not check whether there is such an operator, so that nobody can find that out
+    by it.
+
+    Args:
+        accepted_at_ns: when a new membership is accepted from the start.
+
+    Raises:
+        ConflictError: it would leave the tenant without an Owner.
+        NotFoundError: there is no such tenant.
+        StaleRevisionError: the membership is not at the expected revision.
+    """
+    key = _key(tenant_id, user_id)
+    try:
+        known = find(connection, tenant_id, user_id)
+    except NotFoundError:
+        if expected_revision is not None:
+            raise
+        new = Membership(
+            tenant_id=tenant_id,
+            user_id=user_id,
+            role=role,
+            created_at_ns=now_ns,
+            updated_at_ns=now_ns,
+            accepted_at_ns=accepted_at_ns,
+        )
+        records.add(connection, table, new)
+        return new
+    if role != OWNER:
+        _keep_an_owner(connection, known)
+    records.change(connection, table, _NAME, key, {"role": role}, now_ns, expected_revision)
+    return find(connection, tenant_id, user_id)
+
+
+def accept(connection: Connection, tenant_id: UUID, user_id: UUID, now_ns: int) -> None:
+    """Note that an operator uses a membership, if there is one that is not accepted."""
+    connection.execute(
+        update(table)
+        .where(
+            table.c.tenant_id == tenant_id,
+            table.c.user_id == user_id,
+            table.c.accepted_at_ns.is_(None),
+        )
+        .values(accepted_at_ns=now_ns)
+    )
+
+
+def find(connection: Connection, tenant_id: UUID, user_id: UUID) -> Membership:
+    """A membership.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    return records.find(connection, table, Membership, _NAME, _key(tenant_id, user_id))
+
+
+def page(
+    connection: Connection, tenant_id: UUID, limit: int, after: UUID | None = None
+) -> list[Membership]:
+    """Memberships of a tenant by operator, those after one."""
+    query = (
+        select(table).where(table.c.tenant_id == tenant_id).order_by(table.c.user_id).limit(limit)
+    )
+    if after is not None:
+        query = query.where(table.c.user_id > after)
+    return records.many(connection, query, Membership)
+
+
+def of_operator(connection: Connection, user_id: UUID) -> list[Membership]:
+    """All memberships of an operator."""
+    query = select(table).where(table.c.user_id == user_id).order_by(table.c.tenant_id)
+    return records.many(connection, query, Membership)
+
+
+def delete(
+    connection: Connection,
+    tenant_id: UUID,
+    user_id: UUID,
+    *,
+    expected_revision: int | None = None,
+) -> None:
+    """Take an operator's role in a tenant away.
+
+    Raises:
+        ConflictError: it would leave the tenant without an Owner.
+        NotFoundError: there is no such membership.
+        StaleRevisionError: it is not at the expected revision.
+    """
+    _keep_an_owner(connection, find(connection, tenant_id, user_id))
+    records.remove(connection, table, _NAME, _key(tenant_id, user_id), expected_revision)
+
+
+def _keep_an_owner(connection: Connection, leaving: Membership) -> None:
+    if leaving.role != OWNER:
+        return
+    others = connection.execute(
+        select(func.count()).where(
+            table.c.tenant_id == leaving.tenant_id,
+            table.c.role == OWNER,
+            table.c.user_id != leaving.user_id,
+            # An operator who never used it may not exist.
+            table.c.accepted_at_ns.is_not(None),
+        )
+    ).scalar_one()
+    if not others:
+        raise ConflictError("the last Owner of a tenant can be neither removed nor demoted")
+
+
+def _key(tenant_id: UUID, user_id: UUID) -> dict[str, UUID]:
+    return {"tenant_id": tenant_id, "user_id": user_id}

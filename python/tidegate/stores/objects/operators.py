@@ -1,0 +1,86 @@
+"""Operators: the people who use the control plane."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import attrs
+from sqlalchemy import select
+
+from tidegate.stores.rows import records
+from tidegate.stores.rows.tables import operators as table
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_NAME = "operator"
+
+
+@attrs.frozen(kw_only=True)
+class Operator:
+    """A person.  Tokens issued before ``tokens_valid_from_ns`` do not count."""
+
+    operator_id: UUID
+    name: str
+    email: str
+    """In lower case, so that it is unique however its letters are written."""
+    password_hash: str | None = attrs.field(default=None, repr=False)
+    disabled: bool = False
+    tokens_valid_from_ns: int = 0
+    revision: int = 1
+    created_at_ns: int
+    updated_at_ns: int
+
+
+def create(connection: Connection, operator: Operator) -> None:
+    """Add an operator.
+
+    Raises:
+        ConflictError: another has this address.
+    """
+    records.add(connection, table, attrs.evolve(operator, email=operator.email.lower()))
+
+
+def find(connection: Connection, operator_id: UUID) -> Operator:
+    """An operator.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    return records.find(connection, table, Operator, _NAME, {"operator_id": operator_id})
+
+
+def find_by_email(connection: Connection, email: str) -> Operator:
+    """An operator by address.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    return records.find(connection, table, Operator, _NAME, {"email": email.lower()})
+
+
+def page(connection: Connection, limit: int, after: UUID | None = None) -> list[Operator]:
+    """Operators by id, those after one."""
+    query = select(table).order_by(table.c.operator_id).limit(limit)
+    if after is not None:
+        query = query.where(table.c.operator_id > after)
+    return records.many(connection, query, Operator)
+
+
+def change(
+    connection: Connection,
+    operator_id: UUID,
+    now_ns: int,
+    *,
+    expected_revision: int | None = None,
+    **values: object,
+) -> int:
+    """Change ``name``, ``password_hash``, ``disabled`` or ``tokens_valid_from_ns``.
+
+    Raises:
+        NotFoundError: there is no such operator.
+        StaleRevisionError: it is not at the expected revision.
+    """
+    key = {"operator_id": operator_id}
+    return records.change(connection, table, _NAME, key, values, now_ns, expected_revision)

@@ -1,0 +1,41 @@
+"""Tokens that were ended before their time, until they would have ended by themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, insert, select
+
+from tidegate.stores.rows.bulk import STEP_ROWS
+from tidegate.stores.rows.tables import revoked_tokens as table
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+def revoke(connection: Connection, token_id: str, expires_at_ns: int, now_ns: int) -> None:
+    """End a token; one that is ended stays so."""
+    if not is_revoked(connection, token_id):
+        connection.execute(
+            insert(table).values(
+                token_id=token_id, expires_at_ns=expires_at_ns, revoked_at_ns=now_ns
+            )
+        )
+
+
+def is_revoked(connection: Connection, token_id: str) -> bool:
+    """Whether a token was ended."""
+    query = select(table.c.token_id).where(table.c.token_id == token_id)
+    return connection.execute(query).first() is not None
+
+
+def live(connection: Connection, now_ns: int) -> set[str]:
+    """Ids of ended tokens whose own time is not over."""
+    query = select(table.c.token_id).where(table.c.expires_at_ns > now_ns)
+    return set(connection.execute(query).scalars())
+
+
+def prune(connection: Connection, now_ns: int, limit: int = STEP_ROWS) -> int:
+    """Forget tokens whose own time is over, ``limit`` at most; how many."""
+    ended = select(table.c.token_id).where(table.c.expires_at_ns <= now_ns).limit(limit)
+    return connection.execute(delete(table).where(table.c.token_id.in_(ended))).rowcount

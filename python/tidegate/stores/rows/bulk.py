@@ -1,0 +1,92 @@
+"""Rows made ready to be written: encoded where nobody waits, and divided into short steps.
+
+The thread that commits decisions writes everything else too, so the rows it gets here only have to
+be copied into the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+import orjson
+
+from tidegate.stores.rows.columns import Id, Json, JsonText
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Table
+
+STEP_ROWS = 200
+"""Rows of a step, a few milliseconds."""
+STEP_BYTES = 256 * 1024
+"""Bytes of a step, but for a single row that is larger."""
+
+Step: TypeAlias = "Callable[[Connection], object]"
+
+
+@attrs.frozen
+class Rows:
+    """Rows of one table, as the driver takes them.
+
+    Attributes:
+        size: bytes of texts and binary values.
+    """
+
+    statement: str
+    values: Sequence[tuple[Any, ...]]
+    size: int
+
+    def insert(self, connection: Connection) -> None:
+        """Write them.
+
+        Raises:
+            ConflictError: another row has a value that is unique.
+        """
+        if self.values:
+            connection.exec_driver_sql(self.statement, list(self.values))
+
+    def steps(self) -> Iterator[Step]:
+        """Functions that write them in short steps."""
+        part: list[tuple[Any, ...]] = []
+        size = 0
+        for row in self.values:
+            if part and (len(part) >= STEP_ROWS or size + _size(row) > STEP_BYTES):
+                yield partial(Rows.insert, attrs.evolve(self, values=part, size=size))
+                part, size = [], 0
+            part.append(row)
+            size += _size(row)
+        if part:
+            yield partial(Rows.insert, attrs.evolve(self, values=part, size=size))
+
+
+def ready(table: Table, rows: Iterable[Mapping[str, Any]]) -> Rows:
+    """Rows of a table, encoded; all have the same columns."""
+    rows = list(rows)
+    names = list(rows[0]) if rows else []
+    encoders = [_encoder(table.c[name].type) for name in names]
+    values = [
+        tuple(encode(row[name]) for name, encode in zip(names, encoders, strict=True))
+        for row in rows
+    ]
+    places = ", ".join("?" * len(names))
+    statement = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({places})"  # noqa: S608
+    return Rows(statement, values, sum(map(_size, values)))
+
+
+def json_text(value: Any) -> JsonText:
+    """A value as JSON, for as many rows as hold it."""
+    return JsonText(orjson.dumps(value).decode())
+
+
+def _size(row: tuple[Any, ...]) -> int:
+    return sum(len(each) for each in row if isinstance(each, str | bytes))
+
+
+def _encoder(kind: Any) -> Callable[[Any], Any]:
+    if isinstance(kind, Id):
+        return lambda value: None if value is None else value.bytes
+    if isinstance(kind, Json):
+        return lambda value: kind.process_bind_param(value, None)
+    return lambda value: value

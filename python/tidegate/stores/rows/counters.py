@@ -1,0 +1,41 @@
+"""Numbers the store keeps about itself, in ``store_meta``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select, update
+
+from tidegate.stores.rows.tables import store_meta
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+CHANGES = "changes"
+"""Commits that changed anything but decisions, by any process."""
+PRUNED_SEQ = "pruned_seq"
+"""No decision after this one was deleted from the log."""
+LOG_ID = "log_id"
+"""A random number that identifies this log, for the file derived from it."""
+RECOVERIES = "recoveries"
+"""How often writing failed and was resumed."""
+
+
+def counter(connection: Connection, name: str) -> int:
+    """A number."""
+    value: int = connection.execute(
+        select(store_meta.c.value).where(store_meta.c.name == name)
+    ).scalar_one()
+    return value
+
+
+def count(connection: Connection, name: str) -> None:
+    """Add one."""
+    connection.execute(
+        update(store_meta).where(store_meta.c.name == name).values(value=store_meta.c.value + 1)
+    )
+
+
+def set_counter(connection: Connection, name: str, value: int) -> None:
+    """Set a number."""
+    connection.execute(update(store_meta).where(store_meta.c.name == name).values(value=value))

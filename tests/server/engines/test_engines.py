@@ -1,0 +1,52 @@
+"""What tenants are brought to work with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import orjson
+import pytest
+from sqlalchemy import update
+
+from tidegate.server.engines.compiling import SAMPLE, recent_events
+from tidegate.stores import SqliteStore, migrate
+from tidegate.stores.objects import tenants
+from tidegate.stores.rows.tables import decision_log
+from tidegate.testing.store_contract.examples import TENANT, done, entry, tenant
+
+OTHER = UUID(int=2)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    """A store with two tenants, the log nearly all of one."""
+    url = f"sqlite:///{tmp_path / 'data' / 'tidegate.db'}"
+    migrate(url)
+    made = SqliteStore(url)
+    for each in (tenant(), tenant(OTHER, "Other")):
+        done(made.write(lambda connection, each=each: tenants.create(connection, each)))
+    entries = [entry(number, event={"request": {"path": f"/{number}"}}) for number in range(SAMPLE)]
+    done(made.append([*entries, entry(SAMPLE, OTHER)]))
+    yield made
+    made.close()
+
+
+def sampled(store: SqliteStore, tenant_id: UUID) -> list[str]:
+    with store.read() as connection:
+        events = recent_events(connection, tenant_id)
+    return [orjson.loads(event)["request"]["path"] for event in events]
+
+
+def test_an_engine_learns_from_the_newest_events_of_its_tenant(store: SqliteStore) -> None:
+    """An engine learns from its tenant's events among the last entries of the log."""
+    assert sampled(store, TENANT) == [f"/{number}" for number in range(1, SAMPLE)]
+    assert len(sampled(store, OTHER)) == 1
+
+
+def test_of_a_damaged_log_nothing_is_learned(store: SqliteStore) -> None:
+    """An engine learns nothing from a damaged log, and decides all the same."""
+    damage = update(decision_log).values(body=b"\x00" * 40)
+    done(store.write(lambda connection: connection.execute(damage)))
+    assert sampled(store, TENANT) == []

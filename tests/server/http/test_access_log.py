@@ -1,0 +1,137 @@
+"""Lines of the log about requests."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import httpx2
+import pytest
+import structlog
+from tests.server.serving import Caller, Served
+
+from tidegate.config import LogSettings
+from tidegate.server.http import access_log
+from tidegate.server.http.access_log import MAX_REFUSALS, AccessLog
+from tidegate.server.logging import configure
+from tidegate.stores.decision_log.log import LogBlock
+
+
+class Lines:
+    """What was logged, as members of the JSON objects."""
+
+    def __init__(self, stream: io.StringIO) -> None:
+        self._stream = stream
+
+    def all(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self._stream.getvalue().splitlines()]
+
+    def of_request(self, request_id: str) -> list[dict[str, Any]]:
+        return [each for each in self.all() if each.get("request_id") == request_id]
+
+
+@pytest.fixture
+def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lines]:
+    """The log as a server writes it, on a stream of the test."""
+    stream = io.StringIO()
+    root = logging.getLogger()
+    before = (root.handlers, root.level)
+    monkeypatch.setattr(sys, "stderr", stream)
+    configure(LogSettings())
+    # The module's logger remembers the set-up of whoever logged first.
+    monkeypatch.setattr(access_log, "log", structlog.get_logger("tidegate"))
+    yield Lines(stream)
+    root.handlers, root.level = before
+    structlog.reset_defaults()
+
+
+def request_id(answer: httpx2.Response) -> str:
+    return str(answer.headers["x-request-id"])
+
+
+def test_each_request_of_the_control_plane_is_a_line(owner: Caller, lines: Lines) -> None:
+    """Method, path, status, time and the request id that the answer carries."""
+    answer = owner.get("me")
+    (line,) = lines.of_request(request_id(answer))
+    assert (line["event"], line["method"], line["path"]) == ("request", "GET", "/api/v1/me")
+    assert line["status"] == 200
+    assert line["duration_ms"] >= 0
+    assert line["level"] == "info"
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [("/api/v1/nothing", 404, "not-found"), ("/api/v1/me", 401, "unauthenticated")],
+)
+def test_each_refusal_is_a_line_with_its_code(
+    served: Served, lines: Lines, path: str, status: int, code: str
+) -> None:
+    """Also where there is no route, and nobody who asks."""
+    answer = served.http.get(path)
+    (line,) = lines.of_request(request_id(answer))
+    assert (line["event"], line["status"], line["code"]) == ("refusal", status, code)
+
+
+def test_health_is_not_noted(served: Served, lines: Lines) -> None:
+    """What is asked every few seconds fills no log while all is well."""
+    assert served.http.get("/healthz").status_code == 200
+    assert not [each for each in lines.all() if each["event"] == "request"]
+
+
+def test_refusals_have_a_bound_and_those_without_a_line_are_counted(lines: Lines) -> None:
+    """A stranger who asks on cannot fill the disk."""
+    now = [7.0]
+    access = AccessLog(monotonic=lambda: now[0])
+    for number in range(MAX_REFUSALS + 30):
+        access.hot_refusal("/api/v1/beacon/event", 401, "unauthenticated", str(number))
+    now[0] += 1
+    access.hot_refusal("/api/v1/beacon/event", 401, "unauthenticated", "last")
+    assert len(lines.all()) == MAX_REFUSALS + 1
+    (last,) = lines.of_request("last")
+    assert last["refusals_without_a_line"] == 30
+
+
+def test_decisions_are_sampled(lines: Lines) -> None:
+    """One line in the time that is set, with how many there were; none with 0."""
+    now = [0.0]
+    access, silent = (AccessLog(seconds, lambda: now[0]) for seconds in (10.0, 0.0))
+    tenant = UUID(int=5)
+    block = LogBlock(tenant, 3, 1, b"\x01" * 16, b"\x02" * 16, b"", b"")
+    for each in (access, silent):
+        each.decided([block, block])
+    now[0] = 11.0
+    for each in (access, silent):
+        each.decided([block])
+    (line,) = lines.all()
+    assert (line["event"], line["decisions"], line["tenant_id"]) == ("decision", 9, str(tenant))
+    assert line["decision_id"] == str(UUID(bytes=b"\x02" * 16))
+
+
+class Terminal(io.StringIO):
+    """Standard error that somebody looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("stream", "is_json"), [(io.StringIO(), True), (Terminal(), False)])
+def test_logs_are_text_on_a_terminal_and_json_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, is_json: bool
+) -> None:
+    """Without a setting; people and programs get what they can read."""
+    root = logging.getLogger()
+    before = (root.handlers, root.level)
+    monkeypatch.setattr(sys, "stderr", stream)
+    try:
+        configure(LogSettings())
+        structlog.get_logger("tidegate").info("hello", number=1)
+    finally:
+        root.handlers, root.level = before
+        structlog.reset_defaults()
+    assert stream.getvalue().startswith("{") is is_json
+    assert "hello" in stream.getvalue()

@@ -1,0 +1,91 @@
+"""Bodies are strict JSON."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from tests.shared_data import shared_lines
+
+from tidegate.server.http.json_body import MAX_DEPTH, read_json_body
+from tidegate.server.http.problems import Problem
+
+
+def refusal(body: bytes) -> Problem:
+    with pytest.raises(Problem) as raised:
+        read_json_body(body)
+    assert raised.value.code == "invalid-json"
+    return raised.value
+
+
+def test_plain_data_comes_out() -> None:
+    """Objects, lists and scalars as Python has them."""
+    body = b'{"a": [1, 2.5, true, null, "\\u00fc"], "b": {}}'
+    assert read_json_body(body) == {"a": [1, 2.5, True, None, "ü"], "b": {}}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b" ",
+        b"\xef\xbb\xbf{}",
+        b"\xff",
+        b"{",
+        b"{} {}",
+        b"[NaN]",
+        b"[Infinity]",
+        b"[1e999]",
+        b'{"a": 1, "a": 1}',
+        b'{"a": {"b": 1, "\\u0062": 1}}',
+        b'"\\ud800"',
+        b'{"\\ud800": 1}',
+        b"[01]",
+        b"['a']",
+        b"[" * 100_000,
+        b'{"a":' * 20_000,
+    ],
+)
+def test_what_is_no_strict_json_is_refused(body: bytes) -> None:
+    """Empty, cut, doubled, not finite, repeated, half a character, too deep."""
+    refusal(body)
+
+
+def test_a_number_may_have_many_digits() -> None:
+    """A number of any form is read; only a whole one is bounded, and the refusal says so."""
+    assert read_json_body(b"[" + b"9" * 39 + b"]") == [int("9" * 39)]
+    assert read_json_body(b"[0." + b"1" * 60 + b", 1e0001]") == [float("0." + "1" * 60), 10.0]
+    assert "1,000 digits" in refusal(b"[-" + b"9" * 1_000 + b"]").detail
+
+
+def test_depth_is_bounded() -> None:
+    """A body may nest up to the limit, and not one level more."""
+    read_json_body(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
+    refusal(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1))
+
+
+def test_a_refusal_says_where() -> None:
+    """Line and column of the text, and the pointer of a member that is given twice."""
+    place = refusal(b'{"a": {\n  "b": 1,\n  "b": 2}}').errors[0]
+    assert (place.line, place.column, place.pointer) == (3, 3, "/a/b")
+
+
+def test_the_published_cases() -> None:
+    """Texts that must be refused are, those that must be read are."""
+    verdicts = {"accept": 0, "reject": 0}
+    for each in shared_lines("data/adversarial/json/jsontestsuite.jsonl"):
+        if each["expect"] in verdicts and "body_b64" in each:
+            body = base64.b64decode(each["body_b64"])
+            # The suite lets repeated members pass; here they are refused.
+            repeated = "duplicated" in each["name"]
+            assert was_read(body) == (each["expect"] == "accept" and not repeated), each["name"]
+            verdicts[each["expect"]] += 1
+    assert min(verdicts.values()) > 20
+
+
+def was_read(body: bytes) -> bool:
+    try:
+        read_json_body(body)
+    except Problem:
+        return False
+    return True

@@ -1,0 +1,98 @@
+"""The OpenAPI document describes the routes, and the committed copy is current."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.server.serving import Served
+
+from tidegate.server.http.problems import KINDS
+from tidegate.server.routing.openapi import document, document_json
+from tidegate.server.routing.route import Route
+from tidegate.server.routing.routes import ROUTES
+
+COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
+OPERATIONS = {
+    (method.upper(), path): operation
+    for path, methods in document()["paths"].items()
+    for method, operation in methods.items()
+}
+
+
+def test_the_committed_copy_is_current() -> None:
+    """``python -m tidegate.server.routing.openapi > docs/openapi.json`` makes it so."""
+    assert COMMITTED.read_bytes() == document_json()
+
+
+def test_the_server_serves_the_same(served: Served) -> None:
+    """The server serves the committed document."""
+    answer = served.http.get("/openapi.json")
+    assert answer.content == COMMITTED.read_bytes()
+    assert answer.headers["content-type"] == "application/json"
+
+
+def test_every_route_is_in_the_document_and_nothing_else() -> None:
+    """The document has each route under each of its paths, with a unique name, and nothing else."""
+    assert set(OPERATIONS) == {(each.method, path) for each in ROUTES for path in each.paths}
+    names = [operation["operationId"] for operation in OPERATIONS.values()]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
+def test_every_status_of_a_route_is_listed(route: Route) -> None:
+    """The document lists success and every refusal of a route."""
+    operation = OPERATIONS[(route.method, route.paths[0])]
+    statuses = {route.status} | {KINDS[code].status for code in route.codes}
+    assert {str(status) for status in statuses} <= set(operation["responses"])
+
+
+def test_references_lead_somewhere() -> None:
+    """Every schema that is named is there."""
+    schemas = document()["components"]["schemas"]
+
+    def check(value: Any) -> None:
+        match value:
+            case {"$ref": str(reference)}:
+                assert reference.rpartition("/")[2] in schemas
+            case dict():
+                for each in value.values():
+                    check(each)
+            case list():
+                for each in value:
+                    check(each)
+
+    check(json.loads(document_json()))
+
+
+def test_what_the_layer_refuses_is_said() -> None:
+    """Request shapes take no other members; those of events do."""
+    schemas = document()["components"]["schemas"]
+    assert schemas["PolicyCreate"]["additionalProperties"] is False
+    assert schemas["Clause"]["additionalProperties"] is False
+    assert "additionalProperties" not in schemas["Event"]
+    assert "additionalProperties" not in schemas["Policy"]
+
+
+def test_the_page_needs_nothing_but_our_own_files(served: Served) -> None:
+    """No script, no other origin, a policy that allows neither."""
+    answer = served.http.get("/docs")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+    assert "<script" not in answer.text
+    assert "//" not in answer.text.replace("//api/v1", "")
+    style = served.http.get("/docs/style.css")
+    assert style.headers["content-type"] == "text/css; charset=utf-8"
+    assert "url(" not in style.text
+
+
+def test_the_page_names_every_operation_and_problem(served: Served) -> None:
+    """The addresses in problem documents lead into it."""
+    text = served.http.get("/docs").text
+    assert all(f'id="{operation["operationId"]}"' in text for operation in OPERATIONS.values())
+    assert all(f'id="problem-{code}"' in text for code in KINDS)
