@@ -69,7 +69,7 @@ def test_match_prepared(benchmark: BenchmarkFixture, size: int) -> None:
 
 
 def test_build_from_text(benchmark: BenchmarkFixture, size: int) -> None:
-    """Parse, check and compile every rule, without imports: ``benchmarks.server.startup`` has them."""
+    """Parse, check and compile every rule, without imports (``benchmarks.server.startup``)."""
     benchmark.pedantic(tidegate.RuleSet, (texts(size),), rounds=3)
 
 

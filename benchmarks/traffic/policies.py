@@ -1,4 +1,4 @@
-"""``python -m benchmarks.traffic.policies OUT.json``: the policies of the traffic data as definitions.
+"""``python -m benchmarks.traffic.policies OUT.json``: the policies of the traffic data.
 
 Each becomes a policy with one clause; clauses with equal entity parts share an entity. The
 data says a window with an empty or missing part counts nothing, which is ``skip``.
