@@ -184,7 +184,7 @@ def checked(program: str, command: list[str], where: Path) -> subprocess.Complet
 def test_a_type_checker_narrows_the_action_and_sees_a_misspelt_name(
     checker: str, tmp_path: Path
 ) -> None:
-    """Who forgets an action, or misspells a name, is told before the program runs."""
+    """A forgotten action, or a misspelt name, is reported before the program runs."""
     if checker == "pyright":
         found = shutil.which("pyright", path=f"{Path(sys.executable).parent}:/usr/bin")
         if found is None:

@@ -1,4 +1,4 @@
-"""G15 and G7: calls from Python beside loops in Rust, in one process and in turn.
+"""G15 and G7: calls from Python beside loops in Rust, in one process, alternately.
 
 What a call takes beyond the same work in Rust is measured on the same objects, and reading an
 event beside what readers of JSON take for it.
@@ -43,7 +43,7 @@ PROCESSES = 7
 ROUNDS = 24
 BATCH = 256
 RECEIVED_AT = 1_798_761_600_000_000_000
-"""What both are told, 1 January 2027: to read a clock is the caller's own step."""
+"""The time that both get, 1 January 2027: reading a clock is the caller's own step."""
 
 
 def measure(directory: Path, events: Sequence[bytes]) -> list[Goal]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LIVE_SECONDS, TAIL = 0.3, 2.0
-"""The goals: a change is live so soon, and the 99th percentile at most so many times the quiet."""
+"""The goals: seconds until a change is live, and the 99th percentile over the quiet one."""
 DECIDE = "/api/v1/runtime/mitigation"
 PAUSE_SECONDS = 0.7
 GIVE_UP_SECONDS = 120.0

@@ -193,7 +193,7 @@ class MetricsSettings:
 
 @ts.settings
 class WorkersSettings:
-    """The processes that work beside the decisions."""
+    """The processes for long work, beside the decisions."""
 
     processes: int = ts.option(
         default=2,

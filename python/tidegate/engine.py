@@ -146,7 +146,7 @@ class _Deciding:
 
         Args:
             at: when, in nanoseconds since 1970.
-            limit: at most so many.
+            limit: the largest number of entries.
             after: go on after this one, the last of those before.
         """
         name = None if after is None else after.name

@@ -95,7 +95,7 @@ async def _ended(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, rea
             while await reader.read(READ_BYTES):
                 pass
         else:
-            # Who neither reads nor writes is not told of the end.
+            # Who neither reads nor writes does not see the end.
             while not (writer.transport.is_closing() or _has_ended(writer)):
                 await asyncio.sleep(1.0)
     return first.split(b" ")[1].decode() if first.startswith(b"HTTP/") else "closed"

@@ -25,7 +25,7 @@ def marked(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def rules(count: int, mark: int = 0) -> dict[str, Any]:
-    """A document of so many policies, each of another expression; all differ by the mark."""
+    """A document of policies, each with an expression of its own; all differ by the mark."""
     policies = [
         {
             "name": f"Rule {number}",

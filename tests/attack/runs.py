@@ -1,4 +1,4 @@
-"""One run: quiet and attacked spans of the same probe in turn, and what memory did in them."""
+"""One run: quiet and attacked spans of the same probe alternately, and what memory did in them."""
 
 from __future__ import annotations
 

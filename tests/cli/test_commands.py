@@ -53,7 +53,7 @@ def test_check_of_an_expression_gives_type_and_cost() -> None:
 
 
 def test_wrong_calls_exit_with_2() -> None:
-    """A call that makes no sense is told so, with exit code 2."""
+    """A call that makes no sense ends with a message and exit code 2."""
     assert run("check").returncode == 2
     assert run("decide", "no-such-file.yaml").returncode == 2
     assert run("no-such-command").returncode == 2
@@ -110,7 +110,7 @@ def test_decide_tells_refused_lines_and_goes_on() -> None:
         DEFINITIONS,
         "--summary",
         "--json",
-        stdin=b'{"fields":{}}\nnonsense\n{"fields":{}}\n',
+        stdin=b'{"fields":{"n":"1"}}\nnonsense\n{"fields":{"n":"2"}}\n',
     )
     assert done.returncode == 1
     assert b"line 2" in done.stderr
@@ -158,7 +158,7 @@ def test_check_warns_about_a_key_that_most_share(tmp_path: Path) -> None:
     )
     done = run("check", str(doubtful))
     assert done.returncode == 0
-    assert b"[broad-key]" in done.stdout
+    assert b"[broad-key]" in done.stderr
 
 
 FOREIGN_LOG = b'{"remote_addr": "192.0.2.1", "status": 200}\n'

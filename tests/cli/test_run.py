@@ -110,7 +110,9 @@ def test_many_refusals_in_a_row_end_a_command(events: Callable[[bytes], str]) ->
 
 def test_refusals_between_good_lines_end_nothing(events: Callable[[bytes], str]) -> None:
     """Only a row without a good line counts."""
-    done = run("eval", "1 == 1", events((b"nonsense\n" * 19 + b"{}\n") * 3), "--json")
+    done = run(
+        "eval", "1 == 1", events((b"nonsense\n" * 19 + b'{"fields":{"n":"1"}}\n') * 3), "--json"
+    )
     assert done.stdout.count('"value":true') == 3
 
 
@@ -126,7 +128,7 @@ def test_errors_of_eval_are_on_standard_error_with_their_line(
 
 def test_figures_tell_the_engine_from_the_whole(events: Callable[[bytes], str]) -> None:
     """Events a second are of the engine's time, which is part of the whole."""
-    file = events(b'{"fields":{}}\n' * 100)
+    file = events(b'{"fields":{"n":"1"}}\n' * 100)
     for command in (["decide", DEFINITIONS], ["eval", "1 == 1"]):
         summary = json.loads(run(*command, file, "--summary", "--json").stdout)
         assert summary["events"] == 100
@@ -142,7 +144,7 @@ def test_ctrl_c_prints_what_was_counted() -> None:
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(b'{"fields":{}}\n')
+        process.stdin.write(b'{"fields":{"n":"1"}}\n')
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["line"] == 1
         process.send_signal(signal.SIGINT)

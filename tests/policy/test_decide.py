@@ -36,7 +36,7 @@ def fired(decision: EngineDecision) -> list[str]:
 
 
 def at(engine: Engine, seconds: float, **members: Any) -> EngineDecision:
-    """Decide on an event that happened and arrived so many seconds after the start."""
+    """Decide on an event that happened and arrived a number of seconds after the start."""
     return engine.decide(event(**members), START + round(seconds * SECOND))
 
 

@@ -106,7 +106,7 @@ class Scene:
     start: datetime
 
     def decide(self, path: str, second: float = 0, **more: Any) -> Decision:
-        """A request of the actor, so many seconds after the start."""
+        """A request of the actor, a number of seconds after the start."""
         request = {"method": "GET", "path": path, "client_ip": self.address}
         request |= more.pop("request", {})
         at = (self.start + timedelta(seconds=second)).isoformat()

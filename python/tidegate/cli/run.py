@@ -32,7 +32,7 @@ max_refusals_option = click.option(
 
 
 class TooManyRefusalsError(TidegateError):
-    """So many lines in a row were refused that the input is probably of another form."""
+    """Too many lines in a row were refused: the input is probably of another form."""
 
     code = "too-many-refusals"
 
@@ -86,7 +86,8 @@ class Run(Generic[T]):
     def _next(self, lines: Iterator[Line], size: int) -> list[Line]:
         self._is_reading = True
         try:
-            return list(islice(lines, size))
+            # Ctrl-C may have come between two batches, where nothing stops a wait for input.
+            return [] if self.is_interrupted else list(islice(lines, size))
         finally:
             self._is_reading = False
 

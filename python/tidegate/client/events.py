@@ -32,7 +32,7 @@ MEMBERS = (
 
 
 class RequestContext(TypedDict, total=False):
-    """The request of a visitor, as the service is told of it."""
+    """The request of a visitor, as the source describes it to the service."""
 
     method: str
     scheme: str

@@ -59,11 +59,11 @@ if TYPE_CHECKING:
     from tidegate.stores.base import Store
 
 POLL_SECONDS = 0.25
-"""How often other processes' changes are looked for; a change is at work within a second."""
+"""How often other processes' changes are looked for; a change is active within a second."""
 GRACE_SECONDS = 0.05
 """Before others take over a change: who made it here has the worker that knows the definitions."""
 TAKE_OVER_SECONDS = 5.0
-"""How long the answer to a change waits for it to be at work."""
+"""How long the answer to a change waits until the change is active."""
 RETRY_SECONDS = 2.0
 HOUSEKEEPING_SECONDS = 0.5
 GATHER_SECONDS = 1.0

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use bumpalo::Bump;
 use tidegate_core::event::ARENA_BYTES;
 
-/// An arena that has grown past this is let go.
+/// An arena that has grown past this is dropped.
 const KEPT_BYTES: usize = 1024 * 1024;
 
 thread_local! {

@@ -1,4 +1,4 @@
-//! What is large is let go of beside the interpreter, which is held where its objects end.
+//! Drops large values on a background thread, outside the interpreter lock.
 
 use std::thread::Builder;
 

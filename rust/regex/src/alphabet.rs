@@ -31,7 +31,7 @@ pub(super) struct Alphabet {
 /// The sets that each class is in, by their numbers.
 pub(super) type Members = Vec<SmallVec<[u32; 4]>>;
 
-/// A bit for each set; few patterns have more than so many words.
+/// A bit for each set; few patterns need more words.
 type Words = SmallVec<[u64; 2]>;
 
 impl Alphabet {

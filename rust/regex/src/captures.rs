@@ -12,7 +12,7 @@ use super::looks::{Looks, Side};
 use super::machine::{Bits, Machine, Set, has};
 use super::program::{Choice, Instruction, Place, Program, Repeat};
 
-/// The positions that lead to a match are kept for each so many characters, and found
+/// The positions that lead to a match are kept once in this number of characters, and found
 /// again from there.
 const BLOCK: usize = 64;
 
@@ -218,7 +218,7 @@ impl Iterator for Matches<'_> {
     }
 }
 
-/// The one thread, and what it would do next if this comes to nothing.
+/// The one thread, and what it would do next if this fails.
 #[derive(Debug, Default)]
 struct Thread {
     slots: Vec<Option<usize>>,

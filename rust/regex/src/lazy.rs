@@ -21,7 +21,7 @@ const MAX_STEPS: u32 = 512;
 /// of the machine: in the units of [`Machine::step_work`].
 const BYTE_WORK: u64 = 12;
 const NEW_STEP_WORK: u64 = 1_500;
-/// So many of those are one unit of cost, some 20 ns.
+/// The number of those that make one unit of cost, some 20 ns.
 const A_UNIT: u64 = 100;
 
 /// What a step leads to, beside the start of a state's steps.
@@ -91,7 +91,7 @@ impl Automaton<'_> {
         found.ok_or(rest)
     }
 
-    /// What is found by the steps that are known and so many new ones, and what was not looked at.
+    /// The result of the known steps and of a number of new ones, and the rest of the text.
     fn look_up<'t>(
         self,
         text: &'t str,

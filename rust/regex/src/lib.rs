@@ -110,7 +110,7 @@ impl Regex {
     /// The text is no pattern, or one past all that the checker lets through.
     pub fn new(text: &str) -> Result<Self, Refused> {
         let short = shortened(text);
-        // A refusal is told of the pattern as it was given.
+        // A refusal names the pattern as it was given.
         let hir = parse(&short).or_else(|_| parse(text))?;
         let positions = Positions::new(&hir)?;
         let (alphabet, members) = alphabet(&hir, &positions)?;
@@ -140,7 +140,7 @@ impl Regex {
         Arc::as_ptr(&self.0).addr()
     }
 
-    /// What every match has. It is told once for nothing, then for as much as it takes to read
+    /// What every match has. The first call takes the stored value; later calls take as long as to read
     /// the pattern again.
     pub fn required(&self) -> Required {
         let known = self.0.required.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -81,7 +81,7 @@ struct Piece {
     mask: u64,
 }
 
-/// Up to so many products. Their words are in one list each way, since short lists of
+/// The most products. Their words are in one list each way, since short lists of
 /// different lengths would mislead the processor at every end.
 #[derive(Debug, Default)]
 struct Products {

@@ -205,7 +205,7 @@ impl Builder {
         Ok(Part { first, last, empty })
     }
 
-    /// The part so many times. What may be empty is asked for as seldom as one likes,
+    /// Repeats a part. A part that may be empty may be asked for fewer times,
     /// and then never empty: the copies are chained as those are that may be left out.
     fn repetition(&mut self, repetition: &Repetition) -> Result<Part, Refused> {
         let copies = repetition.max.unwrap_or(repetition.min.max(1));

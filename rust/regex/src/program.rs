@@ -1,5 +1,5 @@
 //! A pattern as a program of one thread (Thompson's), in which the order of what may be
-//! done says what is preferred. It is built from its end: each part is told what
+//! done says what is preferred. It is built from its end: each part gets what
 //! follows it.
 
 use regex_syntax::hir::{Hir, HirKind, Repetition};
@@ -62,7 +62,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// The program of a pattern that has so many positions.
+    /// The program of a pattern with this number of positions.
     ///
     /// # Errors
     /// The pattern is too large, or outside the language.

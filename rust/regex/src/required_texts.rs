@@ -12,7 +12,7 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 const MAX_TEXTS: usize = 64;
 /// Shorter texts are in too many values.
 const MIN_LENGTH: usize = 3;
-/// No more ways to look for one pattern are told.
+/// The most ways to look for one pattern.
 const MAX_CHOICES: usize = 4;
 
 /// Texts in lower case of which every match has at least one, as many times as that can be

@@ -31,9 +31,9 @@ use serde_json::{Value as Json, json};
 use tidegate_core::event::record::Record;
 use tidegate_core::{RuleSet, event};
 
-/// Events on which every rule is evaluated, about: so many answers at most.
+/// Bounds the answers of a run: about the number of events on which every rule is evaluated.
 const LINEAR_ANSWERS: usize = 10_000_000;
-/// Every how-manieth event the index is trained on.
+/// The index is trained on every TRAINED-th event.
 const TRAINED: usize = 10;
 /// Passes that a mean is of.
 const PASSES: usize = 3;

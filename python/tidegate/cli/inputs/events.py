@@ -26,7 +26,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 MAX_LINE_BYTES = Limits().event_bytes
 """As an event may have; a longer line is never held whole."""
 _SNIFFED = 20
-"""Lines from which the form of the input is told."""
+"""Lines from which the form of the input is recognised."""
 AUTO = "auto"
 
 

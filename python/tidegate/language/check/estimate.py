@@ -86,7 +86,7 @@ class _Estimator:
         self.pattern_work = 0
 
     def measure(self, node: checked.Checked, times: int) -> Measured:
-        """A node that is evaluated so many times: what one evaluation costs, and the value."""
+        """A node that is evaluated several times: what one evaluation costs, and the value."""
         cost, size = _METHODS[type(node)](self, node, times)
         return cost + 1, size
 

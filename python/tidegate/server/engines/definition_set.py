@@ -134,7 +134,7 @@ class DefinitionSet:
         return self._document(lambda each: dict(each.body), entries=entries)
 
     def to_read(self, *, entries: bool = True) -> dict[str, Any]:
-        """The same, to be read: what is as it is at work is there as it was read then."""
+        """The same, to be read: what equals an active definition is the object read then."""
         if self.active is None:
             return self.document(entries=entries)
         find = self.active.find

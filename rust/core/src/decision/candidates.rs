@@ -36,7 +36,7 @@ pub struct Survey<'a> {
     pub errors: Vec<(Place<'a>, ErrorCode)>,
     /// Positions of the triggers that hold, or may by the state, in order.
     pub triggers: ArenaVec<'a, u32>,
-    /// Stops of the walk at which an error is to be told, in any order.
+    /// Stops of the walk at which an error is reported, in any order.
     pub steps: ArenaVec<'a, Step>,
     /// What distinct windows are to count.
     counted: Vec<(ExpressionId, Result<Text<'a>, ErrorCode>)>,
@@ -231,7 +231,7 @@ impl<'a> Surveyor<'a, '_, '_> {
         }
     }
 
-    /// Keeps the triggers that may hold, and the steps at which an error is to be told.
+    /// Keeps the triggers that may hold, and the steps at which an error is reported.
     fn triggers(&mut self, concerns: &Concerns) {
         let definitions = self.definitions;
         let scopes = concerns.scopes.iter().filter_map(|scope| definitions.plan().scope(*scope));
@@ -259,7 +259,7 @@ impl<'a> Surveyor<'a, '_, '_> {
         scopes.for_each(|scope| self.scope(scope));
     }
 
-    /// Notes the policies at which the error of a scope is to be told.
+    /// Notes the policies at which the error of a scope is reported.
     fn scope(&mut self, scope: &Scope) {
         if self.survey.ends.are_before(scope.first()) {
             return;

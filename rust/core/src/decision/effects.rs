@@ -161,7 +161,7 @@ impl Effect<'_> {
 }
 
 /// The key of an entity from the JSON array of its parts, when there is such a
-/// definition with so many parts.
+/// definition with this number of parts.
 pub(crate) fn read_key(definitions: &Definitions, slug: &str, parts: &[u8]) -> Option<String> {
     let arena = Bump::new();
     let mut reader = Reader::new(parts, &arena, &limits()).ok()?;
@@ -341,7 +341,7 @@ fn add_counts<'a>(
     }
 }
 
-/// Reads an array of so many parts.
+/// Reads an array of a given number of parts.
 fn tuple<'a>(
     reader: &mut Reader<'a>,
     len: usize,
@@ -361,7 +361,7 @@ fn wrong_length(place: &Reader<'_>, len: usize) -> Box<Fault> {
     place.shape_fault(format!("must be an array of {len} parts"))
 }
 
-/// The key of an entity of a definition, if there is one with so many parts. Parts that were
+/// The key of an entity of a definition, if there is one with this number of parts. Parts that were
 /// written in clear and are secrets by now become their hashes.
 fn key(
     reader: &mut Reader<'_>,

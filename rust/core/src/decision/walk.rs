@@ -1,7 +1,7 @@
 //! The walk through a tenant's definitions for one event (docs/decision.md, "The walk").
 //!
 //! It does not visit every clause. Triggers that hold lead to the clauses that fire by
-//! themselves, entities to those that mitigate them; these, and where an error is to be told,
+//! themselves, entities to those that mitigate them; these, and where an error is reported,
 //! are the stops, in the order of the definitions.
 
 use bumpalo::Bump;
@@ -136,7 +136,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
                     break;
                 }
                 Err(Undecided::Error(_)) => {
-                    // At each of them it is told.
+                    // Each of them reports it.
                     self.survey.steps.extend_from_slice(&trigger.steps);
                     continue;
                 }

@@ -4,7 +4,7 @@
 //! Every action, match expression, scope and trigger is a rule of one [`Index`]. A trigger
 //! is the conjunction of a scope, actions and a condition, so that the rarest of these leads
 //! to it. What the search leaves out is certainly false and no
-//! error: going there would change nothing, nor be told.
+//! error: going there would change and report nothing.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -116,7 +116,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Where the walk comes to it first.
+    /// Its first place in the walk.
     pub(crate) fn first(&self) -> Stop {
         Stop::scope(self.policies.first().copied().unwrap_or_default())
     }

@@ -82,7 +82,7 @@ impl Expressions {
         self.programs.get(id.index())
     }
 
-    /// What the redactor of a tenant is told of the value of a key part.
+    /// What the redactor of a tenant knows of the value of a key part.
     fn reading(&self, id: ExpressionId) -> &Reading {
         const OTHER: &Reading = &Reading { name: String::new(), is_secret: false };
         self.readings.get(&id).unwrap_or(OTHER)

@@ -1,4 +1,4 @@
-//! A definition set at work: events in, decisions out, state kept. Threads share
+//! An active definition set: events in, decisions out, state kept. Threads share
 //! one engine.
 
 pub mod inspect;
@@ -31,7 +31,7 @@ use crate::state::{AllKnown, Evictions, State, Touches, snapshot};
 use crate::value::error::EventError;
 use crate::value::limits::Limits;
 
-/// A scratch whose arena has grown past this is let go.
+/// A scratch whose arena has grown past this is dropped.
 const KEPT_ARENA_BYTES: usize = 1024 * 1024;
 
 /// Where an event comes from: JSON text, or another form of the same.
@@ -311,7 +311,7 @@ impl Engine {
     }
 
     /// Takes the state out and leaves an empty one: for an end in its own time, a large
-    /// state is not let go in an instant.
+    /// state takes time to drop.
     pub fn take_state(&self) -> State {
         let empty = State::new(self.definitions.max_keys, self.state.hasher().clone());
         self.state().exchange(empty)

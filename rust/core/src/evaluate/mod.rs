@@ -273,7 +273,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
     }
 }
 
-/// The outcome of `&&`, `||`, `all` and `exists` while their parts come in.
+/// The outcome of `&&`, `||`, `all` and `exists` while their parts are evaluated.
 pub(crate) struct Absorbed {
     deciding: bool,
     first: Option<Failure>,

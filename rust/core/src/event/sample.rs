@@ -12,7 +12,7 @@ use crate::value::limits::Limits;
 
 /// Events that an index is trained on, at most.
 const EVENTS: usize = 1024;
-/// Of those, so many are kept for the indexes that follow.
+/// Samples kept for the indexes that follow.
 const KEPT: usize = 256;
 
 /// Events like those to come; they change no answer.

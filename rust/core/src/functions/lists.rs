@@ -22,6 +22,6 @@ const SIZE: &[Overload] = &[
 ];
 
 fn length<'a>(count: usize) -> Applied<'a> {
-    // No value has so many parts that the conversion could fail.
+    // The conversion cannot fail: the limits bound the parts of a value.
     Ok(Value::Int(i64::try_from(count).unwrap_or(i64::MAX)))
 }

@@ -283,7 +283,7 @@ fn replace<'a>(
     Ok(Value::text(text.replacen(old, new, replaced)))
 }
 
-/// Splits into at most so many parts, the rest being the last; negative: no limit.
+/// Splits into at most `limit` parts, the rest being the last; negative: no limit.
 fn split<'a>(text: &Text<'a>, separator: &str, parts: i64) -> Value<'a> {
     let limit = usize::try_from(parts).unwrap_or(usize::MAX);
     let mut found = Vec::new();

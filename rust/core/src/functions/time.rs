@@ -141,7 +141,7 @@ fn milliseconds(length: Duration) -> i64 {
     rest.checked_div(1_000_000).and_then(|count| i64::try_from(count).ok()).unwrap_or_default()
 }
 
-/// The zone of an IANA name, told apart by case, or of an offset such as `-02:30`.
+/// The zone of an IANA name, in its exact case, or of an offset such as `-02:30`.
 pub(crate) fn find_zone(name: &str) -> Option<TimeZone> {
     if let Some(seconds) = offset_seconds(name) {
         return Offset::from_seconds(seconds?).ok().map(TimeZone::fixed);

@@ -24,7 +24,7 @@ impl<'a> Name<'a> {
     }
 }
 
-/// Up to this many names of an object are told apart by a few of their bytes.
+/// Up to this many names of an object are distinguished by a few of their bytes.
 const FEW_NAMES: usize = 24;
 
 /// The names that an object has so far.
@@ -88,7 +88,7 @@ impl<'a> Names<'a> {
 }
 
 /// A number that differs for most names that differ, made of the length and of two bytes at
-/// either end: nearly every name has so many, and no branch depends on its length.
+/// either end: nearly every name has that length, and no branch depends on its length.
 #[inline]
 fn sketch(name: &[u8]) -> u8 {
     const MIX: u32 = 0x9e37_79b1;

@@ -1,5 +1,5 @@
 //! JSON as it stands in a text: strings without escapes, names and numbers are the text's own,
-//! all else is in an arena, so that a tree is made and let go without a look at its parts.
+//! all else is in an arena, so that a tree is made and dropped without a look at its parts.
 //!
 //! Members keep their order in a plain list. The objects of a checked tree have a
 //! handful of members, which are found sooner by looking through them than by a hash.

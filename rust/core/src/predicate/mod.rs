@@ -203,7 +203,7 @@ impl EntryTest {
     }
 
     /// Whether the test holds for an entry, and the units up to there; None
-    /// when there are not so many left.
+    /// when fewer are left.
     fn answer(
         &self,
         nodes: Packed<'_>,

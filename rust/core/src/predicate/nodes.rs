@@ -53,7 +53,7 @@ impl<'p> Packed<'p> {
         self.part()?.first_field(start, 1)
     }
 
-    /// The text of so many bytes that the expression ends with.
+    /// The text of that length which the expression ends with.
     #[inline]
     pub(crate) fn last_text(self, length: usize) -> &'p [u8] {
         self.0.get(self.0.len().saturating_sub(length)..).unwrap_or_default()

@@ -174,7 +174,7 @@ impl Decoder<'_, '_> {
             };
             return Ok(Node::Operator(Box::new(Operation { operator, arguments, members })));
         }
-        // The checker may be told to let unknown functions pass; calling one is an error.
+        // An option of the checker lets unknown functions pass; calling one is an error.
         let function = functions::find(name, is_member).unwrap_or(&functions::UNKNOWN);
         let prepared = match object.get("regexes") {
             None => prepare(function.shape, &arguments, self.compiler.lists),

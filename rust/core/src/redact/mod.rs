@@ -376,7 +376,7 @@ impl<'r, 'a, 'o> Writer<'r, 'a, 'o> {
         Ok(())
     }
 
-    /// The strings with an escape since there were so many are written anew.
+    /// Rewrites the strings with an escape that were added since.
     fn note_escapes(&mut self, before: usize, reader: &Reader<'a>) {
         self.unescaped = self.unescaped.wrapping_add(reader.escaped().wrapping_sub(before));
     }

@@ -230,7 +230,7 @@ impl<'r, 'a> Texts<'r, 'a> {
     }
 }
 
-/// Whether a text has any of what a secret in it is told by.
+/// Whether a text has any mark of a secret.
 fn may_have_secrets(text: &str, kind: Kind) -> bool {
     let bytes = text.as_bytes();
     kind == Kind::Body

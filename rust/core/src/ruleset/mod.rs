@@ -118,8 +118,8 @@ impl RuleSet {
         set
     }
 
-    /// Takes the base out of a set that has come to its end, unless another set has it still:
-    /// to let go of a large one takes its time, and who ends a set may not have it.
+    /// Takes the base out of a set that is being dropped, unless another set shares it:
+    /// dropping a large base takes time that the dropping thread may not have.
     pub fn take_base(&mut self) -> Option<Base> {
         let is_alone = Arc::strong_count(&self.base) == 1;
         is_alone.then(|| Base { _segment: std::mem::take(&mut self.base) })

@@ -19,7 +19,7 @@ use crate::text::texts::Texts;
 pub(super) struct Segment {
     ids: Texts,
     pub(super) programs: Box<[Program]>,
-    /// So many of them are in the index, the first.
+    /// The number of those in the index; they come first.
     pub(super) searched: usize,
     /// Both are made when first asked for.
     index: OnceLock<Index>,

@@ -59,7 +59,7 @@ impl<'s> Locked<'s> {
         self.touches = touches;
     }
 
-    /// Whether there is room for so many new blocks, which is kept for them.
+    /// Reserves room for new blocks; whether there is any.
     pub(crate) fn reserve(&mut self, count: usize) -> bool {
         let has_room = self.state.reserve(count);
         if has_room {

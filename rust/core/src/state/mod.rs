@@ -1,5 +1,5 @@
 //! What is remembered of a tenant's traffic: one block for each entity key, at
-//! most so many of them, everything in constant time (docs/decision.md, "State").
+//! most `max_keys` of them, everything in constant time (docs/decision.md, "State").
 //!
 //! Blocks are in shards by the hash of their key, each behind a lock of its own. A
 //! decision locks the shards of its entities for as long as it looks at them and changes
@@ -94,7 +94,7 @@ impl Touches {
         self.kept = Range::default();
     }
 
-    /// So many in a row.
+    /// Stamps reserved at once.
     pub(crate) fn take(&mut self, count: u64, state: &State) -> Range<u64> {
         let left = self.kept.end.saturating_sub(self.kept.start);
         if left < count {
@@ -121,7 +121,7 @@ struct Counters {
 }
 
 /// A shard behind its lock. On lines of its own, since threads write to neighbours at the same
-/// time, and on two of them, which come in together.
+/// time, and on two of them, which are fetched together.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Guarded(Mutex<Shard>);
@@ -282,7 +282,7 @@ impl State {
         self.counters.len.fetch_sub(count, Ordering::Relaxed);
     }
 
-    /// The first of so many numbers of touches in a row.
+    /// Reserves a block of stamps; its first.
     pub(crate) fn next_touches(&self, count: u64) -> u64 {
         self.counters.touches.fetch_add(count, Ordering::Relaxed)
     }

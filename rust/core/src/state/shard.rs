@@ -29,7 +29,7 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    /// An empty shard, with tables for so many keys.
+    /// An empty shard, with tables for a number of keys.
     pub(crate) fn new(keys: usize) -> Self {
         let tables = keys.div_ceil(KEYS_OF_A_TABLE);
         Self {

@@ -29,10 +29,10 @@ use crate::convert::event::{read_event, read_return_url, read_top, user_agents};
 /// Of the search of the index, of entities, of actions and policies.
 type Units = (u64, u64, u64);
 
-/// A state of fewer keys is let go at once.
+/// A state of fewer keys is dropped at once.
 const KEYS_WORTH_A_THREAD: usize = 10_000;
 
-/// Definitions at work. See `_native.pyi`.
+/// Active definitions. See `_native.pyi`.
 #[pyclass(frozen, name = "Engine", module = "tidegate._native")]
 pub(crate) struct PyEngine {
     pub(crate) engine: Engine,
@@ -119,7 +119,7 @@ impl PyEngine {
         received_at: Received,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = bodies.py();
-        // Others may change a list while the interpreter is let go, but no tuple.
+        // Others may change a list while the interpreter lock is released, but no tuple.
         let bodies = bodies.to_tuple()?;
         let texts = bodies.iter_borrowed().map(|body| body.extract());
         let texts: Vec<&[u8]> = texts.collect::<Result<_, _>>()?;

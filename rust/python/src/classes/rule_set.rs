@@ -23,14 +23,14 @@ use crate::convert::error::{
 use crate::convert::event::user_agents;
 use crate::convert::value::to_python;
 
-/// Fewer rules than this are done sooner than the interpreter is let go.
+/// Fewer rules than this take less time than releasing the interpreter lock.
 const RULES_WORTH_A_DETACH: usize = 32;
 /// A change of no more bytes than this, a rule or two, is made with the interpreter held: a thread that decides
 /// has waited for the check of the text, and would wait once more for what follows the change.
 const SMALL_CHANGE: usize = 8 * 1024;
-/// A set of fewer rules is let go at once.
+/// A set of fewer rules is dropped at once.
 const RULES_WORTH_A_THREAD: usize = 1_000;
-/// A set of at most so many rules keeps the ids of all as objects. Of a larger one they would
+/// A set of at most this number of rules keeps all ids as objects. Of a larger one they would
 /// be seen in the time of the first answer, and in memory.
 const FEW: usize = 2048;
 /// An answer is long that names more rules than this, and this part of all rules.

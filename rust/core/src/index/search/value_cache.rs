@@ -17,7 +17,7 @@ const WAYS: usize = 4;
 const MAX_VALUE_BYTES: usize = 512;
 /// Values take no more than this together.
 const MAX_BYTES: usize = 1024 * 1024;
-/// After so many lookups the cache is judged by its hits. If these are few, it rests for so
+/// Lookups after which the cache is judged by its hits. If these are few, it rests for so
 /// many lookups.
 const TRIAL: u32 = 1024;
 const REST: u32 = 16 * 1024;

@@ -17,7 +17,7 @@ use crate::ruleset::{Common, Rule};
 
 /// More rules than this are searched for, those that the search of the base leads to as well.
 pub(in crate::ruleset) const LED: usize = 256;
-/// So many rules are evaluated one after another sooner than a search of the event is done,
+/// Up to this number, evaluating the rules one by one beats a search of the event,
 /// and sooner than an index is made.
 pub(in crate::ruleset) const FEW: usize = 16;
 /// The key of a rule that the set has no longer.

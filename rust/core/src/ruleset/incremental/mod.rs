@@ -28,7 +28,7 @@ use crate::value::error::ProgramError;
 /// Changed rules that make a new base worth while, and the part of all rules.
 const MERGED_AT: usize = 256;
 const MERGED_PART: usize = 100;
-/// So many layers without an index may wait for the background; more become one with an
+/// The most layers without an index that may wait for the background; more become one with an
 /// index at once.
 const WAITING: usize = 4;
 

@@ -49,7 +49,7 @@ impl Places {
 
     /// The key of the rule at a place.
     pub(in crate::ruleset) fn key(&self, place: usize) -> Option<u32> {
-        // Those removed before it are the first so many.
+        // The first of the list are those removed before it.
         let (mut low, mut high) = (0, self.removed.len());
         while low < high {
             let middle = low.midpoint(high);

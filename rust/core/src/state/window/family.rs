@@ -3,7 +3,7 @@
 //!
 //! Clauses that count the same events are a family. Their windows have numbers in a row, and
 //! the first is of the widest rule: it holds what all others would. So the others are not there;
-//! they are read from the first, each by its own rule. Where one has come to hold something else
+//! they are read from the first, each by its own rule. Where one holds something else
 //! (a final clause kept an event from it, a change of definitions brought it into the family) it
 //! is there, until the two are the same again. There is also an empty one in place of a
 //! window that holds nothing while the first does hold something.

@@ -2,7 +2,7 @@
 //!
 //! What several clauses count of one actor are mostly the same events, and few of them. So each
 //! time is there once, and a window is a set of times: eight bytes for a time, eight for a
-//! window, all in one piece of memory. A window that comes to hold more, or for which there is
+//! window, all in one piece of memory. A window that outgrows this, or for which there is
 //! no room on the clock, is kept by itself ([`crate::state::window`]).
 
 use crate::definitions::window_rule::Rule;
@@ -23,7 +23,7 @@ const STEP: usize = 4;
 pub(crate) struct Clock(Vec<u64>);
 
 impl Clock {
-    /// An empty clock with memory for so many windows.
+    /// An empty clock with memory for a number of windows.
     pub(crate) fn new(windows: usize) -> Self {
         let mut words = Vec::with_capacity(windows.saturating_add(STEP).saturating_add(1));
         words.push(0);
