@@ -35,7 +35,7 @@ from tidegate.language.tree.schema import NamedList, Schema
 from tidegate.language.tree.types import Signature, Type
 from tidegate.limits import Limits
 from tidegate.policy.decision import EngineDecision, Entity, FiredClause, WindowValue
-from tidegate.policy.definitions.findings import Finding
+from tidegate.policy.definitions.findings import Finding, SecondPlace
 from tidegate.policy.definitions.keys import Part
 from tidegate.policy.definitions.model import Action as ActionDefinition
 from tidegate.policy.definitions.model import Block as BlockForm
@@ -176,6 +176,7 @@ __all__ = [
     "RuleSet",
     "RuntimeDecision",
     "Schema",
+    "SecondPlace",
     "Served",
     "Settings",
     "Signature",

@@ -17,9 +17,11 @@ import uvicorn
 
 from tidegate.operators.keys import load_keys
 from tidegate.operators.passwords import hash_password
+from tidegate.server.http.access_log import AccessLog
 from tidegate.server.http.ids import new_id
 from tidegate.server.routing.context import Application
 from tidegate.server.routing.dispatch import control_plane
+from tidegate.server.routing.routes import words_of_paths
 from tidegate.stores import SqliteStore, migrate
 from tidegate.stores.objects import memberships, operators
 
@@ -119,6 +121,7 @@ def serving(directory: Path) -> Iterator[Served]:
         keys=load_keys(directory / "keys"),
         definitions_changed=changed.append,
         api_keys_changed=keys_changed.append,
+        access=AccessLog(words=words_of_paths()),
     )
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(

@@ -36,6 +36,11 @@ def conceal(
     return event
 
 
+def is_text(settings: LogSettings) -> bool:
+    """Whether lines are for people to read, and not JSON."""
+    return settings.format == "text" or (settings.format == "auto" and sys.stderr.isatty())
+
+
 def configure(settings: LogSettings) -> None:
     """Set up logging for the process: Tidegate's and its libraries' alike."""
     shared: list[Any] = [
@@ -46,8 +51,7 @@ def configure(settings: LogSettings) -> None:
         conceal,
     ]
     renderer: Any
-    is_text = settings.format == "text" or (settings.format == "auto" and sys.stderr.isatty())
-    if not is_text:
+    if not is_text(settings):
         renderer = structlog.processors.JSONRenderer(
             serializer=lambda event, **_: orjson.dumps(event, default=str).decode()
         )

@@ -34,6 +34,7 @@ from tidegate.server.http.problems import Problem
 from tidegate.server.logging import log
 from tidegate.server.routing import docs_page
 from tidegate.server.routing.context import Application
+from tidegate.server.routing.routes import words_of_paths
 from tidegate.server.turns.lanes import Lanes
 from tidegate.server.work.desk import Desk
 from tidegate.server.work.kinds import SECONDS, Work
@@ -94,7 +95,7 @@ class Service:
         self.key_ring = KeyRing(keys.pepper)
         self.idempotency = IdempotencyKeys(keys.redaction, self._recorded_answer)
         self.metrics = HotMetrics()
-        self.access = AccessLog(settings.log.sample_seconds)
+        self.access = AccessLog(settings.log.sample_seconds, words_of_paths())
         self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
         self._crew = Crew(settings, keys)
         self._replays = Replays(store, self._replay)

@@ -235,7 +235,8 @@ def test_a_failure_is_logged_under_the_id_that_the_caller_gets(
         turn(connection)
     status, _, body = connection.sent
     assert status == b"HTTP/1.1 500 Internal Server Error"
-    assert [each["request_id"] for each in logged] == [orjson.loads(body)["request_id"]]
+    assert {each["event"] for each in logged} == {"hot call failed", "refusal"}
+    assert {each["request_id"] for each in logged} == {orjson.loads(body)["request_id"]}
 
 
 def test_a_refused_credential_is_no_decision(connection: Connection, hot: Undecided) -> None:

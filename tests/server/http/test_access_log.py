@@ -77,6 +77,14 @@ def test_each_refusal_is_a_line_with_its_code(
     assert (line["event"], line["status"], line["code"]) == ("refusal", status, code)
 
 
+def test_of_a_path_only_words_of_routes_and_ids_are_written(served: Served, lines: Lines) -> None:
+    """Anything else may be a password or a key in the wrong place."""
+    tenant = UUID(int=5)
+    answer = served.http.get(f"/api/v1/tenants/{tenant}/hunter2/actions")
+    (line,) = lines.of_request(request_id(answer))
+    assert line["path"] == f"/api/v1/tenants/{tenant}/*/actions"
+
+
 def test_health_is_not_noted(served: Served, lines: Lines) -> None:
     """What is asked every few seconds fills no log while all is well."""
     assert served.http.get("/healthz").status_code == 200
@@ -99,7 +107,7 @@ def test_refusals_have_a_bound_and_those_without_a_line_are_counted(lines: Lines
 def test_decisions_are_sampled(lines: Lines) -> None:
     """One line in the time that is set, with how many there were; none with 0."""
     now = [0.0]
-    access, silent = (AccessLog(seconds, lambda: now[0]) for seconds in (10.0, 0.0))
+    access, silent = (AccessLog(seconds, monotonic=lambda: now[0]) for seconds in (10.0, 0.0))
     tenant = UUID(int=5)
     block = LogBlock(tenant, 3, 1, b"\x01" * 16, b"\x02" * 16, b"", b"")
     for each in (access, silent):

@@ -26,8 +26,9 @@ from tidegate.stores import SqliteStore
 from tidegate.stores.directory.lock import Holder, Lock
 from tidegate.stores.objects import tenants
 
+NO_TENANT = "no tenant is here yet"
 NEXT_STEPS = """\
-no tenant is here yet. In another terminal, with the same settings:
+In another terminal, with the same settings:
   tidegate operator create EMAIL
   export TIDEGATE_URL={url} TIDEGATE_TOKEN=$(tidegate operator token EMAIL)
   tidegate tenant create NAME
@@ -81,7 +82,11 @@ def _run(
     def started(address: str) -> None:
         lock.describe(address)
         if is_empty:
-            errors.print(NEXT_STEPS.format(url=address), markup=False)
+            steps = NEXT_STEPS.format(url=address)
+            if logging.is_text(settings.log):
+                errors.print(f"{NO_TENANT}. {steps}", markup=False)
+            else:
+                log.info(NO_TENANT, next=steps.splitlines())
         if not is_demo:
             _say({"base_url": address}, f"serving on {address}", as_json)
             return

@@ -24,12 +24,12 @@ def verify(settings: Settings, as_json: bool) -> None:
 
     Exits with 1 when anything is lost or damaged.
     """
-    told = time.monotonic()
+    shown_at = time.monotonic()
 
     def progress(what: str) -> None:
-        nonlocal told
-        if time.monotonic() - told >= PROGRESS_SECONDS:
-            told = time.monotonic()
+        nonlocal shown_at
+        if time.monotonic() - shown_at >= PROGRESS_SECONDS:
+            shown_at = time.monotonic()
             errors.print(what, style="dim", markup=False)
 
     made = Verification(settings.directory, progress)

@@ -152,7 +152,7 @@ class HotCycle(HotCall):
             # Who is refused asks again at once: a loop of refusals has its share of each turn.
             self._protocol.take_up_later(partial(self._refuse, outcome))
             return
-        self._send(self._hot.told(self.key, outcome), self._request_id)
+        self._send(self._hot.with_limit(self.key, outcome), self._request_id)
 
     def _refuse(self, problem: Exception) -> None:
         request_id = self._request_id

@@ -51,7 +51,7 @@ async def decide_batch(hot: HotPath, key: ApiKey, body: bytes, is_ndjson: bool) 
             items.refuse_rest(over)
             break
         await asyncio.sleep(0)
-    return hot.told(key, Answer(b"[%b]" % b",".join(await items.answered())))
+    return hot.with_limit(key, Answer(b"[%b]" % b",".join(await items.answered())))
 
 
 class _Items:

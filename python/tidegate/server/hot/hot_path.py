@@ -108,9 +108,9 @@ class HotPath:
                 answered.set_exception(outcome)
 
         self.begin(endpoint, key, body, done)
-        return self.told(key, await answered)
+        return self.with_limit(key, await answered)
 
-    def told(self, key: ApiKey, answer: Answer) -> Answer:
+    def with_limit(self, key: ApiKey, answer: Answer) -> Answer:
         """An answer with what is left of the key's limit, where that is wanted."""
         if not self.tells_limits:
             return answer

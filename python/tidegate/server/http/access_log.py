@@ -7,7 +7,7 @@ is a way to fill the disk.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -30,15 +30,19 @@ class AccessLog:
 
     Args:
         sample_seconds: one decision gets a line in as many seconds; 0 for none.
+        words: segments of the paths of routes.  Of a path only these and ids are written: anything
+            else may be a secret in the wrong place.
         monotonic: seconds of a clock that is never set back.
     """
 
     def __init__(
         self,
         sample_seconds: float = SAMPLE_SECONDS,
+        words: Collection[str] = (),
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._sample_seconds = sample_seconds
+        self._words = frozenset(words)
         self._monotonic = monotonic
         self._second = 0
         self._lines = 0
@@ -58,7 +62,7 @@ class AccessLog:
         is_refusal = sent.status >= HTTPStatus.BAD_REQUEST
         members: dict[str, Any] = {
             "method": method,
-            "path": given.path,
+            "path": self._shown(given.path),
             "status": sent.status,
             "duration_ms": round((self._monotonic() - started) * 1000, 1),
             "address": given.address,
@@ -105,6 +109,10 @@ class AccessLog:
         """The time of its clock, in seconds."""
         return self._monotonic()
 
+    def _shown(self, path: str) -> str:
+        segments = path.split("/")
+        return "/".join(each if each in self._words or _is_id(each) else "*" for each in segments)
+
     def _may_write(self) -> bool:
         second = int(self._monotonic())
         if second != self._second:
@@ -118,3 +126,10 @@ class AccessLog:
         """How many refusals got no line, where any did not."""
         passed_over, self._passed_over = self._passed_over, 0
         return {"refusals_without_a_line": passed_over} if passed_over else {}
+
+
+def _is_id(segment: str) -> bool:
+    try:
+        return not segment or str(UUID(segment)) == segment
+    except ValueError:
+        return False

@@ -484,3 +484,9 @@ ROUTES: tuple[Route, ...] = (
     *OPERATION_ROUTES,
     *_DOCUMENTATION,
 )
+
+
+def words_of_paths() -> frozenset[str]:
+    """The segments of all paths that are the same in every request."""
+    segments = (each for route in ROUTES for path in route.paths for each in path.split("/"))
+    return frozenset(each for each in segments if "{" not in each)
