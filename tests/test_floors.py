@@ -27,9 +27,6 @@ BLOCK = re.compile(
 
 EXCEPTIONS = frozenset(
     {
-        "file python/tidegate/language/check/tree_checker.py",
-        "file python/tidegate/values.py",
-        "file rust/core/src/event/mod.rs",
         "file tests/server/connection/test_protocol.py",
         "folder tests/policy",
         "folder tests/service",

@@ -25,10 +25,7 @@ Inside an evaluation a value is one of
 
 from __future__ import annotations
 
-import base64
-import binascii
 import ipaddress
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
@@ -339,7 +336,7 @@ def compare(left: Any, right: Any) -> int | None:
 # --- to and from Python -------------------------------------------------------------------
 
 
-class _Budget:
+class PartsBudget:
     """Counts the parts of one value that crosses the border."""
 
     def __init__(self) -> None:
@@ -365,10 +362,10 @@ def from_python(value: object) -> Any:
         ValueError: an integer is out of range, a datetime naive, a string no text
             (lone surrogates), a timestamp or duration out of range.
     """
-    return _from_python(value, 0, _Budget())
+    return _from_python(value, 0, PartsBudget())
 
 
-def _from_python(value: Any, depth: int, budget: _Budget) -> Any:
+def _from_python(value: Any, depth: int, budget: PartsBudget) -> Any:
     budget.take(depth)
     if isinstance(value, (list, tuple)):
         return [_from_python(part, depth + 1, budget) for part in value]
@@ -388,9 +385,9 @@ def _from_python(value: Any, depth: int, budget: _Budget) -> Any:
 def _scalar_from_python(value: Any) -> Any:
     match value:
         case datetime():
-            return _checked(Timestamp.from_datetime(value))
+            return in_range(Timestamp.from_datetime(value))
         case timedelta():
-            return _checked(Duration(_timedelta_nanoseconds(value)))
+            return in_range(Duration(_timedelta_nanoseconds(value)))
         case bytearray() | memoryview():
             return bytes(value)
         case ipaddress.IPv4Network() | ipaddress.IPv6Network():
@@ -401,10 +398,10 @@ def _scalar_from_python(value: Any) -> Any:
             return unmapped(value)
         case _:
             kind_of(value)
-            return _checked(value)
+            return in_range(value)
 
 
-def _checked(value: Any) -> Any:
+def in_range(value: Any) -> Any:
     """The scalar itself, once it is known to lie within the bounds of its kind."""
     bounds = {"int": (INT_MIN, INT_MAX), "uint": (0, UINT_MAX)}
     kind = kind_of(value)
@@ -466,10 +463,10 @@ def to_python(value: Any) -> Any:
     Raises:
         ValueError: the value, written out, has more than ``MAX_PARTS`` parts.
     """
-    return _to_python(value, 0, _Budget())
+    return _to_python(value, 0, PartsBudget())
 
 
-def _to_python(value: Any, depth: int, budget: _Budget) -> Any:
+def _to_python(value: Any, depth: int, budget: PartsBudget) -> Any:
     budget.take(depth)
     if isinstance(value, list):
         return [_to_python(part, depth + 1, budget) for part in value]
@@ -480,149 +477,3 @@ def _to_python(value: Any, depth: int, budget: _Budget) -> Any:
     if isinstance(value, OptionalValue) and value.is_present:
         return OptionalValue(_to_python(value.content, depth + 1, budget))
     return value
-
-
-# --- to and from the wire -----------------------------------------------------------------
-
-
-def to_wire(value: Any) -> dict[str, Any]:
-    """VALUE of docs/canonical-tree.md, as a JSON-ready dict.
-
-    Raises:
-        ValueError: the value, written out, has more than ``MAX_PARTS`` parts.
-    """
-    return _to_wire(value, 0, _Budget())
-
-
-def _to_wire(value: Any, depth: int, budget: _Budget) -> dict[str, Any]:
-    budget.take(depth)
-    kind = kind_of(value)
-    match kind:
-        case "null":
-            return {"type": kind}
-        case "bool" | "string":
-            return {"type": kind, "value": value}
-        case "int" | "uint":
-            return {"type": kind, "value": str(int(value))}
-        case "double":
-            return {"type": kind, "value": _double_to_wire(value)}
-        case "bytes":
-            return {"type": kind, "value": base64.b64encode(value).decode()}
-        case "list":
-            return {"type": kind, "value": [_to_wire(part, depth + 1, budget) for part in value]}
-        case "map":
-            entries = [
-                [_to_wire(key, depth + 1, budget), _to_wire(part, depth + 1, budget)]
-                for key, part in value.items()
-            ]
-            return {"type": kind, "value": entries}
-        case "timestamp" | "duration":
-            return {"type": kind, **_nanoseconds_to_wire(kind, value.nanoseconds)}
-        case "type":
-            return {"type": kind, "value": value.name}
-        case "optional":
-            inner = _to_wire(value.content, depth + 1, budget) if value.is_present else None
-            return {"type": kind, "value": inner}
-        case _:
-            return {"type": kind, "value": str(value)}
-
-
-def _double_to_wire(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    return repr(value)
-
-
-def _nanoseconds_to_wire(kind: str, nanoseconds: int) -> dict[str, Any]:
-    """Seconds and nanos: of one sign in a duration, nanos never negative in a timestamp."""
-    seconds, nanos = divmod(nanoseconds, NANOSECONDS)
-    if kind == "duration" and seconds < 0 and nanos:
-        seconds, nanos = seconds + 1, nanos - NANOSECONDS
-    return {"seconds": str(seconds), "nanos": nanos}
-
-
-def from_wire(wire: object) -> Any:
-    """The value that a VALUE stands for; strict, since wires come from outside.
-
-    Raises:
-        ValueError: ``wire`` is no well-formed VALUE.
-    """
-    return _from_wire(wire, 0, _Budget())
-
-
-def _from_wire(wire: Any, depth: int, budget: _Budget) -> Any:
-    budget.take(depth)
-    if not isinstance(wire, dict) or not isinstance(wire.get("type"), str):
-        raise ValueError("a value must be an object with a type")
-    kind, content = wire["type"], wire.get("value")
-    match kind, content:
-        case "null", None:
-            return None
-        case "list", list():
-            return [_from_wire(part, depth + 1, budget) for part in content]
-        case "map", list():
-            return _map_from_wire(content, depth, budget)
-        case "optional", None:
-            return OptionalValue()
-        case "optional", dict():
-            return OptionalValue(_from_wire(content, depth + 1, budget))
-        case (("timestamp" | "duration"), None):
-            return _nanoseconds_from_wire(kind, wire)
-        case "bool", bool():
-            return content
-        case _, str():
-            return _scalar_from_wire(kind, content)
-    raise ValueError(f"a value of type `{kind[:40]}` is malformed")
-
-
-def _map_from_wire(entries: list[Any], depth: int, budget: _Budget) -> Map:
-    pairs = []
-    for entry in entries:
-        if not isinstance(entry, list) or len(entry) != 2:
-            raise ValueError("an entry of a map must be a pair")
-        pairs.append(tuple(_from_wire(part, depth + 1, budget) for part in entry))
-    try:
-        return Map((key, value) for key, value in pairs)
-    except TypeError as error:
-        raise ValueError(str(error)) from error
-
-
-def _scalar_from_wire(kind: str, text: str) -> Any:
-    match kind:
-        case "string":
-            return _checked(text)
-        case "int":
-            return _checked(_integer_from_wire(text))
-        case "uint":
-            return _checked(UInt(_integer_from_wire(text)))
-        case "double":
-            return float(text)
-        case "bytes":
-            try:
-                return base64.b64decode(text, validate=True)
-            except binascii.Error as error:
-                raise ValueError("the bytes are no base64") from error
-        case "type":
-            return TypeName(text)
-        case "ip":
-            return unmapped(ipaddress.ip_address(text))
-        case "cidr":
-            return unmapped_network(ipaddress.ip_interface(text))
-    raise ValueError(f"`{kind[:40]}` is no type of value")
-
-
-def _integer_from_wire(text: str) -> int:
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= 20):
-        raise ValueError(f"`{text[:40]}` is no integer")
-    return int(text)
-
-
-def _nanoseconds_from_wire(kind: str, wire: dict[str, Any]) -> Any:
-    seconds, nanos = wire.get("seconds"), wire.get("nanos")
-    if not isinstance(seconds, str) or type(nanos) is not int or abs(nanos) >= NANOSECONDS:
-        raise ValueError(f"a value of type `{kind}` needs seconds and nanos")
-    total = _integer_from_wire(seconds) * NANOSECONDS + nanos
-    return _checked(Timestamp(total) if kind == "timestamp" else Duration(total))

@@ -27,7 +27,8 @@ from tidegate.functions.addresses import parse_network
 from tidegate.language.tree.schema import FIELD_MODEL, Schema
 from tidegate.language.tree.types import parse_type
 from tidegate.testing.strategies import event_bytes, events, schemas
-from tidegate.values import Duration, Timestamp, TypeName, UInt, to_wire
+from tidegate.values import Duration, Timestamp, TypeName, UInt
+from tidegate.wire_values import to_wire
 
 native = pytest.importorskip("tidegate._native")
 

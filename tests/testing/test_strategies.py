@@ -23,7 +23,8 @@ from tidegate.testing import strategies
 from tidegate.testing.agreement import UNPRICED, observe
 from tidegate.testing.choices import RandomChoices
 from tidegate.testing.programs import GeneratedProgram, generate_program
-from tidegate.values import Timestamp, from_python, from_wire, to_wire
+from tidegate.values import Timestamp, from_python
+from tidegate.wire_values import from_wire, to_wire
 
 
 def generated(seed: int, count: int) -> list[GeneratedProgram]:

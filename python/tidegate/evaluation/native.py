@@ -11,7 +11,7 @@ from tidegate._native import Engine as NativeEngine
 from tidegate.evaluation.document import Compiled, Document
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.language.tree.ast import Span
-from tidegate.values import from_wire
+from tidegate.wire_values import from_wire
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -25,7 +25,7 @@ from tidegate.limits import DEFAULT, Limits
 from tidegate.testing import events
 from tidegate.testing.choices import RandomChoices, happens
 from tidegate.testing.programs import GeneratedProgram, generate_program
-from tidegate.values import to_wire
+from tidegate.wire_values import to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

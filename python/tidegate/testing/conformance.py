@@ -38,7 +38,8 @@ from tidegate.language.tree.types import (
     TypeType,
 )
 from tidegate.language.tree.walk import walk
-from tidegate.values import from_python, from_wire, to_python, to_wire
+from tidegate.values import from_python, to_python
+from tidegate.wire_values import from_wire, to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

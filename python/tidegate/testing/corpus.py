@@ -16,7 +16,8 @@ from tidegate.language.check.checker import check
 from tidegate.language.tree.schema import Schema
 from tidegate.limits import DEFAULT, Limits
 from tidegate.testing.agreement import UNPRICED, Observed, observe
-from tidegate.values import from_python, to_wire
+from tidegate.values import from_python
+from tidegate.wire_values import to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

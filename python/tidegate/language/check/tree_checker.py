@@ -7,8 +7,9 @@ one mistake is reported once.  It recurses: the parser has bounded the nesting.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
+from tidegate.language.check import folding
 from tidegate.language.check.call_findings import misused_macro, no_overload, unknown_function
 from tidegate.language.check.constants import ConstantChecks
 from tidegate.language.check.declarations import of_schema
@@ -48,15 +49,14 @@ from tidegate.language.tree.types import (
     TypeParam,
     TypeType,
 )
-from tidegate.values import Map, TypeName, UInt
+from tidegate.values import TypeName, UInt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from tidegate.language.check.folding import Found
     from tidegate.language.tree.schema import Schema
     from tidegate.limits import Limits
-
-Found: TypeAlias = tuple[checked.Checked, Type]
 
 
 class TreeChecker:
@@ -182,7 +182,7 @@ class TreeChecker:
     def _selected(self, operand: checked.Checked, kind: Type, node: ast.Select) -> Found:
         """``operand.field``: an entry of a map, looking inside an optional."""
         kind = self._inference.resolve(kind)
-        field = _folded_header(operand, node.field)
+        field = folding.folded_header(operand, node.field)
         root = checked.Select(operand, field, node.optional, span=node.span)
         inner, wrapped = kind, node.optional
         if isinstance(kind, OptionalType):
@@ -207,7 +207,7 @@ class TreeChecker:
     def _index(self, node: ast.IndexAccess) -> Found:
         operand, kind = self._check(node.operand)
         index, index_kind = self._check(node.index)
-        index = _folded_key(operand, index)
+        index = folding.folded_key(operand, index)
         root = checked.Index(operand, index, node.optional, span=node.span)
         kind = self._inference.resolve(kind)
         inner, wrapped = kind, node.optional
@@ -346,7 +346,7 @@ class TreeChecker:
                 return checked.HasField(name, span=span), BOOL
         operand, kind = self._check(select.operand)
         self._selected(operand, kind, select)
-        return checked.Has(operand, _folded_header(operand, select.field), span=span), BOOL
+        return checked.Has(operand, folding.folded_header(operand, select.field), span=span), BOOL
 
     def _bind(self, shape: BindShape, span: ast.Span) -> Found:
         value, kind = self._check(shape.value)
@@ -461,7 +461,7 @@ class TreeChecker:
         left, left_kind = self._check(node.left)
         right, right_kind = self._check(node.right)
         if node.operator == "in":
-            left = _folded_key(right, left)
+            left = folding.folded_key(right, left)
         kinds = (left_kind, right_kind)
         return self._apply(
             node.operator, False, (left, right), kinds, node.span, node.operator_span
@@ -517,7 +517,7 @@ class TreeChecker:
             for kind, element in zip(kinds, node.elements, strict=True)
         ]
         kind = ListType(self._inference.join(kinds))
-        values = _constants_of(roots)
+        values = folding.constants_of(roots)
         if values is not None and not any(element.optional for element in node.elements):
             literal = checked.Literal(values, span=node.span)
             self._constants.remember(literal, roots)
@@ -540,7 +540,7 @@ class TreeChecker:
         kind = MapType(self._inference.join(key_kinds), self._inference.join(value_kinds))
         if self._strict:
             self._constants.check_keys(keys)
-        folded = _folded_map(node, keys, values)
+        folded = folding.folded_map(node, keys, values)
         if folded is not None:
             return checked.Literal(folded, span=node.span), kind
         entries = tuple(
@@ -568,65 +568,18 @@ class TreeChecker:
         return checked.Literal(None, span=node.span), DYN
 
 
-def _folded_header(operand: checked.Checked, name: str) -> str:
-    """A literal header name in lower case, as header names arrive."""
-    if type(operand) is checked.Field and operand.name == "request.headers":
-        lower = name.lower() if name.isascii() else name
-        return name if lower == name else lower
-    return name
-
-
-def _folded_key(operand: checked.Checked, key: checked.Checked) -> checked.Checked:
-    """A literal header name as a key, in lower case."""
-    if type(key) is not checked.Literal or type(key.value) is not str:
-        return key
-    folded = _folded_header(operand, key.value)
-    return key if folded is key.value else checked.Literal(folded, span=key.span)
-
-
-def _constants_of(roots: Sequence[checked.Checked]) -> list[Any] | None:
-    """The values of nodes that are all literals."""
-    values = [root.value for root in roots if type(root) is checked.Literal]
-    return values if len(values) == len(roots) else None
-
-
-def _folded_map(
-    node: ast.MapLiteral, keys: Sequence[checked.Checked], values: Sequence[checked.Checked]
-) -> Map | None:
-    """A constant map, or nothing when a key is no key or repeated: an error when evaluated."""
-    constant_keys, constants = _constants_of(keys), _constants_of(values)
-    if constant_keys is None or constants is None:
-        return None
-    if any(entry.optional for entry in node.entries):
-        return None
-    try:
-        return Map(zip(constant_keys, constants, strict=True))
-    except (TypeError, ValueError):
-        return None
-
-
 _KEY_TYPES = frozenset((BOOL, INT, UINT, STRING))
 _PREDICATES = frozenset(("all", "exists", "exists_one", "filter"))
 
 
-def _literal(kind: Type) -> Callable[[TreeChecker, Any], Found]:
-    def check_literal(_checker: TreeChecker, node: Any) -> Found:
-        return checked.Literal(node.value, span=node.span), kind
-
-    return check_literal
-
-
 _METHODS: dict[type, Callable[[TreeChecker, Any], Found]] = {
     ast.NullLiteral: lambda _checker, node: (checked.Literal(None, span=node.span), NULL),
-    ast.BoolLiteral: _literal(BOOL),
-    ast.IntLiteral: _literal(INT),
-    ast.UintLiteral: lambda _checker, node: (
-        checked.Literal(UInt(node.value), span=node.span),
-        UINT,
-    ),
-    ast.DoubleLiteral: _literal(DOUBLE),
-    ast.StringLiteral: _literal(STRING),
-    ast.BytesLiteral: _literal(BYTES),
+    ast.BoolLiteral: folding.literal(BOOL),
+    ast.IntLiteral: folding.literal(INT),
+    ast.UintLiteral: folding.literal(UINT, UInt),
+    ast.DoubleLiteral: folding.literal(DOUBLE),
+    ast.StringLiteral: folding.literal(STRING),
+    ast.BytesLiteral: folding.literal(BYTES),
     ast.Identifier: TreeChecker._identifier,
     ast.Select: TreeChecker._select,
     ast.IndexAccess: TreeChecker._index,

@@ -14,7 +14,7 @@ from tidegate.language.tree import checked
 from tidegate.language.tree.ast import Span
 from tidegate.language.tree.diagnostics import Diagnostic
 from tidegate.limits import DEFAULT, Limits
-from tidegate.values import from_wire
+from tidegate.wire_values import from_wire
 
 Json = dict[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tidegate.language.tree import checked
-from tidegate.values import to_wire
+from tidegate.wire_values import to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,8 @@ from uuid import uuid5
 import attrs
 import orjson
 
-from tidegate.values import kind_of, to_wire
+from tidegate.values import kind_of
+from tidegate.wire_values import to_wire
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -17,8 +17,8 @@ from tidegate.values import (
     TypeName,
     UInt,
     kind_of,
-    to_wire,
 )
+from tidegate.wire_values import to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

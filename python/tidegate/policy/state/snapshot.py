@@ -13,7 +13,8 @@ from tidegate.policy.definitions.secrets import PLAIN, kept_text
 from tidegate.policy.state.places import bound_clause, has_place, kept_key, read_text, read_time
 from tidegate.policy.state.state import Block, ClauseKey, Evictions, State
 from tidegate.policy.state.windows import CountWindow, DistinctWindow, Window
-from tidegate.values import INT_MAX, UInt, from_wire, to_wire
+from tidegate.values import INT_MAX, UInt
+from tidegate.wire_values import from_wire, to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

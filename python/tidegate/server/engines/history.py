@@ -21,7 +21,7 @@ from tidegate.policy.document import read_document
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.decision_log import decisions, log, snapshots
 from tidegate.stores.objects import definition_sets
-from tidegate.values import from_wire
+from tidegate.wire_values import from_wire
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
