@@ -11,6 +11,7 @@ from tidegate.evaluation.rules import Context
 from tidegate.policy.definitions.model import Mode
 
 __all__ = [
+    "FACTS",
     "Block",
     "Calls",
     "Engine",
