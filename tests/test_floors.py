@@ -27,7 +27,6 @@ BLOCK = re.compile(
 
 EXCEPTIONS = frozenset(
     {
-        "file tests/server/connection/test_protocol.py",
         "folder tests/policy",
         "folder tests/service",
         "function benchmarks/goals/hostile_sets.py of_texts",

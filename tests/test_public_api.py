@@ -119,7 +119,7 @@ def types_of(name: str) -> Iterator[tuple[str, Any]]:
                 yield word, getattr(tidegate, word)
 
 
-ALIASES = {"Action", "ActionType", "Admission", "Clock", "Evaluator", "FailMode", "Mode", "Part",
+ALIASES = {"Action", "ActionType", "Strictness", "Clock", "Evaluator", "FailMode", "Mode", "Part",
            "Reason", "Source", "Type"}  # fmt: skip
 """Names for several types; each has to be there."""
 WITHOUT_PAGE = {"Calls", "Redactor", "ReferenceRedactor"}

@@ -22,7 +22,7 @@ from tidegate.errors import (
     SnapshotError,
     TidegateError,
 )
-from tidegate.evaluation.envelope import Admission
+from tidegate.evaluation.envelope import Strictness
 from tidegate.evaluation.matches import Matches
 from tidegate.evaluation.rules import Evaluator, PreparedContext
 from tidegate.language.check.checker import CheckedExpression, check
@@ -113,7 +113,6 @@ __all__ = [
     "ActionExplanation",
     "ActionType",
     "ActiveMitigation",
-    "Admission",
     "Allow",
     "AsyncClient",
     "Backoff",
@@ -185,6 +184,7 @@ __all__ = [
     "Span",
     "Stats",
     "StepExplanation",
+    "Strictness",
     "Tenant",
     "TidegateError",
     "Timestamp",

@@ -5,7 +5,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, final
 
 from tidegate.decider import ActionType, Reason
 from tidegate.errors import EventError
-from tidegate.evaluation.envelope import Admission
+from tidegate.evaluation.envelope import Strictness
 from tidegate.evaluation.matches import Matches
 from tidegate.evaluation.rules import Context
 from tidegate.policy.definitions.model import Mode
@@ -127,7 +127,7 @@ class Engine:
         databases: list[bytes] = ...,
         sample: Sequence[bytes] = ...,
         redactor: Redactor | None = ...,
-        events: Admission = ...,
+        events: Strictness = ...,
     ) -> Engine: ...
     def decide_record(
         self,

@@ -14,7 +14,7 @@ import orjson
 
 from tidegate.definitions import load_compiled
 from tidegate.errors import TidegateError
-from tidegate.evaluation.envelope import Admission
+from tidegate.evaluation.envelope import Strictness
 from tidegate.evaluation.geography import AddressDatabases
 from tidegate.evaluation.redact import Names
 from tidegate.evaluation.redact import Redactor as ReferenceRedactor
@@ -263,10 +263,10 @@ class Engine(_Deciding):
         address_databases: Iterable[str | os.PathLike[str]] | None = None,
         sample: Sequence[bytes] = (),
         redaction_key: bytes | None = None,
-        events: Admission = "strict",
+        events: Strictness = "strict",
     ) -> None:
         self.evaluator = evaluator
-        self._events: Admission = _known(events)
+        self._events: Strictness = _known(events)
         self._compiled = _compiled(definitions)
         contents = [Path(os.fspath(path)).read_bytes() for path in address_databases or ()]
         self._addresses = AddressDatabases.from_bytes(contents) if contents else None
@@ -284,7 +284,7 @@ class Engine(_Deciding):
         address_databases: Iterable[str | os.PathLike[str]] | None = None,
         sample: Sequence[bytes] = (),
         redaction_key: bytes | None = None,
-        events: Admission = "strict",
+        events: Strictness = "strict",
     ) -> Engine:
         """An engine with the state of a snapshot, as far as the definitions have a place for it.
 
@@ -543,8 +543,8 @@ class _Backend(Protocol):
     def stats(self) -> dict[str, int]: ...
 
 
-def _known(events: Admission) -> Admission:
-    if events not in get_args(Admission):
+def _known(events: Strictness) -> Strictness:
+    if events not in get_args(Strictness):
         raise ValueError(f'`events` is "strict", "lenient" or "any", not `{events}`')
     return events
 

@@ -73,7 +73,7 @@ def test_the_first_unknown_member_is_named(event: object, unknown: str | None) -
     assert envelope(event).unknown == unknown  # type: ignore[arg-type]
 
 
-def test_an_admission_refuses_what_it_says() -> None:
+def test_an_strictness_refuses_what_it_says() -> None:
     """``strict`` unknown members and nothing at all, ``lenient`` the latter, ``any`` neither."""
     unknown, empty = b'{"request":{"path":"/"},"z":1}', b'{"source":"edge"}'
     admit(unknown, "lenient")
@@ -82,6 +82,6 @@ def test_an_admission_refuses_what_it_says() -> None:
     with pytest.raises(EventError, match="no such member") as refused:
         admit(unknown, "strict")
     assert refused.value.pointer == "/z"
-    for admission in ("strict", "lenient"):
+    for strictness in ("strict", "lenient"):
         with pytest.raises(EventError, match="must hold something"):
-            admit(empty, admission)  # type: ignore[arg-type]
+            admit(empty, strictness)  # type: ignore[arg-type]

@@ -108,7 +108,7 @@ def test_unknown_members_are_kept_out_where_that_is_wanted(evaluator: Evaluator)
     assert Engine(made, evaluator, events="any").decide(FOREIGN).action.type == "allow"
 
 
-def test_there_is_no_other_admission(build: Build, evaluator: Evaluator) -> None:
+def test_there_is_no_other_strictness(build: Build, evaluator: Evaluator) -> None:
     """A misspelt one would be the wrong one."""
     with pytest.raises(ValueError, match="strict"):
         Engine(document(), evaluator, events="stict")  # type: ignore[arg-type]

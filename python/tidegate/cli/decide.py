@@ -8,12 +8,12 @@ from collections.abc import Callable
 import click
 
 from tidegate.cli.documents import definitions_argument, read_definitions
-from tidegate.cli.inputs.events import Source, admission_option, events_argument
+from tidegate.cli.inputs.events import Source, events_argument, strictness_option
 from tidegate.cli.output import console, evaluator_option, json_option, print_json
 from tidegate.cli.run import Run, max_refusals_option
 from tidegate.cli.summary import Summary
 from tidegate.engine import Engine
-from tidegate.evaluation.envelope import Admission
+from tidegate.evaluation.envelope import Strictness
 from tidegate.evaluation.rules import Evaluator
 from tidegate.policy.decision import EngineDecision
 
@@ -25,7 +25,7 @@ from tidegate.policy.decision import EngineDecision
     "--summary", "summarise", is_flag=True, help="Print a table instead of each decision."
 )
 @max_refusals_option
-@admission_option
+@strictness_option
 @evaluator_option
 @json_option
 def decide(
@@ -33,13 +33,13 @@ def decide(
     events: Source,
     summarise: bool,
     max_refusals: int,
-    admission: Admission,
+    strictness: Strictness,
     evaluator: Evaluator,
     as_json: bool,
 ) -> None:
     """Decide each line of EVENTS by DEFINITIONS; - is standard input, gzip is unpacked."""
     need_one_input(definitions, events)
-    engine = Engine(read_definitions(definitions), evaluator=evaluator, events=admission)
+    engine = Engine(read_definitions(definitions), evaluator=evaluator, events=strictness)
     each = None if summarise else _print_json if as_json else _print_line
     run, summary = decide_all(engine, events, each, max_refusals)
     if summarise:

@@ -9,11 +9,11 @@ import click
 
 from tidegate.cli.failure import failure_of
 from tidegate.cli.findings.report import refused_expression
-from tidegate.cli.inputs.events import Source, admission_option, events_argument
+from tidegate.cli.inputs.events import Source, events_argument, strictness_option
 from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json, to_json
 from tidegate.cli.run import Run, max_refusals_option
 from tidegate.errors import EvaluationError, ExpressionError
-from tidegate.evaluation.envelope import Admission, admit
+from tidegate.evaluation.envelope import Strictness, admit
 from tidegate.evaluation.rules import Evaluator
 from tidegate.program import Program, compile
 
@@ -25,7 +25,7 @@ from tidegate.program import Program, compile
     "--summary", "summarise", is_flag=True, help="Print how many there were, and how fast."
 )
 @max_refusals_option
-@admission_option
+@strictness_option
 @evaluator_option
 @json_option
 def evaluate(
@@ -33,7 +33,7 @@ def evaluate(
     events: Source,
     summarise: bool,
     max_refusals: int,
-    admission: Admission,
+    strictness: Strictness,
     evaluator: Evaluator,
     as_json: bool,
 ) -> None:
@@ -47,7 +47,7 @@ def evaluate(
         nonlocal refused
         refused += 1
 
-    run = Run(lambda event: _outcome(program, event, admission), max_refusals, refuse)
+    run = Run(lambda event: _outcome(program, event, strictness), max_refusals, refuse)
     started = time.perf_counter()
     for line, outcome in run.over(events, progress=summarise):
         count += 1
@@ -66,8 +66,8 @@ def _compiled(expression: str, evaluator: Evaluator) -> Program:
         raise refused_expression(expression, error) from None
 
 
-def _outcome(program: Program, event: bytes, admission: Admission) -> dict[str, Any]:
-    admit(event, admission)
+def _outcome(program: Program, event: bytes, strictness: Strictness) -> dict[str, Any]:
+    admit(event, strictness)
     try:
         return {"value": program.evaluate(event)}
     except EvaluationError as error:

@@ -8,11 +8,11 @@ import click
 
 from tidegate.cli.decide import need_one_input
 from tidegate.cli.documents import definitions_argument, read_definitions
-from tidegate.cli.inputs.events import Line, Source, admission_option, events_argument, read_events
+from tidegate.cli.inputs.events import Line, Source, events_argument, read_events, strictness_option
 from tidegate.cli.output import console, errors, evaluator_option, json_option, print_json
 from tidegate.engine import Engine
 from tidegate.errors import EventError
-from tidegate.evaluation.envelope import Admission
+from tidegate.evaluation.envelope import Strictness
 from tidegate.evaluation.rules import Evaluator
 
 
@@ -22,21 +22,21 @@ from tidegate.evaluation.rules import Evaluator
 @click.option(
     "--line", type=click.IntRange(min=1), help="Explain this line; the last one when left out."
 )
-@admission_option
+@strictness_option
 @evaluator_option
 @json_option
 def explain(
     definitions: str,
     events: Source,
     line: int | None,
-    admission: Admission,
+    strictness: Strictness,
     evaluator: Evaluator,
     as_json: bool,
 ) -> None:
     """Decide EVENTS up to a line, then explain that line: every condition,
     every node's value, every window, and why nothing fired where nothing did."""
     need_one_input(definitions, events)
-    engine = Engine(read_definitions(definitions), evaluator=evaluator, events=admission)
+    engine = Engine(read_definitions(definitions), evaluator=evaluator, events=strictness)
     waiting: Line | None = None
     for event in read_events(events):
         if waiting is not None:

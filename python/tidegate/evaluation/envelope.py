@@ -11,7 +11,7 @@ from tidegate.errors import EventError
 from tidegate.evaluation.event import EVENT_TEXTS, read_event
 from tidegate.evaluation.json_text import pointer
 
-Admission: TypeAlias = Literal["strict", "lenient", "any"]
+Strictness: TypeAlias = Literal["strict", "lenient", "any"]
 """Which events are decided on.
 
 ``strict``: those with something in ``request`` or ``fields`` and without unknown members at their
@@ -58,16 +58,16 @@ def envelope(event: Mapping[str, Any] | bytes) -> Envelope:
     )
 
 
-def admit(event: Mapping[str, Any] | bytes, admission: Admission) -> None:
+def admit(event: Mapping[str, Any] | bytes, strictness: Strictness) -> None:
     """Refuse an event that is not to be decided on.
 
     Raises:
         EventError: the event is refused.
     """
-    if admission == "any":
+    if strictness == "any":
         return
     found = envelope(event)
-    if admission == "strict" and found.unknown is not None:
+    if strictness == "strict" and found.unknown is not None:
         message = (
             "an event has no such member; its members are `request`, `fields`, `source`, "
             "`observed_at`, `return_url`, `idempotency_key` and `tenant_id`"

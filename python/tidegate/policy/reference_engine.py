@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from tidegate.evaluation.encoder import AddressLookup
-    from tidegate.evaluation.envelope import Admission
+    from tidegate.evaluation.envelope import Strictness
     from tidegate.policy.decide import Decided
     from tidegate.policy.definitions.compiled import CompiledDefinitions
     from tidegate.policy.definitions.keys import EntityKey
@@ -49,7 +49,7 @@ class ReferenceEngine:
         addresses: AddressLookup | None = None,
         make_turn: Callable[[], AbstractContextManager[object]] = nullcontext,
         redactor: Redacts | None = None,
-        events: Admission = "any",
+        events: Strictness = "any",
     ) -> None:
         self._events = events
         self._compiled = compiled

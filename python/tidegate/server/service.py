@@ -32,13 +32,13 @@ from tidegate.server.hot.seen_keys import KeyFilter
 from tidegate.server.http.access_log import AccessLog
 from tidegate.server.http.problems import Problem
 from tidegate.server.logging import log
+from tidegate.server.offload.desk import Desk
+from tidegate.server.offload.kinds import SECONDS, Work
+from tidegate.server.offload.places import Party, places_of
 from tidegate.server.routing import docs_page
 from tidegate.server.routing.context import Application
 from tidegate.server.routing.routes import words_of_paths
 from tidegate.server.turns.lanes import Lanes
-from tidegate.server.work.desk import Desk
-from tidegate.server.work.kinds import SECONDS, Work
-from tidegate.server.work.places import Party, places_of
 from tidegate.server.workers.crew import Crew
 from tidegate.stores.base import DamagedLogError, NotFoundError, StoreUnavailableError
 from tidegate.stores.decision_log import log as decision_log
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from tidegate.operators.keys import Keys
     from tidegate.server.engines.compiling import CompiledChange, CompiledSet
     from tidegate.server.hot.unrecorded import Gap
-    from tidegate.server.work.jobs import Job
+    from tidegate.server.offload.jobs import Job
     from tidegate.stores.base import Store
 
 POLL_SECONDS = 0.25

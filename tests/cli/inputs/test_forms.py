@@ -1,4 +1,4 @@
-"""Lines of access logs as events; the first of each form is its documentation's own example."""
+"""Lines of access logs as events, in the forms that the makers document."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def value(event: dict[str, Any], expression: str) -> Any:
 
 
 def test_the_combined_form() -> None:
-    """Apache's own example: client, time with its zone, path, status, referer, agent, user."""
+    """Apache's form: client, time with its zone, path, status, referer, agent, user."""
     event = read("combined", APACHE)
     assert event["observed_at"] == "2000-10-10T13:55:36-07:00"
     assert event["request"] == {
@@ -140,7 +140,7 @@ def test_traefik_in_text_and_in_json() -> None:
 
 
 def test_caddy() -> None:
-    """Caddy's own example: a time in seconds, headers as lists."""
+    """Caddy's form: a time in seconds, headers as lists."""
     event = read("caddy", CADDY)
     assert event["observed_at"].startswith("2022-03-09T21:30:01.524")
     assert event["fields"] == {"status": 200, "bytes": 10900}
@@ -149,7 +149,7 @@ def test_caddy() -> None:
 
 
 def test_the_load_balancer_of_amazon() -> None:
-    """Its own example: the time of the request, an absolute target, ports taken away."""
+    """A load balancer: the time of the request, an absolute target, ports taken away."""
     event = read("alb", ALB)
     assert event["observed_at"] == "2018-07-02T22:22:48.364000Z"
     assert event["request"]["client_ip"] == "192.168.131.39"

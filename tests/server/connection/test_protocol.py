@@ -3,178 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import Iterator
-from contextlib import suppress
 from itertools import pairwise
 from typing import Any
-from uuid import UUID
 
 import attrs
 import orjson
 import pytest
 from structlog.testing import capture_logs
+from tests.server.connection.scene import (
+    ALLOWED,
+    KEY,
+    Connection,
+    Transport,
+    Undecided,
+    halves,
+    keyed,
+    request,
+    turn,
+)
 from tests.server.serving import Served
 from uvicorn.server import ServerState
 
 from tidegate.config import ServerSettings
-from tidegate.server.connection.bounds import MAX_HELD_BYTES, Bounds
 from tidegate.server.connection.protocol import Protocol
 from tidegate.server.connection.reception import Reception
-from tidegate.server.hot.admission import Admission
-from tidegate.server.hot.hot_path import RUNTIME, HotPath
-from tidegate.server.hot.key_ring import ApiKey, KeyRing, make_key
-from tidegate.server.hot.metrics import HotMetrics
-from tidegate.server.hot.rate_limit import RateLimits
+from tidegate.server.hot.hot_path import RUNTIME
 from tidegate.server.http.answer import Answer
-from tidegate.server.http.limits import RECEIVE_SECONDS, SEND_SECONDS
+from tidegate.server.http.limits import RECEIVE_SECONDS
 from tidegate.server.http.problems import Problem
 from tidegate.server.process import KEEP_ALIVE_SECONDS, configuration
-from tidegate.server.turns.call import HotCall
-
-PEPPER = bytes(32)
-KEY = make_key(bytes(42), PEPPER)
-ALLOWED = Answer(b'{"action":{"type":"allow"}}')
-
-
-class Transport(asyncio.Transport):
-    """Keeps what is written, and says what was asked of it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written = b""
-        self.is_reading_paused = False
-        self.is_closed = False
-
-    def write(self, data: Any) -> None:
-        assert not self.is_closed
-        self.written += data
-
-    def close(self) -> None:
-        self.is_closed = True
-
-    def is_closing(self) -> bool:
-        return self.is_closed
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-    def pause_reading(self) -> None:
-        self.is_reading_paused = True
-
-    def resume_reading(self) -> None:
-        self.is_reading_paused = False
-
-
-@attrs.frozen
-class Waiting:
-    """Takes admitted calls, and leaves the decision to the test."""
-
-    admission: Admission
-    calls: list[HotCall] = attrs.field(factory=list)
-
-    def add(self, call: HotCall) -> None:
-        self.calls.extend(self.admission.admit_calls([call]))
-
-    def answer(self, outcome: Answer | Exception = ALLOWED) -> bytes:
-        """Decide the only call under way; its body."""
-        [call] = self.calls
-        assert call.endpoint is RUNTIME
-        assert call.key.prefix == KEY.prefix
-        self.calls.clear()
-        body = call.body
-        if outcome is ALLOWED:
-            call.decided(ALLOWED.body)
-        else:
-            call.answer(outcome)
-        return body
-
-
-@attrs.frozen
-class Undecided(HotPath):
-    """A hot path whose decisions the test makes."""
-
-    queue: Any = attrs.field(init=False)
-
-    @queue.default
-    def _make_waiting(self) -> Waiting:
-        return Waiting(self.admission)
-
-
-def keyed(keys: KeyRing, limit: int) -> None:
-    """One key in the ring, with a limit of events a minute."""
-    hashes = ((KEY.secret_hash, None),)
-    keys.replace([ApiKey(UUID(int=1), UUID(int=2), KEY.prefix, limit, hashes)])
-
-
-@pytest.fixture
-def hot(monkeypatch: pytest.MonkeyPatch) -> Undecided:
-    """The hot path of the connections, with one key."""
-    keys = KeyRing(PEPPER)
-    keyed(keys, 60_000)
-    nothing: Any = None
-    made = Undecided(
-        Admission(keys, RateLimits()), nothing, nothing, nothing, HotMetrics(), lambda: "http://t"
-    )
-    monkeypatch.setattr(Protocol, "hot", made)
-    monkeypatch.setattr(Protocol, "bounds", Bounds())
-    return made
-
-
-@attrs.frozen
-class Connection:
-    """A connection that was just made."""
-
-    protocol: Protocol
-    transport: Transport
-    loop: asyncio.AbstractEventLoop
-
-    def receive(self, *chunks: bytes) -> None:
-        for chunk in chunks:
-            self.protocol.data_received(chunk)
-
-    @property
-    def sent(self) -> tuple[bytes, set[bytes], bytes]:
-        """Status line, headers and body of the one answer there is, which is forgotten."""
-        head, _, body = self.transport.written.partition(b"\r\n\r\n")
-        status, *headers = head.split(b"\r\n")
-        self.transport.written = b""
-        assert b"content-length: %d" % len(body) in headers
-        return status, set(headers), body
-
-
-@pytest.fixture
-def connection(hot: Undecided) -> Iterator[Connection]:
-    """A connection to the hot path and to nothing else."""
-    loop = asyncio.new_event_loop()
-    protocol = Protocol(
-        config=configuration(ServerSettings(), None),
-        server_state=ServerState(),
-        app_state={},
-        _loop=loop,
-    )
-    made = Connection(protocol, Transport(), loop)
-    protocol.connection_made(made.transport)
-    yield made
-    loop.close()
-
-
-def request(body: bytes = b"{}", *headers: bytes, key: str = KEY.text, length: int = 0) -> bytes:
-    """A hot call in the plain form."""
-    lines = (
-        b"POST %b HTTP/1.1" % RUNTIME.path.encode(),
-        b"host: t",
-        b"x-service-api-key: " + key.encode(),
-        b"content-type: application/json",
-        *headers,
-        b"content-length: %d" % (length or len(body)),
-    )
-    return b"\r\n".join((*lines, b"", body))
-
-
-def halves(data: bytes) -> tuple[bytes, bytes]:
-    """The same bytes in two chunks: no plain form any more."""
-    return data[: len(data) // 2], data[len(data) // 2 :]
 
 
 @pytest.mark.parametrize("headers", [(), (b"x-request-id: a-1",)])
@@ -279,11 +136,6 @@ def test_a_chunk_after_half_a_head_is_no_request(connection: Connection, hot: Un
     assert connection.sent[0] == b"HTTP/1.1 400 Bad Request"
     assert not hot.queue.calls
     assert connection.transport.is_closed
-
-
-def turn(connection: Connection) -> None:
-    """Let the loop do what waits."""
-    connection.loop.run_until_complete(asyncio.sleep(0))
 
 
 def test_calls_are_answered_in_the_order_they_came(connection: Connection, hot: Undecided) -> None:
@@ -511,129 +363,3 @@ def test_of_the_requests_of_many_connections_one_begins_in_a_turn(
 
     counts = asyncio.run(asyncio.wait_for(play(), 10))
     assert max(after - before for before, after in pairwise([0, *counts])) == 1
-
-
-def test_pipelined_calls_take_the_same_way(connection: Connection, hot: Undecided) -> None:
-    """Each is decided once the one before it is answered; nothing else of them is kept."""
-    bodies = [b'"%d"' % number for number in range(50)]
-    connection.receive(b"".join(request(body) for body in bodies))
-    for body in bodies:
-        turn(connection)
-        assert hot.queue.answer() == body
-        assert connection.sent[2] == ALLOWED.body
-    assert not connection.transport.is_reading_paused
-    assert connection.protocol.bounds.held == 0
-
-
-def test_refusals_of_a_pipeline_take_a_turn_each(connection: Connection, hot: Undecided) -> None:
-    """The refusals of a long pipeline take a turn each and end in no recursion."""
-    connection.receive(request(key="bad", length=2) * 2_000)
-    turn(connection)
-    assert 1 <= connection.transport.written.count(b"HTTP/1.1 401") <= 2
-    for _ in range(4_000):
-        turn(connection)
-    assert connection.transport.written.count(b"HTTP/1.1 401") == 2_000
-
-
-def test_a_request_behind_a_good_one_is_refused_after_its_answer(
-    connection: Connection, hot: Undecided
-) -> None:
-    """The caller learns of the decision first; then the connection ends."""
-    connection.receive(request() + b"no HTTP\r\n\r\n")
-    turn(connection)
-    assert connection.transport.written == b""
-    hot.queue.answer()
-    assert connection.sent[0] == b"HTTP/1.1 200 OK"
-    turn(connection)
-    assert connection.sent[0] == b"HTTP/1.1 400 Bad Request"
-    assert connection.transport.is_closed
-
-
-def test_a_body_that_is_cut_is_read_to_its_end(connection: Connection, hot: Undecided) -> None:
-    """A body cut anywhere, of known length or in chunks, is read to its end and no further."""
-    chunked = request().replace(b"content-length: 2", b"transfer-encoding: chunked")
-    chunked = chunked.removesuffix(b"{}") + b"1;a=b\r\n{\r\n1\r\n}\r\n0\r\nx: y\r\n\r\n"
-    data = request() + chunked + request()
-    for place in range(len(data)):
-        connection.receive(data[place : place + 1])
-        for _ in range(2):
-            turn(connection)
-        if hot.queue.calls:
-            assert hot.queue.answer() == b"{}"
-            assert connection.sent[0] == b"HTTP/1.1 200 OK"
-    assert connection.protocol.server_state.total_requests == 3
-
-
-def test_bodies_that_do_not_arrive_are_bounded(connection: Connection, hot: Undecided) -> None:
-    """Unfinished bodies of all connections share a bound, and dropped ones make room."""
-    bounds = connection.protocol.bounds
-    connection.receive(request(b"{" * 1_000, length=2_000))
-    assert bounds.held == 1_000
-    bounds.hold(None, MAX_HELD_BYTES)
-    connection.receive(b"{")
-    assert connection.sent[0] == b"HTTP/1.1 503 Service Unavailable"
-    assert connection.transport.is_closed
-    connection.protocol.connection_lost(None)
-    assert bounds.held == MAX_HELD_BYTES
-
-
-def test_requests_that_there_is_no_room_for_are_not_kept(
-    connection: Connection, hot: Undecided
-) -> None:
-    """The one before them is answered, and says that the connection ends."""
-    connection.protocol.bounds.hold(None, MAX_HELD_BYTES)
-    connection.receive(request() + request())
-    hot.queue.answer()
-    status, headers, _ = connection.sent
-    assert (status, b"connection: close" in headers) == (b"HTTP/1.1 200 OK", True)
-    assert connection.transport.is_closed
-
-
-async def unread(hot: Undecided, taken: float) -> int:
-    """A connection over a real socket whose caller sends calls and reads no answers, as many as
-    the server takes.
-
-    Args:
-        taken: seconds after which the server looks at it again.
-
-    Returns:
-        The most bytes that wait to be sent.
-    """
-    loop = asyncio.get_running_loop()
-    theirs, ours = socket.socketpair()
-    theirs.setblocking(False)
-    protocol = Protocol(
-        config=configuration(ServerSettings(), None),
-        server_state=ServerState(),
-        app_state={},
-        _loop=loop,
-    )
-    await loop.connect_accepted_socket(lambda: protocol, ours)
-    data, most, idle = request() * 100, 0, 0
-    answer = Answer(b"x" * 10_000)
-    with theirs:
-        while idle < 50:
-            idle += 1
-            with suppress(BlockingIOError):
-                theirs.send(data)
-                idle = 0
-            await asyncio.sleep(0)
-            if hot.queue.calls:
-                hot.queue.answer(answer)
-                idle = 0
-            most = max(most, protocol.transport.get_write_buffer_size())
-        now = loop.time()
-        protocol.close_if_late(now)
-        assert not protocol.transport.is_closing()
-        protocol.close_if_late(now + taken)
-        assert protocol.transport.is_closing()
-        for _ in range(3):
-            await asyncio.sleep(0)
-    assert protocol not in protocol.connections
-    assert protocol.bounds.held == 0
-    return most
-
-
-def test_answers_that_nobody_takes_end_the_connection(hot: Undecided) -> None:
-    """Answers that nobody takes fill no memory, and end the connection."""
-    assert asyncio.run(unread(hot, SEND_SECONDS + 1)) < 200_000

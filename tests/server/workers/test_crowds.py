@@ -13,12 +13,12 @@ import httpx2
 from tests.server.serving import Caller, Served
 
 from tidegate.server.connection.reception import Reception
+from tidegate.server.offload.desk import Desk
+from tidegate.server.offload.jobs import Inline, Job
+from tidegate.server.offload.kinds import Crowd
+from tidegate.server.offload.patience import FREE_REFUSALS, Patience
+from tidegate.server.offload.places import Party, default_places
 from tidegate.server.routing.dispatch import control_plane
-from tidegate.server.work.desk import Desk
-from tidegate.server.work.jobs import Inline, Job
-from tidegate.server.work.kinds import Crowd
-from tidegate.server.work.patience import FREE_REFUSALS, Patience
-from tidegate.server.work.places import Party, default_places
 
 T = TypeVar("T")
 CHECK = {"expression": "request.path == '/'", "purpose": "condition"}

@@ -18,8 +18,8 @@ from tidegate.config import LogSettings
 from tidegate.errors import WorkerError
 from tidegate.operators.keys import KEY_BYTES, Keys
 from tidegate.server.engines.control import NoRuntime
+from tidegate.server.offload.desk import Desk
 from tidegate.server.routing.context import Application
-from tidegate.server.work.desk import Desk
 from tidegate.server.workers.child import NICENESS, Setup
 from tidegate.server.workers.pool import Pool
 from tidegate.stores import SqliteStore, migrate

@@ -30,9 +30,9 @@ _SNIFFED = 20
 AUTO = "auto"
 
 
-admission_option = click.option(
+strictness_option = click.option(
     "--ignore-unknown",
-    "admission",
+    "strictness",
     flag_value="lenient",
     default="strict",
     help="Drop unknown members of events quietly; without it such an event is refused.",

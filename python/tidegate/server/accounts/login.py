@@ -12,7 +12,7 @@ from tidegate.server import wire
 from tidegate.server.http.authorise import CHALLENGE, SECOND
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.problems import Problem
-from tidegate.server.work.desk import Desk
+from tidegate.server.offload.desk import Desk
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.objects import operators, revoked_tokens
 

@@ -36,8 +36,8 @@ from tidegate.stores.decision_log import log as decision_log
 
 if TYPE_CHECKING:
     from tidegate.policy.definitions.model import Definitions
+    from tidegate.server.offload.jobs import Job
     from tidegate.server.routing.context import Application, Records
-    from tidegate.server.work.jobs import Job
     from tidegate.stores.decision_log.log import LogLine
     from tidegate.stores.decision_log.replay_jobs import ReplayJob
 

@@ -18,10 +18,10 @@ from tidegate.server.engines.replay import NoReplays
 from tidegate.server.hot.metrics import Figures
 from tidegate.server.http.access_log import AccessLog
 from tidegate.server.http.cursor import Cursors
-from tidegate.server.work.jobs import Inline
-from tidegate.server.work.known import KnownSets
-from tidegate.server.work.patience import Patience
-from tidegate.server.work.places import default_places
+from tidegate.server.offload.jobs import Inline
+from tidegate.server.offload.known import KnownSets
+from tidegate.server.offload.patience import Patience
+from tidegate.server.offload.places import default_places
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from tidegate.operators.keys import Keys
     from tidegate.server.engines.control import Runtime
     from tidegate.server.engines.replay import Draft
-    from tidegate.server.work.jobs import Workers
-    from tidegate.server.work.kinds import Crowd
-    from tidegate.server.work.places import Places
+    from tidegate.server.offload.jobs import Workers
+    from tidegate.server.offload.kinds import Crowd
+    from tidegate.server.offload.places import Places
 
 
 T = TypeVar("T")

@@ -9,8 +9,8 @@ import attrs
 from tidegate.operators.permissions import Permission
 from tidegate.server.http.cursor import Paging
 from tidegate.server.http.json_body import MAX_BYTES
+from tidegate.server.offload.kinds import Work
 from tidegate.server.routing.route import Route
-from tidegate.server.work.kinds import Work
 
 if TYPE_CHECKING:
     from tidegate.server.definitions.objects import Handlers

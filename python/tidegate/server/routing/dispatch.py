@@ -29,21 +29,21 @@ from tidegate.server.http.request import (
     request_id_of,
     require_media_type,
 )
+from tidegate.server.offload.desk import Desk
+from tidegate.server.offload.kinds import SECONDS, Work
+from tidegate.server.offload.patience import LATE
+from tidegate.server.offload.places import Party
 from tidegate.server.routing.answering import Given, Sent, answer, answer_by_name, answer_in_time
 from tidegate.server.routing.route import Credential
 from tidegate.server.routing.routes import ROUTES
-from tidegate.server.work.desk import Desk
-from tidegate.server.work.kinds import SECONDS, Work
-from tidegate.server.work.patience import LATE
-from tidegate.server.work.places import Party
 from tidegate.stores.objects import memberships
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
+    from tidegate.server.offload.places import Holder
     from tidegate.server.routing.context import Application
     from tidegate.server.routing.route import Route
-    from tidegate.server.work.places import Holder
 
 
 def control_plane(application: Application, routes: Iterable[Route] = ROUTES) -> Starlette:

@@ -7,6 +7,7 @@ from typing import Any
 from tidegate.operators.permissions import Permission
 from tidegate.server import wire
 from tidegate.server.http.cursor import Paging
+from tidegate.server.offload.kinds import Work
 from tidegate.server.records import (
     active_mitigations,
     audit,
@@ -20,7 +21,6 @@ from tidegate.server.records import (
 )
 from tidegate.server.routing import health
 from tidegate.server.routing.route import Credential, Route
-from tidegate.server.work.kinds import Work
 
 _TENANT = "/tenants/{tenant_id}"
 _DECISION = f"{_TENANT}/decisions/{{decision_id}}"

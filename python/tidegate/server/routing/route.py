@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import attrs
 
 from tidegate.server.http.json_body import MAX_BYTES
-from tidegate.server.work.kinds import Work
+from tidegate.server.offload.kinds import Work
 
 if TYPE_CHECKING:
     from starlette.responses import Response

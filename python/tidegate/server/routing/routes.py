@@ -15,12 +15,12 @@ from tidegate.server.accounts import api_keys, login, me, memberships, tenants
 from tidegate.server.definitions import document, expressions, lists, policies
 from tidegate.server.definitions.objects import Handlers
 from tidegate.server.http.cursor import Paging
+from tidegate.server.offload.kinds import Work
 from tidegate.server.routing import docs_page
 from tidegate.server.routing.definition_routes import CONFLICTS, DefinitionResource
 from tidegate.server.routing.record_routes import OPERATION_ROUTES, RECORD_ROUTES
 from tidegate.server.routing.route import Credential, Route
 from tidegate.server.wire.kinds import ACTION, ENTITY, MITIGATION
-from tidegate.server.work.kinds import Work
 
 TAGS: Mapping[str, str] = {
     "events": "Events in, decisions out.",

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tidegate.operators.keys import Keys
     from tidegate.policy.definitions.key_forms import KeyForms
     from tidegate.server.engines.replay import Draft
-    from tidegate.server.work.jobs import Job
+    from tidegate.server.offload.jobs import Job
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ from tidegate.server.workers.worker import Worker
 if TYPE_CHECKING:
     from tidegate.config import Settings
     from tidegate.operators.keys import Keys
-    from tidegate.server.work.desk import Desk
-    from tidegate.server.work.jobs import Job
+    from tidegate.server.offload.desk import Desk
+    from tidegate.server.offload.jobs import Job
 
 MEBIBYTE = 2**20
 LONGEST_REPLAY_SECONDS = 7 * 86_400.0

@@ -19,8 +19,8 @@ from tidegate.server.logging import log
 from tidegate.server.workers.worker import Worker
 
 if TYPE_CHECKING:
-    from tidegate.server.work.desk import Desk
-    from tidegate.server.work.jobs import Job
+    from tidegate.server.offload.desk import Desk
+    from tidegate.server.offload.jobs import Job
     from tidegate.server.workers.child import Setup
 
 T = TypeVar("T")
@@ -91,7 +91,7 @@ class Pool:
     async def run(
         self, job: Job[T], desk: Desk, owner: Hashable, seconds: float, *, is_urgent: bool = False
     ) -> T:
-        """See :class:`~tidegate.server.work.jobs.Workers`."""
+        """See :class:`~tidegate.server.offload.jobs.Workers`."""
         loop = asyncio.get_running_loop()
         waiting = _Waiting(owner, _URGENT if is_urgent else owner, loop.create_future())
         (self._waiting.appendleft if is_urgent else self._waiting.append)(waiting)

@@ -12,8 +12,8 @@ from tidegate.server.workers.messages import Kind, encode, receive, send, send_e
 from tidegate.server.workers.tidying import resident_bytes
 
 if TYPE_CHECKING:
-    from tidegate.server.work.desk import Desk
-    from tidegate.server.work.jobs import Job
+    from tidegate.server.offload.desk import Desk
+    from tidegate.server.offload.jobs import Job
     from tidegate.server.workers.child import Setup
 
 LOOK_SECONDS = 0.25

@@ -15,12 +15,12 @@ use crate::definitions::trigger::Triggers;
 use crate::ruleset::{keep_variables, read_json};
 use crate::value::error::ProgramError;
 
-/// Expressions that nothing states any more, beside as many as are stated.
+/// Unused expressions that are kept, beyond the number of those in use.
 const STALE: usize = 1024;
 
 impl Definitions {
-    /// Definitions with other policies: those of a change, in place of these. None where so many
-    /// expressions are left of changes that all are better compiled anew.
+    /// These definitions with the policies of a change. None when earlier changes left more unused
+    /// expressions than [`STALE`] allows: compiling all of them anew is better then.
     ///
     /// # Errors
     /// The change is not one of these definitions, or not one that the compiler of this version

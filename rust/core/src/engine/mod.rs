@@ -17,11 +17,11 @@ use crate::decision::{Decision, decide, effects, event_time, record};
 use crate::definitions::Definitions;
 use crate::definitions::candidates_index::Concerns;
 use crate::engine::successor::{Heirs, Journal};
-use crate::event::admission::Admission;
 use crate::event::encode::{Settings, encode};
 use crate::event::field::Member;
 use crate::event::geo::AddressDatabases;
 use crate::event::layout::Layout;
+use crate::event::strictness::Strictness;
 use crate::event::user_agent::UserAgents;
 use crate::event::{self, RawEvent};
 use crate::state::frozen::FrozenState;
@@ -135,7 +135,7 @@ pub struct Engine {
     /// From the engine whose state it took over.
     inherited: Option<Arc<Journal>>,
     heirs: Heirs,
-    admission: Admission,
+    strictness: Strictness,
 }
 
 impl Engine {
@@ -150,7 +150,7 @@ impl Engine {
             state,
             inherited: None,
             heirs: Heirs::default(),
-            admission: Admission::Any,
+            strictness: Strictness::Any,
         }
     }
 
@@ -165,13 +165,13 @@ impl Engine {
         Self { state, inherited: Some(journal), ..engine }
     }
 
-    /// The same engine, which decides on events by this admission.
-    pub fn admitting(self, admission: Admission) -> Self {
-        Self { admission, ..self }
+    /// The same engine, which decides on events by this strictness.
+    pub fn with_strictness(self, strictness: Strictness) -> Self {
+        Self { strictness, ..self }
     }
 
-    pub fn admission(&self) -> Admission {
-        self.admission
+    pub fn strictness(&self) -> Strictness {
+        self.strictness
     }
 
     pub fn definitions(&self) -> &Definitions {
@@ -402,7 +402,7 @@ impl Engine {
     {
         let definitions = &self.definitions;
         let event = source.read(&definitions.layout, arena, &definitions.limits)?;
-        if let Some(error) = self.admission.refusal(&event) {
+        if let Some(error) = self.strictness.refusal(&event) {
             return Err(source.refused(error));
         }
         let settings = Settings {

@@ -1,6 +1,5 @@
 //! An event as it was received, before any field is computed.
 
-pub mod admission;
 pub mod encode;
 pub mod field;
 pub mod geo;
@@ -11,6 +10,7 @@ pub mod path;
 pub mod prepared;
 pub mod record;
 pub(crate) mod sample;
+pub mod strictness;
 pub mod user_agent;
 pub mod variable;
 

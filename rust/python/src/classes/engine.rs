@@ -12,9 +12,9 @@ use tidegate_core::decision::budget::{Budget, Ends, Spent};
 use tidegate_core::definitions::Definitions;
 use tidegate_core::engine::{Engine, EventSource, ReferenceData};
 use tidegate_core::event::RawEvent;
-use tidegate_core::event::admission::Admission;
 use tidegate_core::event::geo::AddressDatabases;
 use tidegate_core::event::layout::Layout;
+use tidegate_core::event::strictness::Strictness;
 use tidegate_core::event::user_agent::UserAgents;
 use tidegate_core::state::frozen::FrozenState;
 use tidegate_core::value::limits::Limits;
@@ -52,14 +52,14 @@ impl PyEngine {
         redactor: Option<&Bound<'_, PyRedactor>>,
         events: &str,
     ) -> PyResult<Self> {
-        let admission = Admission::named(events)
-            .ok_or_else(|| PyValueError::new_err(format!("there is no admission `{events}`")))?;
+        let strictness = Strictness::named(events)
+            .ok_or_else(|| PyValueError::new_err(format!("there is no strictness `{events}`")))?;
         let (definitions, user_agents) = read_definitions(py, bundle, &sample, redactor)?;
         let databases = (!databases.is_empty()).then(|| AddressDatabases::new(databases));
         let databases =
             databases.transpose().map_err(|error| PyValueError::new_err(error.to_string()))?;
         let reference_data = ReferenceData { user_agents, databases: databases.map(Arc::new) };
-        Ok(Self { engine: Engine::new(definitions, reference_data).admitting(admission) })
+        Ok(Self { engine: Engine::new(definitions, reference_data).with_strictness(strictness) })
     }
 
     #[pyo3(signature = (event, received_at, ended_at = None))]
@@ -185,7 +185,7 @@ impl PyEngine {
     ) -> PyResult<Self> {
         let (definitions, user_agents) = read_definitions(py, bundle, &sample, redactor)?;
         let engine = py.detach(|| self.engine.succeeded_by(definitions, user_agents));
-        let admitted = engine.map(|engine| engine.admitting(self.engine.admission()));
+        let admitted = engine.map(|engine| engine.with_strictness(self.engine.strictness()));
         admitted.map(|engine| Self { engine }).map_err(|error| snapshot_error(py, &error))
     }
 

@@ -63,7 +63,7 @@ pub(crate) fn read_return_url<'a>(
 }
 
 /// Whether an event in Python objects has content, and its first unknown member: what only an
-/// admission looks at.
+/// strictness looks at.
 ///
 /// # Errors
 /// Whatever a mapping of the caller's raises.

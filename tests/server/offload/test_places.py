@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.server.http.problems import Problem
-from tidegate.server.work.places import Holder, Party, Places
+from tidegate.server.offload.places import Holder, Party, Places
 
 ANN, BOB = (Party.OPERATOR, "ann"), (Party.OPERATOR, "bob")
 SHOP: Holder = (Party.TENANT, "shop")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 from anyio import to_thread
 
 if TYPE_CHECKING:
+    from tidegate.server.offload.desk import Desk
     from tidegate.server.routing.context import Application
-    from tidegate.server.work.desk import Desk
 
 T = TypeVar("T")
 Job: TypeAlias = "Callable[[Application], T]"

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from tidegate.server.http.problems import Problem
-from tidegate.server.work.kinds import Crowd
+from tidegate.server.offload.kinds import Crowd
 
 
 class Party(Enum):

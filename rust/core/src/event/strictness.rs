@@ -6,7 +6,7 @@ use crate::value::error::EventError;
 
 /// Which events an engine decides on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Admission {
+pub enum Strictness {
     /// Every event: what a service has recorded is decided on again as it is.
     #[default]
     Any,
@@ -16,8 +16,8 @@ pub enum Admission {
     Strict,
 }
 
-impl Admission {
-    /// The admission of a name, `None` when there is none.
+impl Strictness {
+    /// The strictness of a name, `None` when there is none.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "any" => Some(Self::Any),
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_admission_asks_for_what_it_says() {
+    fn each_strictness_asks_for_what_it_says() {
         let unknown = Some(UnknownMember { name: "a/b", offset: Some(7) });
         let event = |unknown, has_content| {
             let mut event = RawEvent::default();
@@ -65,13 +65,13 @@ mod tests {
         for (name, of_unknown, of_empty) in
             [("any", true, true), ("lenient", true, false), ("strict", false, false)]
         {
-            let admission = Admission::named(name).unwrap();
-            assert_eq!(admission.refusal(&event(unknown, true)).is_none(), of_unknown, "{name}");
-            assert_eq!(admission.refusal(&event(None, false)).is_none(), of_empty, "{name}");
-            assert_eq!(admission.refusal(&event(None, true)), None, "{name}");
+            let strictness = Strictness::named(name).unwrap();
+            assert_eq!(strictness.refusal(&event(unknown, true)).is_none(), of_unknown, "{name}");
+            assert_eq!(strictness.refusal(&event(None, false)).is_none(), of_empty, "{name}");
+            assert_eq!(strictness.refusal(&event(None, true)), None, "{name}");
         }
-        let refused = Admission::Strict.refusal(&event(unknown, false)).unwrap();
+        let refused = Strictness::Strict.refusal(&event(unknown, false)).unwrap();
         assert_eq!((&*refused.pointer, refused.offset), ("/a~1b", Some(7)));
-        assert_eq!(Admission::named("other"), None);
+        assert_eq!(Strictness::named("other"), None);
     }
 }

@@ -1,0 +1,56 @@
+"""Fixtures of connections."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.server.connection.scene import (
+    PEPPER,
+    Connection,
+    Transport,
+    Undecided,
+    keyed,
+)
+from uvicorn.server import ServerState
+
+from tidegate.config import ServerSettings
+from tidegate.server.connection.bounds import Bounds
+from tidegate.server.connection.protocol import Protocol
+from tidegate.server.hot.admission import Admission
+from tidegate.server.hot.key_ring import KeyRing
+from tidegate.server.hot.metrics import HotMetrics
+from tidegate.server.hot.rate_limit import RateLimits
+from tidegate.server.process import configuration
+
+
+@pytest.fixture
+def hot(monkeypatch: pytest.MonkeyPatch) -> Undecided:
+    """The hot path of the connections, with one key."""
+    keys = KeyRing(PEPPER)
+    keyed(keys, 60_000)
+    nothing: Any = None
+    made = Undecided(
+        Admission(keys, RateLimits()), nothing, nothing, nothing, HotMetrics(), lambda: "http://t"
+    )
+    monkeypatch.setattr(Protocol, "hot", made)
+    monkeypatch.setattr(Protocol, "bounds", Bounds())
+    return made
+
+
+@pytest.fixture
+def connection(hot: Undecided) -> Iterator[Connection]:
+    """A connection to the hot path and to nothing else."""
+    loop = asyncio.new_event_loop()
+    protocol = Protocol(
+        config=configuration(ServerSettings(), None),
+        server_state=ServerState(),
+        app_state={},
+        _loop=loop,
+    )
+    made = Connection(protocol, Transport(), loop)
+    protocol.connection_made(made.transport)
+    yield made
+    loop.close()

@@ -1,0 +1,149 @@
+"""Requests sent ahead of their answers: one at a time, and bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import suppress
+
+from tests.server.connection.scene import (
+    ALLOWED,
+    Connection,
+    Undecided,
+    request,
+    turn,
+)
+from uvicorn.server import ServerState
+
+from tidegate.config import ServerSettings
+from tidegate.server.connection.bounds import MAX_HELD_BYTES
+from tidegate.server.connection.protocol import Protocol
+from tidegate.server.http.answer import Answer
+from tidegate.server.http.limits import SEND_SECONDS
+from tidegate.server.process import configuration
+
+
+def test_pipelined_calls_take_the_same_way(connection: Connection, hot: Undecided) -> None:
+    """Each is decided once the one before it is answered; nothing else of them is kept."""
+    bodies = [b'"%d"' % number for number in range(50)]
+    connection.receive(b"".join(request(body) for body in bodies))
+    for body in bodies:
+        turn(connection)
+        assert hot.queue.answer() == body
+        assert connection.sent[2] == ALLOWED.body
+    assert not connection.transport.is_reading_paused
+    assert connection.protocol.bounds.held == 0
+
+
+def test_refusals_of_a_pipeline_take_a_turn_each(connection: Connection, hot: Undecided) -> None:
+    """The refusals of a long pipeline take a turn each and end in no recursion."""
+    connection.receive(request(key="bad", length=2) * 2_000)
+    turn(connection)
+    assert 1 <= connection.transport.written.count(b"HTTP/1.1 401") <= 2
+    for _ in range(4_000):
+        turn(connection)
+    assert connection.transport.written.count(b"HTTP/1.1 401") == 2_000
+
+
+def test_a_request_behind_a_good_one_is_refused_after_its_answer(
+    connection: Connection, hot: Undecided
+) -> None:
+    """The caller learns of the decision first; then the connection ends."""
+    connection.receive(request() + b"no HTTP\r\n\r\n")
+    turn(connection)
+    assert connection.transport.written == b""
+    hot.queue.answer()
+    assert connection.sent[0] == b"HTTP/1.1 200 OK"
+    turn(connection)
+    assert connection.sent[0] == b"HTTP/1.1 400 Bad Request"
+    assert connection.transport.is_closed
+
+
+def test_a_body_that_is_cut_is_read_to_its_end(connection: Connection, hot: Undecided) -> None:
+    """A body cut anywhere, of known length or in chunks, is read to its end and no further."""
+    chunked = request().replace(b"content-length: 2", b"transfer-encoding: chunked")
+    chunked = chunked.removesuffix(b"{}") + b"1;a=b\r\n{\r\n1\r\n}\r\n0\r\nx: y\r\n\r\n"
+    data = request() + chunked + request()
+    for place in range(len(data)):
+        connection.receive(data[place : place + 1])
+        for _ in range(2):
+            turn(connection)
+        if hot.queue.calls:
+            assert hot.queue.answer() == b"{}"
+            assert connection.sent[0] == b"HTTP/1.1 200 OK"
+    assert connection.protocol.server_state.total_requests == 3
+
+
+def test_bodies_that_do_not_arrive_are_bounded(connection: Connection, hot: Undecided) -> None:
+    """Unfinished bodies of all connections share a bound, and dropped ones make room."""
+    bounds = connection.protocol.bounds
+    connection.receive(request(b"{" * 1_000, length=2_000))
+    assert bounds.held == 1_000
+    bounds.hold(None, MAX_HELD_BYTES)
+    connection.receive(b"{")
+    assert connection.sent[0] == b"HTTP/1.1 503 Service Unavailable"
+    assert connection.transport.is_closed
+    connection.protocol.connection_lost(None)
+    assert bounds.held == MAX_HELD_BYTES
+
+
+def test_requests_that_there_is_no_room_for_are_not_kept(
+    connection: Connection, hot: Undecided
+) -> None:
+    """The one before them is answered, and says that the connection ends."""
+    connection.protocol.bounds.hold(None, MAX_HELD_BYTES)
+    connection.receive(request() + request())
+    hot.queue.answer()
+    status, headers, _ = connection.sent
+    assert (status, b"connection: close" in headers) == (b"HTTP/1.1 200 OK", True)
+    assert connection.transport.is_closed
+
+
+async def unread(hot: Undecided, taken: float) -> int:
+    """A connection over a real socket whose caller sends calls and reads no answers, as many as
+    the server takes.
+
+    Args:
+        taken: seconds after which the server looks at it again.
+
+    Returns:
+        The most bytes that wait to be sent.
+    """
+    loop = asyncio.get_running_loop()
+    theirs, ours = socket.socketpair()
+    theirs.setblocking(False)
+    protocol = Protocol(
+        config=configuration(ServerSettings(), None),
+        server_state=ServerState(),
+        app_state={},
+        _loop=loop,
+    )
+    await loop.connect_accepted_socket(lambda: protocol, ours)
+    data, most, idle = request() * 100, 0, 0
+    answer = Answer(b"x" * 10_000)
+    with theirs:
+        while idle < 50:
+            idle += 1
+            with suppress(BlockingIOError):
+                theirs.send(data)
+                idle = 0
+            await asyncio.sleep(0)
+            if hot.queue.calls:
+                hot.queue.answer(answer)
+                idle = 0
+            most = max(most, protocol.transport.get_write_buffer_size())
+        now = loop.time()
+        protocol.close_if_late(now)
+        assert not protocol.transport.is_closing()
+        protocol.close_if_late(now + taken)
+        assert protocol.transport.is_closing()
+        for _ in range(3):
+            await asyncio.sleep(0)
+    assert protocol not in protocol.connections
+    assert protocol.bounds.held == 0
+    return most
+
+
+def test_answers_that_nobody_takes_end_the_connection(hot: Undecided) -> None:
+    """Answers that nobody takes fill no memory, and end the connection."""
+    assert asyncio.run(unread(hot, SEND_SECONDS + 1)) < 200_000
