@@ -92,8 +92,8 @@ def test_every_member_is_there_with_its_type_and_default(cls: Any) -> None:
 
 def test_the_redacted_names_are_there() -> None:
     """The page lists the names that are redacted by default."""
-    (line,) = [line for line in PAGE.splitlines() if line.startswith("`redact` is by default")]
-    assert tuple(re.findall(r"`([^`]+)`", line)[1:]) == model.REDACTED_BY_DEFAULT
+    (text,) = [text for text in PAGE.split("\n\n") if text.startswith("`redact` is by default")]
+    assert tuple(re.findall(r"`([^`]+)`", text)[1:]) == model.REDACTED_BY_DEFAULT
 
 
 def test_the_example_loads() -> None:

@@ -1,8 +1,8 @@
-"""What a turn of the loop takes up beside decisions: one piece, from each address alternately.
+"""Work beside decisions: one piece in each turn of the loop, from the addresses alternately.
 
-Whoever sends on hundreds of connections at once has hundreds of requests there in one turn of
-the loop, and everybody's next decision would wait for all of them.  So in each turn one request
-of the control plane is begun, or one refusal written.
+A caller with hundreds of connections can have hundreds of requests ready in one turn of the loop.
+The next decision of every tenant would wait for all of them.  So each turn begins one request of
+the control plane, or writes one refusal.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections import deque
 from collections.abc import Callable, Hashable
 
 HANDED_OVER_SECONDS = 0.0001
-"""How long other threads may take the interpreter while somebody waits here: long enough for one
-that sleeps to wake."""
+"""How long the loop leaves the interpreter to other threads while requests wait: long enough for
+a sleeping thread to wake."""
 
 
 class Reception:
-    """Takes up what waits, in the order of each line, and of all lines alternately.
+    """Lines of waiting work; their first pieces are taken alternately.
 
     For the event loop's thread only.
     """
@@ -81,6 +81,6 @@ class Reception:
         take_up()
         if self._order:
             self._schedule(loop)
-            # The loop gives the interpreter up often and takes it back at once: the thread that
-            # commits decisions wakes too late each time, and asks for it only after a while.
+            # The loop releases the interpreter often and takes it back at once.  The committing
+            # thread wakes too late each time, and would have to wait for the switch interval.
             time.sleep(HANDED_OVER_SECONDS)

@@ -1,4 +1,4 @@
-"""Who goes on asking after a refusal is answered later: a loop of refusals costs little then."""
+"""Late answers for callers who go on after refusals: a loop of refusals then costs little."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ class Patience:
             self._second, self._refusals = second, Counter()
         self._refusals[caller] += 1
         if self._refusals[caller] > FREE_REFUSALS:
-            # Hundreds that were refused in one moment are not answered in another one.
+            # Hundreds that are refused at one moment would all be due at one moment too.
             await self._reception.turn(caller, LATE_SECONDS)

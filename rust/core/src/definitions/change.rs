@@ -1,5 +1,5 @@
-//! Changing a few of many policies: what did not change is taken over compiled, and what did lies
-//! in a layer beside the index, until that is built anew.
+//! Changing a few of many policies. Unchanged policies are shared in their compiled form. Changed
+//! ones have an index of their own, the layer, until a rebuild makes one index of all.
 
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
@@ -64,7 +64,7 @@ impl Definitions {
         Ok(changed.connected().layered(self))
     }
 
-    /// The policies after a change: those that are kept, compiled as they were, and its own.
+    /// The policies after a change: the kept ones in their compiled form, and the new ones.
     fn policies_of(
         &self,
         pieces: Vec<Piece<'_>>,
@@ -88,7 +88,7 @@ impl Definitions {
         Ok(policies)
     }
 
-    /// The expressions that something states, each once.
+    /// The expressions in use, each once.
     fn stated(&self) -> HashSet<ExpressionId, RandomState> {
         let of_actions = self.actions.iter().map(|action| action.expression);
         let of_entities = self.entities.iter().flat_map(|entity| {
@@ -104,7 +104,8 @@ impl Definitions {
         of_actions.chain(of_entities).chain(of_policies).collect()
     }
 
-    /// The same over the index of others, unless too much is left of those.
+    /// These definitions with a layer over the index of earlier ones. None when too many expressions
+    /// are unused.
     fn layered(mut self, before: &Self) -> Option<Self> {
         let stated = self.stated();
         let most = stated.len().saturating_mul(2).saturating_add(STALE);
@@ -118,7 +119,7 @@ impl Definitions {
         Some(Self { plan: plan.into(), ..self })
     }
 
-    /// Builds one index of all, if there is a layer; decisions made meanwhile do not wait.
+    /// Builds one index of all rules, if there is a layer. Decisions do not wait for it.
     pub fn rebuild(&self) {
         if self.plan().layered() == 0 {
             return;
