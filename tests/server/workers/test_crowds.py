@@ -16,7 +16,7 @@ from tidegate.server.connection.reception import Reception
 from tidegate.server.offload.desk import Desk
 from tidegate.server.offload.jobs import Inline, Job
 from tidegate.server.offload.kinds import Crowd
-from tidegate.server.offload.patience import FREE_REFUSALS, Patience
+from tidegate.server.offload.patience import APART_SECONDS, FREE_REFUSALS, LATE_SECONDS, Patience
 from tidegate.server.offload.places import Party, default_places
 from tidegate.server.routing.dispatch import control_plane
 
@@ -112,7 +112,7 @@ def test_health_answers_while_everything_is_taken(served: Served) -> None:
 
 
 def test_refusals_that_go_on_are_answered_late() -> None:
-    """A few at once, the others after a while; the next second begins anew."""
+    """A few at once, the others after a while, one after the other; each second begins anew."""
     now = [0.0]
     late: list[float] = []
 
@@ -128,9 +128,10 @@ def test_refusals_that_go_on_are_answered_late() -> None:
         assert not late
         await refusing.refused("a")
         await refusing.refused("b")
-        assert len(late) == 1
+        await refusing.refused("a")
+        assert late == [LATE_SECONDS + APART_SECONDS, LATE_SECONDS + 2 * APART_SECONDS]
         now[0] = 1.0
         await refusing.refused("a")
-        assert len(late) == 1
+        assert len(late) == 2
 
     asyncio.run(scene())

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 FREE_REFUSALS = 8
 """Of one caller in a second that are answered at once."""
 LATE_SECONDS = 1.0
+APART_SECONDS = 0.02
+"""Between two late answers of one caller."""
 LATE = frozenset({401, 429})
 """The refusals that callers can have as many of as they like."""
 
@@ -40,5 +42,6 @@ class Patience:
             self._second, self._refusals = second, Counter()
         self._refusals[caller] += 1
         if self._refusals[caller] > FREE_REFUSALS:
-            # Hundreds that are refused at one moment would all be due at one moment too.
-            await self._reception.turn(caller, LATE_SECONDS)
+            # Callers who are answered at one moment would all ask again at one moment.
+            apart = APART_SECONDS * (self._refusals[caller] - FREE_REFUSALS)
+            await self._reception.turn(caller, LATE_SECONDS + apart)

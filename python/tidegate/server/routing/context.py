@@ -43,7 +43,9 @@ T = TypeVar("T")
 _TURNS = 64
 """More tenants than are often changed at the same time."""
 LIGHT_THREADS = 24
-ADMITTING_THREADS = 4
+ADMITTING_THREADS = 1
+"""Threads that look up callers. It is short work in Python: with several of them the loop and the
+committing thread would wait for the interpreter several times as long."""
 
 
 class Records(Protocol):
