@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tidegate.stores.base import Store
 
 BACKLOG = 2_048
-ACCEPTED_AT_ONCE = 16
+ACCEPTED_AT_ONCE = 64
 """Connections accepted in one turn of the loop: libuv takes one from each socket that listens."""
 SWITCH_SECONDS = 0.0005
 """How long a thread may run Python while the loop waits for the interpreter."""
