@@ -103,6 +103,9 @@ BODIES: dict[str, Any] = {
     "read-openapi": None,
     "read-docs": None,
     "read-docs-style": None,
+    "read-docs-start": None,
+    "read-docs-library": None,
+    "read-docs-library-style": None,
 }
 """By name of the route.  Texts in braces are filled in: names of ids, and what ``World`` makes."""
 

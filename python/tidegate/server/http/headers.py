@@ -26,6 +26,13 @@ PAGE_HEADERS: Mapping[str, str] = {
     ),
 }
 """For pages of ours: own files only, in no frame."""
+DOCS_HEADERS: Mapping[str, str] = {
+    **PAGE_HEADERS,
+    "content-security-policy": PAGE_HEADERS["content-security-policy"].replace(
+        "img-src 'self'", "img-src 'self' data:"
+    ),
+}
+"""For the page of the interface, whose style sheet holds its icons."""
 STRICT_TRANSPORT = "max-age=63072000; includeSubDomains"
 """Sent over TLS alone: over plain HTTP it means nothing, and a proxy may speak for us."""
 REQUEST_ID_HEADER = b"x-request-id"

@@ -461,16 +461,24 @@ _DOCUMENTATION: tuple[Route, ...] = (
         answer_type="text/html",
         rooted=True,
     ),
-    Route(
-        method="GET",
-        path="/docs/style.css",
-        name="read-docs-style",
-        summary="How that page looks",
-        tag="documentation",
-        credential=Credential.NONE,
-        handler=docs_page.style,
-        answer_type="text/css",
-        rooted=True,
+    *(
+        Route(
+            method="GET",
+            path=f"/docs/{name.rpartition('/')[2]}",
+            name=f"read-docs-{what}",
+            summary=f"That page's {what}",
+            tag="documentation",
+            credential=Credential.NONE,
+            handler=docs_page.asset(name, media_type),
+            answer_type=media_type,
+            rooted=True,
+        )
+        for what, name, media_type in (
+            ("style", "style.css", "text/css"),
+            ("start", "start.js", "text/javascript"),
+            ("library", "swagger-ui/swagger-ui-bundle.js", "text/javascript"),
+            ("library-style", "swagger-ui/swagger-ui.css", "text/css"),
+        )
     ),
 )
 

@@ -1,0 +1,10 @@
+// Tokens and keys stay in this page: it keeps nothing in the browser.
+SwaggerUIBundle({
+  url: "/openapi.json",
+  dom_id: "#interface",
+  deepLinking: true,
+  docExpansion: "none",
+  filter: true,
+  persistAuthorization: false,
+  validatorUrl: null,
+});
