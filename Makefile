@@ -7,7 +7,7 @@ export CARGO_NET_RETRY ?= 5
 # What the extension is built from; a change to any of these builds it anew.
 RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: run test rust-tests kill-test restart-test damage-test attack fuzz-api check agree bench \
+.PHONY: run test rust-tests kill-test counts-test restart-test damage-test attack fuzz-api check agree bench \
 	conformance sizes wheels docs clean
 
 run: .venv/built           ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
@@ -26,6 +26,9 @@ kill-test: .venv/built     ## 200 kills of a server under load; nothing acknowle
 
 attack: .venv/built        ## what a hostile tenant or a stranger can do to the others; 1 where a bound does not hold
 	$(BIN)/python -m tests.attack
+
+counts-test: .venv/built   ## all traffic through a server; each place that counts has the same numbers
+	$(BIN)/python -m benchmarks.counts
 
 restart-test: .venv/built  ## 50 takeovers under load; windows and keys go on, nothing is answered by two
 	$(BIN)/python -m tests.faults.restart --cycles 50

@@ -1,7 +1,8 @@
-"""``python -m benchmarks.counts``: the traffic through the service, and what its results count.
+"""``python -m benchmarks.counts``: the traffic through the service, and what it counts.
 
-All events go through ``beacon/events`` of a real server, in order; then ``results`` must say of
-every policy, and of all decisions, what ``tidegate decide --summary`` says of the same definitions.
+All events go through ``beacon/events`` of a real server, in order. Then every place that counts
+must say what ``tidegate decide --summary`` says of the same definitions: the answers themselves,
+results, timeline, metrics and the search of decisions.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from __future__ import annotations
 import http.client
 import itertools
 import json
+import re
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -31,10 +34,15 @@ if TYPE_CHECKING:
 
 EVENTS = "events.jsonl.gz"
 BATCH = 1_000
-PERIOD = "since=2026-03-01T00:00:00Z&until=2026-03-08T00:00:00Z&step=86400"
-"""The traffic is of four days in March."""
-MODES = ("monitor", "challenge", "block")
+PERIOD = "since=2026-03-01T00:00:00Z&until=2026-03-08T00:00:00Z"
+"""The traffic is of four days in March, whenever it is sent."""
+OUTCOMES = ("allow", "challenge", "block")
+NUMBERS = ("total", *OUTCOMES, "by_others", "monitor")
 ALL = "all decisions"
+METRIC = re.compile(r'^tidegate_decisions_total\{.*action="(\w+)".*\} (\S+)$', re.MULTILINE)
+
+Counted: TypeAlias = "dict[str, Counter[str]]"
+"""From a policy, or ``ALL``, to its numbers."""
 
 
 @click.command()
@@ -49,43 +57,48 @@ def main(limit: int | None) -> None:
         lines = itertools.islice(read_lines(TRAFFIC / EVENTS), limit)
         events.write_bytes(b"\n".join(line.strip() for line in lines))
         started = time.perf_counter()
-        served, summarised = both(events, read_policies())
+        places, summarised = count(events, read_policies())
         seconds = time.perf_counter() - started
-    wrong = differences(served, summarised)
-    for name, counted, expected in wrong:
-        click.echo(f"{name}: results count {counted}, the summary {expected}")
-    total = sum(served[ALL].values())
-    click.echo(
-        f"{total:,} events in {seconds:.0f} s, {len(served) - 1} policies with counts,"
-        f" {len(wrong)} differ"
-    )
+    wrong = differences(places, summarised)
+    for place, name, counted, expected in wrong:
+        click.echo(f"{name}: {place} counts {counted}, the summary {expected}")
+    for place, counted_there in places.items():
+        click.echo(f"{place:<18} {dict(counted_there[ALL])}, {len(counted_there) - 1} policies")
+    outcomes = summarised[ALL]
+    click.echo(f"{'decide --summary':<18} {dict(outcomes)}, {len(summarised) - 1} policies")
+    click.echo(f"{sum(outcomes.values()):,} events in {seconds:.0f} s, {len(wrong)} numbers differ")
     sys.exit(1 if wrong else 0)
 
 
-def both(
-    events: Path, policies: Sequence[dict[str, Any]]
-) -> tuple[dict[str, Counter[str]], dict[str, Counter[str]]]:
-    """What the service and the command count of a file of events: by policy, and for all.
+def count(events: Path, policies: Sequence[dict[str, Any]]) -> tuple[dict[str, Counted], Counted]:
+    """What each place of the service, and the command, count of a file of events.
 
     Raises:
         RuntimeError: the service refused other events than the command.
     """
     definitions = to_definitions(policies)
     with serving(definitions, core=None) as service:
-        refused = send(service, events.read_bytes().splitlines())
-        served = results(service)
+        answers = send(service, events.read_bytes().splitlines())
+        refused = answers.pop("refused", 0)
+        places = {
+            "answers": {ALL: answers},
+            "results": results(service, sum(answers.values())),
+            "timeline": {ALL: timeline(service, f"{PERIOD}&step=86400")},
+            "timeline, received": {ALL: timeline(service, "time=received")},
+            "metrics": {ALL: metrics(service)},
+            "decisions": decisions(service),
+        }
     summary = summarise(definitions, events)
     if refused != sum(summary["refused"].values()):
         raise RuntimeError(f"the service refused {refused}, the command {summary['refused']}")
     summarised = {each.pop("policy"): Counter(each) for each in summary["policies"]}
-    outcomes = Counter(summary["outcomes"])
-    summarised[ALL] = Counter({name: outcomes[name] for name in ("allow", "challenge", "block")})
-    return served, summarised
+    summarised[ALL] = Counter({name: summary["outcomes"][name] for name in OUTCOMES})
+    return places, summarised
 
 
-def send(service: Served, lines: Iterable[bytes]) -> int:
-    """Send events in order, in batches; how many were refused."""
-    refused = 0
+def send(service: Served, lines: Iterable[bytes]) -> Counter[str]:
+    """Send events in order, in batches; how many were answered how, or refused."""
+    answers: Counter[str] = Counter(dict.fromkeys(OUTCOMES, 0))
     connection = http.client.HTTPConnection(service.address, timeout=600)
     headers = {"x-service-api-key": service.api_key, "content-type": "application/x-ndjson"}
     for batch in batches(lines):
@@ -94,9 +107,14 @@ def send(service: Served, lines: Iterable[bytes]) -> int:
         content = answer.read()
         if answer.status != 200:
             raise RuntimeError(f"{answer.status} {content[:1000].decode()}")
-        refused += sum(item["status"] != 200 for item in json.loads(content))
+        for item in json.loads(content):
+            if item["status"] != 200:
+                answers["refused"] += 1
+                continue
+            mitigation = (item["active_mitigation"] or {}).get("decision")
+            answers[{"Challenge": "challenge", "Block": "block"}.get(mitigation, "allow")] += 1
     connection.close()
-    return refused
+    return answers
 
 
 def batches(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
@@ -106,20 +124,51 @@ def batches(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
         yield batch
 
 
-def results(service: Served) -> dict[str, Counter[str]]:
-    """What the results of the service count."""
-    tenant = f"/tenants/{service.tenant_id}"
+def results(service: Served, events: int) -> Counted:
+    """What the results of policies count; what no policy answered was allowed."""
+    path = f"/tenants/{service.tenant_id}/results/policies?limit=500&{PERIOD}"
     found = {
-        each["slug"]: Counter({mode: each[mode] for mode in MODES})
-        for each in service.call("GET", f"{tenant}/results/policies?limit=500")
+        each["slug"]: Counter({name: each[name] for name in NUMBERS})
+        for each in service.call("GET", path)
         if each["total"]
     }
-    total: Counter[str] = Counter()
-    for step in service.call("GET", f"{tenant}/results/timeline?{PERIOD}"):
-        total["challenge"] += step["challenge"]
-        total["block"] += step["block"]
-        total["allow"] += step["total"] - step["challenge"] - step["block"]
-    return {**found, ALL: total}
+    stopped = {name: sum(each[name] for each in found.values()) for name in OUTCOMES[1:]}
+    return {**found, ALL: Counter(stopped, allow=events - sum(stopped.values()))}
+
+
+def timeline(service: Served, query: str) -> Counter[str]:
+    """The sums of all steps."""
+    steps = service.call("GET", f"/tenants/{service.tenant_id}/results/timeline?{query}")
+    return Counter({name: sum(step[name] for step in steps) for name in OUTCOMES})
+
+
+def metrics(service: Served) -> Counter[str]:
+    """What Prometheus is given."""
+    found = Counter(dict.fromkeys(OUTCOMES, 0))
+    with urllib.request.urlopen(f"{service.base_url}/metrics") as page:
+        for action, number in METRIC.findall(page.read().decode()):
+            found[action] += int(float(number))
+    return found
+
+
+def decisions(service: Served) -> Counted:
+    """All decisions of the period, found page by page and counted."""
+    tenant = f"/tenants/{service.tenant_id}"
+    slugs = {
+        each["policy_id"]: each["slug"]
+        for each in service.call("GET", f"{tenant}/policies?limit=500")
+    }
+    counted: Counted = {ALL: Counter(dict.fromkeys(OUTCOMES, 0))}
+    for each in service.pages(f"{tenant}/decisions?limit=500&{PERIOD}"):
+        action = each["action"]
+        counted[ALL][action] += 1
+        for fired in each["fired"]:
+            numbers = counted.setdefault(slugs[fired["policy_id"]], Counter())
+            is_its_answer = action == "allow" or each["policy_id"] == fired["policy_id"]
+            numbers["total"] += 1
+            numbers[action if is_its_answer else "by_others"] += 1
+            numbers["monitor"] += fired["mode"] == "Monitor"
+    return counted
 
 
 def summarise(definitions: dict[str, Any], events: Path) -> Any:
@@ -132,13 +181,14 @@ def summarise(definitions: dict[str, Any], events: Path) -> Any:
 
 
 def differences(
-    served: dict[str, Counter[str]], summarised: dict[str, Counter[str]]
-) -> list[tuple[str, dict[str, int], dict[str, int]]]:
-    """Names of which the two do not count the same."""
+    places: dict[str, Counted], summarised: Counted
+) -> list[tuple[str, str, dict[str, int], dict[str, int]]]:
+    """Places and names of which they do not count what the summary does."""
     return [
-        (name, dict(served.get(name, {})), dict(summarised.get(name, {})))
-        for name in sorted({*served, *summarised})
-        if +served.get(name, Counter()) != +summarised.get(name, Counter())
+        (place, name, dict(counted.get(name, {})), dict(summarised.get(name, {})))
+        for place, counted in places.items()
+        for name in sorted({*counted, *summarised} if len(counted) > 1 else counted)
+        if +counted.get(name, Counter()) != +summarised.get(name, Counter())
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ UNLIMITED = 100_000_000
 """Events a minute that no benchmark reaches."""
 LIMITS = {
     "TIDEGATE_SERVER_TENANT_RATE_LIMIT_PER_MINUTE": str(UNLIMITED),
+    "TIDEGATE_METRICS_PUBLIC": "all",
     "TIDEGATE_SERVER_MAX_API_KEY_RATE_LIMIT_PER_MINUTE": str(UNLIMITED),
 }
 
@@ -48,6 +50,22 @@ class Served:
         Raises:
             RuntimeError: it was refused.
         """
+        return self._call(method, path, body)[0]
+
+    def pages(self, path: str) -> Iterator[Any]:
+        """What is on all pages of a list.
+
+        Raises:
+            RuntimeError: a page was refused.
+        """
+        following: str | None = path
+        while following is not None:
+            items, link = self._call("GET", following)
+            yield from items
+            found = re.search(r'<(?:https?://[^/]+)?/api/v1([^>]+)>; *rel="next"', link)
+            following = found and found[1]
+
+    def _call(self, method: str, path: str, body: object = None) -> tuple[Any, str]:
         connection = http.client.HTTPConnection(self.address, timeout=600)
         headers = {"authorization": f"Bearer {self.token}", "content-type": "application/json"}
         text = None if body is None else json.dumps(body)
@@ -57,7 +75,7 @@ class Served:
         connection.close()
         if answer.status >= 300:
             raise RuntimeError(f"{method} {path}: {answer.status} {content[:2000].decode()}")
-        return json.loads(content) if content else None
+        return json.loads(content) if content else None, answer.headers.get("link", "")
 
     def resident_bytes(self) -> int:
         """Resident memory of the server's process."""

@@ -58,6 +58,50 @@ def test_state_set_by_one_request_is_met_by_the_next(service: Service) -> None:
     }
 
 
+def test_a_beacon_names_a_mitigation_that_monitors(service: Service) -> None:
+    """The beacon answers ``Monitor`` for an actor under a mitigation of this mode, also later; the
+    runtime call allows it. A clause without a mitigation gives none."""
+    tenant = f"/tenants/{service.tenant_id}"
+
+    def make(kind: str, body: dict[str, Any]) -> str:
+        made = service.control("POST", f"{tenant}/{kind}", body)
+        assert made.status_code == 201, made.text
+        return str(made.headers["location"]).rsplit("/", 1)[1]
+
+    entities = service.control("GET", f"{tenant}/entity-definitions").json()
+    watch = make("mitigations", {"name": "Watch", "mode": "Monitor", "ttl_seconds": 600})
+    marked = 'request.path.startsWith("/%s")'
+    clause = {"entity_definition_id": entities[0]["entity_definition_id"]}
+    policies = [
+        make(
+            "policies",
+            {"name": "Watched", "clauses": [
+                {**clause, "expression": marked % "watched", "mitigation_id": watch}
+            ]},
+        ),
+        make("policies", {"name": "Seen", "clauses": [{"expression": marked % "seen"}]}),
+    ]  # fmt: skip
+    try:
+        answers = [
+            service.hot(
+                "/beacon/event", {"request": {**EVENT["request"], "path": path, "client_ip": ip}}
+            ).json()["active_mitigation"]
+            for ip, path in (
+                ("203.0.113.78", "/seen"),
+                ("203.0.113.79", "/watched"),
+                ("203.0.113.79", "/"),
+            )
+        ]
+        assert answers == [None, {"decision": "Monitor"}, {"decision": "Monitor"}]
+        again = {"request": {**EVENT["request"], "client_ip": "203.0.113.79"}}
+        runtime = service.hot("/runtime/mitigation", again).json()
+        assert (runtime["action"], runtime["reason"]) == ({"type": "allow"}, "no-match")
+    finally:
+        for policy in policies:
+            service.control("DELETE", f"{tenant}/policies/{policy}")
+        service.control("DELETE", f"{tenant}/mitigations/{watch}")
+
+
 @BOTH
 def test_a_repeated_key_gets_the_first_answer(service: Service, path: str) -> None:
     """A repeated key and body get the same bytes again, with a header that says so."""

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from tidegate.policy.decision import EngineDecision
 
 OUTCOMES = ("allow", "challenge", "block")
-MODES = ("Monitor", "Challenge", "Block")
-"""From the weakest to the strongest."""
+COUNTED = ("total", *OUTCOMES, "by_others", "monitor")
+"""Counts of a policy: events at which it fired; how they were answered, where a challenge or block
+is its own answer; those at which nothing but Monitor clauses of it fired."""
 
 
 @attrs.define
@@ -29,8 +30,8 @@ class Summary:
     fired: Counter[tuple[str, str]] = attrs.field(factory=Counter)
     """(policy, clause) to the events at which it fired by itself."""
     policies: Counter[tuple[str, str]] = attrs.field(factory=Counter)
-    """(policy, mode) to the events at which a clause of it fired, also by an active mitigation;
-    of several modes the strongest counts.  The service's results count the same."""
+    """(policy, one of ``COUNTED``) to the events at which a clause of it fired, also by an active
+    mitigation.  The service's results count the same."""
     errors: Counter[tuple[str, str]] = attrs.field(factory=Counter)
     """(place, code) to events."""
     refused: Counter[str] = attrs.field(factory=Counter)
@@ -47,11 +48,15 @@ class Summary:
         for clause in decision.fired:
             if not clause.active:
                 self.fired[clause.policy, clause.clause] += 1
-        strongest: dict[str, str] = {}
+        modes: dict[str, set[str]] = {}
         for clause in decision.fired:
-            known = strongest.setdefault(clause.policy, clause.mode)
-            strongest[clause.policy] = max(known, clause.mode, key=MODES.index)
-        self.policies.update(strongest.items())
+            modes.setdefault(clause.policy, set()).add(clause.mode)
+        for policy, fired in modes.items():
+            action = decision.action.type
+            is_its_answer = action == "allow" or policy == decision.policy
+            self.policies[policy, "total"] += 1
+            self.policies[policy, action if is_its_answer else "by_others"] += 1
+            self.policies[policy, "monitor"] += fired == {"Monitor"}
         for place, code in decision.errors.items():
             self.errors[place, code] += 1
 
@@ -82,8 +87,7 @@ class Summary:
                 for policy, clause in sorted(self.fired.keys() | self.answered.keys())
             ],
             "policies": [
-                {"policy": policy}
-                | {mode.lower(): self.policies[policy, mode] for mode in MODES}
+                {"policy": policy} | {name: self.policies[policy, name] for name in COUNTED}
                 for policy in sorted({policy for policy, _ in self.policies})
             ],
             "errors": [

@@ -13,6 +13,7 @@ from uuid import UUID
 from sqlalchemy import delete, func, select, tuple_
 
 from tidegate.stores.decision_log.decisions import oldest_id
+from tidegate.stores.index.results import MINUTE_NS
 from tidegate.stores.rows.counters import PRUNED_SEQ, counter, set_counter
 from tidegate.stores.rows.tables import (
     decision_log,
@@ -91,7 +92,7 @@ def prune(
 def prune_derived(
     connection: Connection, tenant_id: UUID, before_ns: int, limit: int = MAX_STEP
 ) -> int:
-    """Delete the rows derived from decisions received before a time; how many.
+    """Delete the rows derived from decisions received before a time, by whole minutes; how many.
 
     Args:
         connection: the connection of :meth:`Store.derive <tidegate.stores.base.Store.derive>`.
@@ -99,12 +100,9 @@ def prune_derived(
         before_ns: as for :func:`prune`.
         limit: rows deleted from each table at most.
     """
-    place = (result_counts.c.policy_id, result_counts.c.minute)
-    counts = (
-        select(*place)
-        .where(result_counts.c.tenant_id == tenant_id, result_counts.c.last_received_ns < before_ns)
-        .limit(limit)
-    )
+    place = tuple(result_counts.primary_key.columns)[1:]
+    is_old = result_counts.c.received_minute < before_ns // MINUTE_NS
+    counts = select(*place).where(result_counts.c.tenant_id == tenant_id, is_old).limit(limit)
     deleted = connection.execute(
         delete(result_counts).where(
             result_counts.c.tenant_id == tenant_id, tuple_(*place).in_(counts)

@@ -34,7 +34,6 @@ from tidegate.stores.directory.mark import Mark, Noted, mark_path, read_mark
 from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
 from tidegate.stores.index import derived
 from tidegate.stores.index.deriving import Deriver
-from tidegate.stores.migrations.carry_over import LAST_REVISION, carry_over
 from tidegate.stores.objects import audit
 from tidegate.stores.rows.connections import (
     check_durable,
@@ -490,10 +489,6 @@ def migrate(url: str) -> None:
     try:
         with translated(), engine.connect() as connection:
             check_durable(connection)
-            found = migrations.current(connection)
-            connection.rollback()
-            if found is not None and found <= LAST_REVISION:
-                carry_over(path, connection)
             migrations.upgrade(connection)
     finally:
         engine.dispose()

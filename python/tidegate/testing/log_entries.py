@@ -113,12 +113,14 @@ def answer_of(around: Surroundings, call: LoggedCall, served: Served) -> bytes:
     beacon event response of the interface specification.
     """
     if call.endpoint == "beacon":
-        mode = None if served.mode is None else {"decision": served.mode}
+        fired = orjson.loads(served.record)["fired"]
+        monitors = "Monitor" if any(each["mitigation"] for each in fired) else None
+        mode = served.mode or monitors
         return orjson.dumps(
             {
                 "item_id": call.decision_id,
                 "lookup_entity_id": served.entity_id,
-                "active_mitigation": mode,
+                "active_mitigation": None if mode is None else {"decision": mode},
             }
         )
     if served.action != "challenge":

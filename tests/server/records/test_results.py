@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from tests.server.deciding import Deciding, made
+from tests.server.deciding import DEFINITIONS, Deciding, Service, made
 
 NOW = datetime.now(UTC)
 
@@ -31,8 +31,72 @@ def busy(shop: Deciding) -> list[dict[str, Any]]:
     ]
 
 
+TWICE = {
+    **DEFINITIONS,
+    "policies": [
+        {
+            "name": "Ask",
+            "clauses": [
+                {"name": "first", "mitigation": "prove"},
+                {"name": "second", "mitigation": "refuse"},
+            ],
+        },
+        {"name": "Stop", "priority": 200, "clauses": [{"name": "any", "mitigation": "refuse"}]},
+        {"name": "Look", "priority": 300, "clauses": [{"name": "any"}]},
+    ],
+}
+"""Every event is challenged; two policies would block it as well, and one looks on."""
+
+
+def test_outcomes_of_policies_add_up_to_what_was_answered(service: Service) -> None:
+    """An answer counts once, as it was given, for the policy that gave it."""
+    shop = service.tenant(TWICE)
+    answers = [shop.decide()["action"]["type"] for _ in range(3)]
+    results = {each["slug"]: each for each in shop.get("results/policies")}
+    assert answers == ["challenge"] * 3
+    names = ("total", "allow", "challenge", "block", "by_others", "monitor")
+    assert {slug: [each[name] for name in names] for slug, each in results.items()} == {
+        "ask": [3, 0, 3, 0, 0, 0],
+        "stop": [3, 0, 0, 0, 3, 0],
+        "look": [3, 0, 0, 0, 3, 3],
+    }
+    ask = shop.ids("policies")["ask"]
+    assert len(shop.get("decisions", answered_by=ask, action="challenge")) == 3
+    assert shop.get("decisions", answered_by=shop.ids("policies")["stop"]) == []
+
+
+@pytest.mark.parametrize(("clock", "is_now"), [({}, False), ({"time": "received"}, True)])
+def test_a_period_means_the_same_time_everywhere(
+    service: Service, clock: dict[str, str], is_now: bool
+) -> None:
+    """An event of last year is in the period it happened in, and with ``time=received`` in that in
+    which it arrived: in results, timeline and search alike."""
+    shop = service.tenant(TWICE)
+    then = NOW - timedelta(days=365)
+    decision = shop.decide(observed_at=then.isoformat())
+    policy = shop.ids("policies")["ask"]
+    hour = timedelta(hours=1)
+    periods = {
+        at: {"since": (at - hour).isoformat(), "until": (at + hour).isoformat(), **clock}
+        for at in (then, NOW)
+    }
+    for at, period in periods.items():
+        expected = int((at == NOW) is is_now)
+        found = [each["decision_id"] for each in shop.get("decisions", **period)]
+        steps = shop.get("results/timeline", **period)
+        one = shop.get(f"results/policies/{policy}", **period)
+        assert found == [decision["decision_id"]] * expected
+        assert sum(each["challenge"] for each in steps) == expected
+        assert (one["challenge"], len(one["recent_decisions"])) == (expected, expected)
+        by_policy = {each["slug"]: each for each in shop.get("results/policies", **period)}
+        assert by_policy["ask"]["challenge"] == expected
+        if expected:
+            name = "received_at" if is_now else "observed_at"
+            assert one["last_match_at"] == shop.get("decisions")[0][name]
+
+
 def test_policies_are_counted(shop: Deciding, busy: list[dict[str, Any]]) -> None:
-    """Every policy, also one that never fired; by the strongest mode of what fired."""
+    """Every policy, also one that never fired."""
     made(
         shop.by("Owner").post(
             f"{shop.path}/policies", {"name": "Quiet", "clauses": [{"expression": "false"}]}
@@ -91,9 +155,16 @@ def test_the_timeline_counts_steps(shop: Deciding, busy: list[dict[str, Any]]) -
     assert {later - earlier for earlier, later in pairwise(starts)} == {timedelta(seconds=600)}
     sums = {
         name: sum(each[name] for each in steps)
-        for name in ("total", "monitor", "challenge", "block", "errors")
+        for name in ("total", "allow", "challenge", "block", "monitor", "errors")
     }
-    assert sums == {"total": 6, "monitor": 1, "challenge": 0, "block": 2, "errors": 1}
+    assert sums == {
+        "total": 6,
+        "allow": 4,
+        "challenge": 0,
+        "block": 2,
+        "monitor": 1,
+        "errors": 1,
+    }
     watch = shop.ids("policies")["watch"]
     assert sum(e["total"] for e in shop.get("results/timeline", policy_id=watch, **period)) == 1
     assert len(shop.get("results/timeline")) in range(96, 150)
@@ -106,6 +177,7 @@ def test_the_timeline_counts_steps(shop: Deciding, busy: list[dict[str, Any]]) -
         ({"step": 59}, "step"),
         ({"since": "2000-01-01T00:00:00Z", "step": 60}, "step"),
         ({"until": "soon"}, "until"),
+        ({"time": "arrived"}, "time"),
     ],
 )
 def test_a_wrong_period_is_refused(shop: Deciding, query: dict[str, Any], parameter: str) -> None:

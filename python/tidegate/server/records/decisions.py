@@ -15,6 +15,7 @@ from tidegate.server.http.pages import page_after
 from tidegate.server.logging import log as logger
 from tidegate.server.records.kept import Kept
 from tidegate.stores.decision_log import decisions, log
+from tidegate.stores.index import results
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -39,22 +40,40 @@ def search(call: Call) -> Answer:
     wanted = decisions.DecisionQuery(
         from_ns=query.from_ns,
         to_ns=query.to_ns,
+        clock=query.time,
         action=query.action,
         reason=query.reason,
         policy_id=query.policy_id,
+        answered_by=query.answered_by,
         entity_id=query.entity_id,
         path=query.path,
         api_key_id=query.api_key_id,
     )
     before = UUID(str(after[0])) if after else None
     with call.app.store.read() as connection:
-        page = decisions.search(connection, call.tenant_id, wanted, query.limit, before)
+        page = search_period(connection, call.tenant_id, wanted, query.limit, before)
     following = None if page.next_before is None else [str(page.next_before)]
     return Answer(
         body=[summary(each) for each in page.decisions],
         next=following,
         headers=_passed_over(page.passed_over),
     )
+
+
+def search_period(
+    connection: Connection,
+    tenant_id: UUID,
+    wanted: decisions.DecisionQuery,
+    limit: int,
+    before: UUID | None = None,
+) -> decisions.DecisionPage:
+    """A page of decisions; the derived tables say when those observed in a period were received."""
+    period = results.Period(from_ns=wanted.from_ns, to_ns=wanted.to_ns, clock=wanted.clock)
+    is_bound = period.from_ns is not None or period.to_ns is not None
+    spans = None
+    if is_bound and period.clock == "observed":
+        spans = results.received(connection, tenant_id, period)
+    return decisions.search(connection, tenant_id, wanted, limit, before, spans)
 
 
 def _passed_over(unreadable: Sequence[Unreadable]) -> dict[str, str]:

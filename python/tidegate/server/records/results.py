@@ -12,7 +12,7 @@ from tidegate.server.engines.derived_reads import indexed
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.pages import page_after, page_of
 from tidegate.server.http.problems import ErrorDetail, Problem
-from tidegate.server.records.decisions import summary
+from tidegate.server.records.decisions import search_period, summary
 from tidegate.server.wire.kinds import POLICY
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.decision_log import decisions
@@ -29,6 +29,7 @@ MAX_STEPS = 1_500
 """The most steps of a timeline: more than a screen has columns."""
 STEPS = (60, 300, 900, 3_600, 21_600, 86_400)
 PREFERRED_STEPS = 150
+_NUMBERS = ("total", "allow", "challenge", "block", "by_others", "monitor", "errors")
 
 
 def list_policies(call: Call) -> Answer:
@@ -37,7 +38,7 @@ def list_policies(call: Call) -> Answer:
     after = page_after(call)
     last = UUID(str(after[0])) if after else UUID(int=0)
     with indexed(call.app.store) as connection:
-        counted = results.by_policy(connection, call.tenant_id, query.from_ns, query.to_ns)
+        counted = results.by_policy(connection, call.tenant_id, _period(query))
         known = _policies(connection, call.tenant_id)
     wanted = sorted(each for each in {*known, *counted} - {results.ALL} if each > last)
     page = wanted[: query.limit + 1]
@@ -55,15 +56,13 @@ def read_policy(call: Call) -> Answer:
     policy_id = call.ids["policy_id"]
     with indexed(call.app.store) as connection:
         known = _policies(connection, call.tenant_id).get(policy_id)
-        counts = results.of_policy(
-            connection, call.tenant_id, policy_id, query.from_ns, query.to_ns
-        )
+        counts = results.of_policy(connection, call.tenant_id, policy_id, _period(query))
         if known is None and counts == results.Counts():
             raise NotFoundError("policy")
         wanted = decisions.DecisionQuery(
-            from_ns=query.from_ns, to_ns=query.to_ns, policy_id=policy_id
+            from_ns=query.from_ns, to_ns=query.to_ns, clock=query.time, policy_id=policy_id
         )
-        recent = decisions.search(connection, call.tenant_id, wanted, RECENT).decisions
+        recent = search_period(connection, call.tenant_id, wanted, RECENT).decisions
     shown = attrs.asdict(_policy(policy_id, known, counts), recurse=False)
     return Answer(
         body=wire.PolicyResult(**shown, recent_decisions=tuple(summary(each) for each in recent))
@@ -82,10 +81,10 @@ def timeline(call: Call) -> Answer:
         detail = f"the period has {end - first} steps of {step} s, at most {MAX_STEPS} are answered"
         errors = [ErrorDetail(detail=detail, parameter="step", hint="take a longer step")]
         raise Problem("invalid-request", detail, errors=errors)
+    policy_id = query.policy_id or results.ALL
+    period = results.Period(from_ns=from_ns, to_ns=to_ns, clock=query.time)
     with indexed(call.app.store) as connection:
-        found = results.timeline(
-            connection, call.tenant_id, query.policy_id or results.ALL, from_ns, to_ns, step
-        )
+        found = results.timeline(connection, call.tenant_id, policy_id, period, step)
     counts = {each.start_ns: each.counts for each in found}
     starts = (number * step_ns for number in range(first, end))
     return Answer(
@@ -96,6 +95,10 @@ def timeline(call: Call) -> Answer:
             for start in starts
         ]
     )
+
+
+def _period(query: wire.Period) -> results.Period:
+    return results.Period(from_ns=query.from_ns, to_ns=query.to_ns, clock=query.time)
 
 
 def _step(duration_ns: int) -> int:
@@ -125,10 +128,6 @@ def _policy(
 def _counts(counts: results.Counts) -> dict[str, Any]:
     last = counts.last_match_ns
     return {
-        "total": counts.total,
-        "monitor": counts.monitor,
-        "challenge": counts.challenge,
-        "block": counts.block,
-        "errors": counts.errors,
+        **{name: getattr(counts, name) for name in _NUMBERS},
         "last_match_at": None if last is None else wire.time_text(last),
     }

@@ -26,6 +26,7 @@ class DecisionsQuery(Paging, Period):
     action: ActionName | None = None
     reason: Reason | None = None
     policy_id: Annotated[UUID | None, Meta(description="a clause of this policy fired")] = None
+    answered_by: Annotated[UUID | None, Meta(description="this policy gave the answer")] = None
     entity_id: UUID | None = None
     path: (
         Annotated[

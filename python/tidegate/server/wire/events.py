@@ -57,6 +57,12 @@ class Event:
 
 @attrs.frozen(kw_only=True)
 class ActiveMitigation:
+    """The mitigation that holds for the actor, by this event or an earlier one.
+
+    It is the first Challenge or Block in the order of policies; ``Monitor`` when only mitigations
+    of this mode fired.
+    """
+
     decision: Literal["Monitor", "Challenge", "Block"]
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import attrs
 from msgspec import Meta
 
 Moment: TypeAlias = Annotated[datetime, Meta(tz=True, description="RFC 3339")]
+Clock: TypeAlias = Literal["observed", "received"]
 
 
 def nanoseconds(moment: datetime) -> int:
@@ -23,6 +24,13 @@ class Period:
 
     since: Annotated[Moment | None, Meta(description="from this time on")] = None
     until: Annotated[Moment | None, Meta(description="before this time")] = None
+    time: Annotated[
+        Clock,
+        Meta(
+            description="which time of a decision counts: `observed`, when its event happened, or"
+            " `received`, when the service got it"
+        ),
+    ] = "observed"
 
     @property
     def from_ns(self) -> int | None:

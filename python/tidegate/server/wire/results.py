@@ -23,14 +23,26 @@ class ResultsQuery(Paging, Period):
 
 @attrs.frozen(kw_only=True)
 class Counts:
-    """Numbers of decisions; for a policy, of decisions in which one of its clauses fired."""
+    """Numbers of decisions; for a policy, of decisions in which one of its clauses fired.
+
+    ``allow``, ``challenge``, ``block`` and ``by_others`` add up to ``total``. What the policies
+    challenged and blocked adds up to what the tenant's callers were answered.
+    """
 
     total: int
-    monitor: int
-    challenge: int
-    block: int
+    allow: int
+    challenge: Annotated[int, Meta(description="challenged; for a policy, by it")]
+    block: Annotated[int, Meta(description="blocked; for a policy, by it")]
+    by_others: Annotated[
+        int,
+        Meta(description="for a policy: another one, or the end of the budget, gave the answer"),
+    ]
+    monitor: Annotated[
+        int,
+        Meta(description="Monitor clauses fired and no others, whatever the answer was"),
+    ]
     errors: Annotated[int, Meta(description="decisions in which an expression failed")]
-    last_match_at: Time | None
+    last_match_at: Annotated[Time | None, Meta(description="observed or received, as `time` says")]
 
 
 @attrs.frozen(kw_only=True)

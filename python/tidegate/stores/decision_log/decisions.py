@@ -8,9 +8,9 @@ was set back makes rows overlap, and nothing here rests on their not doing so.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import UUID
 
 import attrs
@@ -18,6 +18,7 @@ import orjson
 from sqlalchemy import Select, func, select
 from sqlalchemy.exc import DBAPIError
 
+from tidegate.limits import CLOCK_TOLERANCE
 from tidegate.stores.base import DamagedLogError, NotFoundError
 from tidegate.stores.decision_log.log import LIFT, MAX_ROW_ENTRIES, unpack
 from tidegate.stores.decision_log.rows import Unreadable, row_numbers
@@ -35,6 +36,16 @@ MAX_MEASURED = 20
 """Unreadable rows of a page whose last number is looked for, some 10 ms each in a large log; of the
 others only the first is reported."""
 MAX_ID = bytes([0xFF]) * 16
+FIRST_ID = bytes(16)
+END_NS = 2**63 - 1
+"""After all times there are."""
+SPAN_COST = 100
+"""Decisions that could be examined in the time it takes to begin another span."""
+
+Clock: TypeAlias = Literal["observed", "received"]
+"""Which time of a decision counts: when its event was observed, or when the service got it."""
+Spans: TypeAlias = Sequence[tuple[int, int]]
+"""First time and first time after, of each; in nanoseconds since 1970, the newest first."""
 
 
 @attrs.frozen(kw_only=True)
@@ -62,11 +73,13 @@ class DecisionQuery:
     """What decisions are looked for; what is None does not matter.
 
     Args:
-        from_ns: received at this time or later.
-        to_ns: received before this time.
+        from_ns: of this time or later.
+        to_ns: of before this time.
+        clock: which time of a decision these two mean.
         action: ``allow``, ``challenge`` or ``block``.
         reason: why.
         policy_id: a clause of this policy fired.
+        answered_by: this policy gave the answer.
         entity_id: of this entity.
         path: of this path exactly, or, when it ends in ``*``, of one that begins so.
         api_key_id: that came with this key.
@@ -74,9 +87,11 @@ class DecisionQuery:
 
     from_ns: int | None = None
     to_ns: int | None = None
+    clock: Clock = "observed"
     action: str | None = None
     reason: str | None = None
     policy_id: UUID | None = None
+    answered_by: UUID | None = None
     entity_id: UUID | None = None
     path: str | None = None
     api_key_id: UUID | None = None
@@ -117,12 +132,18 @@ class _Entry:
         values = self.values
         if values[7] == LIFT:
             return False
-        for position, wanted in ((7, query.action), (8, query.reason), (3, query.api_key_id)):
+        for position, wanted in (
+            (7, query.action),
+            (8, query.reason),
+            (3, query.api_key_id),
+            (9, query.answered_by),
+        ):
             if wanted is not None and values[position] != str(wanted):
                 return False
-        if query.from_ns is not None and values[2] < query.from_ns:
+        at = values[6] if query.clock == "observed" else values[2]
+        if query.from_ns is not None and at < query.from_ns:
             return False
-        if query.to_ns is not None and values[2] >= query.to_ns:
+        if query.to_ns is not None and at >= query.to_ns:
             return False
         if query.path is not None and not _is_path(values[10], query.path):
             return False
@@ -175,9 +196,10 @@ def search(
     query: DecisionQuery,
     limit: int,
     before: UUID | None = None,
+    received: Spans | None = None,
     max_examined: int = MAX_EXAMINED,
 ) -> DecisionPage:
-    """A page of decisions, the newest first.
+    """A page of decisions, those received last first.
 
     Args:
         connection: a connection of the store.
@@ -185,21 +207,80 @@ def search(
         query: which.
         limit: how many at most.
         before: ``next_before`` of the page before.
+        received: when they were received, if that is known: nothing else is looked at.
         max_examined: after this many decisions the page ends, with the row they are in.
     """
-    least = b"" if query.from_ns is None else oldest_id(query.from_ns).bytes
-    end = MAX_ID if query.to_ns is None else oldest_id(query.to_ns + 1_000_000).bytes
-    if before is not None:
-        end = min(end, before.bytes)
-    if end <= least:
-        return DecisionPage((), None)
-    greatest = (int.from_bytes(end) - 1).to_bytes(16)
+    if received is None:
+        received = [_received(query)]
+    end = MAX_ID if before is None else before.bytes
+    page: list[_Entry] = []
+    passed: list[Unreadable] = []
+    examined = 0
+    for from_ns, to_ns in received:
+        least = oldest_id(from_ns).bytes if from_ns > 0 else FIRST_ID
+        last = MAX_ID if to_ns >= END_NS else oldest_id(to_ns + 1_000_000).bytes
+        if min(end, last) <= least:
+            continue
+        if examined >= max_examined:
+            return DecisionPage(_decisions(page), UUID(bytes=end), tuple(passed))
+        within = _Within(tenant_id, least, min(end, last))
+        found = _search(
+            connection, within, query, limit - len(page), max_examined - examined, passed
+        )
+        page += found.entries
+        if found.rest is not None:
+            return DecisionPage(_decisions(page), found.rest, tuple(passed))
+        examined += found.examined + SPAN_COST
+        # Spans may overlap where clocks were set back: each id is looked for once.
+        end = least
+    return DecisionPage(_decisions(page), None, tuple(passed))
+
+
+def _received(query: DecisionQuery) -> tuple[int, int]:
+    """When the decisions of a query may have been received."""
+    from_ns = 0 if query.from_ns is None else query.from_ns
+    if query.clock == "observed":
+        # An event may be late by any time, and early by no more than this.
+        return from_ns - CLOCK_TOLERANCE, END_NS
+    return from_ns, END_NS if query.to_ns is None else query.to_ns
+
+
+@attrs.frozen
+class _Within:
+    """The decisions of a tenant with ids from ``least`` on, below ``end``."""
+
+    tenant_id: UUID
+    least: bytes
+    end: bytes
+
+    @property
+    def greatest(self) -> bytes:
+        return (int.from_bytes(self.end) - 1).to_bytes(16)
+
+
+@attrs.frozen
+class _Part:
+    """What a search found in a span, how much it looked at, and where it goes on, if it does."""
+
+    entries: list[_Entry]
+    examined: int
+    rest: UUID | None
+
+
+def _search(
+    connection: Connection,
+    within: _Within,
+    query: DecisionQuery,
+    limit: int,
+    max_examined: int,
+    passed: list[Unreadable],
+) -> _Part:
+    least, greatest = within.least, within.greatest
     needles = _needles(query)
     page: list[_Entry] = []
     waiting: list[_Entry] = []
     examined = 0
-    passed: list[Unreadable] = []
-    with closing(_newest_first(connection, tenant_id, least, greatest, passed)) as found:
+    with closing(_newest_first(connection, within.tenant_id, least, greatest, passed)) as found:
         for row in found:
             # Rows are read by their greatest id: what is above this one's will not be surpassed.
             while waiting and waiting[-1].decision_id.bytes > row.last_id:
@@ -207,9 +288,7 @@ def search(
             if len(page) >= limit:
                 break
             if examined >= max_examined and row.last_id < greatest:
-                rest = UUID(int=int.from_bytes(row.last_id) + 1)
-                shown = tuple(each.decision() for each in page)
-                return DecisionPage(shown, rest, tuple(passed))
+                return _Part(page, examined, UUID(int=int.from_bytes(row.last_id) + 1))
             examined += row.entries
             waiting += [
                 entry
@@ -219,9 +298,12 @@ def search(
             waiting.sort(key=lambda entry: entry.decision_id)
         else:
             page += reversed(waiting)
-    decisions = tuple(each.decision() for each in page[:limit])
-    following = decisions[-1].decision_id if len(page) >= limit else None
-    return DecisionPage(decisions, following, tuple(passed))
+    rest = page[limit - 1].decision_id if len(page) >= limit else None
+    return _Part(page[:limit], examined, rest)
+
+
+def _decisions(entries: list[_Entry]) -> tuple[FoundDecision, ...]:
+    return tuple(each.decision() for each in entries)
 
 
 @attrs.frozen
@@ -403,7 +485,7 @@ def _entries(
 
 def _needles(query: DecisionQuery) -> list[bytes]:
     """Texts that stand in the index of every decision that is asked for."""
-    ids = (query.policy_id, query.entity_id, query.api_key_id)
+    ids = (query.policy_id, query.answered_by, query.entity_id, query.api_key_id)
     needles = [str(each).encode() for each in ids if each is not None]
     needles += [orjson.dumps(each) for each in (query.action, query.reason) if each is not None]
     return needles

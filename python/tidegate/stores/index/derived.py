@@ -33,10 +33,8 @@ from tidegate.stores.rows.tables import derived_meta, derived_metadata
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Update
 
-VERSION = 2
+VERSION = 3
 """The version of the tables; a file of another version is made again."""
-_WITH_EXAMPLES = 1
-"""The previous version: its catalog may have secrets in examples, which are dropped."""
 INDEXED_SEQ = "indexed_seq"
 """The last decision that the derived tables know."""
 _LOG_ID = "log_id"
@@ -67,10 +65,7 @@ def inspect(path: Path) -> Found | None:
     check_private(file)
     connection = dbapi2.connect(file, isolation_level=None, timeout=BUSY_SECONDS)
     try:
-        version = connection.execute("PRAGMA user_version").fetchone()
-        if version == (_WITH_EXAMPLES,):
-            _drop_examples(connection)
-        elif version != (VERSION,):
+        if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):
             return None
         found = dict(connection.execute("SELECT name, value FROM derived_meta"))
         return Found(found[_LOG_ID], found[INDEXED_SEQ])
@@ -80,16 +75,6 @@ def inspect(path: Path) -> Found | None:
         raise StoreUnavailableError(f"`{file}` cannot be read: {error}") from error
     finally:
         connection.close()
-
-
-def _drop_examples(connection: dbapi2.Connection) -> None:
-    """Bring a file of the previous version to this one; dropped data is overwritten on disk."""
-    connection.execute("PRAGMA secure_delete=ON")
-    connection.execute("BEGIN IMMEDIATE")
-    connection.execute("UPDATE field_catalog SET example = ''")
-    connection.execute(f"PRAGMA user_version={VERSION}")
-    connection.execute("COMMIT")
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def make(path: Path, log_id: int) -> None:

@@ -50,21 +50,26 @@ _IDEMPOTENCY = text("""
 """)
 
 _RESULT_COUNTS = text("""
-    INSERT INTO derived.result_counts (tenant_id, policy_id, minute, total, monitor, challenge,
-                                       block, errors, last_match_ns, last_received_ns)
-    SELECT unhex(value ->> 0, '-'),
-           iif(value ->> 1 = '', zeroblob(16), unhex(value ->> 1, '-')),
-           value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-           value ->> 8, value ->> 9
+    INSERT INTO derived.result_counts (tenant_id, policy_id, observed_minute, received_minute,
+                                       total, allow, challenge, block, by_others, monitor, errors,
+                                       last_observed_ns, last_received_ns)
+    SELECT unhex(value ->> '$[0][0]', '-'),
+           iif(value ->> '$[0][1]' = '', zeroblob(16), unhex(value ->> '$[0][1]', '-')),
+           value ->> '$[0][2]', value ->> '$[0][3]',
+           value ->> '$[1][0]', value ->> '$[1][1]', value ->> '$[1][2]', value ->> '$[1][3]',
+           value ->> '$[2][0]', value ->> '$[2][1]', value ->> '$[2][2]',
+           value ->> '$[3][0]', value ->> '$[3][1]'
     FROM jsonb_each(:rows)
     WHERE true
     ON CONFLICT DO UPDATE SET
-        total = total + excluded.total, monitor = monitor + excluded.monitor,
+        total = total + excluded.total, allow = allow + excluded.allow,
         challenge = challenge + excluded.challenge, block = block + excluded.block,
+        by_others = by_others + excluded.by_others, monitor = monitor + excluded.monitor,
         errors = errors + excluded.errors,
-        last_match_ns = max(coalesce(last_match_ns, excluded.last_match_ns),
-                            coalesce(excluded.last_match_ns, last_match_ns)),
-        last_received_ns = max(last_received_ns, excluded.last_received_ns)
+        last_observed_ns = max(coalesce(last_observed_ns, excluded.last_observed_ns),
+                               coalesce(excluded.last_observed_ns, last_observed_ns)),
+        last_received_ns = max(coalesce(last_received_ns, excluded.last_received_ns),
+                               coalesce(excluded.last_received_ns, last_received_ns))
 """)
 
 _COUNT = decision_log.c.count.label("entries")

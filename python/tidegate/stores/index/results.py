@@ -1,6 +1,6 @@
 """Results of policies: counts by policy and by time.
 
-Derived from the log, by the minute of ``observed_at``.
+Derived from the log, by the minutes in which events were observed and received.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from uuid import UUID
 import attrs
 from sqlalchemy import Select, func, select
 
+from tidegate.stores.decision_log.decisions import END_NS, Clock
+from tidegate.stores.index.derived import indexed_seq
+from tidegate.stores.rows.tables import decision_log
 from tidegate.stores.rows.tables import result_counts as table
 
 if TYPE_CHECKING:
@@ -22,20 +25,44 @@ MINUTE_NS = 60_000_000_000
 
 
 @attrs.frozen(kw_only=True)
-class Counts:
-    """Numbers of decisions by outcome.
+class Period:
+    """A span of time, open where it has no end.
 
-    For a policy: decisions in which one of its clauses fired, by its strongest mode. For all: every
-    decision; ``monitor`` counts those allowed although a clause fired.
+    Args:
+        from_ns: from the minute of this time on.
+        to_ns: up to this time; the minute it lies in counts whole.
+        clock: which time of a decision is meant.
+    """
+
+    from_ns: int | None = None
+    to_ns: int | None = None
+    clock: Clock = "observed"
+
+
+ALWAYS = Period()
+
+
+@attrs.frozen(kw_only=True)
+class Counts:
+    """Numbers of decisions by their answer.
+
+    For a policy: decisions in which one of its clauses fired. ``challenge`` and ``block`` are
+    answers that it gave itself, so those of all policies add up to the answers given.
+    ``allow + challenge + block + by_others`` is ``total``.
     """
 
     total: int = 0
-    monitor: int = 0
+    allow: int = 0
     challenge: int = 0
     block: int = 0
+    by_others: int = 0
+    """For a policy: another one, or the end of the budget, challenged or blocked."""
+    monitor: int = 0
+    """Decisions in which Monitor clauses fired and no others, whatever the answer."""
     errors: int = 0
     """Decisions in which an expression failed."""
     last_match_ns: int | None = None
+    """The newest, by the clock of the period."""
 
 
 @attrs.frozen
@@ -47,40 +74,24 @@ class Step:
 
 
 def by_policy(
-    connection: Connection, tenant_id: UUID, from_ns: int | None = None, to_ns: int | None = None
+    connection: Connection, tenant_id: UUID, period: Period = ALWAYS
 ) -> dict[UUID, Counts]:
-    """The counts of every policy that fired or failed, and of :data:`ALL` decisions.
-
-    Args:
-        connection: a connection of the store.
-        tenant_id: whose.
-        from_ns: from the minute of this time.
-        to_ns: up to this time; the minute it lies in counts whole.
-    """
-    query = _sums(tenant_id, from_ns, to_ns).add_columns(table.c.policy_id)
+    """The counts of every policy that fired or failed, and of :data:`ALL` decisions."""
+    query = _sums(tenant_id, period).add_columns(table.c.policy_id)
     rows = connection.execute(query.group_by(table.c.policy_id)).mappings()
     return {row["policy_id"]: _counts(row) for row in rows}
 
 
 def of_policy(
-    connection: Connection,
-    tenant_id: UUID,
-    policy_id: UUID = ALL,
-    from_ns: int | None = None,
-    to_ns: int | None = None,
+    connection: Connection, tenant_id: UUID, policy_id: UUID = ALL, period: Period = ALWAYS
 ) -> Counts:
-    """The counts of one policy, or of all decisions; the times as for :func:`by_policy`."""
-    query = _sums(tenant_id, from_ns, to_ns).where(table.c.policy_id == policy_id)
+    """The counts of one policy, or of all decisions."""
+    query = _sums(tenant_id, period).where(table.c.policy_id == policy_id)
     return _counts(connection.execute(query).mappings().one())
 
 
 def timeline(
-    connection: Connection,
-    tenant_id: UUID,
-    policy_id: UUID,
-    from_ns: int,
-    to_ns: int,
-    step_seconds: int,
+    connection: Connection, tenant_id: UUID, policy_id: UUID, period: Period, step_seconds: int
 ) -> list[Step]:
     """The counts of each step that has any, the oldest first.
 
@@ -88,8 +99,7 @@ def timeline(
         connection: a connection of the store.
         tenant_id: whose.
         policy_id: which, or :data:`ALL`.
-        from_ns: as for :func:`by_policy`.
-        to_ns: as for :func:`by_policy`.
+        period: the time that the steps are of.
         step_seconds: a multiple of 60; steps begin at multiples of it since 1970.
 
     Raises:
@@ -98,23 +108,62 @@ def timeline(
     minutes, seconds = divmod(step_seconds, 60)
     if seconds or minutes < 1:
         raise ValueError(f"a step is a multiple of 60 seconds, not {step_seconds}")
-    start = (table.c.minute // minutes).label("start")
-    query = _sums(tenant_id, from_ns, to_ns).where(table.c.policy_id == policy_id)
+    start = (_minute(period.clock) // minutes).label("start")
+    query = _sums(tenant_id, period).where(table.c.policy_id == policy_id)
     rows = connection.execute(query.add_columns(start).group_by(start).order_by(start)).mappings()
     return [Step(row["start"] * minutes * MINUTE_NS, _counts(row)) for row in rows]
 
 
-def _sums(tenant_id: UUID, from_ns: int | None, to_ns: int | None) -> Select[Any]:
-    names = ("total", "monitor", "challenge", "block", "errors")
+def received(connection: Connection, tenant_id: UUID, period: Period) -> list[tuple[int, int]]:
+    """When the decisions of a period were received: spans of whole minutes, the newest first.
+
+    A search for what was observed long ago reads little else, whenever it arrived. Each span is its
+    first time and the first time after it, in nanoseconds since 1970. The first span may be of
+    decisions that are not counted yet.
+    """
+    minute = table.c.received_minute
+    minutes = _within(select(minute).distinct(), tenant_id, period)
+    found = minutes.where(table.c.policy_id == ALL).subquery().c.received_minute
+    # Minutes without a gap between them have the same distance from their row numbers.
+    island = (found - func.row_number().over(order_by=found)).label("island")
+    spans = select(found.label("minute"), island).subquery()
+    rows = connection.execute(
+        select(func.min(spans.c.minute).label("first"), func.max(spans.c.minute).label("last"))
+        .group_by(spans.c.island)
+        .order_by(func.max(spans.c.minute).desc())
+    )
+    counted = [(row.first * MINUTE_NS, (row.last + 1) * MINUTE_NS) for row in rows]
+    rest = select(func.min(decision_log.c.first_id)).where(
+        decision_log.c.tenant_id == tenant_id, decision_log.c.first_seq > indexed_seq(connection)
+    )
+    oldest: bytes | None = connection.execute(rest).scalar()
+    # An id begins with its milliseconds.
+    uncounted = [] if oldest is None else [(int.from_bytes(oldest[:6]) * 1_000_000, END_NS)]
+    return uncounted + counted
+
+
+def _sums(tenant_id: UUID, period: Period) -> Select[Any]:
+    names = [each.name for each in attrs.fields(Counts) if each.name != "last_match_ns"]
+    last = table.c.last_observed_ns if period.clock == "observed" else table.c.last_received_ns
     query: Select[Any] = select(
         *(func.coalesce(func.sum(table.c[name]), 0).label(name) for name in names),
-        func.max(table.c.last_match_ns).label("last_match_ns"),
-    ).where(table.c.tenant_id == tenant_id)
-    if from_ns is not None:
-        query = query.where(table.c.minute >= from_ns // MINUTE_NS)
-    if to_ns is not None:
-        query = query.where(table.c.minute * MINUTE_NS < to_ns)
+        func.max(last).label("last_match_ns"),
+    )
+    return _within(query, tenant_id, period)
+
+
+def _within(query: Select[Any], tenant_id: UUID, period: Period) -> Select[Any]:
+    query = query.where(table.c.tenant_id == tenant_id)
+    minute = _minute(period.clock)
+    if period.from_ns is not None:
+        query = query.where(minute >= period.from_ns // MINUTE_NS)
+    if period.to_ns is not None:
+        query = query.where(minute < -(-period.to_ns // MINUTE_NS))
     return query
+
+
+def _minute(clock: Clock) -> Any:
+    return table.c.observed_minute if clock == "observed" else table.c.received_minute
 
 
 def _counts(row: RowMapping) -> Counts:

@@ -27,6 +27,7 @@ from tidegate.testing.store_contract.examples import (
     entity_id,
     entry,
 )
+from tidegate.testing.store_contract.results import ResultContract
 
 HOUR_NS = 3600 * SECOND_NS
 OTHER_POLICY = UUID("018f0000-0000-7000-8000-0000000000ab")
@@ -260,91 +261,6 @@ class IdempotencyContract(StorePlaces):
         assert pruned == [10, 5, 0]
         with store.read() as connection:
             assert dict(idempotency.used(connection, now)) == listed
-
-
-class ResultContract(StorePlaces):
-    """The outcomes of policies are counted, once each."""
-
-    @pytest.fixture
-    def counted(self, store: Store) -> Store:
-        """Six decisions over three minutes, in two appends."""
-        minute = 60 * SECOND_NS
-        done(
-            store.append(
-                [
-                    entry(1),
-                    entry(2, fired=((POLICY, "Monitor"),)),
-                    entry(3, action="block", fired=((POLICY, "Block"), (OTHER_POLICY, "Monitor"))),
-                    entry(4, OTHER_TENANT, action="block", fired=((POLICY, "Block"),)),
-                ]
-            )
-        )
-        store.index_now()
-        done(
-            store.append(
-                [
-                    entry(
-                        5,
-                        observed_at_ns=START_NS + minute + 1,
-                        action="challenge",
-                        fired=((POLICY, "Challenge"),),
-                        errors=(str(OTHER_POLICY), ""),
-                    ),
-                    entry(6, observed_at_ns=START_NS + 2 * minute, errors=("",)),
-                ]
-            )
-        )
-        store.index_now()
-        return store
-
-    def test_counts_by_policy(self, counted: Store) -> None:
-        """Each policy has its own counts, and all decisions have theirs."""
-        with counted.read() as connection:
-            found = results.by_policy(connection, TENANT)
-            one = results.of_policy(connection, TENANT, POLICY)
-            none = results.of_policy(connection, TENANT, UUID(int=5))
-        minute_later = START_NS + 60 * SECOND_NS + 1
-        assert found == {
-            results.ALL: results.Counts(
-                total=5,
-                monitor=1,
-                challenge=1,
-                block=1,
-                errors=2,
-                last_match_ns=START_NS + 120 * SECOND_NS,
-            ),
-            POLICY: results.Counts(
-                total=3, monitor=1, challenge=1, block=1, last_match_ns=minute_later
-            ),
-            OTHER_POLICY: results.Counts(total=1, monitor=1, errors=1, last_match_ns=START_NS + 3),
-        }
-        assert one == found[POLICY]
-        assert none == results.Counts()
-
-    def test_counts_within_a_time(self, counted: Store) -> None:
-        """Minutes before and after are left out."""
-        minute = START_NS + 60 * SECOND_NS
-        with counted.read() as connection:
-            found = results.by_policy(connection, TENANT, minute, minute + 60 * SECOND_NS)
-        assert found[results.ALL].total == 1
-        assert found[POLICY].challenge == 1
-
-    def test_a_timeline_has_steps(self, counted: Store) -> None:
-        """Steps with nothing in them are left out; longer steps hold more."""
-        until = START_NS + 600 * SECOND_NS
-        with counted.read() as connection:
-            minutes = results.timeline(connection, TENANT, results.ALL, START_NS, until, 60)
-            hours = results.timeline(connection, TENANT, POLICY, START_NS, until, 3600)
-            with pytest.raises(ValueError, match="90"):
-                results.timeline(connection, TENANT, POLICY, START_NS, until, 90)
-        starts = [START_NS + number * 60 * SECOND_NS for number in range(3)]
-        assert [(step.start_ns, step.counts.total) for step in minutes] == [
-            (starts[0], 3),
-            (starts[1], 1),
-            (starts[2], 1),
-        ]
-        assert [step.counts.total for step in hours] == [3]
-        assert hours[0].start_ns % (3600 * SECOND_NS) == 0
 
 
 class CatalogContract(StorePlaces):

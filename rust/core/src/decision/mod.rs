@@ -175,6 +175,11 @@ impl<'a> Decision<'a> {
         answer.or_else(|| self.fallback().and_then(|fallback| fallback.mode))
     }
 
+    /// Whether a clause with a mitigation fired, be it one that monitors.
+    pub fn is_mitigated(&self) -> bool {
+        self.fired.iter().any(|fired| fired.mitigation.is_some())
+    }
+
     /// What the caller is sent of it.
     pub(crate) fn response(&self) -> &Response {
         let mitigation = self.answer().and_then(|fired| fired.mitigation);

@@ -145,6 +145,7 @@ pub struct Sender<'c> {
 struct Made<'d, 'a> {
     decision: &'d Decision<'a>,
     action: Action,
+    /// The mitigation that the sender of an event learns of.
     mode: Option<Mode>,
     /// Redacted, as everything that is kept.
     path: Option<Cow<'a, str>>,
@@ -165,7 +166,7 @@ impl<'d, 'a> Made<'d, 'a> {
         Self {
             decision,
             action: Action::of(mode),
-            mode,
+            mode: mode.or_else(|| decision.is_mitigated().then_some(Mode::Monitor)),
             path: path.filter(|path| !path.is_empty()).map(|path| redactor.link(path)),
             return_url: return_url.map(|url| redactor.link(url)),
             entity_ids: entity_ids(definitions, decision),

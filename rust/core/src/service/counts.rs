@@ -19,6 +19,7 @@ const BUCKET_BITS: u32 = 16;
 const LIFT: &str = "lift";
 /// In place of a policy: every decision.
 const ALL: &str = "";
+const MONITOR: &str = "Monitor";
 
 /// Idempotency keys of one bucket, in the order of their hashes.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -36,8 +37,8 @@ pub struct Bucket {
 pub struct Tally {
     /// The keys.
     pub buckets: Vec<Bucket>,
-    /// Rows of JSON: tenant, policy (empty: every decision), minute, total, monitor, challenge,
-    /// block, errors, last match, last receipt.
+    /// Rows of JSON: tenant, policy (empty: every decision), minute observed and received; total,
+    /// allow, challenge, block; by others, monitor, errors; last match observed and received.
     pub counts: String,
 }
 
@@ -65,31 +66,23 @@ pub fn tally(index: &str, first: u64) -> Result<Tally, serde_json::Error> {
 
 type Hash = [u8; 16];
 type Key = (i64, Hash, u64, Hash);
-type Place<'a> = (&'a str, &'a str, i64);
+/// Tenant, policy, minute observed, minute received.
+type Place<'a> = (&'a str, &'a str, i64, i64);
 type Table<'a> = HashMap<Place<'a>, Counts, RandomState>;
 
 #[derive(Clone, Copy, Default)]
 struct Counts {
     total: u64,
-    monitor: u64,
+    allow: u64,
     challenge: u64,
     block: u64,
+    /// Answered by another policy than the one that is counted.
+    by_others: u64,
+    /// Nothing but Monitor clauses fired.
+    monitor: u64,
     errors: u64,
-    last_match_ns: Option<i64>,
-    last_received_ns: i64,
-}
-
-impl Counts {
-    fn matched(&mut self, mode: &str, observed_ns: i64) {
-        add(&mut self.total);
-        match mode {
-            "Monitor" => add(&mut self.monitor),
-            "Challenge" => add(&mut self.challenge),
-            "Block" => add(&mut self.block),
-            _ => {}
-        }
-        self.last_match_ns = self.last_match_ns.max(Some(observed_ns));
-    }
+    last_observed_ns: Option<i64>,
+    last_received_ns: Option<i64>,
 }
 
 fn add(count: &mut u64) {
@@ -103,25 +96,23 @@ struct Entry<'a> {
     key: Option<(Hash, Hash)>,
     observed_ns: i64,
     action: &'a str,
+    /// The policy that gave the answer.
+    policy: Option<&'a str>,
     fired: Vec<(&'a str, &'a str)>,
     errors: Vec<&'a str>,
 }
 
 impl<'a> Entry<'a> {
     fn count(&self, table: &mut Table<'a>) {
-        let mode = match self.action {
-            "block" => "Block",
-            "challenge" => "Challenge",
-            _ if self.fired.is_empty() => "",
-            _ => "Monitor",
-        };
-        let all = self.counts(table, ALL);
-        all.matched(mode, self.observed_ns);
+        let monitors = |&(_, mode): &(&str, &str)| mode == MONITOR;
+        let only_monitors = !self.fired.is_empty() && self.fired.iter().all(monitors);
+        let all = self.answered(table, ALL, true, only_monitors);
         if !self.errors.is_empty() {
             add(&mut all.errors);
         }
-        for (policy, mode) in &self.fired {
-            self.counts(table, policy).matched(mode, self.observed_ns);
+        for fired in &self.fired {
+            let policy = fired.0;
+            self.answered(table, policy, self.policy == Some(policy), monitors(fired));
         }
         // An empty name stands for expressions of no policy.
         for policy in self.errors.iter().filter(|policy| !policy.is_empty()) {
@@ -129,11 +120,35 @@ impl<'a> Entry<'a> {
         }
     }
 
-    fn counts<'t>(&self, table: &'t mut Table<'a>, policy: &'a str) -> &'t mut Counts {
-        let place = (self.tenant, policy, self.observed_ns.div_euclid(MINUTE_NS));
-        let counts = table.entry(place).or_default();
-        counts.last_received_ns = counts.last_received_ns.max(self.received_ns);
+    /// Counts the decision by its answer; of a policy that did not give it, an answer that stops
+    /// the request counts as one by others: the answers of all policies add up to those given.
+    fn answered<'t>(
+        &self,
+        table: &'t mut Table<'a>,
+        policy: &'a str,
+        is_its_answer: bool,
+        is_monitor: bool,
+    ) -> &'t mut Counts {
+        let counts = self.counts(table, policy);
+        add(&mut counts.total);
+        match self.action {
+            "challenge" if is_its_answer => add(&mut counts.challenge),
+            "block" if is_its_answer => add(&mut counts.block),
+            "challenge" | "block" => add(&mut counts.by_others),
+            _ => add(&mut counts.allow),
+        }
+        if is_monitor {
+            add(&mut counts.monitor);
+        }
+        counts.last_observed_ns = counts.last_observed_ns.max(Some(self.observed_ns));
+        counts.last_received_ns = counts.last_received_ns.max(Some(self.received_ns));
         counts
+    }
+
+    fn counts<'t>(&self, table: &'t mut Table<'a>, policy: &'a str) -> &'t mut Counts {
+        let observed = self.observed_ns.div_euclid(MINUTE_NS);
+        let received = self.received_ns.div_euclid(MINUTE_NS);
+        table.entry((self.tenant, policy, observed, received)).or_default()
     }
 }
 
@@ -161,7 +176,9 @@ impl<'de> Visitor<'de> for Columns {
         let fingerprint: Option<&str> = next(&mut columns)?;
         let observed_ns = next(&mut columns)?;
         let action = next(&mut columns)?;
-        for _ in ["reason", "policy", "path", "entities"] {
+        next::<IgnoredAny, A>(&mut columns)?; // the reason
+        let policy = next(&mut columns)?;
+        for _ in ["path", "entities"] {
             next::<IgnoredAny, A>(&mut columns)?;
         }
         let fired = next(&mut columns)?;
@@ -171,7 +188,7 @@ impl<'de> Visitor<'de> for Columns {
             bytes(hash).zip(bytes(fingerprint)).ok_or_else(|| A::Error::custom("is no hash"))
         });
         let key = key.transpose()?;
-        Ok(Entry { tenant, received_ns, key, observed_ns, action, fired, errors })
+        Ok(Entry { tenant, received_ns, key, observed_ns, action, policy, fired, errors })
     }
 }
 
@@ -206,18 +223,12 @@ fn buckets(mut keys: Vec<Key>) -> Vec<Bucket> {
 fn rows(table: Table<'_>) -> Result<String, serde_json::Error> {
     let rows: Vec<_> = table
         .into_iter()
-        .map(|((tenant, policy, minute), counts)| {
+        .map(|((tenant, policy, observed, received), counts)| {
             (
-                tenant,
-                policy,
-                minute,
-                counts.total,
-                counts.monitor,
-                counts.challenge,
-                counts.block,
-                counts.errors,
-                counts.last_match_ns,
-                counts.last_received_ns,
+                (tenant, policy, observed, received),
+                [counts.total, counts.allow, counts.challenge, counts.block],
+                [counts.by_others, counts.monitor, counts.errors],
+                [counts.last_observed_ns, counts.last_received_ns],
             )
         })
         .collect();
@@ -233,9 +244,21 @@ mod tests {
     const LOW: &str = "00000000000000000000000000000000";
 
     fn entry(key: &str, action: &str, fired: &str, errors: &str) -> String {
+        answered(key, action, "null", fired, errors)
+    }
+
+    fn answered(key: &str, action: &str, policy: &str, fired: &str, errors: &str) -> String {
         format!(
-            r#"["t","id",{HOUR_NS},"k",{key},{MINUTE_NS},"{action}","no","p","/\u0001","e",{fired},{errors}]"#
+            r#"["t","id",{HOUR_NS},"k",{key},{MINUTE_NS},"{action}","no",{policy},"/\u0001","e",{fired},{errors}]"#
         )
+    }
+
+    fn counted(index: &[String]) -> serde_json::Value {
+        let tally = tally(&index.join(","), 1).unwrap();
+        assert!(tally.buckets.is_empty());
+        let mut rows: Vec<serde_json::Value> = serde_json::from_str(&tally.counts).unwrap();
+        rows.sort_by_key(ToString::to_string);
+        rows.into()
     }
 
     #[test]
@@ -243,20 +266,38 @@ mod tests {
         let index = [
             entry("null,null", "allow", "[]", "[]"),
             entry("null,null", "allow", r#"[["a","Monitor"]]"#, "[]"),
-            entry("null,null", "block", r#"[["a","Block"],["b","Monitor"]]"#, r#"["b",""]"#),
+            answered(
+                "null,null",
+                "block",
+                r#""a""#,
+                r#"[["a","Block"],["b","Monitor"]]"#,
+                r#"["b",""]"#,
+            ),
             entry("null,null", "lift", "[]", "[]"),
         ];
-        let tally = tally(&index.join(","), 1).unwrap();
-        let mut rows: Vec<serde_json::Value> = serde_json::from_str(&tally.counts).unwrap();
-        rows.sort_by_key(|row| row.get(1).map(ToString::to_string));
         let (m, h) = (MINUTE_NS, HOUR_NS);
         let expected = serde_json::json!([
-            ["t", "", 1, 3, 1, 0, 1, 1, m, h],
-            ["t", "a", 1, 2, 1, 0, 1, 0, m, h],
-            ["t", "b", 1, 1, 1, 0, 0, 1, m, h],
+            [["t", "", 1, 60], [3, 2, 0, 1], [0, 1, 1], [m, h]],
+            [["t", "a", 1, 60], [2, 1, 0, 1], [0, 1, 0], [m, h]],
+            [["t", "b", 1, 60], [1, 0, 0, 0], [1, 1, 1], [m, h]],
         ]);
-        assert_eq!(serde_json::Value::from(rows), expected);
-        assert!(tally.buckets.is_empty());
+        assert_eq!(counted(&index), expected);
+    }
+
+    #[test]
+    fn an_answer_counts_for_the_policy_that_gave_it() {
+        let fired = r#"[["a","Block"],["b","Block"]]"#;
+        let index = [
+            answered("null,null", "challenge", r#""a""#, fired, "[]"),
+            answered("null,null", "block", "null", r#"[["b","Monitor"]]"#, "[]"),
+        ];
+        let (m, h) = (MINUTE_NS, HOUR_NS);
+        let expected = serde_json::json!([
+            [["t", "", 1, 60], [2, 0, 1, 1], [0, 1, 0], [m, h]],
+            [["t", "a", 1, 60], [1, 0, 1, 0], [0, 0, 0], [m, h]],
+            [["t", "b", 1, 60], [2, 0, 0, 0], [2, 1, 0], [m, h]],
+        ]);
+        assert_eq!(counted(&index), expected);
     }
 
     #[test]

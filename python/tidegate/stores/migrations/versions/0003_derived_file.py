@@ -20,7 +20,7 @@ ROWS_A_READ = 64
 
 
 def upgrade() -> None:
-    """Give the rows of the log the ids they hold, and drop what ``carry_over`` has copied."""
+    """Give the rows of the log the ids they hold, and drop what is derived of it."""
     connection = op.get_bind()
     connection.execute(sa.text("ALTER TABLE decision_log RENAME TO decision_log_before"))
     op.drop_index("ix_decision_log_tenant_id_first_seq")
