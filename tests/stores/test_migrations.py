@@ -21,7 +21,7 @@ from sqlalchemy.engine import Engine
 
 from tidegate.stores import SchemaError, SqliteStore, migrate, migrations
 from tidegate.stores.decision_log import decisions, lifts, log
-from tidegate.stores.index import catalog, idempotency, results
+from tidegate.stores.index import idempotency, results
 from tidegate.stores.objects import audit
 from tidegate.stores.rows import connections
 from tidegate.stores.rows.tables import metadata
@@ -238,7 +238,6 @@ def test_what_was_derived_within_the_database_is_carried_over(path: Path) -> Non
         with store.read() as connection:
             assert log.last_seq(connection) == 4
             assert results.of_policy(connection, TENANT).total == 8  # 7 before, and decision 3
-            assert "fields.old" in {each.name for each in catalog.fields(connection, TENANT)}
             found = idempotency.find(connection, KEY[0], START_NS)
             assert found == idempotency.UsedKey(KEY[1], 1)
             page = decisions.search(connection, TENANT, decisions.DecisionQuery(), 9)

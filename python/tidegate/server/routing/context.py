@@ -58,6 +58,9 @@ class Records(Protocol):
     def index_now(self) -> None:
         """Have everything in the log indexed."""
 
+    def learn_now(self) -> None:
+        """Have the field catalog know everything in the log."""
+
 
 class ReplayJobs(Protocol):
     """The replay jobs of the service."""

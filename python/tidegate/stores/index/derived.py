@@ -4,7 +4,7 @@ It is a file of its own so that commits of decisions never wait for it. Every re
 it attached under the name ``derived``. It is flushed only at its checkpoints: what a power failure
 takes from it is derived again. A file that is missing, damaged, or of another log is made again
 from the log in the same way. Retention deletes from the log what is durable here. So two things are
-lost with the file: counts of deleted decisions, and names in the catalog.
+lost with the file: counts of deleted decisions, and what the catalog learned from them.
 """
 
 from __future__ import annotations
@@ -33,12 +33,14 @@ from tidegate.stores.rows.tables import derived_meta, derived_metadata
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Update
 
-VERSION = 2
+VERSION = 3
 """The version of the tables; a file of another version is made again."""
-_WITH_EXAMPLES = 1
-"""The previous version: its catalog may have secrets in examples, which are dropped."""
+_WITH_SAMPLES = (1, 2)
+"""The previous versions: their catalog knows a sample, and may have secrets in examples."""
 INDEXED_SEQ = "indexed_seq"
-"""The last decision that the derived tables know."""
+"""The last decision that the derived tables know, but for the field catalog."""
+LEARNED_SEQ = "learned_seq"
+"""The last decision that the field catalog knows."""
 _LOG_ID = "log_id"
 
 
@@ -68,8 +70,8 @@ def inspect(path: Path) -> Found | None:
     connection = dbapi2.connect(file, isolation_level=None, timeout=BUSY_SECONDS)
     try:
         version = connection.execute("PRAGMA user_version").fetchone()
-        if version == (_WITH_EXAMPLES,):
-            _drop_examples(connection)
+        if version[0] in _WITH_SAMPLES:
+            _forget_samples(connection)
         elif version != (VERSION,):
             return None
         found = dict(connection.execute("SELECT name, value FROM derived_meta"))
@@ -82,11 +84,15 @@ def inspect(path: Path) -> Found | None:
         connection.close()
 
 
-def _drop_examples(connection: dbapi2.Connection) -> None:
-    """Bring a file of the previous version to this one; dropped data is overwritten on disk."""
+def _forget_samples(connection: dbapi2.Connection) -> None:
+    """Bring a file of a previous version to this one: the catalog is learned from the log again.
+
+    Dropped data is overwritten on disk.
+    """
     connection.execute("PRAGMA secure_delete=ON")
     connection.execute("BEGIN IMMEDIATE")
-    connection.execute("UPDATE field_catalog SET example = ''")
+    connection.execute("DELETE FROM field_catalog")
+    connection.execute("INSERT OR REPLACE INTO derived_meta VALUES (?, 0)", (LEARNED_SEQ,))
     connection.execute(f"PRAGMA user_version={VERSION}")
     connection.execute("COMMIT")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -111,7 +117,7 @@ def make(path: Path, log_id: int) -> None:
             driver.execute("PRAGMA derived.journal_mode=WAL")
             with connection.begin():
                 derived_metadata.create_all(connection)
-                values = {_LOG_ID: log_id, INDEXED_SEQ: 0}
+                values = {_LOG_ID: log_id, INDEXED_SEQ: 0, LEARNED_SEQ: 0}
                 rows = [{"name": name, "value": value} for name, value in values.items()]
                 connection.execute(insert(derived_meta), rows)
                 # Last: a file whose making was interrupted has no version.
@@ -134,27 +140,41 @@ def is_whole(path: Path) -> bool:
 
 
 def indexed_seq(connection: Connection) -> int:
-    """Number of the last decision that the derived tables know."""
-    value: int = connection.execute(
-        select(derived_meta.c.value).where(derived_meta.c.name == INDEXED_SEQ)
-    ).scalar_one()
-    return value
+    """Number of the last decision that the derived tables know, but for the field catalog."""
+    return _position(connection, INDEXED_SEQ)
+
+
+def learned_seq(connection: Connection) -> int:
+    """Number of the last decision that the field catalog knows."""
+    return _position(connection, LEARNED_SEQ)
 
 
 def take(connection: Connection) -> int:
     """As :func:`indexed_seq`, and from then on nobody else changes the derived file."""
     # A transaction that begins with a write cannot find later that its reads are outdated.
-    connection.execute(_set(derived_meta.c.value))
+    connection.execute(_set(INDEXED_SEQ, derived_meta.c.value))
     return indexed_seq(connection)
 
 
 def set_indexed_seq(connection: Connection, seq: int) -> None:
     """Note how far the derived tables know the log."""
-    connection.execute(_set(seq))
+    connection.execute(_set(INDEXED_SEQ, seq))
 
 
-def _set(value: int | ColumnElement[int]) -> Update:
-    return update(derived_meta).where(derived_meta.c.name == INDEXED_SEQ).values(value=value)
+def set_learned_seq(connection: Connection, seq: int) -> None:
+    """Note how far the field catalog knows the log."""
+    connection.execute(_set(LEARNED_SEQ, seq))
+
+
+def _position(connection: Connection, name: str) -> int:
+    value: int = connection.execute(
+        select(derived_meta.c.value).where(derived_meta.c.name == name)
+    ).scalar_one()
+    return value
+
+
+def _set(name: str, value: int | ColumnElement[int]) -> Update:
+    return update(derived_meta).where(derived_meta.c.name == name).values(value=value)
 
 
 def _is_damage(error: Exception) -> bool:

@@ -1,4 +1,5 @@
-"""Copies the tables that earlier versions derived inside the database into the derived file.
+"""Copies the tables that earlier versions derived inside the database into the derived file, but
+for the field catalog, which is learned from the log again.
 
 It is done before the migration that drops it: a transaction over two files could end with neither.
 Interrupted, it is done again from its start.
@@ -28,7 +29,6 @@ _STATEMENTS = (
     FROM main.idempotency ORDER BY bucket, key_hash
     """,
     "INSERT INTO derived.result_counts SELECT * FROM main.result_counts",
-    "INSERT INTO derived.field_catalog SELECT * FROM main.field_catalog",
     """
     UPDATE derived.derived_meta
     SET value = (SELECT value FROM main.store_meta WHERE name = 'indexed_seq')
