@@ -205,6 +205,11 @@ class MetricsSettings:
     token: str = ts.secret(
         default="", help="Bearer token that sees all figures; without one nobody needs it."
     )
+    policies: int = ts.option(
+        default=500,
+        validator=Between(0, 10_000),
+        help="Policies that have figures of their own; further ones are counted together.",
+    )
 
 
 @ts.settings
