@@ -16,6 +16,7 @@ __all__ = [
     "Calls",
     "Engine",
     "Frozen",
+    "LearnedNames",
     "PlainForm",
     "Prepared",
     "Redactor",
@@ -390,12 +391,53 @@ class Block:
         """Endpoint, action, and how many decisions, of those that there were."""
 
     @property
+    def outcomes(self) -> list[tuple[str, str, str, int]]:
+        """Id of the policy that answered (empty: none did), reason, action, and how many
+        decisions."""
+
+    @property
     def rule_errors(self) -> int:
         """Decisions in which an expression ended in an error."""
 
     @property
     def over_budget(self) -> int:
         """Decisions whose budget ended before all was decided."""
+
+@final
+class LearnedNames:
+    """What a part of the log has of one tenant's captured names.
+
+    Args:
+        known: the names known before.
+        most: names known and new together; further ones are not learned.
+    """
+
+    def __new__(cls, known: Sequence[str], most: int) -> LearnedNames: ...
+    def learn(self, lines: bytes) -> int:
+        """Learn from lines of the log, the oldest first, with a line feed between two.
+
+        Returns:
+            How many bytes all that was learned takes, about.
+
+        Raises:
+            ValueError: they are not UTF-8.
+        """
+
+    def names(self) -> list[str]:
+        """The names that were seen, as ``fields.account`` or ``request.headers.x-app``."""
+
+    def rows(self, stored: Sequence[tuple[str, bytes]]) -> str:
+        """Rows as JSON arrays: name, type, example, events that have it, sketch of its values in
+        hexadecimal, when it was last seen.  The first has no name and counts the events; without
+        events there is no row.
+
+        Args:
+            stored: names with their sketches of before, which are counted in.
+        """
+
+    @staticmethod
+    def distinct(sketch: bytes) -> int | None:
+        """An estimate of the number of values in a sketch; None where it is none."""
 
 @final
 class PlainForm(Generic[_T]):

@@ -152,6 +152,22 @@ class StoreSettings:
 
 
 @ts.settings
+class CatalogSettings:
+    """What the field catalog may take."""
+
+    names: int = ts.option(
+        default=1_000,
+        validator=Between(100, 10_000),
+        help="Names captured from traffic that are kept for one tenant.",
+    )
+    memory_mib: int = ts.option(
+        default=64,
+        validator=Between(8, 16_384),
+        help="Memory for learning of all tenants together.",
+    )
+
+
+@ts.settings
 class LogSettings:
     """What is logged."""
 
@@ -188,6 +204,11 @@ class MetricsSettings:
     )
     token: str = ts.secret(
         default="", help="Bearer token that sees all figures; without one nobody needs it."
+    )
+    policies: int = ts.option(
+        default=500,
+        validator=Between(0, 10_000),
+        help="Policies that have figures of their own; further ones are counted together.",
     )
 
 
@@ -228,6 +249,7 @@ class Settings:
 
     server: ServerSettings = ServerSettings()
     store: StoreSettings = StoreSettings()
+    catalog: CatalogSettings = CatalogSettings()
     log: LogSettings = LogSettings()
     token: TokenSettings = TokenSettings()
     metrics: MetricsSettings = MetricsSettings()

@@ -59,7 +59,7 @@ def fill(path: Path, numbers: range, *, is_indexed: bool = True) -> None:
             )
         )
     if is_indexed:
-        store.index_now()
+        store.learn_now()
     store.close()
 
 
@@ -67,7 +67,7 @@ def check(path: Path, count: int) -> None:
     """Everything is derived, once, from a number of decisions."""
     store = SqliteStore(url(path))
     try:
-        store.index_now()
+        store.learn_now()
         with store.read() as connection:
             assert results.of_policy(connection, TENANT).total == count
             for seq in range(1, count + 1):
@@ -141,7 +141,7 @@ def test_what_was_deleted_of_the_log_is_all_that_is_lost(path: Path) -> None:
     delete(path)
     store = SqliteStore(url(path))
     try:
-        store.index_now()
+        store.learn_now()
         assert store.statistics().indexed_seq == flushed == 12
         with store.read() as connection:
             assert results.of_policy(connection, TENANT).total == 3

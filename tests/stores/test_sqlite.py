@@ -22,7 +22,7 @@ from tidegate.stores import (
     sqlite,
 )
 from tidegate.stores.decision_log import log, snapshots
-from tidegate.stores.index import catalog, results
+from tidegate.stores.index import derived, results
 from tidegate.stores.objects import tenants
 from tidegate.stores.rows import connections
 from tidegate.testing.store_contract.contract import StoreContract
@@ -276,7 +276,7 @@ def test_an_index_step_that_breaks_leaves_nothing(
         raise StoreUnavailableError("broken off")
 
     with monkeypatch.context() as patched:
-        patched.setattr(catalog, "learn", break_off)
+        patched.setattr(derived, "set_indexed_seq", break_off)
         done(store.append([entry(number) for number in range(10)]))
         with pytest.raises(StoreUnavailableError, match="broken off"):
             store.index_now()

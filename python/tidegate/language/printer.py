@@ -241,6 +241,18 @@ def _leaf(node: ast.Node) -> str:
     raise TypeError(f"`{type(node).__name__}` is no node of the syntax tree")
 
 
+def member_text(operand: str, name: str) -> str:
+    """The text that reads a member of a map: ``fields.account``, ``request.headers["x-app"]``.
+
+    Args:
+        operand: text of the map.
+        name: of the member, any string.
+    """
+    if _PLAIN_NAME.match(name):
+        return f"{operand}.{name}"
+    return f"{operand}[{string_literal(name)}]"
+
+
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 

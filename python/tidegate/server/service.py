@@ -94,7 +94,7 @@ class Service:
         self.runtimes = Runtimes(store, keys.redaction, self._compile_newest, self.lanes.still)
         self.key_ring = KeyRing(keys.pepper)
         self.idempotency = IdempotencyKeys(keys.redaction, self._recorded_answer)
-        self.metrics = HotMetrics()
+        self.metrics = HotMetrics(settings.metrics.policies)
         self.access = AccessLog(settings.log.sample_seconds, words_of_paths())
         self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
         self._crew = Crew(settings, keys)

@@ -146,9 +146,13 @@ class StoreStatistics:
     committed_seq: int
     """Number of the last decision in the log."""
     indexed_seq: int
-    """Number of the last decision that counts, catalog and idempotency know."""
+    """Number of the last decision that counts and idempotency know."""
+    learned_seq: int
+    """Number of the last decision that the field catalog knows."""
     index_seconds: float
     """Time spent indexing, all together."""
+    learning_seconds: float
+    """Time that the field catalog spent learning, all together."""
     index_error: str | None
     """Why indexing makes no progress, or None."""
 
@@ -206,11 +210,21 @@ class Store(Protocol):
         """Whether work is taken: no commit has failed since the start or the last recovery."""
 
     def index_now(self) -> None:
-        """Return when counts, catalog and idempotency know every decision appended before.
+        """Return when counts and idempotency know every decision appended before.
 
         Raises:
             StoreUnavailableError: the index cannot be written.
             DamagedLogError: the log cannot be read.
+        """
+
+    def learn_now(self) -> None:
+        """As :meth:`index_now`, and the field catalog knows these decisions too.
+
+        A catalog that is far behind learns from a part of them: nobody waits long.
+
+        Raises:
+            StoreUnavailableError: as :meth:`index_now`.
+            DamagedLogError: as :meth:`index_now`.
         """
 
     def derive(self, work: Callable[[Connection], T]) -> Future[T]:

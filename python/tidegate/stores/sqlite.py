@@ -33,6 +33,7 @@ from tidegate.stores.directory.lock import Lock, claim
 from tidegate.stores.directory.mark import Mark, Noted, mark_path, read_mark
 from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
 from tidegate.stores.index import derived
+from tidegate.stores.index.catalog import DEFAULT_BOUNDS, Bounds
 from tidegate.stores.index.deriving import Deriver
 from tidegate.stores.objects import audit
 from tidegate.stores.rows.connections import (
@@ -77,6 +78,7 @@ class SqliteStore:
         url: ``sqlite:///relative.db`` or ``sqlite:////absolute.db``.
         lock: of the owner of the directory, who gives it back at the close; without it the first
             append claims the directory.
+        catalog: what the field catalog may take.
         monotonic: seconds of a clock that never jumps, for ages and durations.
 
     Raises:
@@ -92,6 +94,7 @@ class SqliteStore:
         url: str,
         *,
         lock: Lock | None = None,
+        catalog: Bounds = DEFAULT_BOUNDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.path = database_path(url)
@@ -128,6 +131,7 @@ class SqliteStore:
             may_make=lambda: self._lock is not None,
             made=self._read_engine.dispose,
             flush=self._flush_mark,
+            bounds=catalog,
             monotonic=monotonic,
         )
 
@@ -150,6 +154,11 @@ class SqliteStore:
         # Earlier appends are committed then, or never will be.
         self._queue.command(lambda: None).result()
         self._deriver.catch_up().result()
+
+    def learn_now(self) -> None:
+        """See :meth:`Store.learn_now <tidegate.stores.base.Store.learn_now>`."""
+        self._queue.command(lambda: None).result()
+        self._deriver.learn().result()
 
     def derive(self, work: Callable[[Connection], T]) -> Future[T]:
         """See :meth:`Store.derive <tidegate.stores.base.Store.derive>`."""
@@ -191,7 +200,9 @@ class SqliteStore:
             longest_write_seconds=self._longest_write_seconds,
             committed_seq=self._committed_seq,
             indexed_seq=self._deriver.indexed_seq,
+            learned_seq=self._deriver.learned_seq,
             index_seconds=self._deriver.seconds,
+            learning_seconds=self._deriver.learning_seconds,
             index_error=self._deriver.error,
         )
 

@@ -401,7 +401,7 @@ def test_the_calls_of_a_tenant_that_is_gone_are_refused() -> None:
         del world.tenants[ONE]
         await turns()
         assert world.codes() == {1: "definitions-unavailable", 2: "definitions-unavailable"}
-        assert not world.queue.lanes.gauges(0)[0][2]
+        assert not world.queue.lanes.figures(0)[0].samples[0].value
         assert not world.queue.lanes._lanes
 
     run(scene)

@@ -26,3 +26,17 @@ def test_decisions_counted_together_count_as_each_for_itself(
     counts = Counter(at for at, _ in decided)
     together.decided([(*at, count) for at, count in counts.items()], started, NOW)
     assert page([together]) == page([one_by_one])
+
+
+def test_policies_past_the_bound_are_counted_together() -> None:
+    """However many policies answer, the page has so many of them and one for all others."""
+    metrics = HotMetrics(policies=2)
+    for number in range(5):
+        metrics.answered([(f"p{number}", "policy", "block", 2), ("", "no-match", "allow", 1)])
+    metrics.answered([("p1", "policy", "block", 1)])
+    assert metrics.by_policy == {
+        ("", "no-match", "allow"): 5,
+        ("p0", "policy", "block"): 2,
+        ("p1", "policy", "block"): 3,
+        ("other", "policy", "block"): 6,
+    }

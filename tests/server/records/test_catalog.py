@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.server.deciding import Deciding, made
 
 from tidegate.language.tree.schema import FIELD_MODEL
-from tidegate.server.records.catalog import DESCRIPTIONS
+from tidegate.program import compile
+from tidegate.server.records.catalog import DESCRIPTIONS, expression_of
 
 
 def test_every_field_of_the_model_is_described() -> None:
@@ -26,10 +28,13 @@ def test_the_catalog_has_the_model_the_actions_and_what_was_captured(shop: Decid
     assert fields["derived.ip_subnet"]["group"] == "derived"
     assert fields["actions.login"] == {
         "name": "actions.login",
+        "expression": "actions.login",
         "type": "bool",
         "group": "action",
         "description": "whether the action Login was recognised",
         "example": None,
+        "events": None,
+        "present": None,
         "fill_rate": None,
         "distinct_estimate": None,
         "last_seen_at": None,
@@ -37,7 +42,10 @@ def test_the_catalog_has_the_model_the_actions_and_what_was_captured(shop: Decid
     account = fields["fields.account"]
     assert (account["group"], account["type"]) == ("captured", "string")
     assert (account["fill_rate"], account["distinct_estimate"]) == (0.8, 4)
+    assert (account["events"], account["present"]) == (5, 4)
+    assert account["expression"] == "fields.account"
     assert account["example"] == "a3"
+    assert fields["request.headers.x-app"]["expression"] == 'request.headers["x-app"]'
     assert fields["request.headers.x-app"]["fill_rate"] == 0.2
     for name in ("fields.password", "fields.body", "request.cookies.sid"):
         assert fields[name]["example"] is None, name
@@ -45,6 +53,40 @@ def test_the_catalog_has_the_model_the_actions_and_what_was_captured(shop: Decid
 
 def _catalog(shop: Deciding, role: str) -> dict[str, Any]:
     return {each["name"]: each for each in shop.get("field-catalog", role=role, limit=500)}
+
+
+NAMES = ["account", "x-app", "in", "true", "size", "as", "namespace", "1st", "", "a b", "q\"'q"]
+NAMES += ["a\\b", "\r\nRemote-addr: x", "größe", "`", "\u202e", "\U0001f600", "has", "__proto__"]
+SECTIONS = ("fields", "request.headers", "request.query_params", "request.cookies")
+
+
+@pytest.mark.parametrize("name", [*NAMES, "a.b"])
+@pytest.mark.parametrize("section", [*SECTIONS, "request.route_params"])
+def test_the_expression_of_a_name_reads_its_value(section: str, name: str) -> None:
+    """The expression of a captured name gives the value, whatever the name is."""
+    place: dict[str, Any] = {name: "value"}
+    event = {"fields": place} if section == "fields" else {"request": {section[8:]: place}}
+    expression = expression_of(f"{section}.{name}", "string")
+    assert compile(expression).evaluate(event) == "value"
+    assert compile(f'{expression} == "value"').evaluate(event) is True
+
+
+def test_the_checker_takes_the_expression_of_every_field(shop: Deciding) -> None:
+    """Each expression of the catalog passes the check that saving it makes."""
+    request = {section[8:]: dict.fromkeys(NAMES, "x") for section in SECTIONS[1:]}
+    fields = {**dict.fromkeys(NAMES, "x"), "body": {"a": 1}}
+    shop.decide("/", request=request, fields=fields)
+    found = _catalog(shop, "Analyst")
+    assert len([each for each in found.values() if each["events"] == 1]) == 4 * len(NAMES) + 1
+    assert found["fields.body"]["expression"] == "request.body"
+    for name, field in found.items():
+        checked = made(
+            shop.by("Analyst").post(
+                f"/api/v1/{shop.path}/expressions/check",
+                json={"expression": f"size([{field['expression']}]) == 1", "purpose": "condition"},
+            )
+        )
+        assert checked["ok"], (name, checked)
 
 
 def test_a_viewer_sees_no_text_of_events(shop: Deciding) -> None:

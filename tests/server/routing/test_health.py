@@ -11,6 +11,8 @@ from uuid import UUID, uuid4
 
 import attrs
 import pytest
+from prometheus_client import Metric
+from prometheus_client.parser import text_string_to_metric_families
 from tests.server.deciding import Deciding, Service, deciding
 from tests.server.serving import Served
 
@@ -21,6 +23,7 @@ from tidegate.server.hot.metrics import Figures, HotMetrics, Shown
 from tidegate.stores import SqliteStore, migrate
 
 WAIT_SECONDS = 30.0
+DOCS = Path(__file__).parents[3] / "docs" / "service.md"
 
 
 def test_a_running_service_is_alive_and_ready(service: Service) -> None:
@@ -91,12 +94,14 @@ def test_metrics_count_what_is_decided(shop: Deciding) -> None:
     shop.decide("/", fields={"count": "no number"})
     after = gathered()
     allowed = 'tidegate_decisions_total{action="allow",endpoint="runtime"}'
+    unmatched = 'tidegate_policy_decisions_total{action="allow",policy_id="",reason="no-match"}'
+    assert after[unmatched] == before.get(unmatched, 0) + 2
     assert after[allowed] == before.get(allowed, 0) + 2
     assert after["tidegate_rule_errors_total"] == before["tidegate_rule_errors_total"] + 1
     assert after["tidegate_ready"] == 1
     for name in (
         "tidegate_definition_revision",
-        "tidegate_evictions",
+        "tidegate_evictions_total",
         "tidegate_index_lag",
         "tidegate_queue_age_seconds",
         "tidegate_snapshot_age_seconds",
@@ -104,6 +109,74 @@ def test_metrics_count_what_is_decided(shop: Deciding) -> None:
     ):
         assert after[name] >= 0
     assert not [name for name in after if shop.tenant_id in name]
+
+
+def test_decisions_are_counted_by_policy_and_reason(shop: Deciding) -> None:
+    """The third login is blocked by a policy, the next request by the mitigation it set."""
+    policy = shop.ids("policies")["stuffing"]
+    for _ in range(3):
+        shop.decide("/login", "192.0.2.99")
+    shop.decide("/", "192.0.2.99")
+    page = shop.service.http.get("/metrics").text
+    for reason in ("policy", "active-mitigation"):
+        labels = f'action="block",policy_id="{policy}",reason="{reason}"'
+        assert f"tidegate_policy_decisions_total{{{labels}}} 1.0" in page
+
+
+def documented() -> dict[str, tuple[str, set[str], bool]]:
+    """The metrics that the page *The service* lists: type, labels, whether everybody sees them."""
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (.*?)\| (yes )?\|", DOCS.read_text(), re.MULTILINE)
+    return {
+        name: (kind, set(re.findall(r"`(\w+)`", labels)), bool(public))
+        for name, kind, labels, public in rows
+    }
+
+
+def families(page: str) -> dict[str, Metric]:
+    """The metrics of a page by name, as the reader of the Prometheus project reads them."""
+    found = list(text_string_to_metric_families(page))
+    total = {"counter": "_total"}
+    by_name = {each.name + total.get(each.type, ""): each for each in found}
+    assert len(by_name) == len(found)
+    return by_name
+
+
+def test_the_page_of_metrics_is_as_it_is_documented(tmp_path: Path) -> None:
+    """Names, types, labels, and what is shown without a credential, by the official reader."""
+    with deciding(tmp_path, metrics_token="a token of metrics") as made:
+        shop = made.tenant()
+        shop.decide("/login")
+        for path in ("/nowhere", "/api/v1/me"):
+            made.http.request("DELETE", path)
+        made.http.post("/api/v1/runtime/mitigation", json={})
+        until = time.monotonic() + WAIT_SECONDS
+        token = {"authorization": "Bearer a token of metrics"}
+        while "tidegate_tenants" not in (
+            whole := families(made.http.get("/metrics", headers=token).text)
+        ):
+            assert time.monotonic() < until
+        public = families(made.http.get("/metrics").text)
+    found = {
+        name: (
+            each.type,
+            {label for sample in each.samples for label in sample.labels} - {"le"},
+            name in public,
+        )
+        for name, each in whole.items()
+    }
+    assert found == documented()
+    for name, each in whole.items():
+        assert each.documentation, name
+        assert name.startswith(("tidegate_", "process_", "python_")), name
+        assert name.endswith("_total") == (each.type == "counter"), name
+        assert not re.search("_(ms|us|ns|milliseconds|minutes|kib|mib|percent)(_|$)", name), name
+    answered = whole["tidegate_control_duration_seconds"].samples
+    routes = {(each.labels["route"], each.labels["status"]) for each in answered}
+    assert {
+        ("other", "4xx"),
+        ("/api/v1/tenants/{tenant_id}/definitions", "2xx"),
+    } <= routes
+    assert not [route for route, _ in routes if shop.tenant_id in route]
 
 
 def names(page: bytes) -> set[str]:
@@ -118,11 +191,12 @@ def test_figures_of_tenants_are_not_shown_to_everybody(tmp_path: Path) -> None:
         knowing = made.http.get("/metrics", headers=token)
         wrong = made.http.get("/metrics", headers={"authorization": "Bearer another"})
     assert names(anybody.content) < names(knowing.content)
-    assert {"tidegate_ready", "tidegate_failed_commits"} <= names(anybody.content)
+    assert {"tidegate_ready", "tidegate_failed_commits_total"} <= names(anybody.content)
     assert not [
         name
         for name in names(anybody.content)
-        if re.search("tenant|decision_|decisions_total|refus|rule|state|definition|evict", name)
+        if re.search("tenant|decision_|policy|refus|rule|state|definition|evict|control", name)
+        or name.startswith("tidegate_decisions_total")
     ]
     assert wrong.status_code == 401
     assert wrong.json()["code"] == "unauthenticated"

@@ -24,6 +24,7 @@ from tidegate.server.logging import log
 from tidegate.server.process import run
 from tidegate.stores import SqliteStore
 from tidegate.stores.directory.lock import Holder, Lock
+from tidegate.stores.index.catalog import Bounds
 from tidegate.stores.objects import tenants
 
 NO_TENANT = "no tenant is here yet"
@@ -66,7 +67,10 @@ def _serve(settings: Settings, *, is_demo: bool, as_json: bool) -> None:
     lock = own_directory(settings.directory, waits)
     try:
         keys = open_directory(settings.directory, lock)
-        store = SqliteStore(settings.database_url, lock=lock)
+        catalog = Bounds(
+            names=settings.catalog.names, bytes=settings.catalog.memory_mib * 1024 * 1024
+        )
+        store = SqliteStore(settings.database_url, lock=lock, catalog=catalog)
         _run(settings, store, keys, lock, is_demo=is_demo, as_json=as_json)
     finally:
         lock.release()

@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
 import attrs
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-from tidegate.server.engines.gauges import Gauge, engine_gauges, store_gauges
-from tidegate.server.hot.metrics import Gauges, Shown, page
+from tidegate.server.engines.figures import EngineFigures, store_figures
+from tidegate.server.hot.metrics import Families, Shown, build_page, page, process_page
 from tidegate.server.hot.recorder import unavailable
 from tidegate.server.http.ids import new_id
 from tidegate.server.turns.lanes import Lanes
 from tidegate.stores.decision_log import lifts, snapshots
 
 if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
     from tidegate.policy.definitions.key_forms import KeyForms
     from tidegate.policy.state.standing import ActiveMitigation
     from tidegate.server.engines.engines import Runtimes, Tenant
@@ -129,7 +132,8 @@ class LiveRuntime:
     recorder: Recorder | None = None
     loop: asyncio.AbstractEventLoop | None = None
     _clock: Callable[[], int] = time.time_ns
-    _gathered: Mapping[Shown, list[Gauge]] = attrs.field(
+    _engine_figures: EngineFigures = attrs.field(factory=EngineFigures)
+    _gathered: Mapping[Shown, list[Metric]] = attrs.field(
         factory=lambda: {shown: [] for shown in Shown}
     )
 
@@ -143,11 +147,12 @@ class LiveRuntime:
 
     def metrics(self, shown: Shown) -> bytes:
         """See :class:`Runtime`; on the event loop."""
-        health = Gauges([*self._present(), *self._gathered[Shown.HEALTH]])
+        health = Families([*self._present(), *self._gathered[Shown.HEALTH]])
         if shown is Shown.HEALTH:
-            return page([health])
-        lanes = self.lanes.gauges(time.monotonic_ns())
-        return page([self._metrics, health, Gauges([*lanes, *self._gathered[Shown.ALL]])])
+            return page([health]) + process_page()
+        lanes = self.lanes.figures(time.monotonic_ns())
+        tenants = Families([*lanes, *self._gathered[Shown.ALL]])
+        return page([self._metrics, health, tenants]) + process_page() + build_page()
 
     def find(self, tenant_id: UUID) -> Tenant | None:
         """See :class:`Runtime`."""
@@ -235,30 +240,36 @@ class LiveRuntime:
         """Read the figures that take a while, on any thread."""
         with self._store.read() as connection:
             oldest = snapshots.oldest_newest_ns(connection)
-        age = (
+        age = GaugeMetricFamily(
             "tidegate_snapshot_age_seconds",
             "Age of the oldest of the tenants' newest snapshots; 0 without any.",
             0.0 if oldest is None else max(0, self._clock() - oldest) / 1e9,
         )
         self._gathered = {
-            Shown.HEALTH: [age, *store_gauges(self._store.statistics())],
-            Shown.ALL: engine_gauges(self._runtimes.all(), len(self._runtimes.refused)),
+            Shown.HEALTH: [age, *store_figures(self._store.statistics())],
+            Shown.ALL: self._engine_figures.read(
+                list(self._runtimes.all()), len(self._runtimes.refused)
+            ),
         }
 
-    def _present(self) -> list[Gauge]:
+    def _present(self) -> list[Metric]:
         waiting = 0 if self.recorder is None else self.recorder.waiting
         unrecorded = 0 if self.recorder is None else self.recorder.unrecorded
         return [
-            ("tidegate_ready", "1 when decisions can be made.", float(not self.why_not_ready())),
-            ("tidegate_waiting_decisions", "Decisions made and not yet durable.", waiting),
-            (
+            GaugeMetricFamily(
+                "tidegate_ready", "1 when decisions can be made.", float(not self.why_not_ready())
+            ),
+            GaugeMetricFamily(
+                "tidegate_waiting_decisions", "Decisions made and not yet durable.", waiting
+            ),
+            GaugeMetricFamily(
                 "tidegate_lost_decisions",
                 "Entries of the log that were recorded and found lost.",
                 self.lost_decisions,
             ),
-            (
+            CounterMetricFamily(
                 "tidegate_unrecorded_decisions",
-                "Decisions answered since the start that are not in the log (relaxed durability).",
+                "Decisions answered that are not in the log (relaxed durability).",
                 unrecorded,
             ),
         ]

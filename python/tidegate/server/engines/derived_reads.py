@@ -24,3 +24,12 @@ def indexed(store: Records) -> Iterator[Connection]:
         store.index_now()
     with store.read() as connection:
         yield connection
+
+
+@contextmanager
+def learned(store: Records) -> Iterator[Connection]:
+    """As :func:`indexed`, with the field catalog up to date unless it is far behind."""
+    with suppress(StoreUnavailableError):
+        store.learn_now()
+    with store.read() as connection:
+        yield connection

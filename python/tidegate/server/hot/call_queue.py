@@ -307,7 +307,7 @@ class CallQueue:
             )  # fmt: skip
             answers = zip(calls, bodies, strict=True)
             decided = [(call, body) for call, body in answers if body is not None]
-            counts = (block.actions, block.rule_errors, block.over_budget)
+            counts = (block.actions, block.outcomes, block.rule_errors, block.over_budget)
             settled = _Decided(self, decided, keyed.running, kept, *counts)
             self.recorder.submit(logged, settled)
         else:
@@ -337,6 +337,7 @@ class _Decided:
     kept: Sequence[bytes | None]
     """The decisions under their idempotency keys."""
     actions: Sequence[tuple[str, str, int]]
+    outcomes: Sequence[tuple[str, str, str, int]]
     rule_errors: int
     over_budget: int
 
@@ -351,6 +352,7 @@ class _Decided:
         metrics.rule_errors += self.rule_errors
         metrics.over_budget += self.over_budget
         started = [call.started for call, _ in self.calls]
+        metrics.answered(self.outcomes)
         metrics.decided(self.actions, started, time.perf_counter_ns())
         deliver(self.calls)
 

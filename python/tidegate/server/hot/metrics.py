@@ -1,7 +1,8 @@
 """Counters of the hot path, and the page Prometheus reads.
 
 The hot path adds to plain integers; a collector turns them into metric families when the page
-is asked for.  No label names a tenant, since the number of tenants is not bounded.
+is asked for.  No label names a tenant, since the number of tenants is not bounded; the number of
+policies that have figures of their own is.
 """
 
 from __future__ import annotations
@@ -10,19 +11,30 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from hmac import compare_digest
+from importlib.metadata import version
 
 import attrs
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    GCCollector,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
 from prometheus_client.core import (
     CounterMetricFamily,
-    GaugeMetricFamily,
     HistogramMetricFamily,
+    InfoMetricFamily,
     Metric,
 )
 
 BOUNDS_SECONDS = (
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
 )  # fmt: skip
+MAX_POLICIES = 500
+"""Policies that have figures of their own unless the settings say otherwise."""
+OTHER_POLICIES = "other"
+"""Stands for the policies past the bound."""
 _BOUNDS = tuple(int(bound * 1e9) for bound in BOUNDS_SECONDS)
 
 
@@ -62,11 +74,19 @@ class Figures:
 
 
 class HotMetrics:
-    """The counters of the hot path; written on the event loop only."""
+    """The counters of the hot path; written on the event loop only.
 
-    def __init__(self) -> None:
+    Args:
+        policies: how many have figures of their own; later ones are counted together.
+    """
+
+    def __init__(self, policies: int = MAX_POLICIES) -> None:
         self.decisions: dict[tuple[str, str], int] = {}
         """By endpoint and action."""
+        self.by_policy: dict[tuple[str, str, str], int] = {}
+        """By the policy that answered, reason and action; the policy is empty where none did."""
+        self._policies: set[str] = {""}
+        self._most_policies = policies
         self.refusals: dict[str, int] = {}
         """By error code."""
         self.rule_errors = 0
@@ -99,6 +119,21 @@ class HotMetrics:
         self._latency[-1] += slower
         self._latency_sum += len(ordered) * now - sum(ordered)
 
+    def answered(self, outcomes: Iterable[tuple[str, str, str, int]]) -> None:
+        """Count decisions that became durable by what answered them.
+
+        Args:
+            outcomes: id of the policy that answered or nothing, reason, action, and how many.
+        """
+        for policy, reason, action, count in outcomes:
+            if policy not in self._policies:
+                if len(self._policies) > self._most_policies:
+                    policy = OTHER_POLICIES
+                else:
+                    self._policies.add(policy)
+            at = (policy, reason, action)
+            self.by_policy[at] = self.by_policy.get(at, 0) + count
+
     def refused(self, code: str, calls: int = 1) -> None:
         """Count refusals."""
         self.refusals[code] = self.refusals.get(code, 0) + calls
@@ -111,6 +146,14 @@ class HotMetrics:
         for labels, count in list(self.decisions.items()):
             decisions.add_metric(labels, count)
         yield decisions
+        by_policy = CounterMetricFamily(
+            "tidegate_policy_decisions",
+            "Decisions that were made durable, by what answered.",
+            labels=("policy_id", "reason", "action"),
+        )
+        for names, count in list(self.by_policy.items()):
+            by_policy.add_metric(names, count)
+        yield by_policy
         refusals = CounterMetricFamily(
             "tidegate_refusals", "Hot calls that were refused.", labels=("code",)
         )
@@ -139,25 +182,44 @@ class HotMetrics:
         )
 
 
-class Gauges:
-    """Values as they are now.
+class Families:
+    """Figures as they are now.
 
     Args:
-        values: name, help and value of each.
+        families: each with its type, name, meaning and value.
     """
 
-    def __init__(self, values: Iterable[tuple[str, str, float]]) -> None:
-        self._values = values
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = families
 
     def collect(self) -> Iterator[Metric]:
-        """Each as a gauge."""
-        for name, text, value in self._values:
-            yield GaugeMetricFamily(name, text, value=value)
+        """Each of them."""
+        yield from self._families
 
 
-def page(collectors: list[HotMetrics | Gauges]) -> bytes:
+def page(collectors: Iterable[HotMetrics | Families]) -> bytes:
     """The text format of Prometheus."""
     registry = CollectorRegistry(auto_describe=False)
     for collector in collectors:
         registry.register(collector)
     return generate_latest(registry)
+
+
+def process_page() -> bytes:
+    """Figures of the process: memory, processor time, files, collections of garbage."""
+    return generate_latest(_PROCESS)
+
+
+def build_page() -> bytes:
+    """Which versions run here."""
+    return page([Families([_BUILD])]) + generate_latest(_PLATFORM)
+
+
+_BUILD = InfoMetricFamily(
+    "tidegate_build", "The version that runs.", value={"version": version("tidegate")}
+)
+_PROCESS = CollectorRegistry(auto_describe=False)
+ProcessCollector(registry=_PROCESS)
+GCCollector(registry=_PROCESS)
+_PLATFORM = CollectorRegistry(auto_describe=False)
+PlatformCollector(registry=_PLATFORM)

@@ -40,6 +40,10 @@ class Desk:
         """Have everything in the log indexed."""
         self.application.store.index_now()
 
+    def learn_now(self) -> None:
+        """Have the field catalog know everything in the log."""
+        self.application.store.learn_now()
+
     def definitions_changed(self, tenant_id: UUID) -> None:
         """Note a change: who made it holds the worker that is needed to take it over."""
         self.changed.append(tenant_id)

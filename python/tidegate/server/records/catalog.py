@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Literal
 import attrs
 
 from tidegate.evaluation.redact import Names
+from tidegate.language.printer import member_text
 from tidegate.language.tree.schema import FIELD_MODEL
 from tidegate.operators.permissions import Permission, may
 from tidegate.policy.definitions.model import Settings
 from tidegate.server import wire
-from tidegate.server.engines.derived_reads import indexed
+from tidegate.server.engines.derived_reads import learned
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.pages import page_after, page_of
 from tidegate.server.wire.kinds import ACTION
@@ -55,6 +56,14 @@ DESCRIPTIONS: Mapping[str, str] = {
 
 _HARMLESS = frozenset({"int", "double", "bool"})
 """Types of which everybody sees an example."""
+_SECTIONS = (
+    "fields",
+    "request.headers",
+    "request.query_params",
+    "request.cookies",
+    "request.route_params",
+)
+"""The maps that have captured names."""
 
 
 @attrs.frozen
@@ -84,7 +93,7 @@ def list_(call: Call) -> Answer:
     """Every field in order of its name, also fields that traffic never had."""
     after = page_after(call)
     last = str(after[0]) if after else ""
-    with indexed(call.app.store) as connection:
+    with learned(call.app.store) as connection:
         known = {each.name: each for each in _fields(connection, call)}
     page = [known[name] for name in sorted(known) if name > last][: call.query.limit + 1]
     return page_of(call, page, lambda each: each, lambda each: [each.name])
@@ -104,14 +113,30 @@ def _fields(connection: Connection, call: Call) -> Iterator[wire.CatalogField]:
     for seen in catalog.fields(connection, call.tenant_id):
         yield wire.CatalogField(
             name=seen.name,
+            expression=expression_of(seen.name, seen.type),
             type=seen.type,
             group="captured",
             description="captured from traffic",
             example=examples.of(seen),
-            fill_rate=seen.fill_rate,
+            events=seen.events,
+            present=seen.present,
+            fill_rate=seen.present / max(1, seen.events),
             distinct_estimate=seen.distinct_estimate,
             last_seen_at=wire.time_text(seen.last_seen_at_ns),
         )
+
+
+def expression_of(name: str, kind: str) -> str:
+    """The expression that reads a captured name.
+
+    Args:
+        name: with its section before it, such as ``request.headers.x-app``.
+        kind: the type of its values.
+    """
+    if name == "fields.body" and kind in ("map", "list"):
+        return "request.body"
+    section = next(each for each in _SECTIONS if name.startswith(f"{each}."))
+    return member_text(section, name.removeprefix(f"{section}."))
 
 
 def _unseen(
@@ -119,10 +144,13 @@ def _unseen(
 ) -> wire.CatalogField:
     return wire.CatalogField(
         name=name,
+        expression=name,
         type=kind,
         group=group,
         description=description,
         example=None,
+        events=None,
+        present=None,
         fill_rate=None,
         distinct_estimate=None,
         last_seen_at=None,

@@ -18,6 +18,7 @@ from tidegate.server.engines.replay import NoReplays
 from tidegate.server.hot.metrics import Figures
 from tidegate.server.http.access_log import AccessLog
 from tidegate.server.http.cursor import Cursors
+from tidegate.server.http.latency import ControlLatency
 from tidegate.server.offload.jobs import Inline
 from tidegate.server.offload.known import KnownSets
 from tidegate.server.offload.patience import Patience
@@ -60,6 +61,9 @@ class Records(Protocol):
     def index_now(self) -> None:
         """Have everything in the log indexed."""
 
+    def learn_now(self) -> None:
+        """Have the field catalog know everything in the log."""
+
 
 class ReplayJobs(Protocol):
     """The replay jobs of the service."""
@@ -91,6 +95,7 @@ class Application:
         workers: where work is done that would hold the interpreter; ``passwords``, where
             passwords are looked at, so that logins wait for nothing else.
         figures: who sees which figures.
+        latency: how long answers take.
         patience: what makes those wait who go on after refusals.
         access: writes lines about requests into the log.
         reception: where requests wait until they are begun, and late refusals.
@@ -115,6 +120,7 @@ class Application:
     known: KnownSets = attrs.field(factory=KnownSets)
     places: Mapping[Crowd, Places] = attrs.field(factory=default_places)
     figures: Figures = attrs.field(factory=Figures)
+    latency: ControlLatency = attrs.field(factory=ControlLatency)
     reception: Reception = attrs.field(factory=Reception)
     patience: Patience = attrs.field(init=False)
     access: AccessLog = attrs.field(factory=AccessLog)

@@ -20,6 +20,7 @@ from starlette.routing import Route as StarletteRoute
 
 from tidegate.operators.permissions import Role
 from tidegate.server.http.authorise import bearer, caller_of, membership_in, require
+from tidegate.server.http.latency import OTHER
 from tidegate.server.http.problems import Problem
 from tidegate.server.http.request import (
     only_header,
@@ -78,6 +79,8 @@ async def _nothing(application: Application, scope: Scope, receive: Receive, sen
         given = _given(application, Request(scope))
         sent = given.refuse(Problem("not-found"))
         application.access.control(scope["method"], given, sent, started)
+        seconds = application.access.now() - started
+        application.latency.answered(OTHER, OTHER, sent.status, seconds)
         await sent.response()(scope, receive, send)
 
 
@@ -94,14 +97,16 @@ class _Resource:
         started = access.now()
         request = Request(scope, receive)
         given = _given(self._application, request)
-        is_noted = True
+        is_noted, name = True, (OTHER, OTHER)
         try:
             route = self._route(request)
+            name = (route.paths[0], route.method)
             # What is asked every few seconds, such as health and metrics, is noted when it fails.
             is_noted = route.work is not Work.LOOP
             sent = await _serve(self._application, route, request, given)
         except Exception as error:
             sent = given.refuse(error)
+        self._application.latency.answered(*name, sent.status, access.now() - started)
         if is_noted or sent.status >= HTTPStatus.BAD_REQUEST:
             access.control(request.method, given, sent, started)
         if sent.status in LATE:

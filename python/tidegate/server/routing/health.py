@@ -6,6 +6,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from tidegate.server import wire
+from tidegate.server.hot.metrics import Shown
 from tidegate.server.http.authorise import CHALLENGE
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.headers import DATA_HEADERS
@@ -40,4 +41,6 @@ def metrics(call: Call) -> Response:
         detail = "the metrics token is needed: `Authorization: Bearer <TOKEN>`"
         raise Problem("unauthenticated", detail, headers=CHALLENGE)
     page = call.app.runtime.metrics(shown)
+    if shown is Shown.ALL:
+        page += call.app.latency.page()
     return Response(page, headers={**DATA_HEADERS, "content-type": CONTENT_TYPE_LATEST})

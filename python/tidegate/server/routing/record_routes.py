@@ -112,7 +112,9 @@ RECORD_ROUTES: tuple[Route, ...] = (
         path=f"{_TENANT}/field-catalog",
         name="list-fields",
         summary="List the fields that expressions and keys of entities can read",
-        description="Captured names are learned from a sample of the traffic, up to 1,000 of them.",
+        description=(
+            "Captured names are learned from every event, up to `catalog.names` of them (1,000)."
+        ),
         handler=catalog.list_,
         query=Paging,
         answer=list[wire.CatalogField],

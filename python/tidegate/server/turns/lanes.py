@@ -14,6 +14,8 @@ from contextlib import AbstractAsyncContextManager
 from time import thread_time_ns
 from typing import TYPE_CHECKING, TypeVar
 
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
 from tidegate.server.http.problems import Problem
 from tidegate.server.turns.account import PROOF, Account
 from tidegate.server.turns.call import refuse
@@ -24,7 +26,8 @@ from tidegate.stores.niceness import be_nice
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from tidegate.server.engines.gauges import Gauge
+    from prometheus_client.core import Metric
+
 
 T = TypeVar("T")
 
@@ -193,23 +196,23 @@ class Lanes:
             pass
         self._threads.shutdown(wait=False)
 
-    def gauges(self, now: int) -> list[Gauge]:
+    def figures(self, now: int) -> list[Metric]:
         """Figures of all lanes together."""
         lanes = list(self._lanes.values())
         return [
-            (
+            GaugeMetricFamily(
                 "tidegate_waiting_calls",
                 "Hot calls that wait to be decided.",
                 sum(lane.waiting for lane in lanes),
             ),
-            (
+            GaugeMetricFamily(
                 "tidegate_heavy_tenants",
                 "Tenants whose decisions cost so much that they are made beside the loop.",
                 sum(lane.account.is_heavy(now) for lane in lanes),
             ),
-            (
+            CounterMetricFamily(
                 "tidegate_steps_beside",
-                "Steps of decisions that were made beside the loop since the start.",
+                "Steps of decisions that were made beside the loop.",
                 self.steps_beside,
             ),
         ]

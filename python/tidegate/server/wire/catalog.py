@@ -15,10 +15,27 @@ class CatalogField:
     """A field that expressions and keys of entities can read."""
 
     name: str
-    type: str
+    expression: Annotated[
+        str,
+        Meta(
+            description="the expression that reads it, which conditions and keys of entities take",
+            examples=['request.headers["x-app"]'],
+        ),
+    ]
+    type: Annotated[
+        str,
+        Meta(description="of the values as sent; expressions read a captured value as text"),
+    ]
     group: Literal["captured", "derived", "action"]
     description: str
     example: str | None
-    fill_rate: Annotated[float | None, Meta(description="share of events that have it, 0 to 1")]
-    distinct_estimate: int | None
+    events: Annotated[
+        int | None, Meta(description="events that the figures are made from; all there were")
+    ]
+    present: Annotated[int | None, Meta(description="of these, events that have it and not empty")]
+    fill_rate: Annotated[float | None, Meta(description="share of the events that have it, 0 to 1")]
+    distinct_estimate: Annotated[
+        int | None,
+        Meta(description="about how many values it has; the typical error is 1.6 %"),
+    ]
     last_seen_at: Time | None

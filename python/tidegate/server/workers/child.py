@@ -129,6 +129,10 @@ class _Store:
         """See :meth:`Store.index_now <tidegate.stores.base.Store.index_now>`."""
         self._asking("index_now")
 
+    def learn_now(self) -> None:
+        """See :meth:`Store.learn_now <tidegate.stores.base.Store.learn_now>`."""
+        self._asking("learn_now")
+
     def write(self, work: Callable[[Connection], T], *, quietly: bool = False) -> Future[T]:
         """See :meth:`Store.write <tidegate.stores.base.Store.write>`; done when it returns."""
         done: Future[T] = Future()

@@ -4,7 +4,7 @@ It is a file of its own so that commits of decisions never wait for it. Every re
 it attached under the name ``derived``. It is flushed only at its checkpoints: what a power failure
 takes from it is derived again. A file that is missing, damaged, or of another log is made again
 from the log in the same way. Retention deletes from the log what is durable here. So two things are
-lost with the file: counts of deleted decisions, and names in the catalog.
+lost with the file: counts of deleted decisions, and what the catalog learned from them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 VERSION = 3
 """The version of the tables; a file of another version is made again."""
 INDEXED_SEQ = "indexed_seq"
-"""The last decision that the derived tables know."""
+"""The last decision that the derived tables know, but for the field catalog."""
+LEARNED_SEQ = "learned_seq"
+"""The last decision that the field catalog knows."""
 _LOG_ID = "log_id"
 
 
@@ -96,7 +98,7 @@ def make(path: Path, log_id: int) -> None:
             driver.execute("PRAGMA derived.journal_mode=WAL")
             with connection.begin():
                 derived_metadata.create_all(connection)
-                values = {_LOG_ID: log_id, INDEXED_SEQ: 0}
+                values = {_LOG_ID: log_id, INDEXED_SEQ: 0, LEARNED_SEQ: 0}
                 rows = [{"name": name, "value": value} for name, value in values.items()]
                 connection.execute(insert(derived_meta), rows)
                 # Last: a file whose making was interrupted has no version.
@@ -119,27 +121,41 @@ def is_whole(path: Path) -> bool:
 
 
 def indexed_seq(connection: Connection) -> int:
-    """Number of the last decision that the derived tables know."""
-    value: int = connection.execute(
-        select(derived_meta.c.value).where(derived_meta.c.name == INDEXED_SEQ)
-    ).scalar_one()
-    return value
+    """Number of the last decision that the derived tables know, but for the field catalog."""
+    return _position(connection, INDEXED_SEQ)
+
+
+def learned_seq(connection: Connection) -> int:
+    """Number of the last decision that the field catalog knows."""
+    return _position(connection, LEARNED_SEQ)
 
 
 def take(connection: Connection) -> int:
     """As :func:`indexed_seq`, and from then on nobody else changes the derived file."""
     # A transaction that begins with a write cannot find later that its reads are outdated.
-    connection.execute(_set(derived_meta.c.value))
+    connection.execute(_set(INDEXED_SEQ, derived_meta.c.value))
     return indexed_seq(connection)
 
 
 def set_indexed_seq(connection: Connection, seq: int) -> None:
     """Note how far the derived tables know the log."""
-    connection.execute(_set(seq))
+    connection.execute(_set(INDEXED_SEQ, seq))
 
 
-def _set(value: int | ColumnElement[int]) -> Update:
-    return update(derived_meta).where(derived_meta.c.name == INDEXED_SEQ).values(value=value)
+def set_learned_seq(connection: Connection, seq: int) -> None:
+    """Note how far the field catalog knows the log."""
+    connection.execute(_set(LEARNED_SEQ, seq))
+
+
+def _position(connection: Connection, name: str) -> int:
+    value: int = connection.execute(
+        select(derived_meta.c.value).where(derived_meta.c.name == name)
+    ).scalar_one()
+    return value
+
+
+def _set(name: str, value: int | ColumnElement[int]) -> Update:
+    return update(derived_meta).where(derived_meta.c.name == name).values(value=value)
 
 
 def _is_damage(error: Exception) -> bool:

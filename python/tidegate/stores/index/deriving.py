@@ -9,16 +9,16 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import attrs
 from pysqlite3 import dbapi2
 
 from tidegate.stores.base import StoreError, StoreUnavailableError
-from tidegate.stores.index import derived, indexing
+from tidegate.stores.index import catalog, derived, indexing
 from tidegate.stores.niceness import BACKGROUND, be_nice
 from tidegate.stores.rows.connections import (
     CHECKPOINT_PAGES,
@@ -37,8 +37,11 @@ if TYPE_CHECKING:
 
 PAUSE_SECONDS = 1.0
 """Counts are at most this far behind; all decisions of that time are one batch."""
-LEARN_SECONDS = 1.0
-"""The field catalog learns from large batches at most this often."""
+LEARN_SECONDS = 10.0
+"""The field catalog is at most this far behind, but for steps that are full: of these there is one
+in each pause, so learning takes a tenth of a processor and may fall behind for a while."""
+LEARN_STEPS = 4
+"""A caller waits for at most so many steps of learning, some 65,000 decisions."""
 RETRY_SECONDS = 1.0
 RESTART_PAGES = 8 * CHECKPOINT_PAGES
 """A WAL of this size is started again from its beginning."""
@@ -66,6 +69,7 @@ class Deriver:
             when this process is the only one.
         made: called when it was made again.
         flush: called about every second.
+        bounds: what the field catalog may take.
         monotonic: seconds of a clock that never jumps.
     """
 
@@ -77,6 +81,7 @@ class Deriver:
         may_make: Callable[[], bool],
         made: Callable[[], None],
         flush: Callable[[], None] = lambda: None,
+        bounds: catalog.Bounds = catalog.DEFAULT_BOUNDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._path = path
@@ -85,6 +90,7 @@ class Deriver:
         self._may_make = may_make
         self._made = made
         self._flush_beside = flush
+        self._bounds = bounds
         self._monotonic = monotonic
         self._engine = deriving_engine(path)
         self._connection: Connection | None = None
@@ -93,9 +99,9 @@ class Deriver:
         self._is_closing = False
         self._log_id = 0
         self._is_yielding = False
-        self._retry_at = self._sampled_at = -1e9
-        self.indexed_seq = 0
-        self.seconds = 0.0
+        self._retry_at = self._learn_at = -1e9
+        self.indexed_seq = self.learned_seq = 0
+        self.seconds = self.learning_seconds = 0.0
         self.error: str | None = None
         with translated():
             self._open()
@@ -118,6 +124,18 @@ class Deriver:
         """
         until = self._committed()
         return self._queue(lambda: self._index(until))
+
+    def learn(self) -> Future[int]:
+        """As :meth:`catch_up`, and have the field catalog learn; when it is far behind, a part.
+
+        Returns:
+            The number of the last decision that the catalog knows.
+
+        Raises:
+            StoreUnavailableError: as for :meth:`write`.
+        """
+        until = self._committed()
+        return self._queue(lambda: self._learn(until))
 
     def flush(self) -> Future[int]:
         """As :meth:`catch_up`, and have it on stable storage."""
@@ -171,6 +189,9 @@ class Deriver:
                 self._checkpoint()
                 self._yield(self._committed() - self.indexed_seq)
             self._checkpoint()
+            behind = until - self.learned_seq
+            if behind >= catalog.BATCH_ENTRIES or self._monotonic() >= self._learn_at:
+                self._learn_step(until)
         except StoreError:
             # The reason is kept for the statistics; nothing is lost, it is derived later.
             self._retry_at = self._monotonic() + RETRY_SECONDS
@@ -179,6 +200,14 @@ class Deriver:
         while self.indexed_seq < until:
             self._step(until)
         return self.indexed_seq
+
+    def _learn(self, until: int) -> int:
+        self._index(until)
+        for _ in range(LEARN_STEPS):
+            if self.learned_seq >= until:
+                break
+            self._learn_step(until)
+        return self.learned_seq
 
     def _flush(self, until: int) -> int:
         self._index(until)
@@ -189,17 +218,38 @@ class Deriver:
     def _step(self, until: int) -> None:
         """Index a batch."""
         started = self._monotonic()
-        is_sampled = started - self._sampled_at >= LEARN_SECONDS
-        try:
-            with translated():
+        with self._noting():
+            connection = self._open()
+            with connection.begin():
+                batch = indexing.read_batch(connection, self.indexed_seq, until)
+            if batch is not None:
+                with connection.begin():
+                    self.indexed_seq = indexing.index_batch(connection, batch)
+        self.seconds += self._monotonic() - started
+
+    def _learn_step(self, until: int) -> None:
+        """Have the field catalog learn from a batch."""
+        started = self._monotonic()
+        if self.learned_seq < until:
+            with self._noting():
                 connection = self._open()
                 with connection.begin():
-                    batch = indexing.read_batch(
-                        connection, self.indexed_seq, until, is_sampled=is_sampled
-                    )
-                if batch is not None:
-                    with connection.begin():
-                        self.indexed_seq = indexing.index_batch(connection, batch)
+                    learned = catalog.learn(connection, until, self._bounds)
+                self.learned_seq = learned
+        now = self._monotonic()
+        self.learning_seconds += now - started
+        self._learn_at = now + LEARN_SECONDS
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Keep the reason of a failure for the statistics.
+
+        Raises:
+            StoreError: the work failed.
+        """
+        try:
+            with translated():
+                yield
         except Exception as error:
             self._failed(error)
             if isinstance(error, StoreError):
@@ -207,10 +257,7 @@ class Deriver:
                 raise
             self.error = reason(error)
             raise StoreUnavailableError(f"the index cannot be written: {self.error}") from error
-        if is_sampled:
-            self._sampled_at = started
         self.error = None
-        self.seconds += self._monotonic() - started
 
     def _write(self, work: Callable[[Connection], Any]) -> Any:
         try:
@@ -230,6 +277,7 @@ class Deriver:
                 with connection.begin():
                     self._log_id = counter(connection, LOG_ID)
                     self.indexed_seq = derived.indexed_seq(connection)
+                    self.learned_seq = derived.learned_seq(connection)
             except BaseException:
                 connection.close()
                 raise

@@ -1,8 +1,8 @@
 """The index step brings the derived tables up to the log.
 
-A batch of log rows becomes rows of ``idempotency``, ``result_counts`` and ``field_catalog``, and
-``indexed_seq`` moves with them in one transaction: a crash leaves all of it or nothing, and the
-next step goes on from there.  The extension counts the batch, and each table gets one statement
+A batch of log rows becomes rows of ``idempotency`` and ``result_counts``, and ``indexed_seq`` moves
+with them in one transaction: a crash leaves all of it or nothing, and the next step goes on from
+there.  The extension counts the batch, and each table gets one statement
 for it, or for each bucket, for two reasons: the interpreter lock is released meanwhile, and a
 decision costs only a few microseconds.
 
@@ -15,31 +15,24 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import xxhash
-from sqlalchemy import select, text
+from sqlalchemy import text
 
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.decision_log import gaps
-from tidegate.stores.decision_log.log import LogLine, unpack
+from tidegate.stores.decision_log.log import unpack
 from tidegate.stores.decision_log.rows import Unreadable, rows
-from tidegate.stores.index import catalog, derived
+from tidegate.stores.index import derived
 from tidegate.stores.index.tally import tally
 from tidegate.stores.rows.counters import PRUNED_SEQ, counter
 from tidegate.stores.rows.tables import decision_log
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy import Connection, Row
 
     from tidegate.stores.decision_log.gaps import LogGap
 
 BATCH_ENTRIES = 16_384
 """Decisions indexed at once, some 0.1 s: the more, the more keys share a page."""
-SAMPLED_ROWS = 4
-SAMPLED_ENTRIES = 32
-"""Decisions of a batch whose events the field catalog learns from, of at most 4 rows: all there
-are of a small batch."""
 
 _IDEMPOTENCY = text("""
     INSERT INTO derived.idempotency (bucket, key_hash, fingerprint, seq)
@@ -84,26 +77,21 @@ class Batch:
         first: number of its first decision; more than one on where retention deleted some.
         last: number of its last decision.
         index: of its decisions, as JSON arrays joined by commas; empty when all were deleted.
-        sample: decisions that the field catalog learns from.
     """
 
     after: int
     first: int
     last: int
     index: bytes
-    sample: Sequence[LogLine]
 
 
-def read_batch(
-    connection: Connection, after: int, until: int, *, is_sampled: bool = True
-) -> Batch | None:
+def read_batch(connection: Connection, after: int, until: int) -> Batch | None:
     """About ``BATCH_ENTRIES`` decisions to be indexed; None when there are none.
 
     Args:
         connection: one that reads the log.
         after: number of the last decision that is indexed.
         until: number of the last decision there is.
-        is_sampled: whether the field catalog learns from a large batch too.
 
     Raises:
         DamagedLogError: a row is damaged or missing.
@@ -118,14 +106,13 @@ def read_batch(
     if first > missing and not gaps.covers(lost, missing, first - 1):
         raise DamagedLogError(after + 1, "is missing")
     if not batch:
-        return Batch(after, first, until, b"", ())
+        return Batch(after, first, until, b"")
     count = sum(row.entries for row in batch)
     return Batch(
         after,
         first,
         first + count - 1,
         b",".join(unpack(row.first_seq, row.index_body) for row in batch),
-        _sample(connection, batch, count) if is_sampled or count <= SAMPLED_ENTRIES else (),
     )
 
 
@@ -153,30 +140,8 @@ def index_batch(connection: Connection, batch: Batch) -> int:
         for number, keys, seqs in buckets:
             connection.execute(_IDEMPOTENCY, {"bucket": number, "keys": keys, "seqs": seqs})
         connection.execute(_RESULT_COUNTS, {"rows": counts})
-        catalog.learn(connection, batch.sample)
     derived.set_indexed_seq(connection, batch.last)
     return batch.last
-
-
-def _sample(
-    connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]], count: int
-) -> list[LogLine]:
-    """A few decisions of some log rows, from all over them."""
-    every = 1 if count <= SAMPLED_ENTRIES else -(-len(rows) // SAMPLED_ROWS)
-    seqs = [row.first_seq for row in rows[::every]]
-    bodies = select(decision_log.c.first_seq, decision_log.c.tenant_id, decision_log.c.body).where(
-        decision_log.c.first_seq.in_(seqs)
-    )
-    sample = []
-    for first_seq, tenant_id, body in connection.execute(bodies):
-        lines = unpack(first_seq, body).split(b"\n")
-        step = -(-len(lines) * len(seqs) // SAMPLED_ENTRIES)
-        for start in range(0, len(lines), step):
-            # Traffic has rhythms: always the same place of each stretch would see one beat only.
-            mixed = xxhash.xxh3_64_intdigest(b"%d" % (first_seq + start))
-            position = min(start + mixed % step, len(lines) - 1)
-            sample.append(LogLine(first_seq + position, tenant_id, lines[position]))
-    return sample
 
 
 def _next_rows(

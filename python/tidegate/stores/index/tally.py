@@ -1,5 +1,5 @@
-"""Counts of the index of a part of the log; the only importer of the extension in a store."""
+"""What the extension derives of a part of the log; the only importer of it in a store."""
 
-from tidegate._native import tally
+from tidegate._native import LearnedNames, tally
 
-__all__ = ["tally"]
+__all__ = ["LearnedNames", "tally"]

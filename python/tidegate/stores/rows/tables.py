@@ -344,5 +344,5 @@ field_catalog = Table(
     Column("sketch", LargeBinary, nullable=False),
     Column("last_seen_at_ns", BigInteger, nullable=False),
     PrimaryKeyConstraint("tenant_id", "name"),
-    comment="from a sample; the empty name counts the sampled events",
+    comment="the empty name counts the events that were learned from",
 )

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use uuid::Uuid;
 
 use crate::decision::record::{entity_ids, write_answer, write_record};
-use crate::decision::{Decision, Place, effects};
+use crate::decision::{Decision, Place, Reason, effects};
 use crate::definitions::Definitions;
 use crate::definitions::document::Mode;
 use crate::engine::Engine;
@@ -71,6 +71,16 @@ pub struct Answered {
     pub answer: Range<usize>,
 }
 
+/// How often one policy gave one answer for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The policy's id; empty where no policy answered.
+    pub policy: Box<str>,
+    pub reason: Reason,
+    pub action: Action,
+    pub count: usize,
+}
+
 /// Decisions of one tenant in order.
 #[derive(Debug, Default)]
 pub struct Block {
@@ -78,6 +88,8 @@ pub struct Block {
     pub lines: String,
     /// One JSON array a decision, with a comma between two.
     pub index: String,
+    /// The decisions counted.
+    pub outcomes: Vec<Outcome>,
 }
 
 /// What decisions after one another are worked out in.
@@ -96,6 +108,7 @@ impl Block {
         Self {
             lines: String::with_capacity(calls.saturating_mul(3072)),
             index: String::with_capacity(calls.saturating_mul(512)),
+            outcomes: Vec::new(),
         }
     }
 
@@ -124,6 +137,7 @@ impl Block {
             let made = Made::new(text.definitions, &decision, path, return_url, redactor);
             let answer = text.write_line(&mut self.lines, &made, event, duration_us());
             text.write_index(&mut self.index, &made);
+            count(&mut self.outcomes, &made);
             Answered {
                 action: made.action,
                 has_errors: !decision.errors.is_empty(),
@@ -131,6 +145,20 @@ impl Block {
                 answer,
             }
         })
+    }
+}
+
+fn count(outcomes: &mut Vec<Outcome>, made: &Made<'_, '_>) {
+    let Made { decision, action, .. } = *made;
+    let reason = decision.reason();
+    let policy = decision.answer().map_or("", |fired| &*fired.policy.id);
+    // Few policies answer the calls of one block.
+    let known = outcomes
+        .iter_mut()
+        .find(|it| (it.reason, it.action, &*it.policy) == (reason, action, policy));
+    match known {
+        Some(outcome) => outcome.count = outcome.count.saturating_add(1),
+        None => outcomes.push(Outcome { policy: policy.into(), reason, action, count: 1 }),
     }
 }
 

@@ -1,6 +1,7 @@
-//! For a service: calls read together, answered and recorded in blocks.
+//! For a service: calls read together, answered and recorded in blocks, and what is derived of them.
 
 pub mod block;
 pub mod call;
+pub mod catalog;
 pub mod counts;
 pub mod served;

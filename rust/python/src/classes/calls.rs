@@ -265,4 +265,10 @@ impl PyBlock {
         counts.retain(|(.., count)| *count > 0);
         counts
     }
+
+    #[getter]
+    fn outcomes(&self) -> Vec<(&str, &'static str, &'static str, usize)> {
+        let outcomes = self.block.outcomes.iter();
+        outcomes.map(|it| (&*it.policy, it.reason.as_str(), it.action.as_str(), it.count)).collect()
+    }
 }

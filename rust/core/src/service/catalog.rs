@@ -1,0 +1,507 @@
+//! What a service learns of the names in its traffic: how many events have a name, how many
+//! different values it has, and an example.
+//!
+//! It learns from every line of the log. The number of different values is estimated by
+//! HyperLogLog, which needs 3 KiB for a name however many values there are.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use datasketches::hll::{Coupon, HllSketch, HllType, HllUnion};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use memchr::memmem;
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// 4,096 registers of 6 bits: the typical error is 1.04 / sqrt(4,096), which is 1.6 %.
+const LG_REGISTERS: u8 = 12;
+const MAX_NAME_CHARACTERS: usize = 200;
+const MAX_EXAMPLE_CHARACTERS: usize = 200;
+/// What a redacted value begins with.
+const HASH: &[u8] = b"hmac:";
+/// The endpoint of what is no decision.
+const LIFT: &str = "lift";
+/// The name under which the events themselves are counted.
+const EVENTS: &str = "";
+
+const FIELDS: usize = 0;
+const HEADERS: usize = 1;
+const COOKIES: usize = 3;
+const SECTIONS: [&str; 5] = [
+    "fields.",
+    "request.headers.",
+    "request.query_params.",
+    "request.cookies.",
+    "request.route_params.",
+];
+
+type Map<T> = HashMap<Box<str>, T, RandomState>;
+
+/// What a part of the log has of one tenant's names.
+#[derive(Debug)]
+pub struct LearnedNames {
+    /// Of each section the names by what stands after its prefix; None for a known one that this
+    /// part does not have.
+    sections: [Map<Option<Seen>>; 5],
+    room: usize,
+    events: u64,
+    last_seen_ns: i64,
+    rounds: u64,
+}
+
+/// One name.
+#[derive(Debug)]
+struct Seen {
+    kind: &'static str,
+    example: String,
+    /// The round that the example is from.
+    round: u64,
+    present: u64,
+    /// The number of the last event that had it.
+    event: u64,
+    last_seen_ns: i64,
+    values: HllSketch,
+}
+
+/// Name, type, example, events that have it, sketch in hexadecimal, time it was last seen.
+type Row<'a> = (String, &'a str, &'a str, u64, String, i64);
+
+impl LearnedNames {
+    /// Nothing yet.
+    ///
+    /// `known` are the names known before; of others as many are learned as `most` leaves room for.
+    #[must_use]
+    pub fn new(known: &[String], most: usize) -> Self {
+        let mut sections: [Map<Option<Seen>>; 5] = Default::default();
+        for name in known {
+            for (section, prefix) in sections.iter_mut().zip(SECTIONS) {
+                if let Some(rest) = name.strip_prefix(prefix) {
+                    section.insert(rest.into(), None);
+                }
+            }
+        }
+        let room = most.saturating_sub(sections.iter().map(Map::len).sum());
+        Self { sections, room, events: 0, last_seen_ns: 0, rounds: 0 }
+    }
+
+    /// Learns from lines of the log, the oldest first, with a line feed between two. A line that
+    /// has no event is passed over.
+    pub fn learn(&mut self, lines: &str) {
+        self.rounds = self.rounds.saturating_add(1);
+        // The newest first: only one example of a name is made, and it is the newest.
+        for line in lines.rsplit('\n') {
+            if let Ok(line) = serde_json::from_str::<Line<'_>>(line)
+                && line.endpoint.0 != LIFT
+            {
+                self.add(&line);
+            }
+        }
+    }
+
+    /// How many bytes this takes, about.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let entry = size_of::<(Box<str>, Option<Seen>)>();
+        let mut bytes: usize = 0;
+        for (name, seen) in self.sections.iter().flatten() {
+            let held = seen
+                .as_ref()
+                .map_or(0, |seen| seen.example.len().saturating_add(seen.values.estimated_size()));
+            bytes = bytes.saturating_add(entry).saturating_add(name.len()).saturating_add(held);
+        }
+        bytes
+    }
+
+    /// The names that were seen.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.seen().map(|(name, _)| name).collect()
+    }
+
+    /// Rows of JSON for a database: name, type, example, events that have it, sketch in hexadecimal,
+    /// time it was last seen. The first row has no name and counts the events.
+    ///
+    /// `stored` are names with the sketches of what was learned before. A sketch that is none counts
+    /// as empty.
+    ///
+    /// # Errors
+    ///
+    /// None is expected.
+    pub fn rows<'a>(
+        &self,
+        stored: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+    ) -> Result<String, serde_json::Error> {
+        if self.events == 0 {
+            return Ok("[]".to_owned());
+        }
+        let stored: HashMap<&str, &[u8], RandomState> = stored.into_iter().collect();
+        let mut rows: Vec<Row<'_>> =
+            vec![(EVENTS.to_owned(), "", "", self.events, String::new(), self.last_seen_ns)];
+        for (name, seen) in self.seen() {
+            let before = stored.get(name.as_str()).and_then(|bytes| read(bytes));
+            let sketch = hexadecimal(
+                &before
+                    .and_then(|it| merged(&it, &seen.values))
+                    .map_or_else(|| seen.values.serialize(), |merged| merged.serialize()),
+            );
+            rows.push((name, seen.kind, &seen.example, seen.present, sketch, seen.last_seen_ns));
+        }
+        serde_json::to_string(&rows)
+    }
+
+    fn seen(&self) -> impl Iterator<Item = (String, &Seen)> {
+        self.sections.iter().zip(SECTIONS).flat_map(|(section, prefix)| {
+            section
+                .iter()
+                .filter_map(move |(name, seen)| Some(([prefix, name].concat(), seen.as_ref()?)))
+        })
+    }
+
+    fn add(&mut self, line: &Line<'_>) {
+        self.events = self.events.saturating_add(1);
+        self.last_seen_ns = self.last_seen_ns.max(line.received_at);
+        let request = line.event.request.as_ref();
+        let sections = [
+            line.event.fields.as_ref(),
+            request.and_then(|it| it.headers.as_ref()),
+            request.and_then(|it| it.query_params.as_ref()),
+            request.and_then(|it| it.cookies.as_ref()),
+            request.and_then(|it| it.route_params.as_ref()),
+        ];
+        for (section, members) in sections.into_iter().enumerate() {
+            for (name, value) in members.map(|it| it.0.as_slice()).unwrap_or_default() {
+                if let Some(value) = Value::of(value)
+                    && name.chars().count() <= MAX_NAME_CHARACTERS
+                {
+                    self.add_value(section, name, &value, line.received_at);
+                }
+            }
+        }
+    }
+
+    fn add_value(&mut self, section: usize, name: &str, value: &Value<'_>, received_at: i64) {
+        let name = if section == HEADERS && name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            Cow::Owned(name.to_ascii_lowercase())
+        } else {
+            Cow::Borrowed(name)
+        };
+        let Some(names) = self.sections.get_mut(section) else { return };
+        let slot = match names.get_mut(&*name) {
+            Some(slot) => slot,
+            None if self.room == 0 => return,
+            None => {
+                self.room = self.room.saturating_sub(1);
+                names.entry(Box::from(&*name)).or_default()
+            }
+        };
+        if slot.is_none() {
+            *slot = Seen::new(value.kind);
+        }
+        let Some(seen) = slot else { return };
+        if seen.round != self.rounds {
+            seen.round = self.rounds;
+            seen.example = if is_shown(section, &name) { value.example() } else { String::new() };
+        }
+        // Two spellings of a header are one name of one event.
+        if seen.event != self.events {
+            seen.event = self.events;
+            seen.present = seen.present.saturating_add(1);
+        }
+        if seen.kind != value.kind {
+            seen.kind = "dyn";
+        }
+        seen.last_seen_ns = seen.last_seen_ns.max(received_at);
+        seen.values.update_with_coupon(Coupon::from_value(value.text));
+    }
+}
+
+impl Seen {
+    fn new(kind: &'static str) -> Option<Self> {
+        Some(Self {
+            kind,
+            example: String::new(),
+            round: 0,
+            present: 0,
+            event: 0,
+            last_seen_ns: 0,
+            values: HllSketch::new(LG_REGISTERS, HllType::Hll6).ok()?,
+        })
+    }
+}
+
+/// About how many different values a sketch has seen; None where it is no sketch.
+#[must_use]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an estimate is no more than 2^64 and not negative"
+)]
+pub fn distinct(sketch: &[u8]) -> Option<u64> {
+    read(sketch).map(|sketch| sketch.estimate().round() as u64)
+}
+
+fn read(sketch: &[u8]) -> Option<HllSketch> {
+    HllSketch::deserialize(sketch)
+        .ok()
+        .filter(|it| it.lg_config_k() == LG_REGISTERS && it.target_type() == HllType::Hll6)
+}
+
+fn merged(before: &HllSketch, now: &HllSketch) -> Option<HllSketch> {
+    let mut union = HllUnion::new(LG_REGISTERS).ok()?;
+    union.update(before);
+    union.update(now);
+    Some(union.to_sketch(HllType::Hll6))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    use fmt::Write;
+    bytes.iter().fold(String::with_capacity(bytes.len().saturating_mul(2)), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Whether values of a name may be shown: cookies and bodies may be secrets whatever is in them.
+fn is_shown(section: usize, name: &str) -> bool {
+    match section {
+        COOKIES => false,
+        HEADERS => !name.starts_with("cookie") && !name.starts_with("set-cookie"),
+        FIELDS => name != "body",
+        _ => true,
+    }
+}
+
+/// A value as it stands in the log, which is neither null nor empty.
+struct Value<'a> {
+    kind: &'static str,
+    /// Of a string what is between the quotes. The log writes each value in one way only.
+    text: &'a str,
+}
+
+impl<'a> Value<'a> {
+    fn of(raw: &'a RawValue) -> Option<Self> {
+        let text = raw.get();
+        let kind = match text.as_bytes().first()? {
+            b'"' => {
+                let text = text.strip_prefix('"')?.strip_suffix('"')?;
+                return (!text.is_empty()).then_some(Self { kind: "string", text });
+            }
+            b'n' => return None,
+            b't' | b'f' => "bool",
+            b'[' => "list",
+            b'{' => "map",
+            _ if text.contains(['.', 'e', 'E']) => "double",
+            _ => "int",
+        };
+        Some(Self { kind, text })
+    }
+
+    /// Its beginning, or nothing where a part of it is redacted.
+    fn example(&self) -> String {
+        let text: Cow<'_, str> = if self.kind == "string" && self.text.contains('\\') {
+            let quoted = ["\"", self.text, "\""].concat();
+            serde_json::from_str::<String>(&quoted).unwrap_or_default().into()
+        } else {
+            self.text.into()
+        };
+        if memmem::find(text.as_bytes(), HASH).is_some() {
+            return String::new();
+        }
+        text.chars().take(MAX_EXAMPLE_CHARACTERS).collect()
+    }
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    received_at: i64,
+    #[serde(borrow)]
+    endpoint: Text<'a>,
+    #[serde(borrow)]
+    event: Event<'a>,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow, default)]
+    request: Option<Request<'a>>,
+    #[serde(borrow, default)]
+    fields: Option<Members<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Request<'a> {
+    #[serde(borrow, default)]
+    headers: Option<Members<'a>>,
+    #[serde(borrow, default)]
+    query_params: Option<Members<'a>>,
+    #[serde(borrow, default)]
+    cookies: Option<Members<'a>>,
+    #[serde(borrow, default)]
+    route_params: Option<Members<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// The members of an object.
+struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(OfMembers)
+    }
+}
+
+struct OfMembers;
+
+impl<'de> Visitor<'de> for OfMembers {
+    type Value = Members<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Members<'de>, A::Error> {
+        let mut found = Vec::new();
+        while let Some((Text(name), value)) = members.next_entry()? {
+            found.push((name, value));
+        }
+        Ok(Members(found))
+    }
+}
+
+#[cfg(test)]
+#[allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects,
+    reason = "tests may"
+)]
+mod tests {
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+
+    fn line(received_at: i64, event: &Json) -> String {
+        json!({"received_at": received_at, "endpoint": "beacon", "event": event}).to_string()
+    }
+
+    /// Rows by name, without their sketches.
+    fn rows(learned: &LearnedNames) -> Vec<Json> {
+        let mut rows: Vec<Vec<Json>> = serde_json::from_str(&learned.rows([]).unwrap()).unwrap();
+        rows.sort_by_key(|row| row[0].to_string());
+        rows.into_iter()
+            .map(|mut row| {
+                row.remove(4);
+                row.into()
+            })
+            .collect()
+    }
+
+    fn sketch_of(learned: &LearnedNames, name: &str, stored: &[(&str, &[u8])]) -> Vec<u8> {
+        let text = learned.rows(stored.iter().copied()).unwrap();
+        let rows: Vec<Row<'_>> = serde_json::from_str(&text).unwrap();
+        let row = rows.iter().find(|row| row.0 == name).unwrap();
+        (0..row.4.len() / 2)
+            .map(|at| u8::from_str_radix(&row.4[2 * at..2 * at + 2], 16).unwrap())
+            .collect()
+    }
+
+    fn learned(lines: &[String]) -> LearnedNames {
+        let mut learned = LearnedNames::new(&[], 1_000);
+        learned.learn(&lines.join("\n"));
+        learned
+    }
+
+    #[test]
+    fn names_are_counted_with_the_newest_example() {
+        let found = learned(&[
+            line(1, &json!({"fields": {"a": "x", "n": 1, "none": null, "blank": ""}})),
+            line(
+                2,
+                &json!({"fields": {"a": "a\"\u{e4}", "n": 1.5}, "request": {
+                "headers": {"X-App": "s", "x-app": "t"}, "cookies": {"sid": "1"}, "path": "/"}}),
+            ),
+            r#"{"received_at":3,"endpoint":"lift","event":{}}"#.to_owned(),
+            "no line".to_owned(),
+        ]);
+        let expected = [
+            json!(["", "", "", 2, 2]),
+            json!(["fields.a", "string", "a\"\u{e4}", 2, 2]),
+            json!(["fields.n", "dyn", "1.5", 2, 2]),
+            json!(["request.cookies.sid", "string", "", 1, 2]),
+            json!(["request.headers.x-app", "string", "s", 1, 2]),
+        ];
+        assert_eq!(rows(&found), expected);
+        assert!(found.bytes() > 4 * size_of::<Seen>());
+    }
+
+    #[test]
+    fn what_may_be_secret_is_no_example() {
+        let found = learned(&[line(
+            1,
+            &json!({"fields": {"body": "a=b", "token": "hmac:00", "list": ["hmac:00"]},
+                    "request": {"headers": {"cookie": "a=b", "set-cookie": "a"}}}),
+        )]);
+        assert_eq!(rows(&found).len(), 6);
+        assert!(rows(&found).iter().all(|row| row[2] == ""));
+    }
+
+    #[test]
+    fn names_past_the_bound_are_not_learned_and_known_ones_are() {
+        let known = ["fields.kept".to_owned(), "fields.old".to_owned()];
+        let mut found = LearnedNames::new(&known, 3);
+        let lines = [
+            line(1, &json!({"fields": {"new": 1, "more": 1}})),
+            line(2, &json!({"fields": {"kept": 1, "x".repeat(201): 1}})),
+        ];
+        found.learn(&lines.join("\n"));
+        let mut names = found.names();
+        names.sort();
+        assert_eq!(names, ["fields.kept", "fields.new"]);
+    }
+
+    #[test]
+    fn sketches_of_parts_add_up() {
+        let mut sketch = Vec::new();
+        for part in 0..10 {
+            // Each value is in two parts.
+            let lines: Vec<String> = (500 * part..500 * part + 1_000)
+                .map(|value| line(1, &json!({"fields": {"a": format!("v{value}")}})))
+                .collect();
+            sketch = sketch_of(&learned(&lines), "fields.a", &[("fields.a", &sketch)]);
+        }
+        let found = distinct(&sketch).unwrap();
+        assert!(found.abs_diff(5_500) < 5_500 * 5 / 100, "{found}");
+        assert!(sketch.len() < 3_200, "{}", sketch.len());
+    }
+
+    #[test]
+    fn damaged_sketches_are_none_or_other_sketches() {
+        let of = |values: u32| {
+            let lines: Vec<String> =
+                (0..values).map(|value| line(1, &json!({"fields": {"a": value}}))).collect();
+            learned(&lines)
+        };
+        for values in [1, 5, 50, 400, 3_000] {
+            let now = of(values);
+            let whole = sketch_of(&now, "fields.a", &[]);
+            for at in 0..whole.len() {
+                for bits in [0x01, 0x80, 0xff] {
+                    // The content in steps, the head whole.
+                    if at > 48 && at % 61 > 0 {
+                        continue;
+                    }
+                    let mut damaged = whole.clone();
+                    damaged[at] ^= bits;
+                    let _ = distinct(&damaged);
+                    assert!(!sketch_of(&now, "fields.a", &[("fields.a", &damaged)]).is_empty());
+                }
+            }
+            assert_eq!(distinct(&whole[..whole.len() / 2]), None);
+        }
+    }
+}
