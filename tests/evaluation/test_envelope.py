@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from tidegate.engine import Engine
 from tidegate.errors import EventError
 from tidegate.evaluation.envelope import admit, envelope
 
@@ -85,3 +88,38 @@ def test_an_strictness_refuses_what_it_says() -> None:
     for strictness in ("strict", "lenient"):
         with pytest.raises(EventError, match="must hold something"):
             admit(empty, strictness)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("url", "is_one"),
+    [
+        ("", True),
+        ("https://shop.test", True),
+        ("HTTP://shop.test:8080/a?b=://c#d", True),
+        ("https://b\u00fccher.test/", True),
+        ("javascript:alert(1)", False),
+        ("javascript://shop.test/%0aalert(1)", False),
+        ("//shop.test/", False),
+        ("/login", False),
+        ("https:shop.test", False),
+        ("https://", False),
+        ("https:///shop.test", False),
+        ("https://?a", False),
+        (" https://shop.test", False),
+        ("https://shop.test\n", False),
+        ("https://shop.test\\@other.test", False),
+    ],
+)
+def test_a_return_url_leads_to_a_page(url: str, is_one: bool) -> None:
+    """Both engines take an absolute http or https URL; what was recorded is taken as it is."""
+    document = {"apiVersion": "tidegate/v1"}
+    event = {"request": {"path": "/"}, "return_url": url}
+    for form in (event, json.dumps(event).encode()):
+        admit(form, "any")
+        for decide in (lambda form: admit(form, "strict"), Engine(document).decide):
+            if is_one:
+                decide(form)
+                continue
+            with pytest.raises(EventError) as refused:
+                decide(form)
+            assert refused.value.pointer == "/return_url"

@@ -132,7 +132,7 @@ def test_every_member_is_checked_again_in_a_change(owner: Caller, tenant: str, n
     """A change is checked for wrong nulls, unknown members and empty names."""
     identifier, body, _ = KINDS[noun]
     path = f"{tenant}/{noun}/{made(owner, tenant, noun, body)[identifier]}"
-    for change in ({"name": None}, {"name": ""}, {"nmae": "x"}, {"revision": 7}, []):
+    for change in ({"name": None}, {"name": ""}, {"nmae": "x"}, {"slug": "z"}, []):
         assert owner.patch(path, change).status_code == 422, change
     assert owner.get(path).json()["revision"] == 1
 

@@ -146,6 +146,7 @@ def test_no_valid_key_is_401(service: Service, path: str, key: str | None) -> No
     headers = {} if key is None else {"x-service-api-key": key}
     answer = service.post(path, json.dumps(EVENT).encode(), headers)
     assert_problem(answer, 401, "unauthenticated")
+    assert answer.headers["www-authenticate"].startswith("ApiKey ")
 
 
 @BOTH
@@ -168,6 +169,7 @@ def test_the_credential_comes_before_the_body(service: Service, path: str) -> No
         (b'{"fields":{"a":"b"},"idempotency_key":""}', 422, "invalid-event"),
         (b'{"fields":{"a":"b"},"idempotency_key":"' + b"k" * 300 + b'"}', 422, "invalid-event"),
         (b'{"fields":{"a":"b"},"observed_at":"yesterday"}', 422, "invalid-event"),
+        (b'{"fields":{"a":"b"},"return_url":"javascript:alert(1)"}', 422, "invalid-event"),
         (b'{"fields":{"a":"' + b"x" * 70_000 + b'"}}', 413, "body-too-large"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -18,6 +19,9 @@ Strictness: TypeAlias = Literal["strict", "lenient", "any"]
 top; ``lenient``: unknown members are kept out quietly; ``any``: all, as a service recorded them.
 """
 
+RETURN_URL = r"^([Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7f\\/?#][^\x00-\x20\x7f\\]*)?$"
+"""An absolute http or https URL; the empty text stands for none."""
+_RETURN_URL = re.compile(RETURN_URL.removesuffix("$"))
 MEMBERS = frozenset((*EVENT_TEXTS, "observed_at", "request", "fields"))
 """The members of an event."""
 
@@ -33,6 +37,7 @@ class Envelope:
     idempotency_key: str | None
     tenant_id: str | None
     source: str | None
+    return_url: str | None
     empty: bool
     unknown: str | None
 
@@ -51,6 +56,7 @@ def envelope(event: Mapping[str, Any] | bytes) -> Envelope:
         idempotency_key=read.texts.get("idempotency_key"),
         tenant_id=read.texts.get("tenant_id"),
         source=read.texts.get("source"),
+        return_url=read.texts.get("return_url"),
         empty=not any(
             member.kind != "null" for part in parts for member in (part.content or {}).values()
         ),
@@ -75,3 +81,5 @@ def admit(event: Mapping[str, Any] | bytes, strictness: Strictness) -> None:
         raise EventError(message, pointer([found.unknown]))
     if found.empty:
         raise EventError("`request` or `fields` must hold something")
+    if not _RETURN_URL.fullmatch(found.return_url or ""):
+        raise EventError("must be an absolute http or https URL", pointer(["return_url"]))

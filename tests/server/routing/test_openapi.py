@@ -11,7 +11,7 @@ from tests.server.serving import Served
 
 from tidegate.server.http.problems import KINDS
 from tidegate.server.routing.openapi import document, document_json
-from tidegate.server.routing.route import Route
+from tidegate.server.routing.route import PREFIX, Route
 from tidegate.server.routing.routes import ROUTES
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
@@ -74,3 +74,38 @@ def test_what_the_layer_refuses_is_said() -> None:
     assert schemas["Clause"]["additionalProperties"] is False
     assert "additionalProperties" not in schemas["Event"]
     assert "additionalProperties" not in schemas["Policy"]
+
+
+def test_members_that_may_come_back_are_read_only() -> None:
+    """The body of a write lists what the answer adds, and says that it cannot be changed."""
+    schemas = document()["components"]["schemas"]
+    for name in ("PolicyCreate", "PolicyChange", "ApiKeyChange", "TenantChange"):
+        assert schemas[name]["properties"]["tenant_id"]["readOnly"] is True
+        assert not schemas[name]["properties"]["name"].get("readOnly")
+    assert "additionalProperties" not in schemas["DefinitionWarning"]
+
+
+def test_a_path_without_the_prefix_is_deprecated() -> None:
+    """Generators offer the path with the prefix; the other one goes on working."""
+    for (_, path), operation in OPERATIONS.items():
+        is_bare = path.startswith("/tenants")
+        assert operation.get("deprecated", False) is is_bare
+        assert not is_bare or ("/api/v1" + path) in document()["paths"]
+
+
+def test_lists_of_events_have_names() -> None:
+    """JSON comes first, and both lists of the bulk call are named schemas."""
+    operation = document()["paths"]["/api/v1/beacon/events"]["post"]
+    content = operation["requestBody"]["content"]
+    assert list(content) == ["application/json", "application/x-ndjson"]
+    assert content["application/json"]["schema"] == {"$ref": "#/components/schemas/EventBatch"}
+    answered = operation["responses"]["200"]["content"]["application/json"]["schema"]
+    assert answered == {"$ref": "#/components/schemas/BatchAnswer"}
+
+
+def test_the_document_has_a_version_of_its_own() -> None:
+    """The page on versions names the version of the document, and its major is the prefix."""
+    version = document()["info"]["version"]
+    page = (COMMITTED.parent / "versions.md").read_text()
+    assert f"`{version}`" in page
+    assert PREFIX.endswith(f"/v{version.partition('.')[0]}")

@@ -52,7 +52,7 @@ def create(call: Call) -> Answer:
         rate_limit_per_minute=_rate_limit(call, body.rate_limit_per_minute),
         prefix=made.prefix,
         secret_hash=made.secret_hash,
-        expires_at_ns=_expiry(call, body.expires_at),
+        expires_at_ns=_require_expiry(call, _nanoseconds(body.expires_at)),
         created_at_ns=call.now,
         updated_at_ns=call.now,
     )
@@ -79,13 +79,18 @@ def read(call: Call) -> Answer:
 
 def change(call: Call) -> Answer:
     """Change a key's name, source, trust level, limit or expiry."""
-    values = wire.given(call.body)
-    if "expires_at" in values:
-        values["expires_at_ns"] = _expiry(call, values.pop("expires_at"))
-    if "rate_limit_per_minute" in values:
-        values["rate_limit_per_minute"] = _rate_limit(call, values["rate_limit_per_minute"])
+    given = wire.given(call.body)
+    if "expires_at" in given:
+        given["expires_at_ns"] = _nanoseconds(given.pop("expires_at"))
 
     def work(connection: Connection, key: ApiKey) -> None:
+        # What stays as it is may be past bounds that a new value has to keep.
+        values = {name: value for name, value in given.items() if getattr(key, name) != value}
+        if "expires_at_ns" in values:
+            _require_expiry(call, values["expires_at_ns"])
+        if "rate_limit_per_minute" in values:
+            limit = _rate_limit(call, values["rate_limit_per_minute"])
+            values["rate_limit_per_minute"] = limit
         if any(getattr(key, name) != value for name, value in values.items()):
             api_keys.change(connection, call.tenant_id, key.api_key_id, call.now, **values)
 
@@ -162,11 +167,12 @@ def _rate_limit(call: Call, given: int | None) -> int:
     return given
 
 
-def _expiry(call: Call, moment: datetime | None) -> int | None:
-    if moment is None:
-        return None
-    nanoseconds = int(moment.timestamp()) * SECOND
-    if not call.now < nanoseconds < _LAST:
+def _nanoseconds(moment: datetime | None) -> int | None:
+    return None if moment is None else int(moment.timestamp()) * SECOND
+
+
+def _require_expiry(call: Call, nanoseconds: int | None) -> int | None:
+    if nanoseconds is not None and not call.now < nanoseconds < _LAST:
         detail = "the expiry is in the past, or too far ahead; to end a key, delete it"
         errors = [ErrorDetail(detail=detail, pointer="/expires_at", code="out-of-range")]
         raise Problem("invalid-request", detail, errors=errors)

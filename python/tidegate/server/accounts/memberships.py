@@ -59,6 +59,15 @@ def put(call: Call) -> Answer:
     return Answer(body=made, revision=made.revision)
 
 
+def present(call: Call) -> Answer:
+    """The membership that a body names, if there is one."""
+    with call.app.store.read() as connection:
+        found = _find(connection, call.tenant_id, call.body.user_id)
+        if found is None:
+            return Answer()
+        return Answer(body=_answer(connection, found), revision=found.revision)
+
+
 def delete(call: Call) -> Answer:
     """Take an operator's role away."""
     user_id = call.ids["user_id"]

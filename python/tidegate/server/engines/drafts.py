@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import attrs
 from msgspec import UNSET
 
+from tidegate.server.http.given_back import require_object
 from tidegate.server.http.problems import Problem
-from tidegate.server.wire.kinds import POLICY, to_body
+from tidegate.server.wire.kinds import POLICY, to_answer, to_body
 from tidegate.stores.base import NotFoundError
 
 if TYPE_CHECKING:
@@ -22,9 +23,18 @@ if TYPE_CHECKING:
 
 
 def with_policy(
-    present: DefinitionSet, policy_id: UUID, policy: PolicyCreate | None
+    present: DefinitionSet,
+    policy_id: UUID,
+    policy: PolicyCreate | None,
+    given_back: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
     """The definitions with a policy active, as it is saved or as the member ``policy`` has it.
+
+    Args:
+        present: the definitions.
+        policy_id: of the policy.
+        policy: the member, None when it is absent.
+        given_back: members of the body that only answers have.
 
     Raises:
         NotFoundError: there is no such policy.
@@ -37,6 +47,7 @@ def with_policy(
     if policy is not None:
         members = {each.name: getattr(policy, each.name) for each in attrs.fields(type(policy))}
         with in_member("policy"):
+            require_object(given_back.get("/policy", {}), to_answer(POLICY, saved, present))
             body = to_body(POLICY, {**members, "slug": saved.slug}, present)
             present.check_put(POLICY, policy_id, body)
     active = {POLICY.id_member: str(policy_id), "enabled": True, "status": "active"}

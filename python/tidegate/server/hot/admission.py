@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 KEY_HEADER = b"x-service-api-key"
 JSON = "application/json"
+_CHALLENGE = {"www-authenticate": 'ApiKey realm="tidegate", header="x-service-api-key"'}
+"""RFC 9110 wants a challenge with every 401; there is no registered scheme for a key."""
 TENANT_LIMIT = 600_000
 
 
@@ -114,7 +116,8 @@ class Admission:
         now = self.clock()
         key = None if text is None else self.keys.find(text, now)
         if key is None:
-            raise Problem("unauthenticated", "send a valid API key in `x-service-api-key`")
+            detail = "send a valid API key in `x-service-api-key`"
+            raise Problem("unauthenticated", detail, headers=_CHALLENGE)
         self.used[key.id_text] = now
         return key
 

@@ -61,6 +61,8 @@ class Call:
     body: Any = None
     raw_body: bytes = b""
     precondition: Precondition | None = None
+    given_back: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
+    """Members of the body that only answers have, by the pointer of their object."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The parts of a call that a write needs, who asks and when: the service writes for its

@@ -26,13 +26,44 @@ _LONGEST_NAME = 100
 """No member has a name as long as this."""
 
 
-def convert_body(value: Any, shape: type[_T]) -> _T:
+_ANSWERS: dict[Any, Any] = {}
+
+
+def answered_as(answer: Any, *bodies: Any) -> None:
+    """Declare that objects written as any of ``bodies`` are answered as ``answer``."""
+    _ANSWERS.update(dict.fromkeys(bodies, answer))
+
+
+def answer_of(body: Any) -> Any:
+    """The class as which objects written as ``body`` are answered; None without one."""
+    return _ANSWERS.get(body)
+
+
+@cache
+def read_only_types(shape: Any) -> dict[str, Any]:
+    """The members that only the answer for an object has, not the body of a write."""
+    answer = answer_of(shape)
+    if answer is None:
+        return {}
+    written = member_types(shape)
+    return {name: kind for name, kind in member_types(answer).items() if name not in written}
+
+
+def convert_body(
+    value: Any, shape: type[_T], given_back: dict[str, dict[str, Any]] | None = None
+) -> _T:
     """An instance of an attrs class from the value of a JSON body.
+
+    Args:
+        value: the body.
+        shape: the class.
+        given_back: takes the members that only answers have, by the pointer of their object; they
+            are unknown members where it is not given.
 
     Raises:
         Problem: ``invalid-request``, with a JSON pointer for each finding.
     """
-    walk = _Walk(is_text=False)
+    walk = _Walk(is_text=False, given_back=given_back)
     made: _T = walk.value(value, shape, "")
     if walk.findings:
         errors = [
@@ -78,9 +109,12 @@ class _Finding:
 
 
 class _Walk:
-    def __init__(self, *, is_text: bool) -> None:
+    def __init__(
+        self, *, is_text: bool, given_back: dict[str, dict[str, Any]] | None = None
+    ) -> None:
         self.findings: list[_Finding] = []
         self._is_text = is_text
+        self._given_back = given_back
 
     def value(self, value: Any, shape: Any, pointer: str) -> Any:
         """A value of a type; None, with a finding, when it is not one."""
@@ -100,7 +134,16 @@ class _Walk:
             self._report("wrong-type", f"expected an object, found {_kind(value)}", pointer)
             return None
         known = member_types(shape)
-        for name in value.keys() - known.keys():
+        others = value.keys() - known.keys()
+        if self._given_back is not None:
+            answered = read_only_types(shape)
+            back = {name: value[name] for name in answered if name in others}
+            for name, each in back.items():
+                self.value(each, answered[name], pointer_to(pointer, name))
+            if back:
+                self._given_back[pointer] = back
+            others -= back.keys()
+        for name in others:
             meant = nearest(name[:_LONGEST_NAME], known)
             hint = f"did you mean `{meant}`?" if meant else "known are " + ", ".join(known)
             message = f"unknown member {quote(name)}"

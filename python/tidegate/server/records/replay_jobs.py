@@ -128,7 +128,7 @@ def _document(call: Call, body: wire.ReplayJobCreate) -> dict[str, Any]:
     if body.definitions is None:
         if body.policy_id is None:
             raise _refusal("give `definitions`, or `policy_id` and the changed `policy`", "")
-        document = with_policy(present, body.policy_id, body.policy)
+        document = with_policy(present, body.policy_id, body.policy, call.given_back)
         place = "policy"
     else:
         if body.policy_id is not None or body.policy is not None:

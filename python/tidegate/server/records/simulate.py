@@ -33,7 +33,7 @@ def simulate(call: Call) -> Answer:
     """
     body: wire.Simulation = call.body
     present = load_present(call)
-    document = with_policy(present, call.ids["policy_id"], body.policy)
+    document = with_policy(present, call.ids["policy_id"], body.policy, call.given_back)
     definitions = read_document(document, present.compilation).compiled.source
     with in_member("event"):
         explanation = _explained(call, definitions, bytes(_BODY.decode(call.raw_body).event))

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.convert import convert_body, convert_parameters
+from tidegate.server.http.given_back import unchanged
 from tidegate.server.http.headers import DATA_HEADERS, STRICT_TRANSPORT
 from tidegate.server.http.json_body import read_json_body
 from tidegate.server.http.pages import next_page
@@ -122,10 +123,11 @@ def _handled(route: Route, call: Call) -> Any:
 def _call(application: Application, route: Route, given: Given) -> Call:
     query = convert_parameters(query_parameters(given.query), route.query or _NoQuery)
     content = None
+    given_back: dict[str, dict[str, Any]] = {}
     if route.body is not None and route.body is not bytes:
-        content = convert_body(read_json_body(given.body), route.body)
+        content = convert_body(read_json_body(given.body), route.body, given_back)
     is_conditional = route.conditional and route.method != "GET"
-    return Call(
+    call = Call(
         app=application,
         request_id=given.request_id,
         now=given.now,
@@ -139,7 +141,9 @@ def _call(application: Application, route: Route, given: Given) -> Call:
         body=content,
         raw_body=given.body,
         precondition=read_tags("if-match", given.if_match) if is_conditional else None,
+        given_back=given_back,
     )
+    return unchanged(route, call)
 
 
 @attrs.frozen

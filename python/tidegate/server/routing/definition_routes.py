@@ -106,6 +106,7 @@ class DefinitionResource:
                 work=Work.COMPILE,
                 body=self.change,
                 answer=kind.answer,
+                present=handlers.read,
                 refusals=CONFLICTS,
                 **writes,
             ),

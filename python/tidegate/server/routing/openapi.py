@@ -16,18 +16,27 @@ import msgspec
 import orjson
 
 import tidegate
-from tidegate.server.http.convert import member_types
+from tidegate.server import wire
+from tidegate.server.http.convert import answer_of, member_types, read_only_types
 from tidegate.server.http.problems import CONTENT_TYPE, KINDS, ProblemDocument
 from tidegate.server.routing.route import Credential, Route
 from tidegate.server.routing.routes import ROUTES, TAGS
 
 _REFERENCE = "#/components/schemas/{name}"
+VERSION = "1.1.0"
+"""Of the interface: docs/versions.md says what changes which part."""
+_NAMED: Mapping[Any, str] = {
+    list[wire.Event]: "EventBatch",
+    list[wire.BatchItem]: "BatchAnswer",
+}
+"""Lists that generators are to have a name for."""
 _SECURITY: Mapping[Credential, list[dict[str, list[str]]]] = {
     Credential.NONE: [],
     Credential.API_KEY: [{"apiKey": []}],
     Credential.OPERATOR: [{"operator": []}],
     Credential.METRICS: [{}, {"metrics": []}],
 }
+_LINES = {"type": "string", "description": "one object a line"}
 _ENTITY_TAG = {
     "type": "string",
     "pattern": '^(\\*|(W/)?"[!#-~]*"([ \\t]*,[ \\t]*(W/)?"[!#-~]*")*)$',
@@ -57,13 +66,14 @@ def build(routes: Iterable[Route]) -> dict[str, Any]:
             operation = _operation(route, schemas)
             if number:
                 operation["operationId"] += "-bare"
-                operation["summary"] += " (without the prefix, as the specification shows it)"
+                operation["summary"] += " (an older path: use the one with the prefix)"
+                operation["deprecated"] = True
             paths.setdefault(path, {})[route.method.lower()] = operation
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "Tidegate",
-            "version": "1",
+            "version": VERSION,
             "summary": "Decides what to do with web traffic: allow, challenge or block.",
             "description": (tidegate.__doc__ or "").partition("\n")[0],
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
@@ -90,7 +100,9 @@ class _Schemas:
         closed = {each.body for each in routes if each.handler is not None} & bodies
         answers = {each.answer for each in routes if each.answer is not None}
         queries = {kind for each in routes if each.query for kind in _query_types(each)}
-        wanted = list(dict.fromkeys([ProblemDocument, *_ordered(bodies | answers | queries)]))
+        wanted = list(
+            dict.fromkeys([ProblemDocument, *_NAMED, *_ordered(bodies | answers | queries)])
+        )
         made, components = msgspec.json.schema_components(wanted, ref_template=_REFERENCE)
         self._made = dict(zip(wanted, map(_plain, made), strict=True))
         self.components: dict[str, Any] = _plain(dict(sorted(components.items())))
@@ -98,6 +110,19 @@ class _Schemas:
         for name in _reachable([self._made[each] for each in closed], self.components):
             if "properties" in self.components[name]:
                 self.components[name]["additionalProperties"] = False
+        for body in bodies:
+            self._add_read_only(body)
+        for kind, name in _NAMED.items():
+            self.components[name] = {"title": name, **self._made[kind]}
+            self._made[kind] = {"$ref": _REFERENCE.format(name=name)}
+
+    def _add_read_only(self, body: Any) -> None:
+        """Say which members of an answer may come back in a body."""
+        added = read_only_types(body)
+        if added:
+            answered = self.components[answer_of(body).__name__]["properties"]
+            properties = self.components[body.__name__]["properties"]
+            properties.update({name: {**answered[name], "readOnly": True} for name in added})
 
     def of(self, kind: Any) -> dict[str, Any]:
         """The schema of a class: mostly a reference."""
@@ -167,8 +192,7 @@ def _content(route: Route, schemas: _Schemas) -> dict[str, Any]:
     if route.body is bytes:
         return {media: {"schema": {}} for media in route.media_types}
     return {
-        # Lines of JSON have no schema of their own.
-        media: {"schema": schemas.of(route.body) if media == "application/json" else {}}
+        media: {"schema": schemas.of(route.body) if media == "application/json" else _LINES}
         for media in route.media_types
     }
 

@@ -50,6 +50,8 @@ class Route:
         query: the class of the query parameters.
         answer: the class of the answer, or a list of it; None without a body.
         status: of success.
+        present: gives the object that a write changes as it is, for members that come back with
+            the write; None for a new object.
         refusals: codes of problems that the handler itself can raise.
         conditional: the object has a revision: ETag, ``If-Match`` or ``If-None-Match``.
         also_bare: the specification shows the path without the prefix; both lead here.
@@ -72,6 +74,7 @@ class Route:
     query: Any = None
     answer: Any = None
     status: int = 200
+    present: Handler | None = None
     refusals: tuple[str, ...] = ()
     conditional: bool = False
     also_bare: bool = False

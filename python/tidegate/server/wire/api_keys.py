@@ -9,6 +9,8 @@ from uuid import UUID
 import attrs
 from msgspec import Meta
 
+from tidegate.server.http.convert import answered_as
+from tidegate.server.http.given_back import UNSTABLE
 from tidegate.server.wire.common import (
     Name,
     Time,
@@ -41,11 +43,14 @@ class ApiKey(Versioned):
     rate_limit_per_minute: int
     prefix: Annotated[str, Meta(description="the public part of the key's text")]
     expires_at: Time | None
-    last_used_at: Time | None
+    last_used_at: Annotated[Time | None, Meta(extra=UNSTABLE)]
     revoked_at: Time | None
     previous_secret_expires_at: Annotated[
         Time | None, Meta(description="until when the secret before the last rotation counts")
     ]
+
+
+answered_as(ApiKey, ApiKeyCreate, ApiKeyChange)
 
 
 @attrs.frozen(kw_only=True)

@@ -12,6 +12,8 @@ import attrs
 from msgspec import UNSET, Meta, UnsetType
 
 from tidegate.limits import MAX_THRESHOLD
+from tidegate.server.http.convert import answered_as
+from tidegate.server.http.given_back import UNSTABLE
 from tidegate.server.wire.common import (
     Description,
     Expression,
@@ -27,7 +29,7 @@ from tidegate.server.wire.documents import DefinitionWarning
 
 Warnings: TypeAlias = Annotated[
     tuple[DefinitionWarning, ...] | UnsetType,
-    Meta(description="in the answer to a write: what is most likely not meant"),
+    Meta(description="in the answer to a write: what is most likely not meant", extra=UNSTABLE),
 ]
 
 
@@ -53,6 +55,9 @@ class Action(Versioned):
     enabled: bool
     expression: str
     warnings: Warnings = UNSET
+
+
+answered_as(Action, ActionCreate, ActionChange)
 
 
 @attrs.frozen(kw_only=True)
@@ -83,6 +88,9 @@ class EntityDefinition(Versioned):
     match_expression: str | None
     on_missing_key: Literal["skip", "blank"]
     warnings: Warnings = UNSET
+
+
+answered_as(EntityDefinition, EntityDefinitionCreate, EntityDefinitionChange)
 
 
 @attrs.frozen(kw_only=True)
@@ -127,6 +135,9 @@ class Mitigation(Versioned):
     challenge: Challenge | None
     block: Block | None
     warnings: Warnings = UNSET
+
+
+answered_as(Mitigation, MitigationCreate, MitigationChange)
 
 
 @attrs.frozen(kw_only=True)
@@ -178,6 +189,9 @@ class Policy(Versioned):
     expression: str | None
     clauses: tuple[Clause, ...]
     warnings: Warnings = UNSET
+
+
+answered_as(Policy, PolicyCreate, PolicyChange)
 
 
 @attrs.frozen(kw_only=True)
@@ -236,6 +250,9 @@ class ListSummary(Versioned):
 @attrs.frozen(kw_only=True)
 class NamedList(ListSummary):
     entries: tuple[str, ...]
+
+
+answered_as(NamedList, ListCreate, ListChange)
 
 
 @attrs.frozen(kw_only=True)

@@ -8,6 +8,7 @@ from uuid import UUID
 import attrs
 from msgspec import UNSET, Meta, UnsetType
 
+from tidegate.evaluation.envelope import RETURN_URL
 from tidegate.server.http.limits import MAX_IDEMPOTENCY_KEY
 from tidegate.server.http.problems import ProblemDocument
 from tidegate.server.wire.common import (
@@ -50,7 +51,12 @@ class Event:
     idempotency_key: Annotated[str, Meta(min_length=1, max_length=MAX_IDEMPOTENCY_KEY)] | None = (
         None
     )
-    return_url: str | None = None
+    return_url: (
+        Annotated[
+            str, Meta(pattern=RETURN_URL, description="absolute, http or https; empty for none")
+        ]
+        | None
+    ) = None
     request: EventRequest | None = None
     fields: Texts | None = None
 

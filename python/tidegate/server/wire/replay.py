@@ -8,6 +8,7 @@ from uuid import UUID
 import attrs
 from msgspec import Meta
 
+from tidegate.server.http.convert import answered_as
 from tidegate.server.wire.common import Time
 from tidegate.server.wire.decisions import (
     ActionName,
@@ -84,6 +85,9 @@ class ReplayJob:
     created_at: Time
     started_at: Time | None
     finished_at: Time | None
+
+
+answered_as(ReplayJob, ReplayJobCreate)
 
 
 @attrs.frozen(kw_only=True)

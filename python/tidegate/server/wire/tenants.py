@@ -8,6 +8,8 @@ from uuid import UUID
 import attrs
 from msgspec import UNSET, Meta, UnsetType
 
+from tidegate.server.http.convert import answered_as
+from tidegate.server.http.given_back import UNSTABLE
 from tidegate.server.wire.common import (
     Name,
     Slug,
@@ -52,7 +54,12 @@ class Tenant(Versioned):
     name: str
     slug: str
     settings: TenantSettings
-    definition_revision: Annotated[int, Meta(ge=0, description="of the whole definition set")]
+    definition_revision: Annotated[
+        int, Meta(ge=0, description="of the whole definition set", extra=UNSTABLE)
+    ]
+
+
+answered_as(Tenant, TenantCreate, TenantChange)
 
 
 RoleName: TypeAlias = Literal["Viewer", "Analyst", "Admin", "Owner"]
@@ -69,7 +76,10 @@ class Membership(Versioned):
     tenant_id: UUID
     user_id: UUID
     role: RoleName
-    name: str | None
+    name: Annotated[str | None, Meta(extra=UNSTABLE)]
     """Absent until the operator has used the tenant; so is ``email``."""
-    email: str | None
-    pending: bool
+    email: Annotated[str | None, Meta(extra=UNSTABLE)]
+    pending: Annotated[bool, Meta(extra=UNSTABLE)]
+
+
+answered_as(Membership, MembershipWrite)

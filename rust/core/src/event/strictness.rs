@@ -32,9 +32,34 @@ impl Strictness {
         match event.unknown {
             Some(unknown) if self == Self::Strict => Some(no_such_member(unknown)),
             _ if self != Self::Any && !event.has_content => Some(empty()),
+            _ if self != Self::Any => return_url_refusal(event),
             _ => None,
         }
     }
+}
+
+/// Why nobody can be sent back to the `return_url` of an event, `None` when somebody can, or when
+/// there is none.
+pub fn return_url_refusal(event: &RawEvent<'_>) -> Option<EventError> {
+    match event.return_url {
+        Some(url) if !is_return_url(url) => Some(no_return_url()),
+        _ => None,
+    }
+}
+
+/// Whether a text is an absolute http or https URL; the empty text stands for none.
+fn is_return_url(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.is_empty() };
+    (scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"))
+        && !rest.is_empty()
+        && !rest.starts_with(['/', '?', '#'])
+        && !rest.bytes().any(|byte| byte <= b' ' || byte == 0x7f || byte == b'\\')
+}
+
+#[cold]
+fn no_return_url() -> EventError {
+    let message = "must be an absolute http or https URL".to_owned();
+    EventError { message, pointer: "/return_url".to_owned(), offset: None }
 }
 
 #[cold]
@@ -55,6 +80,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_return_url_leads_to_a_page() {
+        for (url, expected) in [
+            ("", true),
+            ("https://shop.test", true),
+            ("HTTP://shop.test:8080/a b", false),
+            ("HTTP://shop.test:8080/a?b=://c#d", true),
+            ("https://b\u{fc}cher.test/", true),
+            ("javascript:alert(1)", false),
+            ("javascript://shop.test/%0aalert(1)", false),
+            ("data:text/html,x", false),
+            ("//shop.test/", false),
+            ("/login", false),
+            ("shop.test", false),
+            ("https:shop.test", false),
+            ("https://", false),
+            ("https:///shop.test", false),
+            ("https://?a", false),
+            (" https://shop.test", false),
+            ("https://shop.test\n", false),
+            ("https://shop.test\\@other.test", false),
+        ] {
+            assert_eq!(is_return_url(url), expected, "{url}");
+        }
+    }
+
+    #[test]
     fn each_strictness_asks_for_what_it_says() {
         let unknown = Some(UnknownMember { name: "a/b", offset: Some(7) });
         let event = |unknown, has_content| {
@@ -69,6 +120,9 @@ mod tests {
             assert_eq!(strictness.refusal(&event(unknown, true)).is_none(), of_unknown, "{name}");
             assert_eq!(strictness.refusal(&event(None, false)).is_none(), of_empty, "{name}");
             assert_eq!(strictness.refusal(&event(None, true)), None, "{name}");
+            let mut elsewhere = event(None, true);
+            elsewhere.return_url = Some("/login");
+            assert_eq!(strictness.refusal(&elsewhere).is_none(), name == "any", "{name}");
         }
         let refused = Strictness::Strict.refusal(&event(unknown, false)).unwrap();
         assert_eq!((&*refused.pointer, refused.offset), ("/a~1b", Some(7)));

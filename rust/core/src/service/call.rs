@@ -6,6 +6,7 @@ use bumpalo::Bump;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::engine::Engine;
+use crate::event::strictness::return_url_refusal;
 use crate::event::{self, RawEvent};
 use crate::value::error::EventError;
 
@@ -113,6 +114,9 @@ impl Engine {
         }
         if event.idempotency_key.is_some_and(|key| !has_key_length(key)) {
             return Err(Refusal::KeyLength);
+        }
+        if let Some(error) = return_url_refusal(&event) {
+            return Err(Refusal::Event(error));
         }
         let idempotency = event.idempotency_key.map(|key| Idempotency {
             identity: hasher.hash(tenant, endpoint, key),

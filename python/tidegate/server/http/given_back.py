@@ -1,0 +1,144 @@
+"""Members that only answers have, sent back in a write: one rule for every object.
+
+Who reads an object, changes it and writes all of it sends ids, times and the revision too. Such a
+member is accepted when it says what is true, and refused when it says something else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+
+import attrs
+import msgspec
+from msgspec import Meta
+
+from tidegate.policy.definitions.findings import pointer_to
+from tidegate.server.http.convert import member_types
+from tidegate.server.http.preconditions import Precondition, entity_tag
+from tidegate.server.http.problems import ErrorDetail, Problem
+
+if TYPE_CHECKING:
+    from tidegate.server.http.call import Call
+    from tidegate.server.routing.route import Route
+
+CODE = "read-only-member"
+"""Of a finding about a member that was changed and cannot be."""
+UNSTABLE = {"unstable": True}
+"""``extra`` of the type of a member that changes while its object does not: it is not compared."""
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]")
+_ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_REVISION = "revision"
+_TELLS_REVISION = frozenset({_REVISION, "updated_at"})
+
+
+def unchanged(route: Route, call: Call) -> Call:
+    """The call, once it says nothing untrue about its object.
+
+    A revision that was given back counts as ``If-Match``: the write is refused when the object
+    changes before it.
+
+    Raises:
+        NotFoundError: there is no such object.
+        Problem: ``invalid-request`` for a member that differs; ``stale-revision`` for a revision
+            that is not the present one.
+    """
+    given = call.given_back.get("")
+    if not given:
+        return call
+    present: dict[str, Any] = {name: str(value) for name, value in call.ids.items()}
+    revision = None
+    if route.present is not None:
+        found: Any = route.present(call)
+        revision = found.revision
+        if found.body is not None:
+            present |= _members(found.body, given)
+    if revision is None:
+        require(given, present, route.answer)
+        return call
+    if _REVISION in given:
+        _pinned(given[_REVISION]).require(revision)
+    require(given, present, route.answer)
+    if not _TELLS_REVISION & given.keys():
+        return call
+    if call.precondition is not None:
+        call.precondition.require(revision)
+    return attrs.evolve(call, precondition=_pinned(revision))
+
+
+def require_object(given: Mapping[str, Any], present: Any) -> None:
+    """Refuse members given back that differ from those of an object as it is answered.
+
+    Raises:
+        Problem: ``invalid-request``, with pointers into the object.
+    """
+    require(given, _members(present, given), type(present))
+
+
+def require(given: Mapping[str, Any], present: Mapping[str, Any], answer: Any) -> None:
+    """Refuse members given back that differ.
+
+    Args:
+        given: the members, by name.
+        present: as they are; what is absent here is not known to anybody yet.
+        answer: the class that has them.
+
+    Raises:
+        Problem: ``invalid-request``, with a pointer for each.
+    """
+    errors = [
+        ErrorDetail(
+            detail=_detail(name, name in present),
+            code=CODE,
+            pointer=pointer_to("", name),
+            hint="leave it out, or send it as it was answered",
+        )
+        for name, value in given.items()
+        if not _is_unstable(answer, name)
+        and (name not in present or _meant(value) != _meant(present[name]))
+    ]
+    if errors:
+        raise Problem("invalid-request", errors[0].detail, errors=errors)
+
+
+def _detail(name: str, is_known: bool) -> str:
+    if is_known:
+        return f"`{name}` cannot be changed, and is another one"
+    return f"`{name}` is set by the service, and cannot be chosen"
+
+
+def _members(answered: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    kind: Any = type(answered)
+    names = {each.name for each in attrs.fields(kind)} & wanted.keys()
+    return {
+        name: msgspec.to_builtins(getattr(answered, name))
+        for name in names
+        if not _is_unstable(kind, name)
+    }
+
+
+def _pinned(revision: int) -> Precondition:
+    return Precondition(frozenset({entity_tag(revision)}))
+
+
+def _meant(value: Any) -> Any:
+    """A value whatever way it is written: times have several, ids two cases."""
+    if not isinstance(value, str):
+        return value
+    if _TIME.match(value):
+        with suppress(ValueError):
+            return datetime.fromisoformat(value)
+    return value.lower() if _ID.fullmatch(value) else value
+
+
+@cache
+def _is_unstable(answer: Any, name: str) -> bool:
+    kind = member_types(answer)[name]
+    if get_origin(kind) is not Annotated:
+        return False
+    metas = (each for each in get_args(kind)[1:] if isinstance(each, Meta))
+    return any((each.extra or {}).items() >= UNSTABLE.items() for each in metas)
