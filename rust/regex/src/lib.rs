@@ -85,7 +85,7 @@ impl Required {
     }
 }
 
-/// A pattern in the form of `language/regex/translation.py`, ready to run; shared freely.
+/// A pattern in the form of `tidegate/regex/translation.py`, ready to run; shared freely.
 #[derive(Clone)]
 pub struct Regex(Arc<Compiled>);
 
