@@ -3,4 +3,5 @@
 pub mod block;
 pub mod call;
 pub mod counts;
+pub mod plain_request;
 pub mod served;

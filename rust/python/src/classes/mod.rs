@@ -1,9 +1,7 @@
 //! The classes of the extension.
 
 pub(crate) mod calls;
-pub(crate) mod context;
 pub(crate) mod engine;
-pub(crate) mod matches;
 pub(crate) mod plain_form;
 pub(crate) mod redactor;
 pub(crate) mod rule_set;
