@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import tidegate
-from tidegate.language.regex import RegexError, parse
+from tidegate.regex import RegexError, parse
 from tidegate.testing.hostile import CROWDED, SHAPES, SIZES, crowd, quoted
 
 if TYPE_CHECKING:

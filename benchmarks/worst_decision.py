@@ -22,7 +22,6 @@ import orjson
 from tidegate.errors import ExpressionError
 from tidegate.evaluation.native import NativeEngine
 from tidegate.language.check.checker import check
-from tidegate.language.regex import RegexError, parse
 from tidegate.language.tree.schema import Schema
 from tidegate.limits import DEFAULT
 from tidegate.policy.definitions.bundle import bundle
@@ -37,6 +36,7 @@ from tidegate.policy.definitions.model import (
     Tenant,
     Window,
 )
+from tidegate.regex import RegexError, parse
 from tidegate.testing.hostile import CROWDED, crowd, quoted
 
 if TYPE_CHECKING:

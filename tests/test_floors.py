@@ -31,9 +31,6 @@ EXCEPTIONS = frozenset(
         "folder tests/service",
         "function benchmarks/goals/hostile_sets.py of_texts",
         "function python/tidegate/stores/migrations/versions/0001_first_tables.py upgrade",
-        "python/tidegate: circle of functions, language",
-        "rust/core/src: circle of evaluate, predicate, program",
-        "rust/core/src: program imports predicate",
     }
 )
 """What does not hold yet, as ``python -m tests.test_floors`` prints it."""

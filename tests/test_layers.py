@@ -11,7 +11,7 @@ import pytest
 import tidegate
 
 PACKAGE = Path(tidegate.__file__).parent
-INNER = ("language", "functions", "evaluation", "policy")
+INNER = ("regex", "language", "functions", "evaluation", "policy")
 OUTER = ("client", "stores", "server", "console", "daemon", "cli")
 WORLD = {
     "asyncio", "http", "os", "pathlib", "random", "secrets", "select", "shutil", "socket", "ssl",

@@ -32,7 +32,6 @@ from tidegate.language.printer import format
 from tidegate.language.tree.ast import Span
 from tidegate.language.tree.diagnostics import Diagnostic
 from tidegate.language.tree.schema import NamedList, Schema
-from tidegate.language.tree.types import Signature, Type
 from tidegate.limits import Limits
 from tidegate.policy.decision import EngineDecision, Entity, FiredClause, WindowValue
 from tidegate.policy.definitions.findings import Finding, SecondPlace
@@ -66,6 +65,7 @@ from tidegate.policy.served import Served
 from tidegate.policy.state.standing import ActiveMitigation, EntityState, WindowState
 from tidegate.program import Program, compile
 from tidegate.ruleset import RuleSet, Stats
+from tidegate.types import Signature, Type
 from tidegate.values import Duration, OptionalValue, Timestamp, TypeName, UInt
 
 _LATE = (

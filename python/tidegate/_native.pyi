@@ -358,7 +358,7 @@ _RefusedCall: TypeAlias = Literal["other-tenant", "empty", "key-length"]
 
 @final
 class Block:
-    """Decisions made together; parts are made when they are asked for."""
+    """Decisions made together."""
 
     @property
     def answers(self) -> list[bytes | None]:

@@ -30,9 +30,9 @@ class Limits:
     regex_nesting: int = 64
     regex_repeat: int = 1_000
     regex_program_bytes: int = 2 * 1024 * 1024
-    """Compiled size, by the estimate of language/regex; bounds the automaton."""
+    """Compiled size, by the estimate of tidegate/regex; bounds the automaton."""
     regex_work: int = 1_300
-    """Work for each character of a subject, by the estimate of language/regex; keeps the
+    """Work for each character of a subject, by the estimate of tidegate/regex; keeps the
     longest subject under 5 ms. Published firewall patterns have up to 1,180."""
     event_bytes: int = 64 * 1024
     event_depth: int = 32

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tidegate.language.check.checker import References
     from tidegate.language.check.estimate import CostEstimate
-    from tidegate.language.tree.types import Type
+    from tidegate.types import Type
 
 
 class Program:

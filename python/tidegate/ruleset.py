@@ -19,7 +19,7 @@ from tidegate.evaluation.rules import (
 )
 from tidegate.language.check.checker import check
 from tidegate.language.tree.schema import Schema
-from tidegate.language.tree.types import BOOL
+from tidegate.types import BOOL
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

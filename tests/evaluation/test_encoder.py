@@ -15,7 +15,7 @@ from tidegate.evaluation.encoder import canonical_path, encode
 from tidegate.evaluation.known_agents import KNOWN_AGENTS, KnownAgent
 from tidegate.functions.addresses import parse_network
 from tidegate.language.tree.schema import FIELD_MODEL
-from tidegate.language.tree.types import parse_type
+from tidegate.types import parse_type
 from tidegate.values import Duration, Map, OptionalValue, Timestamp, UInt
 
 PROXIES = [network for text in ("10.0.0.0/8", "2001:db8::/32") if (network := parse_network(text))]

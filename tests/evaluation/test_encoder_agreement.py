@@ -25,8 +25,8 @@ from tidegate.evaluation.geography import AddressDatabases
 from tidegate.evaluation.known_agents import KNOWN_AGENTS, KnownAgent
 from tidegate.functions.addresses import parse_network
 from tidegate.language.tree.schema import FIELD_MODEL, Schema
-from tidegate.language.tree.types import parse_type
 from tidegate.testing.strategies import event_bytes, events, schemas
+from tidegate.types import parse_type
 from tidegate.values import Duration, Timestamp, TypeName, UInt
 from tidegate.wire_values import to_wire
 

@@ -9,7 +9,7 @@ import pytest
 
 from shared_data import shared_lines, size
 from tidegate.functions.automaton import Automaton, automaton, clip
-from tidegate.language.regex import RegexError, parse
+from tidegate.regex import RegexError, parse
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import tidegate
 from shared_data import shared_lines
 from tidegate.functions.automaton import Automaton
-from tidegate.language.regex import RegexError, parse
+from tidegate.regex import RegexError, parse
 from tidegate.testing.hostile import CROWDED, crowd, quoted
 
 SCHEMA = tidegate.Schema.empty().with_variables({"subject": "string"})

@@ -13,7 +13,7 @@ from tidegate.errors import ExpressionError
 from tidegate.language.check.checker import CheckedExpression, check
 from tidegate.language.tree import checked
 from tidegate.language.tree.schema import NamedList, Schema
-from tidegate.language.tree.types import BOOL, INT, STRING, Signature, parse_type
+from tidegate.types import BOOL, INT, STRING, Signature, parse_type
 from tidegate.values import Map, TypeName, UInt
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.language.tree.schema import NamedList, Schema
-from tidegate.language.tree.types import BOOL, DYN, INT, parse_type
+from tidegate.types import BOOL, DYN, INT, parse_type
 
 
 def test_default_schema_is_the_field_model() -> None:

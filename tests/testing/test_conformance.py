@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tidegate.language.tree.types import parse_type
 from tidegate.testing.conformance import (
     agrees,
     is_same_value,
@@ -16,6 +15,7 @@ from tidegate.testing.conformance import (
     type_from_json,
     type_to_json,
 )
+from tidegate.types import parse_type
 
 
 def run(**case: Any) -> dict[str, Any]:

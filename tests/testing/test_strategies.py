@@ -16,13 +16,13 @@ from tidegate.functions import FUNCTIONS
 from tidegate.language.check.checker import check
 from tidegate.language.tree import checked
 from tidegate.language.tree.schema import Schema
-from tidegate.language.tree.types import BOOL, INT
 from tidegate.language.tree.walk import walk
 from tidegate.limits import DEFAULT
 from tidegate.testing import strategies
 from tidegate.testing.agreement import UNPRICED, observe
 from tidegate.testing.choices import RandomChoices
 from tidegate.testing.programs import GeneratedProgram, generate_program
+from tidegate.types import BOOL, INT
 from tidegate.values import Timestamp, from_python
 from tidegate.wire_values import from_wire, to_wire
 
@@ -73,7 +73,7 @@ def test_values_survive_the_wire(value: Any) -> None:
     assert to_wire(from_wire(wire)) == wire
 
 
-@given(strategies.values(tidegate.language.tree.types.TIMESTAMP))
+@given(strategies.values(tidegate.types.TIMESTAMP))
 def test_values_have_the_wanted_type(value: Any) -> None:
     """A generated value has the wanted type."""
     assert isinstance(value, Timestamp)

@@ -20,7 +20,7 @@ from tidegate.values import Map
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from tidegate.language.tree.types import Type
+    from tidegate.types import Type
     from tidegate.values import Address, Network
 
 _DECIDED = ("actions.", "entity.")

@@ -20,8 +20,8 @@ from tidegate.evaluation.matches import Matches
 from tidegate.language import canonical
 from tidegate.language.tree.canonical_writer import VERSION
 from tidegate.language.tree.schema import NamedList, Schema
-from tidegate.language.tree.types import parse_type
 from tidegate.limits import DEFAULT, Limits
+from tidegate.types import parse_type
 from tidegate.values import to_python
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from tidegate.evaluation.json_text import Node, json_value
 from tidegate.functions.addresses import parse_address, parse_network
 from tidegate.functions.encoders import decode
 from tidegate.functions.time import parse_duration, parse_timestamp
-from tidegate.language.tree.types import ListType, MapType, OptionalType, Primitive, Type, TypeType
+from tidegate.types import ListType, MapType, OptionalType, Primitive, Type, TypeType
 from tidegate.values import Map, OptionalValue, TypeName, UInt, from_python, kind_of
 
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from tidegate.language.regex import (
+from tidegate.limits import REGEX_SUBJECT_BYTES
+from tidegate.regex import (
     Alternation,
     Assertion,
     Characters,
@@ -31,7 +32,6 @@ from tidegate.language.regex import (
     parse,
     sets,
 )
-from tidegate.limits import REGEX_SUBJECT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ from tidegate.functions.automaton import automaton, clip
 from tidegate.functions.bounded import BoundedText
 from tidegate.functions.registry import overload
 from tidegate.functions.text import strings_in
-from tidegate.language.regex import Regex, RegexError, parse
+from tidegate.regex import Regex, RegexError, parse
 from tidegate.values import OptionalValue, utf8_length
 
 if TYPE_CHECKING:

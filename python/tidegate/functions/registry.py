@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from tidegate.language.tree.types import (
+from tidegate.types import (
     ListType,
     MapType,
     OptionalType,
@@ -28,7 +28,7 @@ from tidegate.values import kind_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tidegate.language.tree.types import Type
+    from tidegate.types import Type
 
 Meaning = TypeVar("Meaning", bound=Callable[..., Any])
 

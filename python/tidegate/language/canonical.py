@@ -14,8 +14,8 @@ from tidegate.language.parse.parser import parse
 from tidegate.language.tree.canonical_reader import node_from_json, read_string, refuse_tree
 from tidegate.language.tree.canonical_writer import VERSION, envelope
 from tidegate.language.tree.schema import Schema
-from tidegate.language.tree.types import parse_type
 from tidegate.limits import DEFAULT, Limits
+from tidegate.types import parse_type
 
 _MAX_BYTES = 4 * 1024 * 1024
 """Far more than the tree of the longest expression takes."""

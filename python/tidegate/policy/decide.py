@@ -15,7 +15,6 @@ from tidegate import decider
 from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.evaluation.reference import evaluate
-from tidegate.language.tree.types import STRING
 from tidegate.limits import CLOCK_TOLERANCE
 from tidegate.policy.budget import Ends, past_budget
 from tidegate.policy.decision import EngineDecision, Entity, FiredClause, WindowValue
@@ -23,6 +22,7 @@ from tidegate.policy.definitions.keys import EntityKey, Part, counted_text, enti
 from tidegate.policy.definitions.secrets import PLAIN, Reading, kept_part
 from tidegate.policy.state.state import Block, Change, Count, Mitigate, State
 from tidegate.policy.state.windows import added
+from tidegate.types import STRING
 from tidegate.values import Timestamp
 
 if TYPE_CHECKING:

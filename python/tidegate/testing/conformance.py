@@ -24,7 +24,8 @@ from tidegate.language.check.macros import recognise
 from tidegate.language.parse.parser import parse
 from tidegate.language.tree.ast import Call
 from tidegate.language.tree.schema import Schema
-from tidegate.language.tree.types import (
+from tidegate.language.tree.walk import walk
+from tidegate.types import (
     DYN,
     PRIMITIVES,
     TYPE,
@@ -37,7 +38,6 @@ from tidegate.language.tree.types import (
     TypeParam,
     TypeType,
 )
-from tidegate.language.tree.walk import walk
 from tidegate.values import from_python, to_python
 from tidegate.wire_values import from_wire, to_wire
 

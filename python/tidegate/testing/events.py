@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tidegate.language.tree.schema import FIELD_MODEL, Schema
-from tidegate.language.tree.types import (
+from tidegate.testing import vocabulary
+from tidegate.testing.choices import happens, pick
+from tidegate.types import (
     BOOL,
     BYTES,
     CIDR,
@@ -30,8 +32,6 @@ from tidegate.language.tree.types import (
     MapType,
     Type,
 )
-from tidegate.testing import vocabulary
-from tidegate.testing.choices import happens, pick
 from tidegate.values import Duration, Map, Timestamp, to_python
 
 if TYPE_CHECKING:

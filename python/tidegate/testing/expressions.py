@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tidegate.functions import FUNCTIONS
-from tidegate.language.tree.types import (
+from tidegate.testing import patterns, vocabulary
+from tidegate.testing.choices import happens, pick
+from tidegate.testing.vocabulary import KEY_TYPES, any_type, string_literal
+from tidegate.types import (
     BOOL,
     DYN,
     INT,
@@ -28,9 +31,6 @@ from tidegate.language.tree.types import (
     TypeParam,
     TypeType,
 )
-from tidegate.testing import patterns, vocabulary
-from tidegate.testing.choices import happens, pick
-from tidegate.testing.vocabulary import KEY_TYPES, any_type, string_literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

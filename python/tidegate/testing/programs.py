@@ -15,8 +15,8 @@ from tidegate.testing.expressions import RESULT_TYPES, ExpressionGenerator
 
 if TYPE_CHECKING:
     from tidegate.language.tree.schema import Schema
-    from tidegate.language.tree.types import Type
     from tidegate.testing.choices import Choices
+    from tidegate.types import Type
 
 MAX_DEPTH = 4
 

@@ -30,11 +30,11 @@ from tidegate.language.check.checker import check
 from tidegate.language.tree import checked
 from tidegate.language.tree.canonical_writer import VERSION, node_to_json
 from tidegate.language.tree.schema import Schema
-from tidegate.language.tree.types import BOOL
 from tidegate.limits import DEFAULT, Limits
 from tidegate.testing.choices import Choices, RandomChoices, happens, pick
 from tidegate.testing.events import to_json
 from tidegate.testing.expressions import ExpressionGenerator
+from tidegate.types import BOOL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

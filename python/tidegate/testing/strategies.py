@@ -29,7 +29,7 @@ from tidegate.testing.programs import GeneratedProgram, generate_program
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from tidegate.language.tree.types import Type
+    from tidegate.types import Type
 
 
 def _choices(draw: DrawFn) -> Choices:

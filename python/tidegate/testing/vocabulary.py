@@ -12,7 +12,8 @@ import struct
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, Any
 
-from tidegate.language.tree.types import (
+from tidegate.testing.choices import happens, pick
+from tidegate.types import (
     BOOL,
     BYTES,
     CIDR,
@@ -31,7 +32,6 @@ from tidegate.language.tree.types import (
     OptionalType,
     Type,
 )
-from tidegate.testing.choices import happens, pick
 from tidegate.values import (
     INT_MAX,
     INT_MIN,

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("FACTS", functions::facts::facts(module.py())?)?;
+    module.add("FACTS", functions::facts(module.py())?)?;
     module.add_class::<classes::engine::PyEngine>()?;
     module.add_class::<classes::engine::PyFrozen>()?;
     module.add_class::<classes::served::PyServed>()?;
@@ -21,6 +21,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<classes::redactor::PyRedactor>()?;
     module.add_class::<classes::rule_set::PyRuleSet>()?;
     module.add_class::<classes::rule_set::PyPrepared>()?;
-    module.add_function(wrap_pyfunction!(functions::tally::tally, module)?)?;
-    module.add_function(wrap_pyfunction!(functions::encode::encode_event, module)?)
+    module.add_function(wrap_pyfunction!(functions::tally, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::encode_event, module)?)
 }

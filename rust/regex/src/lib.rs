@@ -21,6 +21,7 @@ mod text;
 mod work;
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use regex_syntax::ParserBuilder;
@@ -85,7 +86,7 @@ impl Required {
     }
 }
 
-/// A pattern in the form of `language/regex/translation.py`, ready to run; shared freely.
+/// A pattern in the form of `tidegate/regex/translation.py`, ready to run; shared freely.
 #[derive(Clone)]
 pub struct Regex(Arc<Compiled>);
 
@@ -133,11 +134,6 @@ impl Regex {
     /// A text of the pattern: the same for those compiled from the same.
     pub fn as_str(&self) -> &str {
         &self.0.text
-    }
-
-    /// Where the compiled pattern lies, which is the same for those compiled once.
-    pub fn address(&self) -> usize {
-        Arc::as_ptr(&self.0).addr()
     }
 
     /// What every match has. The first call takes the stored value; later calls take as long as to read
@@ -218,6 +214,21 @@ impl Compiled {
             last_position: (positions.len() as u32).wrapping_sub(1),
             slots: self.groups.saturating_add(1).saturating_mul(2),
         })
+    }
+}
+
+/// Patterns are equal that were compiled from the same text.
+impl PartialEq for Regex {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Regex {}
+
+impl Hash for Regex {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
     }
 }
 

@@ -143,7 +143,7 @@ impl Machine {
         self.words
     }
 
-    /// What a step does at most, in the units of `language/regex/work.py`.
+    /// What a step does at most, in the units of `tidegate/regex/work.py`.
     pub(super) const fn step_work(&self) -> u64 {
         self.step_work
     }
@@ -364,7 +364,7 @@ impl Run {
     }
 }
 
-/// What the two ways of a distance cost, as `language/regex/work.py` has it.
+/// What the two ways of a distance cost, as `tidegate/regex/work.py` has it.
 const PIECE_COST: usize = 4;
 
 const fn shift_cost(words: usize) -> usize {

@@ -2,7 +2,7 @@
 
 use regex_syntax::is_meta_character;
 
-/// How `language/regex/translation.py` writes most characters.
+/// How `tidegate/regex/translation.py` writes most characters.
 const CODE_POINT: &str = r"\x{";
 
 /// A pattern that is read as the same: visible characters of ASCII that are given by their

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tidegate.language.check.declarations import Declaration, Key
     from tidegate.language.tree.ast import Call, Span
-    from tidegate.language.tree.types import Type
+    from tidegate.types import Type
 
 _OPERATORS = frozenset(("+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "in", "!"))
 _SHOWN_OVERLOADS = 3

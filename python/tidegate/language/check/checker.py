@@ -26,7 +26,7 @@ from tidegate.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from tidegate.language.tree import ast, checked
-    from tidegate.language.tree.types import Type
+    from tidegate.types import Type
 
 __all__ = ["CheckedExpression", "CostEstimate", "References", "check"]
 

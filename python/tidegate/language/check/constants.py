@@ -18,12 +18,12 @@ import attrs
 
 from tidegate.errors import EvaluationError
 from tidegate.functions import FUNCTIONS
-from tidegate.language.regex import Regex, RegexError, find_work, parse, translate
 from tidegate.language.tree import checked
 from tidegate.language.tree.ast import Span
 from tidegate.language.tree.diagnostics import Diagnostic, nearest, quote
 from tidegate.language.tree.literals import INT_MAX, INT_MIN, source_offsets
-from tidegate.language.tree.types import ListType, MapType, Primitive, Type, TypeParam
+from tidegate.regex import Regex, RegexError, find_work, parse, translate
+from tidegate.types import ListType, MapType, Primitive, Type, TypeParam
 from tidegate.values import Timestamp, UInt, kind_of, map_key
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tidegate.functions import FUNCTIONS
-from tidegate.language.tree.types import DYN, Primitive, Signature, Type
+from tidegate.types import DYN, Primitive, Signature, Type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -26,7 +26,7 @@ from tidegate.language.tree.sizes import (
     of_type,
     of_value,
 )
-from tidegate.language.tree.types import BYTES, DYN, STRING, Type
+from tidegate.types import BYTES, DYN, STRING, Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

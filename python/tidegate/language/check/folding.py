@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tidegate.language.tree import ast, checked
-from tidegate.language.tree.types import Type
+from tidegate.types import Type
 from tidegate.values import Map
 
 if TYPE_CHECKING:

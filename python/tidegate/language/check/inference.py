@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tidegate.language.tree.types import (
+from tidegate.types import (
     CIDR,
     DURATION,
     DYN,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tidegate.language.check.constants import parse_pattern
-from tidegate.language.regex import Shape, shape
 from tidegate.language.tree.checked import (
     And,
     Call,
@@ -22,9 +21,10 @@ from tidegate.language.tree.checked import (
     Select,
 )
 from tidegate.language.tree.diagnostics import Diagnostic, quote
-from tidegate.language.tree.types import BOOL, Type
 from tidegate.language.tree.walk import walk
 from tidegate.limits import DEFAULT
+from tidegate.regex import Shape, shape
+from tidegate.types import BOOL, Type
 from tidegate.values import equal, kind_of
 
 if TYPE_CHECKING:

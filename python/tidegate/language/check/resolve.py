@@ -14,7 +14,7 @@ import attrs
 
 from tidegate.language.tree.ast import Identifier, Node, Select
 from tidegate.language.tree.diagnostics import nearest
-from tidegate.language.tree.types import (
+from tidegate.types import (
     BOOL,
     BYTES,
     CIDR,

@@ -33,7 +33,7 @@ from tidegate.language.check.resolve import (
 from tidegate.language.parse.syntax_errors import FOREIGN_FIELDS
 from tidegate.language.tree import ast, checked
 from tidegate.language.tree.diagnostics import Diagnostic, quote
-from tidegate.language.tree.types import (
+from tidegate.types import (
     BOOL,
     BYTES,
     DOUBLE,

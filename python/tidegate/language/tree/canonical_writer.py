@@ -10,7 +10,7 @@ from tidegate.wire_values import to_wire
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tidegate.language.tree.types import Type
+    from tidegate.types import Type
 
 Json = dict[str, Any]
 

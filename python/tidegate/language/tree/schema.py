@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from tidegate.language.tree.types import (
+from tidegate.types import (
     BOOL,
     DYN,
     INT,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tidegate.language.tree.types import BYTES, DYN, STRING, ListType, MapType, OptionalType, Type
+from tidegate.types import BYTES, DYN, STRING, ListType, MapType, OptionalType, Type
 from tidegate.values import Map, OptionalValue, utf8_length
 
 if TYPE_CHECKING:

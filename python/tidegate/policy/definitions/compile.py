@@ -16,7 +16,6 @@ from tidegate.language.check.checker import CheckedExpression, check
 from tidegate.language.check.lint import key_warnings
 from tidegate.language.tree.diagnostics import Source
 from tidegate.language.tree.schema import NamedList, Schema
-from tidegate.language.tree.types import BOOL
 from tidegate.limits import DEFAULT, Limits
 from tidegate.policy.definitions.budget_warnings import budget_warnings
 from tidegate.policy.definitions.compiled import (
@@ -32,6 +31,7 @@ from tidegate.policy.definitions.expressions import CheckedTexts, Expressions, U
 from tidegate.policy.definitions.findings import MAX_FINDINGS, Finding
 from tidegate.policy.definitions.model import Block, Challenge
 from tidegate.policy.definitions.secrets import Reading, reading
+from tidegate.types import BOOL
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -11,7 +11,6 @@ import attrs
 
 from tidegate.language.check.checker import CheckedExpression
 from tidegate.language.tree.schema import NamedList
-from tidegate.language.tree.types import Type
 from tidegate.limits import Limits
 from tidegate.policy.definitions.model import (
     Block,
@@ -23,6 +22,7 @@ from tidegate.policy.definitions.model import (
     OnBudgetExceeded,
 )
 from tidegate.policy.definitions.secrets import Reading
+from tidegate.types import Type
 
 
 @attrs.frozen

@@ -15,7 +15,7 @@ import attrs
 
 from tidegate.language.check.checker import CheckedExpression, check
 from tidegate.language.tree.schema import Schema
-from tidegate.language.tree.types import BOOL, CIDR, INT, IP, STRING, UINT, Type
+from tidegate.types import BOOL, CIDR, INT, IP, STRING, UINT, Type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

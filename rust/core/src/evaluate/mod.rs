@@ -12,6 +12,7 @@ use crate::functions;
 use crate::functions::named_lists::Lists;
 use crate::functions::operators;
 use crate::functions::operators::{Applied, find_key};
+use crate::predicate::Predicate;
 use crate::program::{
     Bind, Call, Conditional, Element, Entry, Expr, Index, Member, Node, Operation, OptionalMap,
     SectionKey,
@@ -40,7 +41,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
     }
 
     /// The same evaluation, for nodes that do not last as long.
-    pub(crate) fn again(&mut self) -> Evaluation<'_, '_> {
+    fn again(&mut self) -> Evaluation<'_, '_> {
         Evaluation {
             record: self.record,
             lists: self.lists,
@@ -60,7 +61,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         let span = expression.span;
         match &expression.node {
             Node::Predicate(predicate) => {
-                return predicate.test(span.start, self).map(Value::Bool);
+                return self.predicate(predicate, span.start).map(Value::Bool);
             }
             Node::SectionKey(section_key) => return self.section_key(section_key),
             _ => self.charge(1, span)?,
@@ -97,7 +98,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
     #[inline]
     pub(crate) fn test(&mut self, expression: &'a Expr) -> Result<bool, Failure> {
         match &expression.node {
-            Node::Predicate(predicate) => predicate.test(expression.span.start, self),
+            Node::Predicate(predicate) => self.predicate(predicate, expression.span.start),
             Node::And(operands) => {
                 self.charge(1, expression.span)?;
                 self.and(operands)
@@ -115,6 +116,29 @@ impl<'a, 'e> Evaluation<'a, 'e> {
                 _ => Err(Failure { code: ErrorCode::NoSuchOverload, span: expression.span }),
             },
         }
+    }
+
+    /// Whether a predicate holds, from its own test or from the nodes it stands for; `start` is
+    /// where it stands in its text.
+    #[inline]
+    fn predicate(&mut self, predicate: &Predicate, start: u32) -> Result<bool, Failure> {
+        match predicate.holds(self.record, self.meter) {
+            Some(holds) => Ok(holds),
+            None => self.nodes_of(predicate, start),
+        }
+    }
+
+    #[cold]
+    fn nodes_of(&mut self, predicate: &Predicate, start: u32) -> Result<bool, Failure> {
+        if let Some((slot, entered)) = predicate.first_field()
+            && self.record.get(slot).is_none()
+            && self.meter.try_charge(entered)
+        {
+            let span = predicate.first_span(start);
+            return Err(Failure { code: ErrorCode::NoSuchField, span });
+        }
+        let nodes = predicate.nodes(start);
+        self.again().test(&nodes)
     }
 
     fn and(&mut self, operands: &'a [Expr]) -> Result<bool, Failure> {

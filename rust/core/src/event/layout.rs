@@ -30,10 +30,6 @@ impl Slot {
     pub(crate) const fn number(self) -> u32 {
         self.0
     }
-
-    pub(crate) const fn from_number(number: u32) -> Self {
-        Self(number)
-    }
 }
 
 impl LoweredSlot {

@@ -193,42 +193,35 @@ pub(crate) fn apply<'a>(
 
 /// A function by name, as `contains` or `math.greatest`.
 pub(crate) fn find(name: &str, is_member: bool) -> Option<&'static Function> {
-    numbered(*NUMBERS.get(&(name, is_member))?)
+    FUNCTIONS.get(&(name, is_member)).copied()
 }
 
-/// The number of a function; None for one that has no name.
-pub(crate) fn number(function: &Function) -> Option<usize> {
-    NUMBERS.get(&(function.name, function.is_member)).copied()
-}
-
-/// The function of a number.
-pub(crate) fn numbered(number: usize) -> Option<&'static Function> {
-    FUNCTIONS.get(number).copied()
+/// The function of a shape that goes by the plainest name.
+pub(crate) fn of_shape(shape: Shape) -> &'static Function {
+    let mut functions = FAMILIES.iter().copied().flatten();
+    functions.find(|function| function.shape == shape).unwrap_or(&UNKNOWN)
 }
 
 /// The function that a name stands for when there is none: nothing fits it.
 pub(crate) static UNKNOWN: Function = function("", &[]);
 
-static NUMBERS: LazyLock<HashMap<(&str, bool), usize, RandomState>> = LazyLock::new(|| {
-    let names = FUNCTIONS.iter().map(|function| (function.name, function.is_member));
-    names.zip(0..).collect()
-});
+static FAMILIES: [&[Function]; 11] = [
+    conversions::FUNCTIONS,
+    encoders::FUNCTIONS,
+    format::FUNCTIONS,
+    hashing::FUNCTIONS,
+    lists::FUNCTIONS,
+    network::FUNCTIONS,
+    numbers::FUNCTIONS,
+    optionals::FUNCTIONS,
+    regex::FUNCTIONS,
+    text::FUNCTIONS,
+    time::FUNCTIONS,
+];
 
-static FUNCTIONS: LazyLock<Vec<&Function>> = LazyLock::new(|| {
-    let families = [
-        conversions::FUNCTIONS,
-        encoders::FUNCTIONS,
-        format::FUNCTIONS,
-        hashing::FUNCTIONS,
-        lists::FUNCTIONS,
-        network::FUNCTIONS,
-        numbers::FUNCTIONS,
-        optionals::FUNCTIONS,
-        regex::FUNCTIONS,
-        text::FUNCTIONS,
-        time::FUNCTIONS,
-    ];
-    families.into_iter().flatten().collect()
+static FUNCTIONS: LazyLock<HashMap<(&str, bool), &Function, RandomState>> = LazyLock::new(|| {
+    let functions = FAMILIES.iter().copied().flatten();
+    functions.map(|function| ((function.name, function.is_member), function)).collect()
 });
 
 /// A parameter of an overload: the Rust type of one kind of value.

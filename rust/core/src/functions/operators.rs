@@ -2,8 +2,6 @@
 
 use std::cmp::Ordering;
 
-use serde::{Deserialize, Serialize};
-
 use crate::value::error::ErrorCode;
 use crate::value::map::integral;
 use crate::value::meter::{Meter, units};
@@ -12,7 +10,7 @@ use crate::value::{Duration, List, Timestamp, Value};
 /// A value, or the code of what went wrong.
 pub type Applied<'a> = Result<Value<'a>, ErrorCode>;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Operator {
     Add,
     Subtract,

@@ -4,14 +4,14 @@
 //! refused with a pointer to the place, and the depth is bounded.
 
 use crate::event::layout::Layout;
-use crate::functions::named_lists::{Lists, LiteralSet};
+use crate::functions::named_lists::Lists;
 use crate::functions::operators::Operator;
 use crate::functions::prepared::Prepared;
 use crate::functions::{self, Shape};
 use crate::json::tree::{Members, Tree};
-use crate::predicate::recognise::{Predicates, specialise};
 use crate::program::constant::read_value;
 use crate::program::prepare::{Preparer, literal, prepare};
+use crate::program::recognise::{Predicates, specialise};
 use crate::program::{
     Bind, Call, Comprehension, Conditional, Element, Entry, Expr, Index, Macro, Member, Node,
     Operation, OptionalMap, Program, SectionKey,
@@ -168,11 +168,7 @@ impl Decoder<'_, '_> {
             Err(arguments) => arguments,
         };
         if let Some(operator) = Operator::from_sign(name, arguments.len()) {
-            let members = match (operator, &*arguments) {
-                (Operator::In, [_, range]) => members(range).map(Box::new),
-                _ => None,
-            };
-            return Ok(Node::Operator(Box::new(Operation { operator, arguments, members })));
+            return Ok(Node::Operator(Box::new(Operation::new(operator, arguments))));
         }
         // An option of the checker lets unknown functions pass; calling one is an error.
         let function = functions::find(name, is_member).unwrap_or(&functions::UNKNOWN);
@@ -180,8 +176,7 @@ impl Decoder<'_, '_> {
             None => prepare(function.shape, &arguments, self.compiler.lists),
             Some(_) => self.patterns(object, function.shape != Shape::Matches)?,
         };
-        let literals = arguments.iter().map(|argument| literal(argument).is_some()).collect();
-        Ok(Node::Call(Box::new(Call { function, arguments, literals, prepared })))
+        Ok(Node::Call(Box::new(Call::new(function, arguments, prepared))))
     }
 
     fn patterns(&mut self, object: &Members<'_>, finds: bool) -> Result<Prepared> {
@@ -286,14 +281,6 @@ fn section_key<'j>(
             }
             _ => None,
         },
-        _ => None,
-    }
-}
-
-/// The members of a literal list.
-fn members(range: &Expr) -> Option<LiteralSet> {
-    match literal(range)? {
-        Value::List(values) => Some(LiteralSet::new(values)),
         _ => None,
     }
 }

@@ -1,11 +1,14 @@
 //! A compiled expression: the checked tree with names turned into numbers,
 //! functions into pointers and constants into what their function works with.
 //!
-//! [`crate::program::decode`] makes it from JSON, [`crate::evaluate`] runs it.
+//! [`crate::program::decode`] makes it from JSON, [`crate::evaluate`] runs it. Nodes of the common
+//! shapes become a [`Predicate`], and are made again where they are asked for.
 
 pub mod constant;
 pub mod decode;
+mod nodes;
 pub(crate) mod prepare;
+mod recognise;
 
 use std::ops::Deref;
 
@@ -17,6 +20,7 @@ use crate::functions::named_lists::LiteralSet;
 use crate::functions::operators::Operator;
 use crate::functions::prepared::Prepared;
 use crate::predicate::Predicate;
+use crate::program::prepare::literal;
 use crate::value::Value;
 use crate::value::error::Span;
 
@@ -174,12 +178,29 @@ pub(crate) struct Call {
     pub(crate) prepared: Prepared,
 }
 
+impl Call {
+    fn new(function: &'static Function, arguments: Box<[Expr]>, prepared: Prepared) -> Self {
+        let literals = arguments.iter().map(|argument| literal(argument).is_some()).collect();
+        Self { function, arguments, literals, prepared }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Operation {
     pub(crate) operator: Operator,
     pub(crate) arguments: Box<[Expr]>,
     /// Members of a literal list on the right of `in`; apart, since most have none.
     pub(crate) members: Option<Box<LiteralSet>>,
+}
+
+impl Operation {
+    fn new(operator: Operator, arguments: Box<[Expr]>) -> Self {
+        let members = match (operator, arguments.get(1).and_then(literal)) {
+            (Operator::In, Some(Value::List(values))) => Some(Box::new(LiteralSet::new(values))),
+            _ => None,
+        };
+        Self { operator, arguments, members }
+    }
 }
 
 #[derive(Debug)]

@@ -15,7 +15,7 @@ impl Lead {
         let (mut best, mut longest) = (None, 0);
         each_conjunct(&program.root, &mut |conjunct| {
             let Node::Predicate(predicate) = &conjunct.node else { return };
-            let length = part_length(&predicate.kind);
+            let length = part_length(predicate);
             if length > longest {
                 (best, longest) = (Some(predicate), length);
             }
@@ -32,14 +32,11 @@ impl Lead {
 }
 
 /// Bytes of the part that a test asks a text for, zero if it asks for none.
-const fn part_length(kind: &Kind) -> usize {
-    let Kind::Text { test, .. } = kind else { return 0 };
+fn part_length(predicate: &Predicate) -> usize {
+    let Kind::Text { test, .. } = &predicate.kind else { return 0 };
     match test {
-        TextTest::Equals(_)
-        | TextTest::StartsWith(_)
-        | TextTest::EndsWith(_)
-        | TextTest::Contains { .. } => test.constant_length(),
-        TextTest::Differs(_) | TextTest::Matches { .. } | TextTest::In(_) => 0,
+        TextTest::Differs | TextTest::Matches(_) | TextTest::In(_) => 0,
+        _ => predicate.constant().len(),
     }
 }
 

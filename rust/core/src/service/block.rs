@@ -42,7 +42,7 @@ impl Action {
         }
     }
 
-    fn of(mode: Option<Mode>) -> Self {
+    pub fn of(mode: Option<Mode>) -> Self {
         match mode {
             Some(Mode::Challenge) => Self::Challenge,
             Some(Mode::Block) => Self::Block,

@@ -4,4 +4,5 @@ pub mod block;
 pub mod call;
 pub mod catalog;
 pub mod counts;
+pub mod plain_request;
 pub mod served;

@@ -49,7 +49,7 @@ impl ErrorCode {
 }
 
 /// Where in the text of an expression: code points, half open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Span {
     pub start: u32,
     pub end: u32,

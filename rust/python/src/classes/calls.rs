@@ -4,7 +4,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use bumpalo::Bump;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyBytes;
@@ -16,11 +15,9 @@ use uuid::Uuid;
 
 use crate::classes::engine::PyEngine;
 use crate::classes::redactor::PyRedactor;
-use crate::convert::error::event_error;
+use crate::convert::error::{event_error_object, value_error};
 
 type Read<'a> = Vec<Result<Call<'a>, Refusal>>;
-/// Calls with an idempotency key: their numbers, the keys, and the fingerprints of the bodies.
-type Keyed<'py> = (Vec<usize>, Vec<Bound<'py, PyBytes>>, Vec<Bound<'py, PyBytes>>);
 
 /// Bodies, and memory for what is read of them.
 struct Bodies {
@@ -43,6 +40,11 @@ pub(crate) struct PyCalls {
     engine: Py<PyEngine>,
     /// An arena is for one thread at a time.
     read: Mutex<ReadCalls>,
+    #[pyo3(get)]
+    refusals: Vec<(usize, Py<PyAny>)>,
+    /// Numbers of calls, their keys, and the fingerprints of their bodies.
+    #[pyo3(get)]
+    keyed: (Vec<usize>, Vec<[u8; 16]>, Vec<[u8; 16]>),
 }
 
 impl PyCalls {
@@ -52,52 +54,42 @@ impl PyCalls {
         is_runtime: Vec<bool>,
         secret: &[u8],
     ) -> PyResult<Self> {
+        let py = engine.py();
         let hasher = KeyHasher::new(secret)
-            .ok_or_else(|| PyValueError::new_err("the key of a hash has at most 64 bytes"))?;
+            .ok_or_else(|| value_error("the key of a hash has at most 64 bytes"))?;
         if texts.len() != is_runtime.len() {
-            return Err(PyValueError::new_err("as many endpoints as bodies are needed"));
+            return Err(value_error("as many endpoints as bodies are needed"));
         }
         let endpoint = |is_runtime| if is_runtime { Endpoint::Runtime } else { Endpoint::Beacon };
         let endpoints = is_runtime.into_iter().map(endpoint).collect();
         let owner = Bodies { texts, endpoints, arena: Bump::new() };
-        let at_work = &engine.get().engine;
-        let read = engine.py().detach(|| {
+        let active = &engine.get().engine;
+        let read = py.detach(|| {
             ReadCalls::new(owner, |Bodies { texts, endpoints, arena }| {
                 let calls = texts.iter().zip(endpoints);
                 calls
-                    .map(|(text, &endpoint)| at_work.read_call(endpoint, text, &hasher, arena))
+                    .map(|(text, endpoint)| active.read_call(*endpoint, text, &hasher, arena))
                     .collect()
             })
         });
-        Ok(Self { engine: engine.clone().unbind(), read: Mutex::new(read) })
+        let (mut refusals, mut keyed) = (Vec::new(), <(Vec<_>, Vec<_>, Vec<_>)>::default());
+        for (number, call) in read.borrow_dependent().iter().enumerate() {
+            match call {
+                Err(refusal) => refusals.push((number, shown(py, refusal)?)),
+                Ok(Call { idempotency: None, .. }) => {}
+                Ok(Call { idempotency: Some(known), .. }) => {
+                    keyed.0.push(number);
+                    keyed.1.push(known.identity);
+                    keyed.2.push(known.fingerprint);
+                }
+            }
+        }
+        Ok(Self { engine: engine.clone().unbind(), read: Mutex::new(read), refusals, keyed })
     }
 }
 
 #[pymethods]
 impl PyCalls {
-    #[getter]
-    fn refusals<'py>(&self, py: Python<'py>) -> PyResult<Vec<(usize, Bound<'py, PyAny>)>> {
-        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let refused = read.borrow_dependent().iter().enumerate();
-        let refused = refused.filter_map(|(at, call)| Some((at, call.as_ref().err()?)));
-        refused.map(|(at, refusal)| Ok((at, shown(py, refusal)?))).collect()
-    }
-
-    #[getter]
-    fn keyed<'py>(&self, py: Python<'py>) -> Keyed<'py> {
-        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut keyed = Keyed::default();
-        for (at, call) in read.borrow_dependent().iter().enumerate() {
-            let Some(known) = call.as_ref().ok().and_then(|call| call.idempotency) else {
-                continue;
-            };
-            keyed.0.push(at);
-            keyed.1.push(PyBytes::new(py, &known.identity));
-            keyed.2.push(PyBytes::new(py, &known.fingerprint));
-        }
-        keyed
-    }
-
     #[pyo3(signature = (ids, api_key_ids, received_at, base_url, redactor, aside = Vec::new()))]
     #[expect(clippy::too_many_arguments, reason = "they are named on the other side")]
     fn decide(
@@ -111,159 +103,105 @@ impl PyCalls {
         aside: Vec<usize>,
     ) -> PyResult<PyBlock> {
         let (ids, rest) = ids.as_chunks::<16>();
-        let redactor = redactor.get().redactor();
-        let circumstances = Circumstances { received_at, base_url, redactor };
+        let circumstances = Circumstances { received_at, base_url, redactor: &redactor.get().0 };
         let engine = &self.engine.get().engine;
-        py.detach(|| {
+        let decided = py.detach(|| {
             let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
             let calls = read.borrow_dependent();
             if !rest.is_empty() || ids.len() != calls.len() || api_key_ids.len() != calls.len() {
-                return Err(PyValueError::new_err("each call needs an id and an API key"));
+                return Err(value_error("each call needs an id and an API key"));
             }
-            let mut made = PyBlock::new(calls.len());
+            let (mut block, mut made) = (Block::with_capacity(calls.len()), Vec::new());
             let mut workspace = Workspace::default();
             let senders = ids.iter().zip(&api_key_ids);
-            for (at, (call, (id, api_key_id))) in calls.iter().zip(senders).enumerate() {
+            for (number, (call, (id, api_key_id))) in calls.iter().zip(senders).enumerate() {
                 let Ok(call) = call else { continue };
-                if aside.contains(&at) {
+                if aside.contains(&number) {
                     continue;
                 }
                 let started = Instant::now();
-                let duration = || u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+                let took = || u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
                 let sender = Sender { decision_id: Uuid::from_bytes(*id), api_key_id };
-                let outcome = made.block.decide(
-                    engine,
-                    call,
-                    sender,
-                    &circumstances,
-                    &mut workspace,
-                    duration,
-                );
-                made.calls.push(Decided { at, endpoint: call.endpoint, id: *id, outcome });
+                let outcome =
+                    block.decide(engine, call, sender, &circumstances, &mut workspace, took);
+                made.push((number, call.endpoint, *id, outcome));
             }
-            Ok(made)
-        })
+            Ok((block, made))
+        });
+        let (block, made) = decided?;
+        PyBlock::new(py, ids.len(), block, made)
     }
 }
 
 /// Why a call is refused: an `EventError`, or a word for it.
-fn shown<'py>(py: Python<'py>, refusal: &Refusal) -> PyResult<Bound<'py, PyAny>> {
+fn shown(py: Python<'_>, refusal: &Refusal) -> PyResult<Py<PyAny>> {
     let word = match refusal {
-        Refusal::Event(error) => {
-            return Ok(event_error(py, error.clone()).into_value(py).into_bound(py).into_any());
-        }
+        Refusal::Event(error) => return event_error_object(py, error.clone().into()),
         Refusal::OtherTenant => "other-tenant",
         Refusal::Empty => "empty",
         Refusal::KeyLength => "key-length",
     };
-    Ok(word.into_pyobject(py)?.into_any())
+    Ok(word.into_pyobject(py)?.into_any().unbind())
 }
 
-/// What came of a call.
-struct Decided {
-    /// The number of the call.
-    at: usize,
-    endpoint: Endpoint,
-    id: [u8; 16],
-    outcome: Result<Answered, EventError>,
-}
+/// The number of a call, its endpoint, the id of its decision, and what came of it.
+type Decided = (usize, Endpoint, [u8; 16], Result<Answered, EventError>);
 
 /// Decisions made together. See `_native.pyi`.
-#[pyclass(frozen, name = "Block", module = "tidegate._native")]
+#[pyclass(frozen, get_all, name = "Block", module = "tidegate._native")]
 pub(crate) struct PyBlock {
-    block: Block,
-    /// Calls that there were, those not decided on too.
-    all: usize,
-    /// Of the calls that were decided on, in order.
-    calls: Vec<Decided>,
+    answers: Vec<Option<Py<PyBytes>>>,
+    failures: Vec<(usize, Py<PyAny>)>,
+    count: usize,
+    first_id: [u8; 16],
+    last_id: [u8; 16],
+    lines: Vec<u8>,
+    index: Vec<u8>,
+    actions: Vec<(&'static str, &'static str, usize)>,
+    rule_errors: usize,
+    over_budget: usize,
 }
 
 impl PyBlock {
-    fn new(calls: usize) -> Self {
-        Self { block: Block::with_capacity(calls), all: calls, calls: Vec::with_capacity(calls) }
-    }
-
-    /// The decisions, by endpoint.
-    fn answered(&self) -> impl DoubleEndedIterator<Item = (Endpoint, &Answered)> {
-        self.calls.iter().filter_map(|call| Some((call.endpoint, call.outcome.as_ref().ok()?)))
-    }
-
-    /// The ids of the decisions.
-    fn ids(&self) -> impl DoubleEndedIterator<Item = [u8; 16]> {
-        self.calls.iter().filter(|call| call.outcome.is_ok()).map(|call| call.id)
-    }
-}
-
-#[pymethods]
-impl PyBlock {
-    #[getter]
-    fn answers<'py>(&self, py: Python<'py>) -> Vec<Option<Bound<'py, PyBytes>>> {
-        let mut answers = vec![None; self.all];
-        for Decided { at, outcome, .. } in &self.calls {
-            let text =
-                outcome.as_ref().ok().and_then(|made| self.block.lines.get(made.answer.clone()));
-            if let (Some(text), Some(answer)) = (text, answers.get_mut(*at)) {
-                *answer = Some(PyBytes::new(py, text.as_bytes()));
+    fn new(py: Python<'_>, calls: usize, block: Block, decided: Vec<Decided>) -> PyResult<Self> {
+        let mut answers: Vec<Option<Py<PyBytes>>> = (0..calls).map(|_| None).collect();
+        let (mut failures, mut ids, mut made) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, endpoint, id, outcome) in decided {
+            match outcome {
+                Err(error) => failures.push((number, event_error_object(py, error.into())?)),
+                Ok(answered) => {
+                    let text = block.lines.get(answered.answer.clone()).unwrap_or_default();
+                    if let Some(answer) = answers.get_mut(number) {
+                        *answer = Some(PyBytes::new(py, text.as_bytes()).unbind());
+                    }
+                    ids.push(id);
+                    made.push((endpoint, answered));
+                }
             }
         }
-        answers
-    }
-
-    #[getter]
-    fn failures<'py>(&self, py: Python<'py>) -> Vec<(usize, Bound<'py, PyAny>)> {
-        let failed =
-            self.calls.iter().filter_map(|call| Some((call.at, call.outcome.as_ref().err()?)));
-        let shown = |error: &EventError| event_error(py, error.clone()).into_value(py);
-        failed.map(|(at, error)| (at, shown(error).into_bound(py).into_any())).collect()
-    }
-
-    #[getter]
-    fn count(&self) -> usize {
-        self.ids().count()
-    }
-
-    #[getter]
-    fn first_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.ids().next().unwrap_or_default())
-    }
-
-    #[getter]
-    fn last_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.ids().next_back().unwrap_or_default())
-    }
-
-    #[getter]
-    fn lines<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.block.lines.as_bytes())
-    }
-
-    #[getter]
-    fn index<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.block.index.as_bytes())
-    }
-
-    #[getter]
-    fn rule_errors(&self) -> usize {
-        self.answered().filter(|(_, answered)| answered.has_errors).count()
-    }
-
-    #[getter]
-    fn over_budget(&self) -> usize {
-        self.answered().filter(|(_, answered)| answered.is_over_budget).count()
-    }
-
-    #[getter]
-    fn actions(&self) -> Vec<(&'static str, &'static str, usize)> {
-        let mut counts = Vec::new();
+        let count = |is_counted: &dyn Fn(Endpoint, &Answered) -> bool| {
+            made.iter().filter(|(endpoint, answered)| is_counted(*endpoint, answered)).count()
+        };
+        let mut actions = Vec::new();
         for endpoint in [Endpoint::Beacon, Endpoint::Runtime] {
             for action in [Action::Allow, Action::Challenge, Action::Block] {
-                let made =
-                    self.answered().filter(|made| (made.0, made.1.action) == (endpoint, action));
-                counts.push((endpoint.as_str(), action.as_str(), made.count()));
+                let number = count(&|at, answered| (at, answered.action) == (endpoint, action));
+                actions.push((endpoint.as_str(), action.as_str(), number));
             }
         }
-        counts.retain(|(.., count)| *count > 0);
-        counts
+        actions.retain(|(.., number)| *number > 0);
+        Ok(Self {
+            count: made.len(),
+            rule_errors: count(&|_, answered| answered.has_errors),
+            over_budget: count(&|_, answered| answered.is_over_budget),
+            first_id: ids.first().copied().unwrap_or_default(),
+            last_id: ids.last().copied().unwrap_or_default(),
+            lines: block.lines.into_bytes(),
+            index: block.index.into_bytes(),
+            answers,
+            failures,
+            actions,
+        })
     }
 
     #[getter]

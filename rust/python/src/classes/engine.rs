@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use bumpalo::Bump;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PySequence};
+use pyo3::types::{PyBytes, PyDict, PyInt, PySequence};
 use tidegate_core::EventError;
 use tidegate_core::decision::budget::{Budget, Ends, Spent};
 use tidegate_core::definitions::Definitions;
@@ -23,11 +22,8 @@ use crate::background_drop::drop_aside;
 use crate::classes::calls::PyCalls;
 use crate::classes::redactor::PyRedactor;
 use crate::classes::served::PyServed;
-use crate::convert::error::{effects_error, event_error, program_error, snapshot_error};
-use crate::convert::event::{read_event, read_return_url, read_top, user_agents};
-
-/// Of the search of the index, of entities, of actions and policies.
-type Units = (u64, u64, u64);
+use crate::convert::error::{Error, Result, event_error_object, value_error};
+use crate::convert::event::{read_whole_event, user_agents};
 
 /// A state of fewer keys is dropped at once.
 const KEYS_WORTH_A_THREAD: usize = 10_000;
@@ -51,50 +47,39 @@ impl PyEngine {
         sample: Vec<PyBackedBytes>,
         redactor: Option<&Bound<'_, PyRedactor>>,
         events: &str,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let strictness = Strictness::named(events)
-            .ok_or_else(|| PyValueError::new_err(format!("there is no strictness `{events}`")))?;
+            .ok_or_else(|| value_error(format!("there is no strictness `{events}`")))?;
         let (definitions, user_agents) = read_definitions(py, bundle, &sample, redactor)?;
         let databases = (!databases.is_empty()).then(|| AddressDatabases::new(databases));
-        let databases =
-            databases.transpose().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let databases = databases.transpose().map_err(value_error)?;
         let reference_data = ReferenceData { user_agents, databases: databases.map(Arc::new) };
         Ok(Self { engine: Engine::new(definitions, reference_data).with_strictness(strictness) })
     }
 
     #[pyo3(signature = (event, received_at, ended_at = None))]
-    fn decide_record<'py>(
+    fn decide_record(
         &self,
-        event: &Bound<'py, PyAny>,
+        event: &Bound<'_, PyAny>,
         received_at: Received,
         ended_at: Option<Vec<PyBackedStr>>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let within = (received_at, self.budget(ended_at)?);
-        self.run(event, within, Engine::record, Engine::record)
+    ) -> Result<Vec<u8>> {
+        self.run(event, received_at, ended_at, Engine::record, Engine::record)
     }
 
-    fn decide_json<'py>(
-        &self,
-        py: Python<'py>,
-        body: &[u8],
-        received_at: Received,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let answer = py.detach(|| self.engine.answer(body, received_at.0));
-        let answer = answer.map_err(|error| event_error(py, error))?;
-        Ok(PyBytes::new(py, answer.as_bytes()))
+    fn decide_json(&self, py: Python<'_>, body: &[u8], received_at: Received) -> Result<Vec<u8>> {
+        Ok(py.detach(|| self.engine.answer(body, received_at.0))?.into_bytes())
     }
 
     fn serve(
-        slf: &Bound<'_, Self>,
+        &self,
+        py: Python<'_>,
         body: &[u8],
         received_at: Received,
         decision_id: &str,
-    ) -> PyResult<PyServed> {
-        let py = slf.py();
-        let engine = &slf.get().engine;
-        let served = py.detach(|| engine.serve(body, received_at.0, decision_id));
-        let served = served.map_err(|error| event_error(py, error))?;
-        Ok(PyServed::new(served, slf.clone().unbind()))
+    ) -> Result<PyServed> {
+        let served = py.detach(|| self.engine.serve(body, received_at.0, decision_id))?;
+        Ok(PyServed::new(served, self.engine.definitions()))
     }
 
     fn read_calls(
@@ -106,18 +91,18 @@ impl PyEngine {
         PyCalls::new(slf, bodies, is_runtime, secret)
     }
 
-    fn apply_effects(&self, py: Python<'_>, effects: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn apply_effects(&self, py: Python<'_>, effects: &Bound<'_, PyAny>) -> Result<()> {
         let entries = effects.try_iter()?.map(|entry| Ok(entry?.extract::<PyBackedBytes>()?));
         let entries = entries.collect::<PyResult<Vec<_>>>()?;
-        let applied = py.detach(|| self.engine.apply_effects(entries.iter().map(|entry| &**entry)));
-        applied.map_err(|error| effects_error(py, error))
+        py.detach(|| self.engine.apply_effects(entries.iter().map(|entry| &**entry)))?;
+        Ok(())
     }
 
-    fn decide_batch<'py>(
+    fn decide_batch(
         &self,
-        bodies: &Bound<'py, PySequence>,
+        bodies: &Bound<'_, PySequence>,
         received_at: Received,
-    ) -> PyResult<Bound<'py, PyList>> {
+    ) -> PyResult<Vec<Py<PyAny>>> {
         let py = bodies.py();
         // Others may change a list while the interpreter lock is released, but no tuple.
         let bodies = bodies.to_tuple()?;
@@ -125,54 +110,56 @@ impl PyEngine {
         let texts: Vec<&[u8]> = texts.collect::<Result<_, _>>()?;
         let answers = py.detach(|| self.engine.answer_batch(&texts, received_at.0));
         let (mut last, mut bytes) = (Arc::default(), PyBytes::new(py, b""));
-        let objects = answers.into_iter().map(|answer| match answer {
+        let answers = answers.into_iter().map(|answer| match answer {
             Ok(answer) => {
                 if !Arc::ptr_eq(&answer, &last) {
                     bytes = PyBytes::new(py, answer.as_bytes());
                     last = answer;
                 }
-                bytes.clone().into_any()
+                Ok(bytes.clone().into_any().unbind())
             }
-            Err(error) => event_error(py, error).into_value(py).into_bound(py).into_any(),
+            Err(error) => event_error_object(py, error.into()),
         });
-        PyList::new(py, objects)
+        answers.collect()
     }
 
     #[pyo3(signature = (event, received_at, ended_at = None))]
-    fn peek<'py>(
+    fn peek(
         &self,
-        event: &Bound<'py, PyAny>,
+        event: &Bound<'_, PyAny>,
         received_at: Received,
         ended_at: Option<Vec<PyBackedStr>>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let within = (received_at, self.budget(ended_at)?);
-        self.run(event, within, Engine::peek, Engine::peek)
+    ) -> Result<Vec<u8>> {
+        self.run(event, received_at, ended_at, Engine::peek, Engine::peek)
     }
 
-    fn work_of(&self, py: Python<'_>, body: &[u8], received_at: Received) -> PyResult<Units> {
-        let spent = py.detach(|| self.engine.work_of(body, received_at.0));
-        let Spent { search, entities, walk } = spent.map_err(|error| event_error(py, error))?;
+    fn work_of(
+        &self,
+        py: Python<'_>,
+        body: &[u8],
+        received_at: Received,
+    ) -> Result<(u64, u64, u64)> {
+        let Spent { search, entities, walk } =
+            py.detach(|| self.engine.work_of(body, received_at.0))?;
         Ok((search, entities, walk))
     }
 
     #[pyo3(signature = (event, received_at, ended_at = None))]
-    fn entity_states<'py>(
+    fn entity_states(
         &self,
-        event: &Bound<'py, PyAny>,
+        event: &Bound<'_, PyAny>,
         received_at: Received,
         ended_at: Option<Vec<PyBackedStr>>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let within = (received_at, self.budget(ended_at)?);
-        self.run(event, within, Engine::entity_states, Engine::entity_states)
+    ) -> Result<Vec<u8>> {
+        self.run(event, received_at, ended_at, Engine::entity_states, Engine::entity_states)
     }
 
-    fn snapshot<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let snapshot = py.detach(|| self.engine.snapshot());
-        PyBytes::new(py, snapshot.as_bytes())
+    fn snapshot(&self, py: Python<'_>) -> Vec<u8> {
+        py.detach(|| self.engine.snapshot()).into_bytes()
     }
 
-    fn restore(&self, py: Python<'_>, snapshot: &[u8]) -> PyResult<()> {
-        py.detach(|| self.engine.restore(snapshot)).map_err(|error| snapshot_error(py, &error))
+    fn restore(&self, py: Python<'_>, snapshot: &[u8]) -> Result<()> {
+        Ok(py.detach(|| self.engine.restore(snapshot))?)
     }
 
     #[pyo3(signature = (bundle, sample = Vec::new(), redactor = None))]
@@ -182,25 +169,20 @@ impl PyEngine {
         bundle: &[u8],
         sample: Vec<PyBackedBytes>,
         redactor: Option<&Bound<'_, PyRedactor>>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let (definitions, user_agents) = read_definitions(py, bundle, &sample, redactor)?;
-        let engine = py.detach(|| self.engine.succeeded_by(definitions, user_agents));
-        let admitted = engine.map(|engine| engine.with_strictness(self.engine.strictness()));
-        admitted.map(|engine| Self { engine }).map_err(|error| snapshot_error(py, &error))
+        let engine = py.detach(|| self.engine.succeeded_by(definitions, user_agents))?;
+        Ok(Self { engine: engine.with_strictness(self.engine.strictness()) })
     }
 
-    fn with_change(&self, py: Python<'_>, change: &[u8]) -> PyResult<Option<Self>> {
-        let changed = py.detach(|| self.engine.definitions().changed(change));
-        let Some(definitions) = changed.map_err(|error| program_error(py, error))? else {
-            return Ok(None);
-        };
+    fn with_change(&self, py: Python<'_>, change: &[u8]) -> Result<Option<Self>> {
+        let changed = py.detach(|| self.engine.definitions().changed(change))?;
+        let Some(definitions) = changed else { return Ok(None) };
         let user_agents = user_agents(py, &definitions.layout)?;
-        let engine = py.detach(|| self.engine.succeeded_by(definitions, user_agents));
-        let engine = engine.map_err(|error| snapshot_error(py, &error))?;
+        let engine = py.detach(|| self.engine.succeeded_by(definitions, user_agents))?;
         Ok(Some(Self { engine }))
     }
 
-    /// Rules of the index that are in a layer beside its base, or gone from it.
     fn layered(&self) -> usize {
         self.engine.definitions().plan().layered()
     }
@@ -214,47 +196,44 @@ impl PyEngine {
         PyFrozen { state: slf.py().detach(|| engine.freeze()), engine: slf.clone().unbind() }
     }
 
-    fn active_mitigations<'py>(
+    fn active_mitigations(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         at: Received,
         limit: usize,
         after: Option<(String, String, String, String)>,
-    ) -> Bound<'py, PyBytes> {
+    ) -> Vec<u8> {
         let after = after.as_ref().map(|(definition, key, policy, clause)| {
             (definition.as_str(), key.as_str(), policy.as_str(), clause.as_str())
         });
-        let active = py.detach(|| self.engine.active_mitigations(at.0, limit, after));
-        PyBytes::new(py, active.as_bytes())
+        py.detach(|| self.engine.active_mitigations(at.0, limit, after)).into_bytes()
     }
 
-    fn lift<'py>(
+    fn lift(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         definition: &str,
         key: &[u8],
         policy: &str,
         clause: Option<&str>,
         at: Received,
-    ) -> Option<Bound<'py, PyBytes>> {
-        let effects = py.detach(|| self.engine.lift(definition, key, policy, clause, at.0));
-        effects.map(|effects| PyBytes::new(py, effects.as_bytes()))
+    ) -> Option<Vec<u8>> {
+        let lift = || self.engine.lift(definition, key, policy, clause, at.0);
+        py.detach(lift).map(String::into_bytes)
     }
 
-    fn entity_state<'py>(
+    fn entity_state(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         definition: &str,
         key: &[u8],
         at: Received,
-    ) -> Option<Bound<'py, PyBytes>> {
-        let state = py.detach(|| self.engine.entity_state(definition, key, at.0));
-        state.map(|state| PyBytes::new(py, state.as_bytes()))
+    ) -> Option<Vec<u8>> {
+        py.detach(|| self.engine.entity_state(definition, key, at.0)).map(String::into_bytes)
     }
 
-    fn find_entity<'py>(&self, py: Python<'py>, entity_id: &str) -> Option<Bound<'py, PyBytes>> {
-        let entity = py.detach(|| self.engine.find_entity(entity_id));
-        entity.map(|entity| PyBytes::new(py, entity.as_bytes()))
+    fn find_entity(&self, py: Python<'_>, entity_id: &str) -> Option<Vec<u8>> {
+        py.detach(|| self.engine.find_entity(entity_id)).map(String::into_bytes)
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -283,11 +262,10 @@ fn read_definitions(
     bundle: &[u8],
     sample: &[PyBackedBytes],
     redactor: Option<&Bound<'_, PyRedactor>>,
-) -> PyResult<(Definitions, Option<&'static UserAgents>)> {
-    let definitions = py.detach(|| Definitions::from_json(bundle));
-    let redactor = redactor.map(|redactor| Arc::clone(redactor.get().redactor()));
-    let definitions = definitions.map_err(|error| program_error(py, error))?;
-    let mut definitions = definitions.redacted_by(redactor);
+) -> Result<(Definitions, Option<&'static UserAgents>)> {
+    let definitions = py.detach(|| Definitions::from_json(bundle))?;
+    let mut definitions =
+        definitions.redacted_by(redactor.map(|redactor| Arc::clone(&redactor.get().0)));
     let user_agents = user_agents(py, &definitions.layout)?;
     if !sample.is_empty() {
         let events: Vec<&[u8]> = sample.iter().map(|event| &**event).collect();
@@ -297,39 +275,33 @@ fn read_definitions(
 }
 
 impl PyEngine {
-    pub(crate) fn definitions(&self) -> &Definitions {
-        self.engine.definitions()
-    }
-
-    /// The budget of a decision: its own, or where it is known to have ended.
-    fn budget(&self, ended_at: Option<Vec<PyBackedStr>>) -> PyResult<Budget> {
-        let Some(places) = ended_at else { return Ok(Budget::Own) };
-        let ends = Ends::at(self.definitions(), places.iter().map(|place| &**place));
-        ends.map(Budget::Known).ok_or_else(|| {
-            let places: Vec<&str> = places.iter().map(|place| &**place).collect();
-            PyValueError::new_err(format!("not all are places of the definitions: {places:?}"))
-        })
-    }
-
-    /// Runs an operation on JSON text without the interpreter, on any other event
-    /// with it.
+    /// Runs an operation on JSON text without the interpreter, on any other event with it. Its
+    /// budget is its own, or known to have ended at some places.
     fn run<'py>(
         &self,
         event: &Bound<'py, PyAny>,
-        (received_at, budget): (Received, Budget),
+        Received(at): Received,
+        ended_at: Option<Vec<PyBackedStr>>,
         on_text: impl FnOnce(&Engine, &[u8], i64, Budget) -> Result<String, EventError> + Send,
-        on_object: impl FnOnce(&Engine, &Object<'py>, i64, Budget) -> PyResult<String>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let py = event.py();
+        on_object: impl FnOnce(&Engine, &Object<'py>, i64, Budget) -> Result<String>,
+    ) -> Result<Vec<u8>> {
+        let budget = match ended_at {
+            None => Budget::Own,
+            Some(places) => {
+                let places: Vec<&str> = places.iter().map(|place| &**place).collect();
+                let ends = Ends::at(self.engine.definitions(), places.iter().copied());
+                let unknown = || format!("not all are places of the definitions: {places:?}");
+                Budget::Known(ends.ok_or_else(|| value_error(unknown()))?)
+            }
+        };
         let json = match event.cast::<PyBytes>() {
             Ok(text) => {
                 let text = text.as_bytes();
-                let json = py.detach(|| on_text(&self.engine, text, received_at.0, budget));
-                json.map_err(|error| event_error(py, error))?
+                event.py().detach(|| on_text(&self.engine, text, at, budget))?
             }
-            Err(_) => on_object(&self.engine, &Object(event.clone()), received_at.0, budget)?,
+            Err(_) => on_object(&self.engine, &Object(event.clone()), at, budget)?,
         };
-        Ok(PyBytes::new(py, json.as_bytes()))
+        Ok(json.into_bytes())
     }
 }
 
@@ -342,10 +314,9 @@ pub(crate) struct PyFrozen {
 
 #[pymethods]
 impl PyFrozen {
-    fn snapshot<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+    fn snapshot(&self, py: Python<'_>) -> Vec<u8> {
         let engine = &self.engine.get().engine;
-        let snapshot = py.detach(|| engine.save(&self.state));
-        PyBytes::new(py, snapshot.as_bytes())
+        py.detach(|| engine.save(&self.state)).into_bytes()
     }
 
     fn write(&self, py: Python<'_>, take: Py<PyAny>) -> PyResult<()> {
@@ -370,22 +341,19 @@ impl Drop for PyFrozen {
 struct Object<'py>(Bound<'py, PyAny>);
 
 impl EventSource for Object<'_> {
-    type Error = PyErr;
+    type Error = Error;
 
     fn read<'a>(
         &'a self,
         layout: &Layout,
         arena: &'a Bump,
         limits: &Limits,
-    ) -> PyResult<RawEvent<'a>> {
-        let mut event = read_event(&self.0, layout, arena, limits)?;
-        event.return_url = read_return_url(&self.0, layout, arena, limits)?;
-        read_top(&self.0, layout, arena, limits, &mut event)?;
-        Ok(event)
+    ) -> Result<RawEvent<'a>> {
+        read_whole_event(&self.0, layout, arena, limits)
     }
 
-    fn refused(&self, error: EventError) -> PyErr {
-        event_error(self.0.py(), error)
+    fn refused(&self, error: EventError) -> Error {
+        error.into()
     }
 }
 
@@ -398,9 +366,7 @@ impl<'py> FromPyObject<'_, 'py> for Received {
 
     fn extract(time: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let time = time.cast::<PyInt>()?;
-        match time.extract() {
-            Ok(nanoseconds) => Ok(Self(nanoseconds)),
-            Err(_) => Ok(Self(if time.lt(0)? { 0 } else { i64::MAX })),
-        }
+        let nearer_end = || Ok(if time.lt(0)? { 0 } else { i64::MAX });
+        time.extract().or_else(|_| nearer_end()).map(Self)
     }
 }

@@ -1,10 +1,8 @@
 //! The classes of the extension.
 
 pub(crate) mod calls;
-pub(crate) mod context;
 pub(crate) mod engine;
 pub(crate) mod learned_names;
-pub(crate) mod matches;
 pub(crate) mod plain_form;
 pub(crate) mod redactor;
 pub(crate) mod rule_set;

@@ -1,145 +1,29 @@
-//! The plain form of a request: the one that nearly every client writes.
-//!
-//! What is recognised here is one whole request, entirely and exactly. Whatever is unusual in any
-//! way is nothing, and left to the server's full parser; so no request can be read in two ways.
+//! The plain form of a request, with what each of its targets means to Python.
 
-use httparse::{EMPTY_HEADER, Header, Status};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use tidegate_core::service::plain_request::{PlainForm, PlainRequest};
 
-/// Headers of a plain request; the full parser takes more.
-const MAX_HEADERS: usize = 32;
-/// Digits of a body's length.
-const MAX_LENGTH_DIGITS: usize = 7;
-
-/// What a plain request says: where it goes, the credential, its own id, and the body.
-type Read<'py> = (Py<PyAny>, Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>, Bound<'py, PyBytes>);
+/// What a request goes to, the API key, its own id, and the body.
+type Read<'d> = (Py<PyAny>, &'d [u8], Option<&'d [u8]>, &'d [u8]);
 
 /// Recognises plain requests. See `_native.pyi`.
 #[pyclass(frozen, name = "PlainForm", module = "tidegate._native")]
 pub(crate) struct PyPlainForm {
-    targets: Vec<Target>,
-    max_head: usize,
-    max_body: usize,
-}
-
-/// A request line, and what stands for it.
-struct Target {
-    line: Vec<u8>,
-    meaning: Py<PyAny>,
+    form: PlainForm,
+    meanings: Vec<Py<PyAny>>,
 }
 
 #[pymethods]
 impl PyPlainForm {
     #[new]
     fn new(targets: Vec<(String, Py<PyAny>)>, max_head: usize, max_body: usize) -> Self {
-        let target = |(path, meaning)| Target {
-            line: format!("POST {path} HTTP/1.1\r\n").into_bytes(),
-            meaning,
-        };
-        Self { targets: targets.into_iter().map(target).collect(), max_head, max_body }
+        let paths: Vec<&str> = targets.iter().map(|(path, _)| &**path).collect();
+        let form = PlainForm::new(&paths, max_head, max_body);
+        Self { form, meanings: targets.into_iter().map(|(_, meaning)| meaning).collect() }
     }
 
-    fn read<'py>(&self, py: Python<'py>, data: &[u8]) -> Option<Read<'py>> {
-        let target = self.targets.iter().find(|target| data.starts_with(&target.line))?;
-        let rest = data.strip_prefix(&*target.line)?;
-        let mut headers = [EMPTY_HEADER; MAX_HEADERS];
-        let Ok(Status::Complete((end, headers))) = httparse::parse_headers(rest, &mut headers)
-        else {
-            return None;
-        };
-        let (head, body) = rest.split_at_checked(end)?;
-        if target.line.len().saturating_add(end) > self.max_head || !is_plain(head) {
-            return None;
-        }
-        let said = Said::of(headers)?;
-        if body.len() != said.length? || body.len() > self.max_body || !said.is_json || !said.host {
-            return None;
-        }
-        let bytes = |value| PyBytes::new(py, value);
-        Some((target.meaning.clone_ref(py), bytes(said.key?), said.id.map(bytes), bytes(body)))
+    fn read<'d>(&self, py: Python<'_>, data: &'d [u8]) -> Option<Read<'d>> {
+        let PlainRequest { target, key, id, body } = self.form.read(data)?;
+        Some((self.meanings.get(target)?.clone_ref(py), key, id, body))
     }
-}
-
-/// What the headers say that a plain request can have.
-#[derive(Default)]
-struct Said<'a> {
-    host: bool,
-    is_json: bool,
-    length: Option<usize>,
-    key: Option<&'a [u8]>,
-    id: Option<&'a [u8]>,
-}
-
-impl<'a> Said<'a> {
-    /// None when one of them is out of the ordinary, or is there twice.
-    fn of(headers: &[Header<'a>]) -> Option<Self> {
-        let mut said = Self::default();
-        for Header { name, value } in headers {
-            let is = |known: &str| name.eq_ignore_ascii_case(known);
-            let is_usual = if is("x-service-api-key") {
-                said.key.replace(value).is_none()
-            } else if is("content-length") {
-                said.length.replace(length(value)?).is_none()
-            } else if is("content-type") {
-                !std::mem::replace(&mut said.is_json, true) && *value == b"application/json"
-            } else if is("host") {
-                !std::mem::replace(&mut said.host, true)
-            } else if is("x-request-id") {
-                said.id.replace(value).is_none() && is_request_id(value)
-            } else if is("connection") {
-                value.eq_ignore_ascii_case(b"keep-alive")
-            } else {
-                !is_unusual(name)
-            };
-            if !is_usual {
-                return None;
-            }
-        }
-        Some(said)
-    }
-}
-
-/// Whether a header changes how a request is framed or answered.
-fn is_unusual(name: &str) -> bool {
-    const UNUSUAL: [&str; 8] = [
-        "transfer-encoding",
-        "content-encoding",
-        "expect",
-        "upgrade",
-        "proxy-connection",
-        "http2-settings",
-        "te",
-        "trailer",
-    ];
-    UNUSUAL.iter().any(|each| name.eq_ignore_ascii_case(each))
-}
-
-/// A number as it is written in one way only.
-fn length(value: &[u8]) -> Option<usize> {
-    let is_decimal = value.iter().all(u8::is_ascii_digit);
-    let is_padded = value.len() > 1 && value.first() == Some(&b'0');
-    if !is_decimal || is_padded || value.len() > MAX_LENGTH_DIGITS {
-        return None;
-    }
-    std::str::from_utf8(value).ok()?.parse().ok()
-}
-
-/// Whether an id can be sent back as it is: what `headers.py` says, which a test compares.
-fn is_request_id(value: &[u8]) -> bool {
-    let is_kept = |byte: &u8| byte.is_ascii_alphanumeric() || b"._:/+=-".contains(byte);
-    (1..=128).contains(&value.len()) && value.iter().all(is_kept)
-}
-
-/// Whether a head is printable ASCII in lines that end in CR LF and not in space: parsers differ
-/// about all the rest.
-fn is_plain(head: &[u8]) -> bool {
-    let pairs = head.iter().zip(head.iter().skip(1));
-    let odd = pairs.fold(false, |odd, (&before, &byte)| {
-        let is_bare = (byte == b'\n') != (before == b'\r');
-        let is_trailing = (byte == b'\r') & (before == b' ');
-        let is_strange = !matches!(byte, b' '..=b'~' | b'\r' | b'\n');
-        odd | is_bare | is_trailing | is_strange
-    });
-    !odd
 }

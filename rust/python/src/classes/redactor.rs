@@ -2,29 +2,21 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 use tidegate_core::redact::Redactor;
 
-use crate::convert::error::event_error;
+use crate::convert::error::{Result, value_error};
 
 /// Replaces secrets by keyed hashes. See `_native.pyi`.
 #[pyclass(frozen, name = "Redactor", module = "tidegate._native")]
-pub(crate) struct PyRedactor(Arc<Redactor>);
-
-impl PyRedactor {
-    pub(crate) fn redactor(&self) -> &Arc<Redactor> {
-        &self.0
-    }
-}
+pub(crate) struct PyRedactor(pub(crate) Arc<Redactor>);
 
 #[pymethods]
 impl PyRedactor {
     #[new]
     fn new(py: Python<'_>, patterns: Vec<String>, key: &[u8]) -> PyResult<Self> {
         let redactor = py.detach(|| Redactor::new(&patterns, key));
-        redactor.map(Arc::new).map(Self).map_err(|error| PyValueError::new_err(error.to_string()))
+        Ok(Self(Arc::new(redactor.map_err(value_error)?)))
     }
 
     fn link(&self, text: &str) -> String {
@@ -39,8 +31,7 @@ impl PyRedactor {
         self.0.secret(name, text)
     }
 
-    fn redact<'py>(&self, py: Python<'py>, body: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-        let redacted = self.0.redact(body).map_err(|error| event_error(py, error))?;
-        Ok(PyBytes::new(py, redacted.as_bytes()))
+    fn redact(&self, body: &[u8]) -> Result<Vec<u8>> {
+        Ok(self.0.redact(body)?.into_bytes())
     }
 }

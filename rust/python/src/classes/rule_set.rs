@@ -2,31 +2,30 @@
 
 use std::sync::Arc;
 
+use bumpalo::Bump;
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyList, PySequence, PyString};
+use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyList, PySequence, PyString};
 use tidegate_core::event::prepared::PreparedRecord;
 use tidegate_core::event::record::Record;
 use tidegate_core::event::user_agent::UserAgents;
 use tidegate_core::program::constant::write_value;
-use tidegate_core::{ErrorCode, EventError, Failure, RuleSet};
+use tidegate_core::{ErrorCode, Failure, RuleSet};
 
 use crate::arena::with_arena;
 use crate::background_drop::drop_aside;
-use crate::classes::context::read_record;
-use crate::classes::matches::matches;
 use crate::convert::error::{
-    change_error, evaluation_error, event_error, foreign_context, is_event_error, no_such_rule,
-    program_error, too_many_parts,
+    Error, ImportedClass, Result, event_error_object, too_many_parts, value_error,
 };
-use crate::convert::event::user_agents;
+use crate::convert::event::{read_event, user_agents};
 use crate::convert::value::to_python;
 
 /// Fewer rules than this take less time than releasing the interpreter lock.
 const RULES_WORTH_A_DETACH: usize = 32;
-/// A change of no more bytes than this, a rule or two, is made with the interpreter held: a thread that decides
-/// has waited for the check of the text, and would wait once more for what follows the change.
+/// A change of no more bytes than this, a rule or two, is made with the interpreter held: a thread
+/// that decides has waited for the check of the text, and would wait once more for what follows.
 const SMALL_CHANGE: usize = 8 * 1024;
 /// A set of fewer rules is dropped at once.
 const RULES_WORTH_A_THREAD: usize = 1_000;
@@ -37,9 +36,11 @@ const FEW: usize = 2048;
 const LONG: usize = 64;
 const LONG_PART: usize = 16;
 
+/// The named tuple of ids that match and errors by id.
+static MATCHES: ImportedClass = ImportedClass::new("tidegate.evaluation.matches", "Matches");
+
 /// VALUE as JSON, or a code and span; and the cost.
-type WireOutcome<'py> =
-    (Option<Bound<'py, PyBytes>>, Option<&'static str>, Option<(u32, u32)>, u64);
+type WireOutcome = (Option<Vec<u8>>, Option<&'static str>, Option<(u32, u32)>, u64);
 
 /// Programs compiled from a bundle. See `_native.pyi`.
 #[pyclass(frozen, name = "RuleSet", module = "tidegate._native")]
@@ -61,35 +62,30 @@ pub(crate) struct PyPrepared {
 impl PyRuleSet {
     #[new]
     #[pyo3(signature = (bundle, sample = Vec::new()))]
-    fn new(py: Python<'_>, bundle: &[u8], sample: Vec<PyBackedBytes>) -> PyResult<Self> {
-        let rules = py.detach(|| RuleSet::from_json(bundle));
-        let mut rules = rules.map_err(|error| program_error(py, error))?;
-        let user_agents = user_agents(py, rules.layout())?;
+    fn new(py: Python<'_>, bundle: &[u8], sample: Vec<PyBackedBytes>) -> Result<Self> {
+        let mut rules = py.detach(|| RuleSet::from_json(bundle))?;
         if !sample.is_empty() {
+            let user_agents = user_agents(py, rules.layout())?;
             let events: Vec<&[u8]> = sample.iter().map(|event| &**event).collect();
             rules = py.detach(|| rules.trained(&events, user_agents));
         }
-        Ok(Self { rules: Arc::new(rules), user_agents, ids: PyOnceLock::new() })
+        Self::of(py, rules)
     }
 
-    /// The set with the programs of a bundle in the place of those with their ids.
     fn with_changes(
         &self,
         py: Python<'_>,
         bundle: &[u8],
         removed: Vec<PyBackedStr>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let removed: Vec<&str> = removed.iter().map(|id| &**id).collect();
         let change = || self.rules.with_changes(bundle, &removed);
         let is_small = bundle.len() <= SMALL_CHANGE && self.rules.is_soon_changed();
-        let rules = if is_small { change() } else { py.detach(change) };
-        let rules = rules.map_err(|error| change_error(py, error))?;
-        let user_agents = user_agents(py, rules.layout())?;
-        Ok(Self { rules: Arc::new(rules), user_agents, ids: PyOnceLock::new() })
+        Self::of(py, if is_small { change() } else { py.detach(change) }?)
     }
 
-    fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, (0..self.rules.len()).map(|index| self.rules.id(index)))
+    fn ids(&self) -> Vec<&str> {
+        (0..self.rules.len()).filter_map(|index| self.rules.id(index)).collect()
     }
 
     fn __len__(&self) -> usize {
@@ -100,29 +96,20 @@ impl PyRuleSet {
         &self,
         index: usize,
         context: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let py = context.py();
+    ) -> Result<Bound<'py, PyAny>> {
         self.with_record(context, |record| {
             let outcome = self.rules.outcome(index, record).ok_or_else(|| no_such_rule(index))?;
-            match outcome.result {
-                Ok(value) => to_python(py, &value),
-                Err(failure) => Err(evaluation_error(py, failure)),
-            }
+            Ok(to_python(context.py(), &outcome.result?)?)
         })
     }
 
-    fn outcome<'py>(
-        &self,
-        index: usize,
-        context: &Bound<'py, PyAny>,
-    ) -> PyResult<WireOutcome<'py>> {
-        let py = context.py();
+    fn outcome(&self, index: usize, context: &Bound<'_, PyAny>) -> Result<WireOutcome> {
         self.with_record(context, |record| {
             let outcome = self.rules.outcome(index, record).ok_or_else(|| no_such_rule(index))?;
             Ok(match outcome.result {
                 Ok(value) => {
                     let wire = write_value(&value).ok_or_else(too_many_parts)?;
-                    (Some(PyBytes::new(py, wire.as_bytes())), None, None, outcome.cost)
+                    (Some(wire.into_bytes()), None, None, outcome.cost)
                 }
                 Err(Failure { code, span }) => {
                     (None, Some(code.as_str()), Some((span.start, span.end)), outcome.cost)
@@ -132,75 +119,48 @@ impl PyRuleSet {
     }
 
     #[pyo3(signature = (context, errors = false))]
-    fn r#match<'py>(
-        &self,
-        context: &Bound<'py, PyAny>,
-        errors: bool,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let py = context.py();
-        let found = match context.cast::<PyBytes>() {
-            Ok(bytes) if self.rules.len() >= RULES_WORTH_A_DETACH => {
-                let bytes = bytes.as_bytes();
-                py.detach(|| {
-                    with_arena(|arena| {
-                        let record = self.rules.read(bytes, self.user_agents, arena)?;
-                        Ok(Found::of(&self.rules, &record, errors))
-                    })
-                })
-                .map_err(|error| event_error(py, error))?
-            }
-            _ => self.with_record(context, |record| Ok(Found::of(&self.rules, record, errors)))?,
-        };
-        self.shown(py, &found)
+    fn r#match<'py>(&self, context: &Bound<'py, PyAny>, errors: bool) -> Result<Bound<'py, PyAny>> {
+        Ok(self.shown(context.py(), &self.found(context, errors)?)?)
     }
 
     #[pyo3(signature = (contexts, errors = false))]
-    fn match_batch<'py>(
+    fn match_batch(
         &self,
-        contexts: &Bound<'py, PySequence>,
+        contexts: &Bound<'_, PySequence>,
         errors: bool,
-    ) -> PyResult<Bound<'py, PyList>> {
+    ) -> PyResult<Vec<Py<PyAny>>> {
         let py = contexts.py();
+        let answer = |found: Result<Found>| match found {
+            Ok(found) => self.shown(py, &found).map(Bound::unbind),
+            Err(error) => event_error_object(py, error),
+        };
         // Others may change a list while the interpreter is released, but no tuple.
         let contexts = contexts.to_tuple()?;
         let texts = contexts.iter_borrowed().map(|context| context.extract());
         let Ok(texts) = texts.collect::<Result<Vec<&[u8]>, _>>() else {
-            let each = contexts.iter().map(|context| self.r#match(&context, errors));
-            let each = each.map(|answer| answer.or_else(|error| refused(py, error)));
-            return PyList::new(py, each.collect::<PyResult<Vec<_>>>()?);
+            return contexts.iter().map(|context| answer(self.found(&context, errors))).collect();
         };
-        let read = |text: &&[u8]| {
-            with_arena(|arena| {
-                let record = self.rules.read(text, self.user_agents, arena)?;
-                Ok(Found::of(&self.rules, &record, errors))
-            })
-        };
-        let found: Vec<Result<Found, EventError>> = py.detach(|| texts.iter().map(read).collect());
-        let answers = found.into_iter().map(|found| match found {
-            Ok(found) => self.shown(py, &found),
-            Err(error) => Ok(event_error(py, error).into_value(py).into_bound(py).into_any()),
-        });
-        PyList::new(py, answers.collect::<PyResult<Vec<_>>>()?)
+        let found: Vec<Result<Found>> =
+            py.detach(|| texts.iter().map(|text| self.found_in_text(text, errors)).collect());
+        found.into_iter().map(answer).collect()
     }
 
-    /// What the index is made of.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let report = self.rules.report();
-        let always = PyDict::new(py);
-        for unindexed in &report.unindexed {
-            always.set_item(self.id(unindexed.rule), unindexed.reason.as_str())?;
-        }
-        let stats = PyDict::new(py);
-        stats.set_item("rules", report.rules)?;
-        stats.set_item("conditions", report.conditions)?;
-        stats.set_item("shared", report.shared)?;
-        stats.set_item("searched", report.searched)?;
-        stats.set_item("indexed", report.rules.saturating_sub(report.unindexed.len()))?;
-        stats.set_item("always", always)?;
+        let always = report.unindexed.iter().map(|each| (self.id(each.rule), each.reason.as_str()));
+        let numbers = [
+            ("rules", report.rules),
+            ("conditions", report.conditions),
+            ("shared", report.shared),
+            ("searched", report.searched),
+            ("indexed", report.rules.saturating_sub(report.unindexed.len())),
+        ];
+        let stats = numbers.into_py_dict(py)?;
+        stats.set_item("always", always.into_py_dict(py)?)?;
         Ok(stats)
     }
 
-    fn prepare(&self, context: &Bound<'_, PyAny>) -> PyResult<PyPrepared> {
+    fn prepare(&self, context: &Bound<'_, PyAny>) -> Result<PyPrepared> {
         self.with_record(context, |record| {
             let record = PreparedRecord::new(record, self.rules.layout());
             Ok(PyPrepared { rules: Arc::clone(&self.rules), record })
@@ -219,16 +179,36 @@ impl Drop for PyRuleSet {
 }
 
 impl PyRuleSet {
+    fn of(py: Python<'_>, rules: RuleSet) -> Result<Self> {
+        let user_agents = user_agents(py, rules.layout())?;
+        Ok(Self { rules: Arc::new(rules), user_agents, ids: PyOnceLock::new() })
+    }
+
     fn id(&self, index: u32) -> Option<&str> {
         self.rules.id(index as usize)
     }
 
-    fn shown<'py>(&self, py: Python<'py>, found: &Found) -> PyResult<Bound<'py, PyAny>> {
-        let failed = PyDict::new(py);
-        for (index, code) in &found.failed {
-            failed.set_item(self.id(*index), code.as_str())?;
+    fn found(&self, context: &Bound<'_, PyAny>, errors: bool) -> Result<Found> {
+        match context.cast::<PyBytes>() {
+            Ok(bytes) if self.rules.len() >= RULES_WORTH_A_DETACH => {
+                let bytes = bytes.as_bytes();
+                context.py().detach(|| self.found_in_text(bytes, errors))
+            }
+            _ => self.with_record(context, |record| Ok(Found::of(&self.rules, record, errors))),
         }
-        matches(self.names(py, &found.matched)?, failed)
+    }
+
+    fn found_in_text(&self, text: &[u8], errors: bool) -> Result<Found> {
+        with_arena(|arena| {
+            let record = self.rules.read(text, self.user_agents, arena)?;
+            Ok(Found::of(&self.rules, &record, errors))
+        })
+    }
+
+    fn shown<'py>(&self, py: Python<'py>, found: &Found) -> PyResult<Bound<'py, PyAny>> {
+        let failed = found.failed.iter().map(|(index, code)| (self.id(*index), code.as_str()));
+        let failed = failed.into_py_dict(py)?;
+        MATCHES.get(py)?.call1((self.names(py, &found.matched)?, failed))
     }
 
     /// The ids of some rules; those of few rules and of a long answer are made once for all
@@ -238,39 +218,36 @@ impl PyRuleSet {
             let names = rules.iter().filter_map(|index| self.id(*index));
             return PyList::new(py, names.collect::<Vec<_>>());
         }
-        let ids = self.ids.get_or_init(py, || self.all_names(py));
+        let ids = self.ids.get_or_init(py, || {
+            self.ids().into_iter().map(|id| PyString::new(py, id).unbind()).collect()
+        });
         PyList::new(py, rules.iter().map(|rule| Some(ids.get(*rule as usize)?.bind(py))))
-    }
-
-    /// The ids of all rules, by the number of the rule.
-    fn all_names(&self, py: Python<'_>) -> Box<[Py<PyString>]> {
-        let ids = (0..self.rules.len()).filter_map(|index| self.rules.id(index));
-        ids.map(|id| PyString::new(py, id).unbind()).collect()
     }
 
     /// Hands over the record of a context.
     fn with_record<T>(
         &self,
         context: &Bound<'_, PyAny>,
-        run: impl FnOnce(&Record<'_>) -> PyResult<T>,
-    ) -> PyResult<T> {
+        run: impl FnOnce(&Record<'_>) -> Result<T>,
+    ) -> Result<T> {
         if let Ok(prepared) = context.cast_exact::<PyPrepared>() {
             let prepared = prepared.get();
             if !Arc::ptr_eq(&prepared.rules, &self.rules) {
-                return Err(foreign_context());
+                let foreign = "the context was prepared for another rule set";
+                return Err(value_error(foreign).into());
             }
             return run(prepared.record.record());
         }
-        with_arena(|arena| run(&read_record(context, &self.rules, self.user_agents, arena)?))
+        with_arena(|arena: &Bump| {
+            let event = read_event(context, self.rules.layout(), arena, self.rules.limits())?;
+            run(&self.rules.encode(&event, self.user_agents, arena)?)
+        })
     }
 }
 
-/// The refusal of an event as an object; any other error stays one.
-fn refused<'py>(py: Python<'py>, error: PyErr) -> PyResult<Bound<'py, PyAny>> {
-    if is_event_error(py, &error)? {
-        return Ok(error.into_value(py).into_bound(py).into_any());
-    }
-    Err(error)
+/// The set has no rule of this number.
+fn no_such_rule(index: usize) -> Error {
+    PyIndexError::new_err(format!("there is no rule {index}")).into()
 }
 
 /// The rules that hold and, when asked for, those that are errors.

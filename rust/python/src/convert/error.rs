@@ -1,6 +1,7 @@
 //! Failures of the engine as the exceptions of `tidegate.errors`: the one place.
 
-use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
+use pyo3::call::PyCallArgs;
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -24,6 +25,14 @@ impl ImportedClass {
     pub(crate) fn get<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyType>> {
         self.class.import(py, self.module, self.name)
     }
+
+    /// An exception of the class, or the one that came of making it.
+    fn raised(&self, arguments: impl for<'py> PyCallArgs<'py>) -> PyErr {
+        Python::attach(|py| match self.get(py).and_then(|class| class.call1(arguments)) {
+            Ok(error) => PyErr::from_value(error),
+            Err(error) => error,
+        })
+    }
 }
 
 static EVALUATION_ERROR: ImportedClass = ImportedClass::new("tidegate.errors", "EvaluationError");
@@ -34,65 +43,89 @@ static SNAPSHOT_ERROR: ImportedClass = ImportedClass::new("tidegate.errors", "Sn
 static EFFECTS_ERROR: ImportedClass = ImportedClass::new("tidegate.errors", "EffectsError");
 static SPAN: ImportedClass = ImportedClass::new("tidegate.language.tree.ast", "Span");
 
-/// `EvaluationError` with code, message and span.
-pub(crate) fn evaluation_error(py: Python<'_>, failure: Failure) -> PyErr {
-    raised(|| {
-        let span = SPAN.get(py)?.call1((failure.span.start, failure.span.end))?;
-        let code = failure.code;
-        EVALUATION_ERROR.get(py)?.call1((code.as_str(), code.message(), span))
-    })
+/// Why a call fails.
+pub(crate) enum Error {
+    /// An event is refused. It is no exception yet: objects around the place add to its pointer,
+    /// and a batch has it among its answers.
+    Event(Box<EventError>),
+    Python(PyErr),
 }
 
-/// `EventError` with message, pointer and offset.
-pub(crate) fn event_error(py: Python<'_>, error: EventError) -> PyErr {
-    raised(|| EVENT_ERROR.get(py)?.call1((error.message, error.pointer, error.offset)))
-}
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Whether an exception is the refusal of an event.
-pub(crate) fn is_event_error(py: Python<'_>, error: &PyErr) -> PyResult<bool> {
-    Ok(error.is_instance(py, EVENT_ERROR.get(py)?))
-}
-
-/// `CanonicalFormError` with message and pointer.
-pub(crate) fn program_error(py: Python<'_>, error: ProgramError) -> PyErr {
-    raised(|| CANONICAL_FORM_ERROR.get(py)?.call1((error.message, error.pointer)))
-}
-
-/// `KeyError` with the id of a rule that is not there, else as [`program_error`].
-pub(crate) fn change_error(py: Python<'_>, error: ChangeError) -> PyErr {
-    match error {
-        ChangeError::UnknownRule(id) => PyKeyError::new_err(id),
-        ChangeError::Program(error) => program_error(py, error),
+impl From<Error> for PyErr {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Event(error) => EVENT_ERROR.raised((error.message, error.pointer, error.offset)),
+            Error::Python(error) => error,
+        }
     }
 }
 
-/// `SnapshotError` with its message.
-pub(crate) fn snapshot_error(py: Python<'_>, error: &SnapshotError) -> PyErr {
-    raised(|| SNAPSHOT_ERROR.get(py)?.call1((error.to_string(),)))
+impl From<PyErr> for Error {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
 }
 
-/// `EffectsError` with message and position.
-pub(crate) fn effects_error(py: Python<'_>, error: EffectsError) -> PyErr {
-    raised(|| EFFECTS_ERROR.get(py)?.call1((error.message, error.position)))
+impl From<EventError> for Error {
+    fn from(error: EventError) -> Self {
+        Self::Event(Box::new(error))
+    }
 }
 
-/// The set has no rule of this number.
-pub(crate) fn no_such_rule(index: usize) -> PyErr {
-    PyIndexError::new_err(format!("there is no rule {index}"))
+impl From<Failure> for Error {
+    fn from(Failure { code, span }: Failure) -> Self {
+        let error = Python::attach(|py| {
+            let span = SPAN.get(py)?.call1((span.start, span.end))?.unbind();
+            Ok(EVALUATION_ERROR.raised((code.as_str(), code.message(), span)))
+        });
+        Self::Python(error.unwrap_or_else(|error| error))
+    }
 }
 
-/// A prepared context was made for another set.
-pub(crate) fn foreign_context() -> PyErr {
-    PyValueError::new_err("the context was prepared for another rule set")
+impl From<ProgramError> for Error {
+    fn from(error: ProgramError) -> Self {
+        Self::Python(CANONICAL_FORM_ERROR.raised((error.message, error.pointer)))
+    }
+}
+
+impl From<ChangeError> for Error {
+    fn from(error: ChangeError) -> Self {
+        match error {
+            ChangeError::UnknownRule(id) => Self::Python(PyKeyError::new_err(id)),
+            ChangeError::Program(error) => error.into(),
+        }
+    }
+}
+
+impl From<SnapshotError> for Error {
+    fn from(error: SnapshotError) -> Self {
+        Self::Python(SNAPSHOT_ERROR.raised((error.to_string(),)))
+    }
+}
+
+impl From<EffectsError> for Error {
+    fn from(error: EffectsError) -> Self {
+        Self::Python(EFFECTS_ERROR.raised((error.message, error.position)))
+    }
+}
+
+/// The refusal of an event as an object; any other error stays one.
+pub(crate) fn event_error_object(py: Python<'_>, error: Error) -> PyResult<Py<PyAny>> {
+    match error {
+        Error::Event(_) => Ok(PyErr::from(error).into_value(py).into_any()),
+        Error::Python(error) => Err(error),
+    }
+}
+
+/// `ValueError` with what is wrong.
+pub(crate) fn value_error(error: impl ToString) -> PyErr {
+    PyValueError::new_err(error.to_string())
 }
 
 /// A value, written out, is larger than what crosses the border.
 pub(crate) fn too_many_parts() -> PyErr {
     let limit = tidegate_core::program::constant::MAX_PARTS;
-    PyValueError::new_err(format!("the value has more than {limit} parts"))
-}
-
-/// The exception that was made, or the one that came of making it.
-fn raised<'py>(make: impl FnOnce() -> PyResult<Bound<'py, PyAny>>) -> PyErr {
-    make().map_or_else(|error| error, PyErr::from_value)
+    value_error(format!("the value has more than {limit} parts"))
 }

@@ -24,64 +24,38 @@ use tidegate_core::value::map::Map;
 use tidegate_core::value::time::parse_timestamp;
 use tidegate_core::value::{List, Text, Timestamp, Value};
 
-use crate::convert::error::event_error;
+use crate::convert::error::{Error, Result, value_error};
 use crate::convert::value::from_python;
 
 /// Reads what the layout needs of an event; text of a dict is copied to the arena.
-///
-/// # Errors
-/// `EventError` for what docs/fields.md refuses.
 pub(crate) fn read_event<'a>(
     event: &'a Bound<'_, PyAny>,
     layout: &Layout,
     arena: &'a Bump,
     limits: &Limits,
-) -> PyResult<RawEvent<'a>> {
-    let read = match event.cast::<PyBytes>() {
-        Ok(bytes) => event::read(bytes.as_bytes(), layout, arena, limits).map_err(Refusal::from),
+) -> Result<RawEvent<'a>> {
+    match event.cast::<PyBytes>() {
+        Ok(bytes) => Ok(event::read(bytes.as_bytes(), layout, arena, limits)?),
         Err(_) => DictReader { layout, arena, limits }.read(event),
-    };
-    read.map_err(|refusal| refusal.raise(event.py()))
+    }
 }
 
-/// The `return_url` of an event in Python objects, which only a decision reads.
-///
-/// # Errors
-/// `EventError` when it is no string.
-pub(crate) fn read_return_url<'a>(
-    event: &Bound<'_, PyAny>,
+/// As [`read_event`], with what only a decision asks: whether the event has content, and its first
+/// unknown member.
+pub(crate) fn read_whole_event<'a>(
+    event: &'a Bound<'_, PyAny>,
     layout: &Layout,
     arena: &'a Bump,
     limits: &Limits,
-) -> PyResult<Option<&'a str>> {
-    let reader = DictReader { layout, arena, limits };
-    let read = as_dict(event).and_then(|members| match members {
-        Some(members) => reader.text(&members, intern!(event.py(), "return_url")),
-        None => Ok(None),
-    });
-    read.map_err(|refusal| refusal.raise(event.py()))
-}
-
-/// Whether an event in Python objects has content, and its first unknown member: what only an
-/// strictness looks at.
-///
-/// # Errors
-/// Whatever a mapping of the caller's raises.
-pub(crate) fn read_top<'a>(
-    event: &Bound<'_, PyAny>,
-    layout: &Layout,
-    arena: &'a Bump,
-    limits: &Limits,
-    raw: &mut RawEvent<'a>,
-) -> PyResult<()> {
-    let reader = DictReader { layout, arena, limits };
-    reader.read_top(event, raw).map_err(|refusal| refusal.raise(event.py()))
+) -> Result<RawEvent<'a>> {
+    let mut raw = read_event(event, layout, arena, limits)?;
+    if let Some(members) = as_dict(event)? {
+        DictReader { layout, arena, limits }.read_top(&members, &mut raw)?;
+    }
+    Ok(raw)
 }
 
 /// ua-parser's data, compiled once for the process, when some program needs it.
-///
-/// # Errors
-/// Whatever loading it raises.
 pub(crate) fn user_agents(
     py: Python<'_>,
     layout: &Layout,
@@ -95,30 +69,15 @@ pub(crate) fn user_agents(
     }
     let patterns = py.import("tidegate.evaluation.user_agents")?.call_method0("patterns")?;
     let patterns = patterns.cast::<PyBytes>()?.as_bytes();
-    let compiled = py.detach(|| UserAgents::new(patterns));
-    let compiled = compiled.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let compiled = py.detach(|| UserAgents::new(patterns)).map_err(value_error)?;
     Ok(Some(DATA.get_or_init(|| compiled)))
 }
 
-/// Why an event is not read.
-enum Refusal {
-    Event(Box<EventError>),
-    Python(PyErr),
+fn refused(message: impl Into<String>) -> Error {
+    EventError { message: message.into(), pointer: String::new(), offset: None }.into()
 }
 
-impl Refusal {
-    fn new(message: impl Into<String>) -> Self {
-        let error = EventError { message: message.into(), pointer: String::new(), offset: None };
-        Self::Event(Box::new(error))
-    }
-
-    fn raise(self, py: Python<'_>) -> PyErr {
-        match self {
-            Self::Event(error) => event_error(py, *error),
-            Self::Python(error) => error,
-        }
-    }
-
+impl Error {
     /// The same refusal, seen from the object or array around its place.
     fn under(mut self, part: impl ToString) -> Self {
         if let Self::Event(error) = &mut self {
@@ -127,20 +86,6 @@ impl Refusal {
         self
     }
 }
-
-impl From<PyErr> for Refusal {
-    fn from(error: PyErr) -> Self {
-        Self::Python(error)
-    }
-}
-
-impl From<EventError> for Refusal {
-    fn from(error: EventError) -> Self {
-        Self::Event(Box::new(error))
-    }
-}
-
-type Result<T> = std::result::Result<T, Refusal>;
 
 struct DictReader<'l, 'a> {
     layout: &'l Layout,
@@ -151,30 +96,33 @@ struct DictReader<'l, 'a> {
 impl<'a> DictReader<'_, 'a> {
     fn read(&self, event: &Bound<'_, PyAny>) -> Result<RawEvent<'a>> {
         let py = event.py();
-        let members = as_dict(event)?.ok_or_else(|| Refusal::new("the event must be an object"))?;
+        let members = as_dict(event)?.ok_or_else(|| refused("the event must be an object"))?;
         let mut raw = RawEvent::default();
         raw.set_member(Member::Source, self.text(&members, intern!(py, "source"))?);
-        for name in unread_names(py) {
+        raw.return_url = self.text(&members, intern!(py, "return_url"))?;
+        // No field is computed from these, but they must be text.
+        for name in [intern!(py, "idempotency_key"), intern!(py, "tenant_id")] {
             self.text(&members, name)?;
         }
         if let Some(moment) = self.member(&members, intern!(py, "observed_at"))? {
             raw.observed_at = Some(observed_at(&moment).map_err(|it| it.under("observed_at"))?);
         }
         if let Some(request) = self.member(&members, intern!(py, "request"))? {
-            self.read_request(&request, &mut raw).map_err(|refusal| refusal.under("request"))?;
+            self.read_request(&request, &mut raw).map_err(|it| it.under("request"))?;
         }
         if self.layout.reads_section(Section::Fields) || self.layout.reads_body() {
             self.read_section(&members, Section::Fields, &mut raw)?;
         }
         if self.layout.reads_variables() {
-            raw.variables = self.read_variables(&members)?;
+            for (name, variable) in self.layout.variables() {
+                raw.variables.extend(self.variable(&members, name, variable)?);
+            }
         }
         Ok(raw)
     }
 
-    fn read_top(&self, event: &Bound<'_, PyAny>, raw: &mut RawEvent<'a>) -> Result<()> {
-        let Some(members) = as_dict(event)? else { return Ok(()) };
-        for (name, value) in &members {
+    fn read_top(&self, members: &Bound<'_, PyDict>, raw: &mut RawEvent<'a>) -> Result<()> {
+        for (name, value) in members {
             // A name that is no text means nothing either.
             let name = name.cast::<PyString>().ok().and_then(|name| name.to_str().ok());
             match name.unwrap_or_default() {
@@ -193,7 +141,7 @@ impl<'a> DictReader<'_, 'a> {
 
     fn read_request(&self, request: &Bound<'_, PyAny>, raw: &mut RawEvent<'a>) -> Result<()> {
         let py = request.py();
-        let members = as_dict(request)?.ok_or_else(|| Refusal::new("must be an object"))?;
+        let members = as_dict(request)?.ok_or_else(|| refused("must be an object"))?;
         for member in Member::OF_REQUEST {
             if self.layout.reads_member(member) {
                 raw.set_member(member, self.text(&members, member_name(py, member))?);
@@ -224,14 +172,12 @@ impl<'a> DictReader<'_, 'a> {
         members: &Bound<'_, PyDict>,
         name: &Bound<'_, PyString>,
     ) -> Result<Option<&'a str>> {
-        let Some(value) = self.member(members, name)? else {
-            return Ok(None);
-        };
+        let Some(value) = self.member(members, name)? else { return Ok(None) };
         let text = match value.cast::<PyString>() {
             Ok(text) => self.string(text),
-            Err(_) => Err(Refusal::new("must be a string")),
+            Err(_) => Err(refused("must be a string")),
         };
-        text.map(Some).map_err(|refusal| refusal.under(name))
+        text.map(Some).map_err(|it| it.under(name))
     }
 
     fn read_section(
@@ -241,14 +187,12 @@ impl<'a> DictReader<'_, 'a> {
         raw: &mut RawEvent<'a>,
     ) -> Result<()> {
         let name = section_name(members.py(), section);
-        let Some(value) = self.member(members, name)? else {
-            return Ok(());
-        };
+        let Some(value) = self.member(members, name)? else { return Ok(()) };
         let entries = match as_dict(&value)? {
             Some(entries) => self.entries(&entries, section, raw),
-            None => Err(Refusal::new("must be an object")),
+            None => Err(refused("must be an object")),
         };
-        raw.set_section(section, entries.map_err(|refusal| refusal.under(name))?);
+        raw.set_section(section, entries.map_err(|it| it.under(name))?);
         Ok(())
     }
 
@@ -262,7 +206,7 @@ impl<'a> DictReader<'_, 'a> {
         let mut entries = ArenaVec::with_capacity_in(members.len(), self.arena);
         for (name, value) in members {
             let Ok(name) = name.cast::<PyString>() else {
-                return Err(Refusal::new("must be an object with names that are strings"));
+                return Err(refused("must be an object with names that are strings"));
             };
             let name = self.string(name)?;
             let read = if section == Section::Fields && name == "body" {
@@ -270,7 +214,7 @@ impl<'a> DictReader<'_, 'a> {
             } else {
                 self.entry(&value, section)
             };
-            entries.extend(read.map_err(|refusal| refusal.under(name))?.map(|text| (name, text)));
+            entries.extend(read.map_err(|it| it.under(name))?.map(|text| (name, text)));
         }
         Ok(entries.into_bump_slice())
     }
@@ -292,13 +236,11 @@ impl<'a> DictReader<'_, 'a> {
     }
 
     fn entry(&self, value: &Bound<'_, PyAny>, section: Section) -> Result<Option<&'a str>> {
-        let Some(values) = as_sequence(value) else {
-            return self.scalar(value);
-        };
+        let Some(values) = as_sequence(value) else { return self.scalar(value) };
         self.check_members(values.len()?)?;
         let mut texts = Vec::with_capacity(values.len()?);
         for (index, value) in values.try_iter()?.enumerate() {
-            texts.extend(self.scalar(&value?).map_err(|refusal| refusal.under(index))?);
+            texts.extend(self.scalar(&value?).map_err(|it| it.under(index))?);
         }
         Ok(several(&texts, section, self.arena))
     }
@@ -323,14 +265,14 @@ impl<'a> DictReader<'_, 'a> {
                 return Ok(Some(self.arena.alloc_str(text.to_str()?)));
             }
         }
-        Err(Refusal::new("must be a string, a number, a bool or null"))
+        Err(refused("must be a string, a number, a bool or null"))
     }
 
     fn string(&self, text: &Bound<'_, PyString>) -> Result<&'a str> {
-        let text = text.to_str().map_err(|_| Refusal::new("a string has a lone surrogate"))?;
+        let text = text.to_str().map_err(|_| refused("a string has a lone surrogate"))?;
         if text.len() > self.limits.event_string_bytes {
             let longest = self.limits.event_string_bytes;
-            return Err(Refusal::new(format!("a string is longer than {longest} bytes")));
+            return Err(refused(format!("a string is longer than {longest} bytes")));
         }
         Ok(self.arena.alloc_str(text))
     }
@@ -346,24 +288,16 @@ impl<'a> DictReader<'_, 'a> {
         // write integers of many thousand digits.
         let class = number.py().get_type::<PyInt>();
         let text = class.call_method1(intern!(number.py(), "__repr__"), (number,));
-        let text = text.map_err(|_| Refusal::new("an integer is too long"))?;
+        let text = text.map_err(|_| refused("an integer is too long"))?;
         Ok(self.arena.alloc_str(text.cast::<PyString>().map_err(PyErr::from)?.to_str()?))
     }
 
     fn check_members(&self, count: usize) -> Result<()> {
         if count > self.limits.event_members {
             let most = self.limits.event_members;
-            return Err(Refusal::new(format!("more than {most} members or elements")));
+            return Err(refused(format!("more than {most} members or elements")));
         }
         Ok(())
-    }
-
-    fn read_variables(&self, members: &Bound<'_, PyDict>) -> Result<Vec<RawVariable<'a>>> {
-        let mut variables = Vec::new();
-        for (name, variable) in self.layout.variables() {
-            variables.extend(self.variable(members, name, variable)?);
-        }
-        Ok(variables)
     }
 
     fn variable(
@@ -379,12 +313,12 @@ impl<'a> DictReader<'_, 'a> {
             return Ok(None);
         }
         let place =
-            |refusal: Refusal| path.iter().rev().fold(refusal, |refusal, part| refusal.under(part));
+            |refusal: Error| path.iter().rev().fold(refusal, |refusal, part| refusal.under(part));
         let mut values = ValueReader { reader: self, is_value: true };
         let converted = values.value(&value, path.len()).map_err(place)?;
         if !values.is_value {
             let message = format!("the variable `{name}` has a value of another type");
-            return Err(place(Refusal::new(message)));
+            return Err(place(refused(message)));
         }
         let pointer = path.iter().map(|part| pointer_step(part)).collect();
         Ok(Some(RawVariable { name: self.arena.alloc_str(name), value: converted, pointer }))
@@ -409,14 +343,11 @@ impl<'a> ValueReader<'_, '_, 'a> {
         {
             return self.number(number);
         }
-        let inside = depth.saturating_add(1);
         if let Some(values) = as_sequence(object) {
-            self.check_depth(depth)?;
-            return self.list(&values, inside);
+            return self.list(&values, self.inside(depth)?);
         }
         if let Some(members) = as_object(object)? {
-            self.check_depth(depth)?;
-            return self.map(&members, inside);
+            return self.map(&members, self.inside(depth)?);
         }
         self.other(object)
     }
@@ -425,7 +356,7 @@ impl<'a> ValueReader<'_, '_, 'a> {
         self.reader.check_members(values.len()?)?;
         let mut elements = Vec::with_capacity(values.len()?);
         for (index, value) in values.try_iter()?.enumerate() {
-            elements.push(self.value(&value?, depth).map_err(|refusal| refusal.under(index))?);
+            elements.push(self.value(&value?, depth).map_err(|it| it.under(index))?);
         }
         Ok(Value::List(List::from(elements)))
     }
@@ -435,7 +366,7 @@ impl<'a> ValueReader<'_, '_, 'a> {
         let mut entries = Vec::with_capacity(members.len());
         for (name, value) in members {
             let name = self.reader.string(name.cast().map_err(PyErr::from)?)?;
-            let value = self.value(&value, depth).map_err(|refusal| refusal.under(name))?;
+            let value = self.value(&value, depth).map_err(|it| it.under(name))?;
             entries.push((Value::String(Text::Borrowed(name)), value));
         }
         Ok(Value::Map(Map::from_unique(entries).into()))
@@ -455,28 +386,23 @@ impl<'a> ValueReader<'_, '_, 'a> {
 
     /// What JSON has no form for.
     fn other(&mut self, object: &Bound<'_, PyAny>) -> Result<Value<'a>> {
-        match from_python(object, self.reader.arena) {
-            Ok(value) => Ok(value),
-            Err(error) if is_conversion_error(&error, object.py()) => {
-                self.is_value = false;
-                Ok(Value::Null)
-            }
-            Err(error) => Err(error.into()),
-        }
+        let py = object.py();
+        from_python(object, self.reader.arena).or_else(|error| {
+            let is_refused =
+                error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py);
+            self.is_value &= !is_refused;
+            if is_refused { Ok(Value::Null) } else { Err(error.into()) }
+        })
     }
 
-    fn check_depth(&self, depth: usize) -> Result<()> {
+    /// The depth inside an object or array.
+    fn inside(&self, depth: usize) -> Result<usize> {
         let deepest = self.reader.limits.event_depth;
         if depth >= deepest {
-            let message = format!("objects and arrays nest deeper than {deepest}");
-            return Err(Refusal::new(message));
+            return Err(refused(format!("objects and arrays nest deeper than {deepest}")));
         }
-        Ok(())
+        Ok(depth.saturating_add(1))
     }
-}
-
-fn is_conversion_error(error: &PyErr, py: Python<'_>) -> bool {
-    error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py)
 }
 
 /// The object where a variable stands, and the members that lead to it: its full
@@ -491,12 +417,8 @@ fn find<'py, 'n>(
     let path: Vec<&str> = name.split('.').collect();
     let mut value = members.clone().into_any();
     for part in &path {
-        let Some(inner) = as_dict(&value)? else {
-            return Ok(None);
-        };
-        let Some(found) = inner.get_item(part)? else {
-            return Ok(None);
-        };
+        let Some(inner) = as_dict(&value)? else { return Ok(None) };
+        let Some(found) = inner.get_item(part)? else { return Ok(None) };
         value = found;
     }
     Ok(Some((value, path)))
@@ -511,7 +433,7 @@ fn observed_at(moment: &Bound<'_, PyAny>) -> Result<Timestamp> {
             _ => None,
         },
     };
-    read.ok_or_else(|| Refusal::new("must be RFC 3339 text with an offset"))
+    read.ok_or_else(|| refused("must be RFC 3339 text with an offset"))
 }
 
 /// Whether a mapping has a member that is not null.
@@ -551,11 +473,6 @@ fn as_object<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDict>
 fn as_sequence<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PySequence>> {
     let is_sequence = value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
     is_sequence.then(|| value.cast::<PySequence>().ok().cloned()).flatten()
-}
-
-/// Members of the event that no field is computed from, but that must be text.
-fn unread_names(py: Python<'_>) -> [&Bound<'_, PyString>; 3] {
-    [intern!(py, "return_url"), intern!(py, "idempotency_key"), intern!(py, "tenant_id")]
 }
 
 fn member_name(py: Python<'_>, member: Member) -> &Bound<'_, PyString> {

@@ -2,7 +2,7 @@
 //! `tidegate.values` do it.
 
 use bumpalo::Bump;
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
@@ -11,7 +11,7 @@ use tidegate_core::value::address::{Address, Network};
 use tidegate_core::value::map::{KeyError, Map};
 use tidegate_core::value::{Bytes, Duration, List, Text, Timestamp, TotalMap, Value};
 
-use crate::convert::error::{ImportedClass, too_many_parts};
+use crate::convert::error::{ImportedClass, too_many_parts, value_error};
 
 /// Deepest value that crosses the border; the same as in `tidegate.values`.
 const MAX_DEPTH: usize = 200;
@@ -135,7 +135,7 @@ impl<'a> Inward<'a> {
         } else if let Ok(number) = object.cast::<PyFloat>() {
             Ok(Value::Double(number.value()))
         } else if let Ok(bytes) = object.cast::<PyBytes>() {
-            Ok(Value::Bytes(Bytes::Borrowed(self.arena.alloc_slice_copy(bytes.as_bytes()))))
+            Ok(self.bytes(bytes))
         } else if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
             let parts: PyResult<Vec<_>> =
                 object.try_iter()?.map(|part| self.convert(&part?, inside)).collect();
@@ -147,6 +147,10 @@ impl<'a> Inward<'a> {
         }
     }
 
+    fn bytes(&self, bytes: &Bound<'_, PyBytes>) -> Value<'a> {
+        Value::Bytes(Bytes::Borrowed(self.arena.alloc_slice_copy(bytes.as_bytes())))
+    }
+
     fn map(&mut self, mapping: &Bound<'_, PyMapping>, inside: usize) -> PyResult<Value<'a>> {
         let py = mapping.py();
         let mut map = Map::default();
@@ -155,7 +159,7 @@ impl<'a> Inward<'a> {
             let key = self.convert(&key, inside)?;
             map.insert(key, self.convert(&value, inside)?).map_err(|error| match error {
                 KeyError::Kind => PyTypeError::new_err("a key must be a bool, int, uint or string"),
-                KeyError::Repeated => PyValueError::new_err("the map has a repeated key"),
+                KeyError::Repeated => value_error("the map has a repeated key"),
             })?;
         }
         let is_total =
@@ -182,9 +186,7 @@ impl<'a> Inward<'a> {
         let from_python = FROM_PYTHON.import(py, "tidegate.values", "from_python")?;
         let made = from_python.call1((object,))?;
         if let Ok(bytes) = made.cast::<PyBytes>() {
-            return Ok(Value::Bytes(Bytes::Borrowed(
-                self.arena.alloc_slice_copy(bytes.as_bytes()),
-            )));
+            return Ok(self.bytes(bytes));
         }
         let refused = || PyTypeError::new_err("the object stands for no value of the language");
         self.scalar(&made)?.ok_or_else(refused)
@@ -195,15 +197,11 @@ impl<'a> Inward<'a> {
         let nanoseconds = || object.getattr("nanoseconds")?.extract::<i128>().map_err(out_of_range);
         if object.is_instance(TIMESTAMP.get(py)?)? {
             let moment = Timestamp::checked(nanoseconds()?).map(Value::Timestamp);
-            return moment
-                .map(Some)
-                .ok_or_else(|| PyValueError::new_err("the timestamp is out of range"));
+            return moment.map(Some).ok_or_else(|| value_error("the timestamp is out of range"));
         }
         if object.is_instance(DURATION.get(py)?)? {
             let length = Duration::checked(nanoseconds()?).map(Value::Duration);
-            return length
-                .map(Some)
-                .ok_or_else(|| PyValueError::new_err("the duration is out of range"));
+            return length.map(Some).ok_or_else(|| value_error("the duration is out of range"));
         }
         if object.is_instance(TYPE_NAME.get(py)?)? {
             let name: String = object.getattr("name")?.extract()?;
@@ -233,13 +231,8 @@ fn integer<'a>(number: &Bound<'_, PyInt>) -> PyResult<Value<'a>> {
 }
 
 fn out_of_range(error: PyErr) -> PyErr {
-    Python::attach(|py| {
-        if error.is_instance_of::<PyOverflowError>(py) {
-            PyValueError::new_err("the integer is out of range")
-        } else {
-            error
-        }
-    })
+    let is_overflow = Python::attach(|py| error.is_instance_of::<PyOverflowError>(py));
+    if is_overflow { value_error("the integer is out of range") } else { error }
 }
 
 /// The map as a total one, which holds strings only.
@@ -251,5 +244,5 @@ fn total<'a>(map: &Map<'a>) -> Option<TotalMap<'a>> {
 }
 
 fn nests_too_deep() -> PyErr {
-    PyValueError::new_err(format!("the value nests deeper than {MAX_DEPTH}"))
+    value_error(format!("the value nests deeper than {MAX_DEPTH}"))
 }

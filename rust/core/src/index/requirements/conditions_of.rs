@@ -134,7 +134,7 @@ impl<'l> Atoms<'l> {
     fn find(&mut self, expression: &Expr, value: bool) -> Found {
         match &expression.node {
             Node::Predicate(predicate) => match predicate.kind {
-                Kind::HasKey(key) => value.then_some((Condition::Present(key), true)),
+                Kind::HasKey { key, .. } => value.then_some((Condition::Present(key), true)),
                 _ => {
                     let nodes = predicate.nodes(expression.span.start);
                     self.costs.note(predicate.address(), &nodes);

@@ -109,7 +109,7 @@ fn of_predicate(predicate: &Predicate) -> Option<Vec<Requirement>> {
             TextSlot::Key(_) => Vec::new(),
         },
         // The maps of an event are always there.
-        Kind::AnyEntry(_) | Kind::HasKey(_) => Vec::new(),
+        Kind::AnyEntry(_) | Kind::HasKey { .. } => Vec::new(),
         Kind::Number { text, .. } => vec![Requirement::DoubleText(*text)],
         Kind::Integer { slot, .. } => vec![Requirement::Int(*slot)],
         Kind::Size { slot, .. } => vec![Requirement::Sized(*slot)],

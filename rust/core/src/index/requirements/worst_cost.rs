@@ -12,7 +12,7 @@ use crate::event::variable::VariableType;
 use crate::functions::Shape;
 use crate::functions::operators::Operator;
 use crate::index::requirements::error_free::entry_map;
-use crate::predicate::{Kind, TextTest};
+use crate::predicate::{Kind, Predicate};
 use crate::program::{Call, Comprehension, Expr, Node};
 use crate::value::Value;
 use crate::value::limits::Limits;
@@ -146,7 +146,7 @@ pub(crate) fn cost(expression: &Expr, costs: &Costs<'_>) -> Option<Cost> {
         Node::Call(call) => of_call(call, costs),
         Node::Predicate(predicate) => match &predicate.kind {
             Kind::AnyEntry(test) => {
-                let each = test.units().saturating_add(test_units(&test.test)).saturating_add(1);
+                let each = test.units().saturating_add(test_units(predicate)).saturating_add(1);
                 let scans = if test.is_lowered { 3 } else { 1 };
                 Some(Cost { fixed: predicate.units, scans, entries: each })
             }
@@ -155,7 +155,7 @@ pub(crate) fn cost(expression: &Expr, costs: &Costs<'_>) -> Option<Cost> {
                 let scans = test.walks.len() as u64;
                 Some(Cost { fixed: predicate.units.saturating_add(walk), scans, entries: 0 })
             }
-            Kind::HasKey(_) => Some(Cost::units(predicate.units)),
+            Kind::HasKey { .. } => Some(Cost::units(predicate.units)),
             _ => match costs.predicates.get(&predicate.address()) {
                 Some(cost) => *cost,
                 None => cost(&predicate.nodes(expression.span.start), costs),
@@ -227,8 +227,8 @@ fn length_units(value: &Value<'_>) -> u64 {
     units(bytes).saturating_add(1)
 }
 
-fn test_units(test: &TextTest) -> u64 {
-    units(test.constant_length()).saturating_add(2)
+fn test_units(test: &Predicate) -> u64 {
+    units(test.constant().len()).saturating_add(2)
 }
 
 /// Whether a value of the source is compared in one step or is a text.

@@ -1,5 +1,6 @@
 //! Which nodes have the shape of a [`Predicate`].
 
+use std::borrow::Cow;
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
@@ -12,20 +13,20 @@ use crate::functions::operators::Operator;
 use crate::functions::prepared::Prepared;
 use crate::functions::{Place, Shape};
 use crate::predicate::first_network::FirstNetwork;
-use crate::predicate::nodes::{Packed, pack};
 use crate::predicate::{
-    AddressField, AddressTest, EntryTest, FirstNetworkTest, Kind, Predicate, Subject, TextTest,
+    AddressField, AddressTest, EntryTest, FirstNetworkTest, Kind, OfConstant, Predicate, Subject,
+    Test, TextTest,
 };
+use crate::program::nodes::{spans, texts_as_json};
 use crate::program::prepare::literal;
 use crate::program::{Call, Comprehension, Expr, Macro, Member, Node, Operation};
 use crate::value::Value;
 use crate::value::address::Network;
 use crate::value::meter::units;
-use tidegate_regex::Regex;
 use tidegate_regex::find::rarest;
 
-/// A kind of predicate with the cost of the nodes that it stands for.
-type Found = Option<(Kind, u64)>;
+/// A kind of predicate with the cost of the nodes that it stands for, and its constant.
+type Found<'e> = Option<(Kind, u64, Cow<'e, str>)>;
 
 /// The predicates of a set, each once.
 #[derive(Debug, Default)]
@@ -36,18 +37,17 @@ pub(crate) struct Predicates {
 
 impl Predicates {
     /// A predicate that others may be equal to.
-    fn share(&mut self, kind: Kind, units: u64, packed: &[u8]) -> Predicate {
+    fn share(&mut self, test: Test, constant: &str) -> Predicate {
         let Self { table, hasher } = self;
-        let hash = hasher.hash_one(packed);
-        let pattern = |kind: &Kind| kind.pattern().map(Regex::address);
-        let is_same = |known: &Predicate| {
-            known.packed() == Packed(packed) && pattern(&known.kind) == pattern(&kind)
-        };
+        let hash_of = |test: &Test, constant: &[u8]| hasher.hash_one((test, constant));
+        let hash = hash_of(&test, constant.as_bytes());
+        let is_same =
+            |known: &Predicate| **known == test && known.constant() == constant.as_bytes();
         if let Some(known) = table.find(hash, is_same) {
             return known.clone();
         }
-        let predicate = Predicate::new(kind, units, packed);
-        let hash_of = |known: &Predicate| hasher.hash_one(known.packed().0);
+        let predicate = Predicate::new(test, constant);
+        let hash_of = |known: &Predicate| hash_of(known, known.constant());
         table.insert_unique(hash, predicate.clone(), hash_of);
         predicate
     }
@@ -59,22 +59,34 @@ pub(crate) fn specialise(
     layout: &mut Layout,
     predicates: &mut Predicates,
 ) -> Expr {
-    let found = match &expression.node {
+    let start = expression.span.start;
+    match recognised(&expression, start, layout) {
+        Some((test, constant)) => {
+            let predicate = predicates.share(test, &constant);
+            debug_assert!(
+                recognised(&predicate.nodes(start), start, layout)
+                    .is_some_and(|(test, constant)| Predicate::new(test, &constant) == predicate),
+                "{predicate:?}"
+            );
+            Expr { node: Node::Predicate(predicate), ..expression }
+        }
+        None => expression,
+    }
+}
+
+fn recognised<'e>(
+    expression: &'e Expr,
+    start: u32,
+    layout: &mut Layout,
+) -> Option<(Test, Cow<'e, str>)> {
+    let (kind, units, constant) = match &expression.node {
         Node::Operator(operation) => of_operation(operation, layout),
         Node::Call(call) => of_text_call(call, layout).or_else(|| of_address_call(call, layout)),
         Node::Comprehension(comprehension) => of_comprehension(comprehension, layout),
         Node::Has(member) => of_has(member, layout),
         _ => None,
-    };
-    let packed = found.and_then(|found| Some((found, pack(&expression)?)));
-    match packed {
-        Some(((kind, units), packed)) => {
-            let predicate = predicates.share(kind, units, &packed);
-            debug_assert_eq!(pack(&predicate.nodes(expression.span.start)), Some(packed));
-            Expr { node: Node::Predicate(predicate), ..expression }
-        }
-        None => expression,
-    }
+    }?;
+    Some((Test { kind, units, spans: spans(expression, start) }, constant))
 }
 
 /// A text that a test can be run on, and the nodes that are entered for it.
@@ -97,51 +109,51 @@ fn subject(expression: &Expr, layout: &mut Layout) -> Option<(Subject, u64)> {
     }
 }
 
-fn of_operation(operation: &Operation, layout: &mut Layout) -> Found {
+fn of_operation<'e>(operation: &'e Operation, layout: &mut Layout) -> Found<'e> {
     let [left, right] = &*operation.arguments else { return None };
     let operator = operation.operator;
-    match (operator, literal(right)) {
-        (Operator::In, None) => of_presence(left, right, layout),
-        (Operator::In, Some(Value::List(values))) => {
-            let (subject, entered) = subject(left, layout)?;
-            let test = TextTest::In(Box::new(LiteralSet::new(values)));
-            Some((Kind::Text { subject, test }, entered.saturating_add(2)))
+    let (test, constant) = match (operator, literal(right)) {
+        (Operator::In, None) => return of_presence(left, right, layout),
+        (Operator::In, Some(list @ Value::List(values))) => {
+            let members = LiteralSet::new(values);
+            (TextTest::In(OfConstant(Box::new(members))), json(list)?)
         }
-        (Operator::Equal | Operator::NotEqual, Some(Value::String(text))) => {
-            let (subject, entered) = subject(left, layout)?;
-            let length = u32::try_from(text.len()).ok()?;
-            let test = match operator {
-                Operator::Equal => TextTest::Equals(length),
-                _ => TextTest::Differs(length),
-            };
-            Some((Kind::Text { subject, test }, entered.saturating_add(2)))
-        }
+        (Operator::Equal, Some(Value::String(text))) => (TextTest::Equals, Cow::from(&**text)),
+        (Operator::NotEqual, Some(Value::String(text))) => (TextTest::Differs, Cow::from(&**text)),
         (operator, Some(Value::Int(literal))) if operator.is_comparison() => {
-            of_integer(left, operator, *literal)
+            return of_integer(left, operator, *literal);
         }
         (operator, Some(Value::Double(literal))) if operator.is_order() => {
-            of_number(left, operator, *literal)
+            return of_number(left, operator, *literal);
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    let (subject, entered) = subject(left, layout)?;
+    Some((Kind::Text { subject, test }, entered.saturating_add(2), constant))
+}
+
+/// A constant of texts, which may be a list, as a predicate keeps it.
+fn json(constant: &Value<'_>) -> Option<Cow<'static, str>> {
+    Some(texts_as_json(constant)?.to_string().into())
 }
 
 /// `field < 5` or `size(field) < 5`.
-fn of_integer(left: &Expr, operator: Operator, literal: i64) -> Found {
-    match &left.node {
-        Node::Field(slot) => Some((Kind::Integer { slot: *slot, operator, literal }, 3)),
+fn of_integer(left: &Expr, operator: Operator, literal: i64) -> Found<'static> {
+    let (kind, units) = match &left.node {
+        Node::Field(slot) => (Kind::Integer { slot: *slot, operator, literal }, 3),
         Node::Call(call) => match (call.function.shape, &*call.arguments) {
             (Shape::Size, [Expr { node: Node::Field(slot), .. }]) => {
-                Some((Kind::Size { slot: *slot, operator, literal }, 4))
+                (Kind::Size { slot: *slot, operator, literal }, 4)
             }
-            _ => None,
+            _ => return None,
         },
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some((kind, units, "".into()))
 }
 
 /// `double(map["key"]) < 0.5`.
-fn of_number(left: &Expr, operator: Operator, literal: f64) -> Found {
+fn of_number(left: &Expr, operator: Operator, literal: f64) -> Found<'static> {
     let Node::Call(call) = &left.node else { return None };
     let (Shape::Double, [Expr { node: Node::SectionKey(section_key), .. }]) =
         (call.function.shape, &*call.arguments)
@@ -149,100 +161,106 @@ fn of_number(left: &Expr, operator: Operator, literal: f64) -> Found {
         return None;
     };
     let units = (section_key.entered.len() as u64).saturating_add(3);
-    Some((Kind::Number { text: section_key.key, operator, literal }, units))
+    let literal = literal.to_bits();
+    Some((Kind::Number { text: section_key.key, operator, literal }, units, "".into()))
 }
 
 /// `"key" in map` for a map of the event.
-fn of_presence(key: &Expr, map: &Expr, layout: &mut Layout) -> Found {
-    let (Some(Value::String(key)), Node::Field(slot)) = (literal(key), &map.node) else {
-        return None;
-    };
-    let (_, name, _) = layout.fields().find(|(each, _, _)| each == slot)?;
-    let name = name.to_owned();
+fn of_presence<'e>(key: &'e Expr, map: &Expr, layout: &mut Layout) -> Found<'e> {
+    let Value::String(key) = literal(key)? else { return None };
     // Three nodes, and one unit that membership of a map costs.
-    Some((Kind::HasKey(layout.key_slot(&name, key)?), 4))
+    has_key(map, key, false, 4, layout)
 }
 
 /// `has(map.key)` for a map of the event.
-fn of_has(member: &Member, layout: &mut Layout) -> Found {
-    let Node::Field(slot) = member.operand.node else { return None };
-    let name = layout.fields().find(|(each, _, _)| *each == slot)?.1.to_owned();
-    Some((Kind::HasKey(layout.key_slot(&name, &member.field)?), 2))
+fn of_has<'e>(member: &'e Member, layout: &mut Layout) -> Found<'e> {
+    if member.optional { None } else { has_key(&member.operand, &member.field, true, 2, layout) }
 }
 
-fn of_text_call(call: &Call, layout: &mut Layout) -> Found {
-    let (on, test) = text_test(call)?;
+fn has_key<'e>(
+    map: &Expr,
+    key: &'e str,
+    is_member: bool,
+    units: u64,
+    layout: &mut Layout,
+) -> Found<'e> {
+    let Node::Field(map) = map.node else { return None };
+    let name = layout.fields().find(|(each, _, _)| *each == map)?.1.to_owned();
+    let kind = Kind::HasKey { key: layout.key_slot(&name, key)?, map, is_member };
+    Some((kind, units, key.into()))
+}
+
+fn of_text_call<'e>(call: &'e Call, layout: &mut Layout) -> Found<'e> {
+    let (on, test, part) = text_test(call)?;
     let (subject, entered) = subject(on, layout)?;
-    Some((Kind::Text { subject, test }, entered.saturating_add(2)))
+    Some((Kind::Text { subject, test }, entered.saturating_add(2), part.into()))
 }
 
 /// What a call with a constant text asks of its receiver.
-fn text_test(call: &Call) -> Option<(&Expr, TextTest)> {
+fn text_test(call: &Call) -> Option<(&Expr, TextTest, &str)> {
     let [on, argument] = &*call.arguments else { return None };
     let Value::String(part) = literal(argument)? else { return None };
-    let length = u32::try_from(part.len()).ok()?;
     let test = match (call.function.shape, &call.prepared) {
-        (Shape::Has(Place::Anywhere), _) => {
-            TextTest::Contains { length, rare: u32::try_from(rarest(part)).ok()? }
-        }
-        (Shape::Has(Place::Start), _) => TextTest::StartsWith(length),
-        (Shape::Has(Place::End), _) => TextTest::EndsWith(length),
+        (Shape::Has(Place::Anywhere), _) => TextTest::Contains(u32::try_from(rarest(part)).ok()?),
+        (Shape::Has(Place::Start), _) => TextTest::StartsWith,
+        (Shape::Has(Place::End), _) => TextTest::EndsWith,
         (Shape::Matches, Prepared::Patterns(patterns)) => {
-            TextTest::Matches { pattern: patterns.first()?.clone(), length }
+            TextTest::Matches(patterns.first()?.clone())
         }
         _ => return None,
     };
-    Some((on, test))
+    Some((on, test, part))
 }
 
 /// `cidr("...").containsIP(field)` and `inIpRange(field, constant)`.
-fn of_address_call(call: &Call, layout: &Layout) -> Found {
+fn of_address_call<'e>(call: &'e Call, layout: &Layout) -> Found<'e> {
     let [first, second] = &*call.arguments else { return None };
-    match (call.function.shape, &call.prepared) {
+    let (test, units, constant) = match (call.function.shape, &call.prepared) {
         (Shape::HasAddress, _) => {
             let (network, text) = constant_network(first)?;
-            let field = address_field(second, layout)?;
             let test = AddressTest {
-                field,
-                networks: [network].into_iter().collect(),
+                field: address_field(second, layout)?,
+                networks: OfConstant([network].into_iter().collect()),
                 extra_bytes: 0,
                 otherwise: None,
             };
             // This call, `cidr`, its text and the field; then the scan of that text.
-            Some((Kind::Address(Box::new(test)), units(text.len()).saturating_add(4)))
+            (test, units(text.as_str()?.len()).saturating_add(4), text)
         }
         (Shape::InNetworks, Prepared::Networks(networks)) => {
+            let constant = literal(second)?;
             let test = AddressTest {
                 field: address_field(first, layout)?,
-                networks: networks.clone(),
-                extra_bytes: literal(second)?.as_str().map_or(0, str::len),
+                networks: OfConstant(networks.clone()),
+                extra_bytes: constant.as_str().map_or(0, str::len),
                 otherwise: Some(false),
             };
-            Some((Kind::Address(Box::new(test)), 3))
+            (test, 3, constant)
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some((Kind::Address(Box::new(test)), units, json(constant)?))
 }
 
 /// The searches with `exists` and one variable.
-fn of_comprehension(comprehension: &Comprehension, layout: &Layout) -> Found {
-    if comprehension.operation != Macro::Exists || comprehension.has_two_variables {
+fn of_comprehension<'e>(comprehension: &'e Comprehension, layout: &Layout) -> Found<'e> {
+    if comprehension.operation != Macro::Exists
+        || comprehension.has_two_variables
+        || comprehension.condition.is_some()
+    {
         return None;
     }
     let Node::Call(body) = &comprehension.body.node else { return None };
     match &comprehension.range.node {
         Node::Field(map) => of_any_entry(*map, body, comprehension.depth),
-        Node::Literal(literal) => match &**literal {
-            Value::List(texts) => of_any_network(texts, body, comprehension.depth, layout),
-            _ => None,
-        },
+        Node::Literal(list) => of_any_network(list, body, comprehension.depth, layout),
         _ => None,
     }
 }
 
 /// `map.exists(k, map[k].contains("..."))`.
-fn of_any_entry(map: Slot, body: &Call, depth: usize) -> Found {
-    let (on, test) = text_test(body)?;
+fn of_any_entry(map: Slot, body: &Call, depth: usize) -> Found<'_> {
+    let (on, test, part) = text_test(body)?;
     let lowered = match &on.node {
         Node::Call(call) if call.function.shape == Shape::Lower => call.arguments.first(),
         _ => None,
@@ -251,21 +269,23 @@ fn of_any_entry(map: Slot, body: &Call, depth: usize) -> Found {
     let is_entry = matches!(index.operand.node, Node::Field(slot) if slot == map)
         && is_local(&index.index, depth)
         && !index.optional;
-    let is_lowered = lowered.is_some();
-    is_entry.then_some((Kind::AnyEntry(EntryTest { map, test, is_lowered }), 2))
+    let (is_lowered, depth) = (lowered.is_some(), u32::try_from(depth).ok()?);
+    let kind = Kind::AnyEntry(EntryTest { map, depth, test, is_lowered });
+    is_entry.then_some((kind, 2, part.into()))
 }
 
 /// `["...", ...].exists(c, cidr(c).containsIP(field))`.
-fn of_any_network(texts: &[Value<'static>], body: &Call, depth: usize, layout: &Layout) -> Found {
+fn of_any_network<'e>(list: &Value<'_>, body: &Call, depth: usize, layout: &Layout) -> Found<'e> {
     let (Shape::HasAddress, [network, field]) = (body.function.shape, &*body.arguments) else {
         return None;
     };
     let Node::Call(cidr) = &network.node else { return None };
     let (Shape::Network, [text]) = (cidr.function.shape, &*cidr.arguments) else { return None };
-    if !is_local(text, depth) || texts.is_empty() {
+    let Value::List(values) = list else { return None };
+    if !is_local(text, depth) || values.is_empty() {
         return None;
     }
-    let texts: Option<Vec<&str>> = texts.iter().map(Value::as_str).collect();
+    let texts: Option<Vec<&str>> = values.iter().map(Value::as_str).collect();
     let texts = texts?;
     let networks: Option<Vec<Network>> = texts.iter().map(|text| Network::parse(text)).collect();
     let walks = texts.iter().scan(0_u64, |walk, text| {
@@ -276,10 +296,11 @@ fn of_any_network(texts: &[Value<'static>], body: &Call, depth: usize, layout: &
     let walks: Option<Box<[u32]>> = walks.collect();
     let test = FirstNetworkTest {
         field: address_field(field, layout)?,
-        networks: FirstNetwork::new(&networks?),
+        depth: u32::try_from(depth).ok()?,
+        networks: OfConstant(FirstNetwork::new(&networks?)),
         walks: walks?,
     };
-    Some((Kind::FirstNetwork(Box::new(test)), 2))
+    Some((Kind::FirstNetwork(Box::new(test)), 2, json(list)?))
 }
 
 fn is_local(expression: &Expr, depth: usize) -> bool {
@@ -287,12 +308,10 @@ fn is_local(expression: &Expr, depth: usize) -> bool {
 }
 
 /// The network that `cidr` of a constant text is, with that text.
-fn constant_network(expression: &Expr) -> Option<(Network, &str)> {
+fn constant_network(expression: &Expr) -> Option<(Network, &Value<'static>)> {
     let Node::Call(call) = &expression.node else { return None };
     match (call.function.shape, &call.prepared, &*call.arguments) {
-        (Shape::Network, Prepared::Network(network), [text]) => {
-            Some((*network, literal(text)?.as_str()?))
-        }
+        (Shape::Network, Prepared::Network(network), [text]) => Some((*network, literal(text)?)),
         _ => None,
     }
 }

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from tidegate.language.regex.tree import (
+from tidegate.regex.tree import (
     Alternation,
     Assertion,
     Characters,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.language.tree.types import (
+from tidegate.types import (
     BOOL,
     DYN,
     INT,

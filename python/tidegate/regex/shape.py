@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from tidegate.language.regex.tree import (
+from tidegate.regex.tree import (
     Alternation,
     Assertion,
     Characters,

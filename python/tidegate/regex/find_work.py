@@ -13,7 +13,7 @@ from functools import reduce
 
 import attrs
 
-from tidegate.language.regex.tree import (
+from tidegate.regex.tree import (
     Alternation,
     Assertion,
     Characters,

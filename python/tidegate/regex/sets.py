@@ -11,12 +11,12 @@ from functools import cache, lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from tidegate.language.regex.folding import ORBITS, PAIRS
+from tidegate.regex.folding import ORBITS, PAIRS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tidegate.language.regex.tree import Ranges
+    from tidegate.regex.tree import Ranges
 
 LAST = 0x10FFFF
 ALL: Ranges = ((0, 0xD7FF), (0xE000, LAST))

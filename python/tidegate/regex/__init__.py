@@ -8,12 +8,12 @@ text that the native evaluator compiles; the reference evaluator runs the tree o
 
 from __future__ import annotations
 
-from tidegate.language.regex.errors import RegexError
-from tidegate.language.regex.find_work import find_work
-from tidegate.language.regex.parser import parse
-from tidegate.language.regex.shape import LiteralTest, Shape, shape
-from tidegate.language.regex.translation import translate
-from tidegate.language.regex.tree import (
+from tidegate.regex.errors import RegexError
+from tidegate.regex.find_work import find_work
+from tidegate.regex.parser import parse
+from tidegate.regex.shape import LiteralTest, Shape, shape
+from tidegate.regex.translation import translate
+from tidegate.regex.tree import (
     Alternation,
     Assertion,
     Characters,

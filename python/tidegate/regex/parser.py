@@ -12,10 +12,11 @@ from typing import NoReturn
 
 import attrs
 
-from tidegate.language.regex import sets
-from tidegate.language.regex.errors import RegexError
-from tidegate.language.regex.size import program_size
-from tidegate.language.regex.tree import (
+from tidegate.limits import DEFAULT, Limits
+from tidegate.regex import sets
+from tidegate.regex.errors import RegexError
+from tidegate.regex.size import program_size
+from tidegate.regex.tree import (
     Alternation,
     Assertion,
     Characters,
@@ -28,8 +29,7 @@ from tidegate.language.regex.tree import (
     RegexNode,
     Repetition,
 )
-from tidegate.language.regex.work import step_work
-from tidegate.limits import DEFAULT, Limits
+from tidegate.regex.work import step_work
 
 _CONTROLS = {"a": "\a", "f": "\f", "t": "\t", "n": "\n", "r": "\r", "v": "\v"}
 _ANCHORS = {

@@ -8,9 +8,9 @@ import unicodedata
 import pytest
 
 from shared_data import shared_lines, size
-from tidegate.language import regex
-from tidegate.language.regex import RegexError, parse, sets, shape, translate
+from tidegate import regex
 from tidegate.limits import DEFAULT
+from tidegate.regex import RegexError, parse, sets, shape, translate
 
 
 def characters(pattern: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from tidegate.language.regex.tree import (
+from tidegate.regex.tree import (
     Alternation,
     Assertion,
     Characters,

@@ -6,7 +6,7 @@ evaluator reads it with ``regex-syntax``, the parser of that crate.
 
 from __future__ import annotations
 
-from tidegate.language.regex.tree import (
+from tidegate.regex.tree import (
     Alternation,
     Assertion,
     Characters,

@@ -1,0 +1,317 @@
+//! The nodes that a predicate stands for: its test, its constant and their places determine them.
+//!
+//! They are seldom run, so a rule keeps no nodes: they are made where an error or an index asks.
+
+use std::slice::Iter;
+
+use serde_json::Value as Json;
+
+use crate::event::layout::{KeySlot, Slot, TextSlot};
+use crate::functions::named_lists::Lists;
+use crate::functions::operators::Operator;
+use crate::functions::prepared::Prepared;
+use crate::functions::{self, Place, Shape};
+use crate::predicate::{EntryTest, Kind, Predicate, TextTest};
+use crate::program::prepare::prepare;
+use crate::program::{
+    Call, Comprehension, Expr, Index, Macro, Member, Node, Operation, SectionKey,
+};
+use crate::value::error::Span;
+use crate::value::{Text, Value};
+
+/// Where the nodes of an expression are, from a place; a node comes after those inside it.
+pub(crate) fn spans(expression: &Expr, start: u32) -> Box<[Span]> {
+    fn add(expression: &Expr, spans: &mut Vec<Span>) {
+        expression.each_child(&mut |child| add(child, spans));
+        match &expression.node {
+            Node::SectionKey(section_key) => spans.extend(&section_key.entered),
+            _ => spans.push(expression.span),
+        }
+    }
+    let mut spans = Vec::new();
+    add(expression, &mut spans);
+    spans.into_iter().map(|span| moved(span, start.wrapping_neg())).collect()
+}
+
+/// The same span further on; what the tree says of places may be anything.
+fn moved(Span { start, end }: Span, by: u32) -> Span {
+    Span { start: start.wrapping_add(by), end: end.wrapping_add(by) }
+}
+
+/// A constant of texts as a predicate keeps it; None for any other.
+pub(crate) fn texts_as_json(value: &Value<'_>) -> Option<Json> {
+    match value {
+        Value::String(text) => Some(Json::from(&**text)),
+        Value::List(values) => values.iter().map(texts_as_json).collect(),
+        _ => None,
+    }
+}
+
+fn texts_of_json(json: &Json) -> Value<'static> {
+    match json {
+        Json::Array(values) => {
+            Value::List(values.iter().map(texts_of_json).collect::<Vec<_>>().into())
+        }
+        text => Value::String(Text::shared(text.as_str().unwrap_or_default())),
+    }
+}
+
+impl Predicate {
+    /// Where the first of the nodes is that is run to its end.
+    pub(crate) fn first_span(&self, start: u32) -> Span {
+        self.spans.first().map_or_else(Span::default, |span| moved(*span, start))
+    }
+
+    /// The nodes that a predicate at a place of its text stands for.
+    pub(crate) fn nodes(&self, start: u32) -> Expr {
+        let mut make = Maker { start, spans: self.spans.iter() };
+        match &self.kind {
+            Kind::Text { subject, test } => {
+                let is_lowered = subject.lowered.is_some();
+                let mut on = match subject.text {
+                    TextSlot::Field(slot) => make.field(slot),
+                    // All places but those of the constant, the test and the call for lower case.
+                    TextSlot::Key(key) => make.key(key, if is_lowered { 3 } else { 2 }),
+                };
+                if is_lowered {
+                    on = make.call(Shape::Lower, [on]);
+                }
+                self.text_test(&mut make, on, test)
+            }
+            Kind::AnyEntry(EntryTest { map, depth, test, is_lowered }) => {
+                let range = make.field(*map);
+                let (operand, index) = (make.field(*map), make.local(*depth));
+                let mut on =
+                    make.node(Node::Index(Box::new(Index { operand, index, optional: false })));
+                if *is_lowered {
+                    on = make.call(Shape::Lower, [on]);
+                }
+                let body = self.text_test(&mut make, on, test);
+                make.exists(*depth, range, body)
+            }
+            Kind::Number { text, operator, literal } => {
+                let text = make.key(*text, 3);
+                let number = make.call(Shape::Double, [text]);
+                let literal = make.literal(Value::Double(f64::from_bits(*literal)));
+                make.operation(*operator, [number, literal])
+            }
+            Kind::Integer { slot, operator, literal } => {
+                let number = make.field(*slot);
+                let literal = make.literal(Value::Int(*literal));
+                make.operation(*operator, [number, literal])
+            }
+            Kind::Size { slot, operator, literal } => {
+                let field = make.field(*slot);
+                let size = make.call(Shape::Size, [field]);
+                let literal = make.literal(Value::Int(*literal));
+                make.operation(*operator, [size, literal])
+            }
+            Kind::HasKey { map, is_member: true, .. } => {
+                let operand = make.field(*map);
+                let field = Box::from(&*self.text());
+                make.node(Node::Has(Box::new(Member { operand, field, optional: false })))
+            }
+            Kind::HasKey { map, is_member: false, .. } => {
+                let operands = [make.literal(Value::String(self.text())), make.field(*map)];
+                make.operation(Operator::In, operands)
+            }
+            Kind::Address(test) if test.otherwise.is_some() => {
+                let arguments = [make.field(test.field.slot), make.literal(self.texts())];
+                make.call(Shape::InNetworks, arguments)
+            }
+            Kind::Address(test) => {
+                let text = make.literal(self.texts());
+                make.has_address(text, test.field.slot)
+            }
+            Kind::FirstNetwork(test) => {
+                let range = make.literal(self.texts());
+                let text = make.local(test.depth);
+                let body = make.has_address(text, test.field.slot);
+                make.exists(test.depth, range, body)
+            }
+        }
+    }
+
+    fn text_test(&self, make: &mut Maker<'_>, on: Expr, test: &TextTest) -> Expr {
+        let constant = match test {
+            TextTest::In(_) => self.texts(),
+            _ => Value::String(self.text()),
+        };
+        let operands = [on, make.literal(constant)];
+        match test {
+            TextTest::Equals => make.operation(Operator::Equal, operands),
+            TextTest::Differs => make.operation(Operator::NotEqual, operands),
+            TextTest::In(_) => make.operation(Operator::In, operands),
+            TextTest::Contains(_) => make.call(Shape::Has(Place::Anywhere), operands),
+            TextTest::StartsWith => make.call(Shape::Has(Place::Start), operands),
+            TextTest::EndsWith => make.call(Shape::Has(Place::End), operands),
+            TextTest::Matches(pattern) => {
+                let function = functions::of_shape(Shape::Matches);
+                let prepared = Prepared::Patterns([pattern.clone()].into());
+                make.node(Node::Call(Box::new(Call::new(function, operands.into(), prepared))))
+            }
+        }
+    }
+
+    /// The constant, where it is one text.
+    fn text(&self) -> Text<'static> {
+        Text::shared(std::str::from_utf8(self.constant()).unwrap_or_default())
+    }
+
+    /// The constant, where it may be a list.
+    fn texts(&self) -> Value<'static> {
+        serde_json::from_slice(self.constant()).map_or(Value::Null, |json| texts_of_json(&json))
+    }
+}
+
+/// Makes nodes, those inside a node before it.
+struct Maker<'p> {
+    start: u32,
+    spans: Iter<'p, Span>,
+}
+
+impl Maker<'_> {
+    /// A node at the next place.
+    fn node(&mut self, node: Node) -> Expr {
+        Expr { span: self.span(), node }
+    }
+
+    fn span(&mut self) -> Span {
+        self.spans.next().map_or_else(Span::default, |span| moved(*span, self.start))
+    }
+
+    fn field(&mut self, slot: Slot) -> Expr {
+        self.node(Node::Field(slot))
+    }
+
+    fn local(&mut self, depth: u32) -> Expr {
+        self.node(Node::Local(depth as usize))
+    }
+
+    fn literal(&mut self, value: Value<'static>) -> Expr {
+        self.node(Node::Literal(Box::new(value)))
+    }
+
+    /// The node of a key, which has all places but those of the nodes after it.
+    fn key(&mut self, key: KeySlot, after: usize) -> Expr {
+        let entered = self.spans.len().saturating_sub(after);
+        let entered: Box<[Span]> = (0..entered).map(|_| self.span()).collect();
+        let span = entered.first().copied().unwrap_or_default();
+        Expr { span, node: Node::SectionKey(Box::new(SectionKey { key, entered })) }
+    }
+
+    fn call<const N: usize>(&mut self, shape: Shape, arguments: [Expr; N]) -> Expr {
+        let prepared = prepare(shape, &arguments, &Lists::default());
+        let call = Call::new(functions::of_shape(shape), arguments.into(), prepared);
+        self.node(Node::Call(Box::new(call)))
+    }
+
+    fn operation(&mut self, operator: Operator, operands: [Expr; 2]) -> Expr {
+        self.node(Node::Operator(Box::new(Operation::new(operator, operands.into()))))
+    }
+
+    /// `cidr(text).containsIP(field)`.
+    fn has_address(&mut self, text: Expr, field: Slot) -> Expr {
+        let arguments = [self.call(Shape::Network, [text]), self.field(field)];
+        self.call(Shape::HasAddress, arguments)
+    }
+
+    fn exists(&mut self, depth: u32, range: Expr, body: Expr) -> Expr {
+        self.node(Node::Comprehension(Box::new(Comprehension {
+            operation: Macro::Exists,
+            has_two_variables: false,
+            depth: depth as usize,
+            range,
+            condition: None,
+            body,
+        })))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "a test may overflow")]
+mod tests {
+    use std::path::Path;
+
+    use bumpalo::Bump;
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+    use crate::event::layout::Layout;
+    use crate::event::record::Record;
+    use crate::program::Program;
+    use crate::program::recognise::{Predicates, specialise};
+    use crate::ruleset::RuleSet;
+    use crate::value::error::Failure;
+    use crate::value::limits::Limits;
+    use crate::value::meter::Meter;
+
+    /// Hands over the predicates of the corpus, each with its record and the layout.
+    fn each_predicate(mut take: impl FnMut(&Expr, &Predicate, &Record<'_>, &Layout)) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/trees.jsonl");
+        for line in std::fs::read_to_string(path).unwrap().lines() {
+            let case: Json = serde_json::from_str(line).unwrap();
+            let rules = RuleSet::from_json(case["bundle"].to_string().as_bytes()).unwrap();
+            let arena = Bump::new();
+            let event = case["event"].as_str().unwrap();
+            let Ok(record) = rules.read(event.as_bytes(), None, &arena) else { continue };
+            let (_, program) = rules.rule(0).unwrap();
+            each(&program.root, &mut |expression, predicate| {
+                take(expression, predicate, &record, rules.layout());
+            });
+        }
+    }
+
+    /// Predicates that no variable is bound around.
+    fn each<'e>(expression: &'e Expr, take: &mut dyn FnMut(&'e Expr, &'e Predicate)) {
+        match &expression.node {
+            Node::Predicate(predicate) => take(expression, predicate),
+            Node::Comprehension(_) | Node::Bind(_) | Node::OptionalMap(_) => {}
+            _ => expression.each_child(&mut |child| each(child, take)),
+        }
+    }
+
+    /// The outcome of a part of a program at a limit, and what it cost.
+    fn run(part: &Expr, record: &Record<'_>, cost: u64) -> (Result<bool, Failure>, u64) {
+        let lists = Lists::default();
+        let mut meter = Meter::new(&Limits { cost, ..Limits::default() });
+        (Program::test_part(part, record, &lists, &mut meter), meter.spent())
+    }
+
+    #[test]
+    fn predicates_behave_as_the_nodes_they_stand_for_at_every_limit() {
+        let mut compared = 0;
+        each_predicate(|expression, predicate, record, _| {
+            let nodes = predicate.nodes(expression.span.start);
+            let (_, cost) = run(&nodes, record, 20_000);
+            for limit in (0..=cost.min(150)).chain([20_000]) {
+                let found = run(expression, record, limit);
+                assert_eq!(found, run(&nodes, record, limit), "{predicate:?} {limit}");
+                compared += 1;
+            }
+        });
+        assert!(compared > 300, "{compared}");
+    }
+
+    #[test]
+    fn the_nodes_of_a_predicate_are_recognised_as_it_wherever_they_stand() {
+        let mut kinds = std::collections::HashSet::new();
+        each_predicate(|_, predicate, _, layout| {
+            let nodes = predicate.nodes(7);
+            let again = specialise(nodes, &mut layout.clone(), &mut Predicates::default());
+            assert!(matches!(&again.node, Node::Predicate(again) if again == predicate));
+            kinds.insert(std::mem::discriminant(&predicate.kind));
+        });
+        assert!(kinds.len() > 5, "{}", kinds.len());
+    }
+
+    #[test]
+    fn constants_that_are_no_texts_are_not_kept() {
+        let mixed = Value::List(vec![Value::text("a"), Value::Int(1)].into());
+        assert_eq!(texts_as_json(&mixed), None);
+        let texts = Value::List(vec![Value::text("\"a"), Value::text("")].into());
+        let kept = texts_as_json(&texts).unwrap();
+        assert_eq!(kept, json!(["\"a", ""]));
+        assert_eq!(texts_as_json(&texts_of_json(&kept)).unwrap(), kept);
+    }
+}
