@@ -285,14 +285,6 @@ impl Predicate {
         Packed(&self.0.slice)
     }
 
-    /// Whether a test of a text holds, whatever it costs; None of any other, and where there is
-    /// no text.
-    #[inline]
-    pub(crate) fn holds_for_text(&self, record: &Record<'_>) -> Option<bool> {
-        let Kind::Text { subject, test } = &self.kind else { return None };
-        Some(test.holds(subject.text(record)?, self.packed(), &mut Work::unlimited()))
-    }
-
     /// The nodes that a predicate at a place of its text stands for.
     pub(crate) fn nodes(&self, start: u32) -> Expr {
         self.packed().unpack(start, self.kind.pattern())
