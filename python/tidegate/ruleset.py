@@ -106,11 +106,11 @@ class RuleSet:
 
         A rule whose id the set has takes its place, others come last, and those to remove
         go first. The new set shares what did not change, so that one rule in ten thousand
-        is changed in about a millisecond, and threads that match this set do not wait:
+        is changed in a few milliseconds, and threads that match this set do not wait:
         swap the two with one assignment when you like. A prepared event belongs to the
         set that prepared it. The set's fields and lists stay; so does what its index
-        learnt from its sample. Threads in the background make indexes of what was changed, and
-        of all again when some hundred rules have been, which later changes build on.
+        learnt from its sample. What was changed has an index of its own; when some hundred rules
+        have been, a thread in the background makes one index of all, which later changes build on.
 
         Args:
             expressions: id to text of rules to add or to change.

@@ -7,7 +7,7 @@
 //! error: going there would change and report nothing.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use smallvec::{SmallVec, smallvec};
@@ -18,6 +18,7 @@ use crate::definitions::{Action, EntityDefinition, ExpressionId, Expressions, Po
 use crate::event::layout::Layout;
 use crate::event::record::Record;
 use crate::functions::named_lists::Lists;
+use crate::index::layered::{LayeredIndex, Segment};
 use crate::index::requirements::error_free::{Requirement, requirements};
 use crate::index::requirements::worst_cost::{Cost, cost};
 use crate::index::{Analysed, Atoms, ExactRule, Formula, Index, Report, Rules, Truth, analyse};
@@ -38,7 +39,7 @@ pub struct Planned<'d> {
 
 /// What a rule of an index says, by its contents: positions change with the definitions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Statement {
+pub(crate) enum Statement {
     /// By position: a change of actions or entities makes the index anew.
     Action(u32, ExpressionId),
     Match(u32, ExpressionId),
@@ -139,36 +140,6 @@ pub struct Concerns {
     pub searched: u64,
 }
 
-/// An index, and what its rules say.
-#[derive(Debug)]
-pub(crate) struct Segment {
-    index: Index,
-    /// By number of the rule.
-    statements: Box<[Statement]>,
-}
-
-/// A segment as one definition set sees it.
-#[derive(Debug)]
-struct Part {
-    segment: Arc<Segment>,
-    /// By number of the rule; None where the definitions do not say it any more.
-    targets: Box<[Option<Target>]>,
-}
-
-/// The base that changes of some definitions build on: the one that was made last.
-#[derive(Debug, Default)]
-pub struct Newest(Mutex<Option<Arc<Segment>>>);
-
-impl Newest {
-    pub(crate) fn get(&self) -> Option<Arc<Segment>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(crate) fn set(&self, segment: Arc<Segment>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(segment);
-    }
-}
-
 impl Concerns {
     fn clear(&mut self) {
         for list in [&mut self.actions, &mut self.matches, &mut self.scopes, &mut self.triggers] {
@@ -197,8 +168,7 @@ impl Concerns {
 /// was changed since the base was made.
 #[derive(Debug)]
 pub struct Plan {
-    base: Part,
-    layer: Option<Part>,
+    index: LayeredIndex<Statement, Target>,
     scopes: Vec<Scope>,
     read_actions: Vec<u32>,
 }
@@ -208,31 +178,26 @@ impl Plan {
     pub fn new(planned: &Planned<'_>, samples: &[Record<'_>]) -> Self {
         let scopes = scopes(planned.policies);
         let stated = stated(planned, &scopes);
-        let base = Part::new(planned, stated, samples);
-        Self { base, layer: None, scopes, read_actions: read_actions(planned) }
+        let index = LayeredIndex::new(stated, |statements| index(planned, statements, samples));
+        Self { index, scopes, read_actions: read_actions(planned) }
     }
 
     /// A plan over the base of another, whose expressions have the same numbers.
-    pub(crate) fn over(base: Arc<Segment>, planned: &Planned<'_>) -> Self {
+    pub(crate) fn over(base: Arc<Segment<Statement>>, planned: &Planned<'_>) -> Self {
         let scopes = scopes(planned.policies);
-        let mut rest: HashMap<_, _, RandomState> = stated(planned, &scopes).into_iter().collect();
-        let targets = base.statements.iter().map(|statement| rest.remove(statement)).collect();
-        let base = Part { segment: base, targets };
-        let mut rest: Vec<(Statement, Target)> = rest.into_iter().collect();
-        rest.sort_unstable_by_key(|(_, target)| target.order());
-        let layer = (!rest.is_empty()).then(|| Part::new(planned, rest, &[]));
-        Self { base, layer, scopes, read_actions: read_actions(planned) }
+        let stated = stated(planned, &scopes);
+        let index = LayeredIndex::over(base, stated, |rest| index(planned, rest, &[]));
+        Self { index, scopes, read_actions: read_actions(planned) }
     }
 
     /// What a plan of changed definitions can be over.
-    pub(crate) fn base(&self) -> Arc<Segment> {
-        Arc::clone(&self.base.segment)
+    pub(crate) fn base(&self) -> Arc<Segment<Statement>> {
+        self.index.base()
     }
 
     /// How many rules are in the layer, or no longer in the base.
     pub fn layered(&self) -> usize {
-        let gone = self.base.targets.iter().filter(|target| target.is_none()).count();
-        self.layer.as_ref().map_or(0, |layer| layer.targets.len()).saturating_add(gone)
+        self.index.layered()
     }
 
     /// Finds what a record can concern.
@@ -245,14 +210,12 @@ impl Plan {
         concerns.clear();
         let rules = Rules { programs: expressions.programs(), lists, limits };
         let mut work = Work::up_to(reserve(limits.decision_work));
-        for Part { segment, targets } in
-            [Some(&self.base), self.layer.as_ref()].into_iter().flatten()
-        {
-            work = segment.index.each_candidate(rules, record, work, |rule, is_true| {
-                let rule = rule as usize;
-                let Some(Some(target)) = targets.get(rule) else { return };
-                concerns.add(*target);
-                if is_true && let Some(statement) = segment.statements.get(rule) {
+        for part in self.index.parts() {
+            let Segment { index, statements } = &*part.segment;
+            work = index.each_candidate(rules, record, work, |rule, is_true| {
+                let Some(target) = part.target(rule) else { return };
+                concerns.add(target);
+                if is_true && let Some(statement) = statements.get(rule as usize) {
                     concerns.held.extend(statement.expressions());
                 }
             });
@@ -272,40 +235,18 @@ impl Plan {
 
     /// What the base is made of.
     pub fn report(&self) -> &Report {
-        self.base.segment.index.report()
+        self.index.report()
     }
 }
 
-impl Part {
-    /// An index of statements, each of which leads somewhere.
-    fn new(
-        planned: &Planned<'_>,
-        stated: Vec<(Statement, Target)>,
-        samples: &[Record<'_>],
-    ) -> Self {
-        let (statements, targets): (Vec<_>, Vec<_>) =
-            stated.into_iter().map(|(statement, target)| (statement, Some(target))).unzip();
-        let mut builder = Builder::new(planned);
-        let rules: Vec<ExactRule> =
-            statements.iter().map(|statement| builder.rule(statement)).collect();
-        let Planned { expressions, lists, limits, .. } = *planned;
-        let programs = Rules { programs: expressions.programs(), lists, limits };
-        let index = Index::exact(&builder.atoms, &rules, programs, samples);
-        let segment = Segment { index, statements: statements.into() };
-        Self { segment: Arc::new(segment), targets: targets.into() }
-    }
-}
-
-impl Target {
-    /// Kinds apart, by position.
-    const fn order(self) -> (u8, u32) {
-        match self {
-            Self::Action(position) => (0, position),
-            Self::Match(position) => (1, position),
-            Self::Scope(position) => (2, position),
-            Self::Trigger(position) => (3, position),
-        }
-    }
+/// An index of statements.
+fn index(planned: &Planned<'_>, statements: &[Statement], samples: &[Record<'_>]) -> Index {
+    let mut builder = Builder::new(planned);
+    let rules: Vec<ExactRule> =
+        statements.iter().map(|statement| builder.rule(statement)).collect();
+    let Planned { expressions, lists, limits, .. } = *planned;
+    let programs = Rules { programs: expressions.programs(), lists, limits };
+    Index::exact(&builder.atoms, &rules, programs, samples)
 }
 
 /// Each scope with the policies that have it, in their order.

@@ -2,7 +2,7 @@
 //! ones have an index of their own, the layer, until a rebuild makes one index of all.
 
 use std::collections::HashSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
@@ -12,6 +12,7 @@ use crate::definitions::candidates_index::Plan;
 use crate::definitions::document::{Change, Piece};
 use crate::definitions::names::Names;
 use crate::definitions::trigger::Triggers;
+use crate::index::layered::Built;
 use crate::ruleset::{keep_variables, read_json};
 use crate::value::error::ProgramError;
 
@@ -58,8 +59,7 @@ impl Definitions {
             entity_slots: Default::default(),
             names: Names::default(),
             triggers: Triggers::default(),
-            plan: OnceLock::new(),
-            rebuilt: OnceLock::new(),
+            plan: Built::default(),
         };
         Ok(changed.connected().layered(self))
     }
@@ -126,8 +126,7 @@ impl Definitions {
         }
         let plan = self.whole_plan(&self.sample);
         self.newest.set(plan.base());
-        // Another thread may have been faster.
-        let _ = self.rebuilt.set(plan);
+        self.plan.rebuild(plan);
     }
 }
 

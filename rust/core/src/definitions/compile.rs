@@ -2,7 +2,7 @@
 
 use crate::definitions::answers;
 use std::collections::HashSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use bumpalo::Bump;
 use foldhash::fast::RandomState;
@@ -23,6 +23,7 @@ use crate::definitions::trigger::Triggers;
 use crate::definitions::window_rule::Rule;
 use crate::event::layout::Layout;
 use crate::functions::named_lists::Lists;
+use crate::index::layered::Built;
 use crate::json::tree::Tree;
 use crate::program::decode::Compiler;
 use crate::ruleset::{read_json, read_tree};
@@ -69,8 +70,7 @@ impl Definitions {
         })?;
         let DefinitionsCompiler { expressions, clause_places, .. } = compiler;
         let definitions = Self {
-            plan: OnceLock::new(),
-            rebuilt: OnceLock::new(),
+            plan: Built::default(),
             newest: Arc::default(),
             sample: Arc::default(),
             redactor: None,

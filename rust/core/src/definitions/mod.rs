@@ -14,14 +14,14 @@ pub mod window_rule;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use blake2b_simd::Params;
 use bumpalo::Bump;
 use foldhash::fast::RandomState;
 use uuid::Uuid;
 
-use crate::definitions::candidates_index::{Newest, Plan, Planned, Step};
+use crate::definitions::candidates_index::{Plan, Planned, Statement, Step};
 use crate::definitions::document::{MissingKey, Mode, Reading};
 use crate::definitions::entity_key::Part;
 use crate::definitions::names::Names;
@@ -31,6 +31,7 @@ use crate::event::layout::{Layout, Slot};
 use crate::event::sample::Sample;
 use crate::event::user_agent::UserAgents;
 use crate::functions::named_lists::Lists;
+use crate::index::layered::{Built, Newest};
 use crate::program::Program;
 use crate::redact::Redactor;
 use crate::value::Text;
@@ -212,12 +213,9 @@ pub struct Definitions {
     pub triggers: Triggers,
     /// Without one, keys and records have all texts in clear.
     redactor: Option<Arc<Redactor>>,
-    /// Made when first asked for, or of a sample.
-    plan: OnceLock<Plan>,
-    /// The same as one, once it is made.
-    rebuilt: OnceLock<Plan>,
+    plan: Built<Plan>,
     /// What changes of these definitions go on from.
-    newest: Arc<Newest>,
+    newest: Arc<Newest<Statement>>,
     /// Events that an index learns from.
     sample: Arc<Sample>,
 }
@@ -306,8 +304,7 @@ impl Definitions {
 
     /// What an event can concern.
     pub fn plan(&self) -> &Plan {
-        let plan = || self.plan.get_or_init(|| self.whole_plan(&self.sample));
-        self.rebuilt.get().unwrap_or_else(plan)
+        self.plan.get(|| self.whole_plan(&self.sample))
     }
 
     fn whole_plan(&self, sample: &Sample) -> Plan {

@@ -134,13 +134,6 @@ impl Layout {
         Some(slot)
     }
 
-    /// Whether it is as one that it was made from by numbering what programs read: nothing
-    /// was new.
-    pub(crate) fn numbers_no_more(&self, other: &Self) -> bool {
-        let counts = |layout: &Self| (layout.slots.len(), layout.key_count, layout.lowered.len());
-        counts(self) == counts(other)
-    }
-
     /// Whether some program reads a declared variable, or did.
     pub(crate) fn has_variable_slots(&self) -> bool {
         self.slots.iter().any(|(name, _)| self.declares_variable(name))

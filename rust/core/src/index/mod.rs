@@ -22,7 +22,7 @@
 //! The index is immutable and threads share it. Each thread has a [`Scratch`] of its own.
 
 mod build;
-mod implied;
+pub(crate) mod layered;
 mod postings;
 pub(crate) mod requirements;
 mod scratch;
@@ -45,7 +45,6 @@ pub use build::{Report, Unindexed};
 pub(crate) use requirements::conditions_of::Atoms;
 pub use requirements::formula::Reason;
 pub(crate) use requirements::formula::{Analysed, Formula, Truth, analyse};
-pub(crate) use scratch::Marks;
 pub use scratch::Scratch;
 
 use postings::batch::Batch;

@@ -121,11 +121,6 @@ impl Scratch {
         }
     }
 
-    /// What was found of the event.
-    pub(crate) const fn conditions(&self) -> &Marks {
-        &self.conditions
-    }
-
     /// Notes a condition that is true of the event.
     #[inline]
     pub(crate) fn report(&mut self, condition: u32) {

@@ -278,15 +278,6 @@ impl Predicate {
     pub(crate) fn address(&self) -> usize {
         self.0.as_ptr().addr()
     }
-
-    /// Whether a test of a text holds, whatever it costs; None of any other, and where there is
-    /// no text.
-    #[inline]
-    pub(crate) fn holds_for_text(&self, record: &Record<'_>) -> Option<bool> {
-        let Kind::Text { subject, test } = &self.kind else { return None };
-        Some(test.holds(subject.text(record)?, self.constant(), &mut Work::unlimited()))
-    }
-
     /// Whether the predicate holds; None, and nothing charged, where its nodes have to say.
     #[inline]
     pub(crate) fn holds(&self, record: &Record<'_>, meter: &mut Meter) -> Option<bool> {

@@ -1,11 +1,10 @@
 //! A set of rules: many programs over one layout.
 
 mod bundle;
-pub(crate) mod incremental;
-pub(crate) mod prefilter;
-mod segment;
+mod change;
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use bumpalo::Bump;
@@ -19,22 +18,22 @@ use crate::event::sample::Sample;
 use crate::event::user_agent::UserAgents;
 use crate::event::{self, RawEvent};
 use crate::functions::named_lists::{ListDefinition, Lists};
-use crate::index::Report;
+use crate::index::layered::{Built, LayeredIndex, Newest, Part, Segment};
+use crate::index::{Index, Report, Rules};
 use crate::json::fault::{Fault, FaultKind};
 use crate::json::tree;
 use crate::json::tree::{MAX_DEPTH, Tree};
 use crate::program::Program;
 use crate::program::decode::{Compiler, VERSION, refused};
+use crate::text::texts::Texts;
 use crate::value::Value;
 use crate::value::address::{Network, NetworkSet};
 use crate::value::error::{EventError, Failure, ProgramError};
 use crate::value::limits::Limits;
 
 use bundle::Bundle;
-pub use incremental::ChangeError;
-use incremental::Changes;
-pub(crate) use incremental::keep_variables;
-use segment::Segment;
+pub use change::ChangeError;
+pub(crate) use change::keep_variables;
 
 /// Rules that are true of most events, at most.
 const MATCHED: usize = 48;
@@ -43,19 +42,26 @@ const MATCHED: usize = 48;
 /// it is another set, which shares the rest ([`RuleSet::with_changes`]).
 #[derive(Debug)]
 pub struct RuleSet {
+    context: Context,
+    ids: Texts,
+    /// By position, as the ids.
+    programs: Arc<[Program]>,
+    index: Arc<Built<RuleIndex>>,
+    /// Whether the index was first made by a change.
+    is_changed: bool,
+    /// What changes of this set go on from.
+    newest: Arc<Newest<Program>>,
+}
+
+/// Programs, which lead to their positions.
+type RuleIndex = LayeredIndex<Program, u32>;
+
+/// What an index is made with.
+#[derive(Clone, Debug)]
+struct Context {
     layout: Arc<Layout>,
     common: Arc<Common>,
     sample: Arc<Sample>,
-    /// Its index is made when the set is first matched as a whole.
-    base: Arc<Segment>,
-    /// What was changed since the base was made.
-    changes: Option<Changes>,
-}
-
-/// What a set shares with those that were made of it by changes: most of its memory.
-#[derive(Debug)]
-pub struct Base {
-    _segment: Arc<Segment>,
 }
 
 /// What no change of rules changes.
@@ -64,6 +70,21 @@ struct Common {
     lists: Lists,
     limits: Limits,
     trusted_proxies: NetworkSet,
+}
+
+/// A program is the same only where it is shared.
+impl PartialEq for Program {
+    fn eq(&self, other: &Self) -> bool {
+        triomphe::Arc::ptr_eq(&self.root, &other.root)
+    }
+}
+
+impl Eq for Program {}
+
+impl Hash for Program {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_usize(self.root.as_ptr().addr());
+    }
 }
 
 /// The end of one evaluation.
@@ -93,12 +114,16 @@ impl RuleSet {
         let rules = bundle.compile(Compiler::new(&mut layout, &lists))?;
         let trusted_proxies = proxies(&bundle.part::<Vec<String>>("trusted_proxies")?)?;
         let common = Common { limits: bundle.part("limits")?, lists, trusted_proxies };
+        let (layout, common, sample) = (Arc::new(layout), Arc::new(common), Arc::default());
+        let context = Context { layout, common, sample };
+        let (ids, programs): (Texts, Vec<_>) = rules.into_iter().unzip();
         Ok(Self {
-            base: Arc::new(Segment::new(rules)),
-            layout: Arc::new(layout),
-            common: Arc::new(common),
-            sample: Arc::default(),
-            changes: None,
+            context,
+            ids: ids.shrunk(),
+            programs: programs.into(),
+            index: Arc::default(),
+            is_changed: false,
+            newest: Arc::default(),
         })
     }
 
@@ -108,84 +133,54 @@ impl RuleSet {
     #[must_use]
     pub fn trained(self, events: &[&[u8]], user_agents: Option<&'static UserAgents>) -> Self {
         let sample = Sample::of(events, user_agents);
-        let set = Self {
-            sample: Arc::new(sample.thinned()),
-            base: Arc::new(Segment::new(self.rules().map(|(id, program)| (id, program.clone())))),
-            changes: None,
-            ..self
-        };
-        set.base.index(&set.layout, &set.common, &sample);
-        set
+        let index = self.context.whole_index(&self.programs, &sample);
+        let context = Context { sample: Arc::new(sample.thinned()), ..self.context };
+        let (index, newest) = (Arc::new(index.into()), Arc::default());
+        Self { context, index, is_changed: false, newest, ..self }
     }
 
-    /// Takes the base out of a set that is being dropped, unless another set shares it:
-    /// dropping a large base takes time that the dropping thread may not have.
-    pub fn take_base(&mut self) -> Option<Base> {
-        let is_alone = Arc::strong_count(&self.base) == 1;
-        is_alone.then(|| Base { _segment: std::mem::take(&mut self.base) })
+    /// The index of the rules; a changed set may have a layer.
+    #[inline]
+    fn index(&self) -> &RuleIndex {
+        self.index.get(|| self.context.whole_index(&self.programs, &self.context.sample))
     }
 
     /// The programs that are true of a record, in order. Programs that cannot be are
     /// not evaluated.
     pub fn matches<'a>(&'a self, record: &Record<'a>) -> Vec<u32> {
-        let mut matched = Vec::new();
-        let base_index = self.base.index(&self.layout, &self.common, &self.sample);
-        let base_rules = self.base.rules(&self.common);
-        base_index.with_scratch(|scratch| match &self.changes {
-            None => {
-                let take = |rules: &[u32]| match rules {
-                    // Room for as many as most events have, at once.
-                    _ if matched.capacity() == 0 => {
-                        matched.reserve(MATCHED);
-                        matched.extend_from_slice(rules);
-                    }
-                    [rule] => matched.push(*rule),
-                    rules => matched.extend_from_slice(rules),
-                };
-                base_index.matches(scratch, base_rules, record, |_| true, take);
-            }
-            Some(changes) => {
-                matched.reserve(MATCHED);
-                let passes = |rule: &u32| !changes.is_gone(*rule);
-                let take = |rules: &[u32]| {
-                    let kept = rules.iter().copied().filter(passes);
-                    matched.extend(kept.map(|rule| changes.places.place(rule)));
-                };
-                base_index.matches(scratch, base_rules, record, |rule| passes(&rule), take);
-                for layer in &changes.layers {
-                    layer.matches(&self.common, record, scratch.conditions(), |key| {
-                        matched.push(changes.places.place(key));
-                    });
-                }
-            }
-        });
+        let mut matched = Vec::with_capacity(MATCHED);
+        for part in self.index().parts() {
+            let index = &part.segment.index;
+            let rules = self.context.rules(&part.segment.statements);
+            let position = |rule: &u32| part.target(*rule);
+            let passes = |rule: u32| position(&rule).is_some();
+            let take = |rules: &[u32]| matched.extend(rules.iter().filter_map(position));
+            index.with_scratch(|scratch| index.matches(scratch, rules, record, passes, take));
+        }
         matched.sort_unstable();
         matched
     }
 
     /// How many programs the indexes let through for a record.
     pub fn candidates<'a>(&'a self, record: &Record<'a>) -> usize {
-        let index = self.base.index(&self.layout, &self.common, &self.sample);
-        let of_base = index.count_candidates(self.base.rules(&self.common), record);
-        let layers = self.changes.iter().flat_map(|changes| &changes.layers);
-        let of_layers = layers.map(|layer| layer.candidates(&self.common, record));
-        of_base.saturating_add(of_layers.sum())
+        let count = |part: &Part<Program, u32>| {
+            let Segment { index, statements } = &*part.segment;
+            index.count_candidates(self.context.rules(statements), record)
+        };
+        self.index().parts().map(count).sum()
     }
 
     /// What the index is made of, were it made of the whole set at once. That is
     /// done to find out where the set was changed.
     pub fn report(&self) -> &Report {
-        let segment = match &self.changes {
-            None => &*self.base,
-            Some(changes) => changes.whole(&self.base),
-        };
-        segment.index(&self.layout, &self.common, &self.sample).report()
+        let whole = || self.context.whole_index(&self.programs, &self.context.sample);
+        if self.is_changed { self.index.whole(whole).report() } else { self.index().report() }
     }
 
     /// The outcome of one program, None when there is none of this number.
     pub fn outcome<'a>(&'a self, index: usize, record: &Record<'a>) -> Option<Outcome<'a>> {
         let mut meter = Meter::new(self.limits());
-        let result = self.rule(index)?.1.evaluate(record, &self.common.lists, &mut meter);
+        let result = self.rule(index)?.1.evaluate(record, &self.context.common.lists, &mut meter);
         Some(Outcome { result, cost: meter.spent() })
     }
 
@@ -196,7 +191,7 @@ impl RuleSet {
         mut take: impl FnMut(u32, Result<bool, Failure>),
     ) {
         let mut meter = Meter::new(self.limits());
-        let mut evaluation = Evaluation::new(record, &self.common.lists, &mut meter);
+        let mut evaluation = Evaluation::new(record, &self.context.common.lists, &mut meter);
         for (index, (_, program)) in (0_u32..).zip(self.rules()) {
             evaluation.meter.reset();
             take(index, evaluation.test(&program.root));
@@ -204,7 +199,7 @@ impl RuleSet {
     }
 
     pub fn len(&self) -> usize {
-        self.changes.as_ref().map_or_else(|| self.base.len(), |changes| changes.places.len())
+        self.programs.len()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -217,10 +212,7 @@ impl RuleSet {
     }
 
     pub(crate) fn rule(&self, index: usize) -> Option<(&str, &Program)> {
-        match &self.changes {
-            None => self.base.rule(index),
-            Some(changes) => changes.rule(&self.base, index),
-        }
+        Some((self.ids.get(index)?, self.programs.get(index)?))
     }
 
     /// The rules, in order.
@@ -229,15 +221,15 @@ impl RuleSet {
     }
 
     pub fn layout(&self) -> &Layout {
-        &self.layout
+        &self.context.layout
     }
 
     pub fn limits(&self) -> &Limits {
-        &self.common.limits
+        &self.context.common.limits
     }
 
     pub fn trusted_proxies(&self) -> &NetworkSet {
-        &self.common.trusted_proxies
+        &self.context.common.trusted_proxies
     }
 
     /// The record of an event in JSON.
@@ -250,7 +242,7 @@ impl RuleSet {
         user_agents: Option<&UserAgents>,
         arena: &'a Bump,
     ) -> Result<Record<'a>, EventError> {
-        self.common.read(bytes, &self.layout, user_agents, arena)
+        self.context.common.read(bytes, &self.context.layout, user_agents, arena)
     }
 
     /// The record of an event that is read as the layout of this set says.
@@ -263,7 +255,28 @@ impl RuleSet {
         user_agents: Option<&UserAgents>,
         arena: &'a Bump,
     ) -> Result<Record<'a>, EventError> {
-        self.common.encode(event, &self.layout, user_agents, arena)
+        self.context.common.encode(event, &self.context.layout, user_agents, arena)
+    }
+}
+
+impl Context {
+    fn rules<'a>(&'a self, programs: &'a [Program]) -> Rules<'a> {
+        Rules { programs, lists: &self.common.lists, limits: &self.common.limits }
+    }
+
+    fn whole_index(&self, programs: &[Program], sample: &Sample) -> RuleIndex {
+        LayeredIndex::new(self.stated(programs), |programs| self.index(programs, sample))
+    }
+
+    /// An index of programs; the layout has all their slots.
+    fn index(&self, programs: &[Program], sample: &Sample) -> Index {
+        let (arena, Common { trusted_proxies, limits, .. }) = (Bump::new(), &*self.common);
+        let records = sample.records(&self.layout, trusted_proxies, limits, &arena);
+        Index::new(self.rules(programs), &self.layout, &records)
+    }
+
+    fn stated(&self, programs: &[Program]) -> Vec<(Program, u32)> {
+        programs.iter().cloned().zip(0..).collect()
     }
 }
 

@@ -158,6 +158,7 @@ pub(crate) struct PyBlock {
     lines: Vec<u8>,
     index: Vec<u8>,
     actions: Vec<(&'static str, &'static str, usize)>,
+    outcomes: Vec<(String, &'static str, &'static str, usize)>,
     rule_errors: usize,
     over_budget: usize,
 }
@@ -190,7 +191,11 @@ impl PyBlock {
             }
         }
         actions.retain(|(.., number)| *number > 0);
+        let outcomes = block.outcomes.iter();
         Ok(Self {
+            outcomes: outcomes
+                .map(|it| (it.policy.to_string(), it.reason.as_str(), it.action.as_str(), it.count))
+                .collect(),
             count: made.len(),
             rule_errors: count(&|_, answered| answered.has_errors),
             over_budget: count(&|_, answered| answered.is_over_budget),
@@ -202,11 +207,5 @@ impl PyBlock {
             failures,
             actions,
         })
-    }
-
-    #[getter]
-    fn outcomes(&self) -> Vec<(&str, &'static str, &'static str, usize)> {
-        let outcomes = self.block.outcomes.iter();
-        outcomes.map(|it| (&*it.policy, it.reason.as_str(), it.action.as_str(), it.count)).collect()
     }
 }

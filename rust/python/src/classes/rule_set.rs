@@ -24,9 +24,6 @@ use crate::convert::value::to_python;
 
 /// Fewer rules than this take less time than releasing the interpreter lock.
 const RULES_WORTH_A_DETACH: usize = 32;
-/// A change of no more bytes than this, a rule or two, is made with the interpreter held: a thread
-/// that decides has waited for the check of the text, and would wait once more for what follows.
-const SMALL_CHANGE: usize = 8 * 1024;
 /// A set of fewer rules is dropped at once.
 const RULES_WORTH_A_THREAD: usize = 1_000;
 /// A set of at most this number of rules keeps all ids as objects. Of a larger one they would
@@ -79,9 +76,7 @@ impl PyRuleSet {
         removed: Vec<PyBackedStr>,
     ) -> Result<Self> {
         let removed: Vec<&str> = removed.iter().map(|id| &**id).collect();
-        let change = || self.rules.with_changes(bundle, &removed);
-        let is_small = bundle.len() <= SMALL_CHANGE && self.rules.is_soon_changed();
-        Self::of(py, if is_small { change() } else { py.detach(change) }?)
+        Self::of(py, py.detach(|| self.rules.with_changes(bundle, &removed))?)
     }
 
     fn ids(&self) -> Vec<&str> {
@@ -170,10 +165,8 @@ impl PyRuleSet {
 
 impl Drop for PyRuleSet {
     fn drop(&mut self) {
-        if self.rules.len() > RULES_WORTH_A_THREAD
-            && let Some(base) = Arc::get_mut(&mut self.rules).and_then(RuleSet::take_base)
-        {
-            drop_aside(base);
+        if self.rules.len() > RULES_WORTH_A_THREAD {
+            drop_aside(Arc::clone(&self.rules));
         }
     }
 }

@@ -78,15 +78,6 @@ impl Networks {
             next = node.outer;
         }
     }
-
-    /// The conditions that are reported of every address of a network.
-    pub(crate) fn reported_of(&self, network: Network) -> Vec<u32> {
-        let mut reported = Vec::new();
-        if self.innermost.is_one_for(network) {
-            self.report(network.address, |condition| reported.push(condition));
-        }
-        reported
-    }
 }
 
 /// The number of the smallest network around each; it comes after those inside it.

@@ -1,0 +1,141 @@
+//! Changing a few of many rules. Unchanged programs are shared. Changed ones have an index of
+//! their own, the layer, until a rebuild in the background makes one index of all.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+use bumpalo::Bump;
+use foldhash::fast::RandomState;
+
+use super::bundle::Bundle;
+use super::{Context, LayeredIndex, RuleSet};
+use crate::event::layout::Layout;
+use crate::program::Program;
+use crate::program::decode::Compiler;
+use crate::text::texts::Texts;
+use crate::value::error::ProgramError;
+
+/// Rules in the layer, or gone from the base, that make a rebuild worth while, and the part of
+/// all rules.
+const REBUILT_AT: usize = 256;
+const REBUILT_PART: usize = 100;
+
+/// Why a set was not changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangeError {
+    /// There is no rule of this id to remove.
+    UnknownRule(String),
+    Program(ProgramError),
+}
+
+impl fmt::Display for ChangeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownRule(id) => write!(formatter, "there is no rule `{id}`"),
+            Self::Program(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for ChangeError {}
+
+impl From<ProgramError> for ChangeError {
+    fn from(error: ProgramError) -> Self {
+        Self::Program(error)
+    }
+}
+
+impl RuleSet {
+    /// The set with other rules: first some are removed, by their ids, then those of a
+    /// bundle take the place of the rules with their ids, or are added at the end.
+    ///
+    /// `bundle` is one whose programs alone count; the fields, lists and limits stay
+    /// those of the set. All that did not change is shared with this set, which stays
+    /// as it is, so that threads that match it never wait. When much has changed,
+    /// a thread in the background makes a new base that later changes build on.
+    ///
+    /// # Errors
+    /// There is no rule of an id to remove, or a program does not compile.
+    pub fn with_changes(&self, bundle: &[u8], removed: &[&str]) -> Result<Self, ChangeError> {
+        let arena = Bump::new();
+        let bundle = Bundle::read(bundle, &arena)?;
+        let mut layout = Layout::clone(&self.context.layout);
+        let new = bundle.compile(Compiler::new(&mut layout, &self.context.common.lists))?;
+        let new = new.iter().map(|(id, program)| (&**id, program));
+        let (ids, programs) = self.changed(new, removed)?;
+        keep_variables(&mut layout, programs.iter());
+        let context = Context { layout: Arc::new(layout), ..self.context.clone() };
+        let base = self.newest.get().unwrap_or_else(|| self.index().base());
+        let stated = context.stated(&programs);
+        let layer = |rest: &[Program]| context.index(rest, &Default::default());
+        let index = LayeredIndex::over(base, stated, layer);
+        let is_much = index.layered() > REBUILT_AT.max(programs.len() / REBUILT_PART);
+        let changed = Self {
+            context,
+            ids,
+            programs: programs.into(),
+            index: Arc::new(index.into()),
+            is_changed: true,
+            newest: Arc::clone(&self.newest),
+        };
+        if is_much {
+            changed.rebuild();
+        }
+        Ok(changed)
+    }
+
+    /// Ids and programs after a change.
+    fn changed<'s>(
+        &'s self,
+        new: impl Iterator<Item = (&'s str, &'s Program)>,
+        removed: &[&str],
+    ) -> Result<(Texts, Vec<Program>), ChangeError> {
+        let mut rules: Vec<Option<(&str, &Program)>> = self.rules().map(Some).collect();
+        let ids = self.rules().map(|(id, _)| id);
+        let mut places: HashMap<&str, usize, RandomState> = ids.zip(0..).collect();
+        for id in removed {
+            let place = places.remove(id);
+            let rule = place.and_then(|place| rules.get_mut(place));
+            *rule.ok_or_else(|| ChangeError::UnknownRule((*id).to_owned()))? = None;
+        }
+        for (id, program) in new {
+            let place = *places.entry(id).or_insert(rules.len());
+            match rules.get_mut(place) {
+                Some(rule) => *rule = Some((id, program)),
+                None => rules.push(Some((id, program))),
+            }
+        }
+        let rules = rules.into_iter().flatten();
+        let (ids, programs): (Texts, Vec<Program>) =
+            rules.map(|(id, program)| (id, program.clone())).unzip();
+        Ok((ids.shrunk(), programs))
+    }
+
+    /// Has a thread build one index of all rules, for this set and the changes to come.
+    fn rebuild(&self) {
+        let (context, programs) = (self.context.clone(), Arc::clone(&self.programs));
+        let index = Arc::clone(&self.index);
+        self.newest.in_background(move || {
+            let whole = || context.whole_index(&programs, &context.sample);
+            index.whole(whole).base()
+        });
+    }
+}
+
+/// Looks at no variable of an event that no program reads any more.
+pub(crate) fn keep_variables<'p>(layout: &mut Layout, programs: impl Iterator<Item = &'p Program>) {
+    if !layout.has_variable_slots() {
+        return;
+    }
+    let mut read = HashSet::new();
+    for program in programs {
+        program.fields(&mut |slot| {
+            read.insert(slot);
+        });
+    }
+    layout.keep_variables(|slot| read.contains(&slot));
+}
+
+#[cfg(test)]
+mod tests;
