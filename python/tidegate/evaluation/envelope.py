@@ -19,8 +19,9 @@ Strictness: TypeAlias = Literal["strict", "lenient", "any"]
 top; ``lenient``: unknown members are kept out quietly; ``any``: all, as a service recorded them.
 """
 
-RETURN_URL = r"^([Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7f\\/?#][^\x00-\x20\x7f\\]*)?$"
-"""An absolute http or https URL; the empty text stands for none."""
+RETURN_URL = r"^([Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7f\\/?#]+([\\/?#][\s\S]*)?)?$"
+"""An absolute http or https URL; the empty text stands for none.  What follows the host is what a
+visitor asked for, and an attack is to be decided, not refused: so it may hold anything."""
 _RETURN_URL = re.compile(RETURN_URL.removesuffix("$"))
 MEMBERS = frozenset((*EVENT_TEXTS, "observed_at", "request", "fields"))
 """The members of an event."""
