@@ -27,9 +27,6 @@ BLOCK = re.compile(
 
 EXCEPTIONS = frozenset(
     {
-        "folder tests/policy",
-        "folder tests/service",
-        "function benchmarks/goals/hostile_sets.py of_texts",
         "function python/tidegate/stores/migrations/versions/0001_first_tables.py upgrade",
     }
 )

@@ -129,7 +129,8 @@ def _first(node: Scalar, text: str, start: int) -> int:
 
 def _skip_to(character: str, node: Scalar, text: str, at: int) -> int:
     """Past what stands in the document but not in the value: indentation and folds."""
-    if character in _BLANKS:
+    # Behind a continued line YAML drops the indentation: a blank of the value is an escape there.
+    if character in _BLANKS and not _is_continuation(node, text, at):
         return at
     while at < len(text) and (text[at] in _BLANKS or _is_continuation(node, text, at)):
         at += 1

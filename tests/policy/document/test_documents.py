@@ -14,7 +14,7 @@ from tidegate.errors import DefinitionsError
 from tidegate.policy.definitions.model import Block, Definitions, Mitigation, Tenant
 from tidegate.policy.document import compile_definitions, read_document, to_document, tree
 
-DOCUMENTS = Path(__file__).parent.parent / "documents"
+DOCUMENTS = Path(__file__).parents[2] / "documents"
 GOOD = sorted((DOCUMENTS / "good").iterdir())
 BAD = sorted(path for path in (DOCUMENTS / "bad").iterdir() if path.suffix != ".expected")
 TENANT = Tenant(tenant_id="0190f1c4-5b7e-7c3a-9d2e-1f4a6b8c0d2e", name="T", slug="t")

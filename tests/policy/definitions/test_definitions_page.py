@@ -14,7 +14,7 @@ from tidegate.policy import document
 from tidegate.policy.definitions import model, shapes
 from tidegate.policy.document import read_document
 
-PAGE = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "definitions.md").read_text()
 CLASSES = (
     model.Definitions, model.Tenant, model.Settings, model.NamedList, model.Action,
     model.EntityDefinition, model.Mitigation, model.Challenge, model.Block, model.Policy,

@@ -6,7 +6,7 @@ import json
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tidegate.policy.document.json_text import compose_json
@@ -49,6 +49,7 @@ def test_json_strings(value: str) -> None:
 
 @pytest.mark.parametrize("style", ["'", '"', "|", ">", None])
 @given(value=TEXTS)
+@example(value=":" * 12 + "\\" * 7 + "\U0001f600\t:a")
 def test_yaml_scalars(style: str | None, value: str) -> None:
     """Positions in a YAML scalar are right, in every style that the library may choose."""
     text = yaml.dump({"a": value}, default_style=style, allow_unicode=True, width=40)
