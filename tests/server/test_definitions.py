@@ -263,6 +263,16 @@ def test_every_save_of_a_policy_is_a_version(owner: Caller, tenant: str, policy:
     versions = owner.get(f"{path}/versions").json()
     assert [each["version"] for each in versions] == [2, 1]
     assert versions[0]["policy"]["priority"] == 1
+    of_object = {"created_at", "updated_at", "revision"}
+    for version, saved in zip(versions, (owner.get(path).json(), policy), strict=True):
+        assert version["policy"] == {k: v for k, v in saved.items() if k not in of_object}
+        assert version["missing_references"] == []
+        assert (version["tenant_id"], version["policy_id"]) == (
+            policy["tenant_id"],
+            policy["policy_id"],
+        )
+    # A version can be written as it was answered.
+    assert owner.patch(path, versions[0]["policy"]).json()["revision"] == 2
     assert versions[1]["created_by"] == str(owner.operator_id)
     assert len(owner.get(f"{path}/versions?limit=1").json()) == 1
 
@@ -384,8 +394,21 @@ def test_writes_are_in_the_audit_trail(owner: Caller, tenant: str) -> None:
     assert {each["actor"] for each in entries} == {str(owner.operator_id)}
     update = entries[1]
     assert update["request_id"] == "the-change"
-    assert "enabled" not in update["before"]
+    assert update["before"] == created
     assert update["after"]["enabled"] is False
+
+
+def test_a_version_says_which_references_are_gone(owner: Caller, tenant: str, policy: Any) -> None:
+    """A mitigation that was deleted is null in the old version, and listed by its slug."""
+    path = f"{tenant}/policies/{policy['policy_id']}"
+    assert owner.patch(path, {"clauses": [{"name": "other"}]}).status_code == 200
+    (clause,) = policy["clauses"]
+    assert owner.delete(f"{tenant}/mitigations/{clause['mitigation_id']}").status_code == 204
+    first = owner.get(f"{path}/versions").json()[-1]
+    assert first["policy"]["clauses"] == [{**clause, "mitigation_id": None}]
+    assert first["missing_references"] == [
+        {"pointer": "/clauses/0/mitigation_id", "kind": "mitigation", "slug": "refuse"}
+    ]
 
 
 DOUBTFUL_KEYS = {

@@ -91,6 +91,19 @@ def test_definitions_and_audit_are_those_of_before(ask: Callable[..., Any], expe
     assert len(ask("GET", "audit?limit=200")) >= expected["audit"]
 
 
+def test_audit_and_versions_are_in_the_present_form(ask: Callable[..., Any], expected: Any) -> None:
+    """Objects that an earlier version kept are answered with ids, defaults and their tenant."""
+    owned = {"tenant_id": expected["tenant_id"]}
+    for entry in ask("GET", "audit?limit=200"):
+        assert entry["actor_name"] is not None
+        for kept in (entry["before"], entry["after"]):
+            assert kept is None or kept | owned == kept, entry
+            assert not [name for name in kept or () if name.endswith("_ns")]
+    for policy in expected["policies"]:
+        newest = ask("GET", f"policies/{policy['policy_id']}/versions")[0]
+        assert newest["policy"] == {name: policy[name] for name in newest["policy"]}
+
+
 def test_events_are_replayed_as_before(ask: Callable[..., Any], expected: Any) -> None:
     """The same definitions over the same events decide the same."""
     job = ask("POST", "replay-jobs", expected["wanted"])

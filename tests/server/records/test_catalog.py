@@ -27,6 +27,7 @@ def test_the_catalog_has_the_model_the_actions_and_what_was_captured(shop: Decid
     assert fields.keys() >= FIELD_MODEL.keys()
     assert fields["derived.ip_subnet"]["group"] == "derived"
     assert fields["actions.login"] == {
+        "tenant_id": shop.tenant_id,
         "name": "actions.login",
         "expression": "actions.login",
         "type": "bool",

@@ -100,7 +100,8 @@ def test_a_lifted_mitigation_answers_no_more(shop: Deciding) -> None:
     assert (newest["action"], newest["kind"]) == ("lift", "active-mitigation")
     assert newest["object_id"] == found
     assert newest["actor"] == str(shop.by("Admin").operator_id)
-    assert [each["clause"] for each in newest["before"]] == [active["clause"]]
+    assert newest["before"] == [active]
+    assert active["tenant_id"] == shop.tenant_id
 
 
 def test_one_clause_can_be_lifted(shop: Deciding) -> None:

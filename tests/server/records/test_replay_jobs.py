@@ -160,6 +160,9 @@ def test_a_wrong_draft_is_refused(
     assert shop.get("replay-jobs") == []
 
 
+CHANGED_BY_RUNNING = {"status", "progress", "result", "started_at", "finished_at"}
+
+
 def test_jobs_are_audited(shop: Deciding) -> None:
     """The audit trail says who ran a job."""
     job = replay(shop, definitions=stricter(2))
@@ -167,6 +170,9 @@ def test_jobs_are_audited(shop: Deciding) -> None:
     assert [(each["action"], each["object_id"]) for each in newest] == [
         ("create", job["replay_job_id"])
     ]
+    created = newest[0]["after"]
+    assert {name for name in job if job[name] != created[name]} <= CHANGED_BY_RUNNING
+    assert newest[0]["actor_name"]
     missing = shop.by("Owner").get(f"{shop.path}/replay-jobs/{uuid4()}")
     assert missing.status_code == 404
 

@@ -103,6 +103,43 @@ def test_lists_of_events_have_names() -> None:
     assert answered == {"$ref": "#/components/schemas/BatchAnswer"}
 
 
+NO_OBJECTS = {
+    "check-expression": "a report on a text that is not kept",
+    "read-definitions": "a definitions document, which names its tenant in `tenant`",
+    "replace-definitions": "the differences of two documents",
+    "read-timeline": "the numbers of a step of time",
+    "simulate-policy": "a decision that is not kept",
+}
+"""Operations below a tenant that answer with no object of the tenant."""
+BELOW_A_TENANT = {
+    operation["operationId"]: operation
+    for (_, path), operation in OPERATIONS.items()
+    if "/tenants/{tenant_id}" in path
+}
+
+
+def answered(operation: dict[str, Any]) -> dict[str, Any] | None:
+    """The schema of what an operation answers, or of an item of its list; None for no body."""
+    success = next(each for status, each in operation["responses"].items() if status[0] == "2")
+    if "content" not in success:
+        return None
+    schema = success["content"]["application/json"]["schema"]
+    schema = schema.get("items", schema)
+    name = schema.get("$ref", "").rpartition("/")[2]
+    found: dict[str, Any] = document()["components"]["schemas"].get(name, schema)
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(BELOW_A_TENANT))
+def test_what_a_tenant_owns_names_its_tenant(name: str) -> None:
+    """Every object that is answered below a tenant has ``tenant_id``."""
+    schema = answered(BELOW_A_TENANT[name])
+    if schema is None:
+        return
+    has = "tenant_id" in schema.get("required", ())
+    assert has is (name not in NO_OBJECTS)
+
+
 def test_the_document_has_a_version_of_its_own() -> None:
     """The page on versions names the version of the document, and its major is the prefix."""
     version = document()["info"]["version"]

@@ -6,8 +6,6 @@ import base64
 import secrets
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from tidegate.server import wire
 from tidegate.server.hot.key_ring import PREFIX_BYTES, SECRET_BYTES, make_key
 from tidegate.server.http.authorise import SECOND
@@ -200,10 +198,5 @@ def _members(key: ApiKey) -> dict[str, Any]:
 
 
 def _audited(key: ApiKey) -> dict[str, Any]:
-    """The members of a key in the audit trail, without anything that could replace its secret."""
-    hidden = {"secret_hash", "previous_secret_hash", "last_used_at_ns"}
-    return {
-        name: value
-        for name, value in attrs.asdict(key, recurse=False).items()
-        if name not in hidden
-    }
+    """A key in the audit trail: as it is answered, so without anything of its secret."""
+    return wire.audited(wire.ApiKey(**_members(key)))

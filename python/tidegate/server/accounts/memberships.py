@@ -50,8 +50,8 @@ def put(call: Call) -> Answer:
             "update" if before else "create",
             "membership",
             body.user_id,
-            before={"role": before.role} if before else None,
-            after={"role": made.role},
+            before=wire.audited(_answer(connection, before)) if before else None,
+            after=wire.audited(_answer(connection, made)),
         )
         return _answer(connection, made)
 
@@ -80,7 +80,8 @@ def delete(call: Call) -> Answer:
             memberships.delete(connection, call.tenant_id, user_id)
         except ConflictError as error:
             raise Problem("last-owner", str(error)) from None
-        call.audit(connection, "delete", "membership", user_id, before={"role": before.role})
+        audited = wire.audited(_answer(connection, before))
+        call.audit(connection, "delete", "membership", user_id, before=audited)
 
     call.write(work)
     return Answer()

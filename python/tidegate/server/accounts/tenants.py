@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-import attrs
 import msgspec
 
 from tidegate.errors import DefinitionsError
 from tidegate.operators.permissions import Role
 from tidegate.policy.definitions.findings import Finding
-from tidegate.policy.definitions.model import API_VERSION, Settings
+from tidegate.policy.definitions.model import API_VERSION
 from tidegate.policy.definitions.slugs import slug_from_name
 from tidegate.policy.document import read_document, to_members
 from tidegate.server import wire
@@ -37,7 +36,7 @@ def list_(call: Call) -> Answer:
         lambda connection, limit, after: tenants.page_of_operator(
             connection, operator_id, limit, after
         ),
-        to_answer,
+        wire.tenant_answer,
         lambda tenant: tenant.tenant_id,
     )
 
@@ -81,20 +80,25 @@ def create(call: Call) -> Answer:
             )
             definitions.create(connection, definition)
         call.audit(
-            connection, "create", "tenant", tenant_id, after=_audited(made), tenant_id=tenant_id
+            connection,
+            "create",
+            "tenant",
+            tenant_id,
+            after=wire.audited(wire.tenant_answer(made)),
+            tenant_id=tenant_id,
         )
 
     call.write(work)
     call.app.definitions_changed(tenant_id)
     location = f"{call.path}/{tenant_id}"
-    return Answer(body=to_answer(made), revision=made.revision, location=location)
+    return Answer(body=wire.tenant_answer(made), revision=made.revision, location=location)
 
 
 def read(call: Call) -> Answer:
     """One tenant."""
     with call.app.store.read() as connection:
         found = tenants.find(connection, call.tenant_id)
-    return Answer(body=to_answer(found), revision=found.revision)
+    return Answer(body=wire.tenant_answer(found), revision=found.revision)
 
 
 def change(call: Call) -> Answer:
@@ -108,7 +112,7 @@ def change(call: Call) -> Answer:
     changes = wire.given(given["settings"]) if "settings" in given else {}
     settings = _checked(call.tenant_id, name, seen.slug, {**seen.settings, **changes})
     if (name, settings) == (seen.name, dict(seen.settings)):
-        return Answer(body=to_answer(seen), revision=seen.revision)
+        return Answer(body=wire.tenant_answer(seen), revision=seen.revision)
 
     def work(connection: Connection) -> tenants.Tenant:
         tenants.change(
@@ -128,14 +132,14 @@ def change(call: Call) -> Answer:
             "update",
             "tenant",
             call.tenant_id,
-            before=_audited(seen),
-            after=_audited(made),
+            before=wire.audited(wire.tenant_answer(seen)),
+            after=wire.audited(wire.tenant_answer(made)),
         )
         return made
 
     made = call.write(work)
     call.app.definitions_changed(call.tenant_id)
-    return Answer(body=to_answer(made), revision=made.revision)
+    return Answer(body=wire.tenant_answer(made), revision=made.revision)
 
 
 def delete(call: Call) -> Answer:
@@ -145,35 +149,18 @@ def delete(call: Call) -> Answer:
         found = tenants.find(connection, call.tenant_id)
         call.require_revision(found.revision)
         tenants.delete(connection, call.tenant_id)
-        call.audit(connection, "delete", "tenant", call.tenant_id, before=_audited(found))
+        call.audit(
+            connection,
+            "delete",
+            "tenant",
+            call.tenant_id,
+            before=wire.audited(wire.tenant_answer(found)),
+        )
 
     call.write(work)
     call.app.api_keys_changed(call.tenant_id)
     call.app.definitions_changed(call.tenant_id)
     return Answer()
-
-
-def to_answer(tenant: tenants.Tenant) -> wire.Tenant:
-    """The answer for a tenant, with every setting."""
-    settings = {**_defaults(), **tenant.settings}
-    return wire.Tenant(
-        tenant_id=tenant.tenant_id,
-        name=tenant.name,
-        slug=tenant.slug,
-        settings=msgspec.convert(settings, wire.TenantSettings),
-        definition_revision=tenant.definition_revision,
-        created_at=wire.time_text(tenant.created_at_ns),
-        updated_at=wire.time_text(tenant.updated_at_ns),
-        revision=tenant.revision,
-    )
-
-
-def _defaults() -> dict[str, Any]:
-    return attrs.asdict(Settings(), recurse=False)
-
-
-def _audited(tenant: tenants.Tenant) -> dict[str, Any]:
-    return {"name": tenant.name, "slug": tenant.slug, "settings": dict(tenant.settings)}
 
 
 def _checked(tenant_id: UUID, name: str, slug: str, settings: Mapping[str, Any]) -> dict[str, Any]:

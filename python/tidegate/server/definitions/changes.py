@@ -20,10 +20,11 @@ import attrs
 
 from tidegate.errors import DefinitionsError
 from tidegate.policy.document import read_document
+from tidegate.server import wire
 from tidegate.server.engines.definition_set import DefinitionSet, load_set
 from tidegate.server.http.ids import new_id
 from tidegate.server.http.problems import Problem
-from tidegate.server.wire.kinds import POLICY
+from tidegate.server.wire.kinds import KINDS, POLICY, to_audited
 from tidegate.stores.base import StoreUnavailableError
 from tidegate.stores.objects import definitions, pending, tenants, versions
 from tidegate.stores.objects.pending import PendingChange
@@ -58,7 +59,7 @@ class ObjectChange:
         action: for the audit trail.
         before: as it is; None for a new one.
         after: as it will be, with its next revision; None when it is deleted.
-        audited: what the audit trail holds in place of the bodies.
+        audited: what the audit trail holds in place of the entries of a list.
     """
 
     action: str
@@ -208,10 +209,9 @@ class _Writing:
     @classmethod
     def of(cls, call: Call, seen: DefinitionSet, change: SetChange) -> _Writing:
         """Encode a change."""
-        objects = [_encoded(each) for each in change.objects]
-        after = [each.after for each in objects if each.after is not None]
+        after = [_encoded(each.after) for each in change.objects if each.after is not None]
         made = definitions.rows_of(after, seen.generation)
-        entries = _audit(call, seen, change, objects)
+        entries = _audit(call, seen, change)
         is_large = len(change.objects) > STEP_ROWS or (len(after) > 1 and made.size > STEP_BYTES)
         generation = time.time_ns() if is_large else IN_PLACE
         hidden = PendingChange(new_id(), call.tenant_id, generation)
@@ -259,33 +259,60 @@ class _Writing:
             raise
 
 
-def _encoded(change: ObjectChange) -> ObjectChange:
-    """The same with bodies that are encoded once for all rows that hold them."""
-
-    def encode(of: Definition | None) -> Definition | None:
-        body: Any = None if of is None else json_text(of.body)
-        return None if of is None else attrs.evolve(of, body=body)
-
-    return attrs.evolve(change, before=encode(change.before), after=encode(change.after))
+def _encoded(of: Definition) -> Definition:
+    """The same with a body that is encoded once for all rows that hold it."""
+    body: Any = json_text(of.body)
+    return attrs.evolve(of, body=body)
 
 
-def _audit(
-    call: Call, seen: DefinitionSet, change: SetChange, objects: Iterable[ObjectChange]
-) -> Iterator[AuditEntry]:
-    """What the audit trail is to say of a change."""
-    for each in objects:
-        before = None if each.audited is not None or each.before is None else each.before.body
-        after = each.audited if each.audited is not None else each.after and each.after.body
-        of = each.of
-        yield call.audit_entry(each.action, of.kind, of.object_id, before=before, after=after)
+def _audit(call: Call, seen: DefinitionSet, change: SetChange) -> Iterator[AuditEntry]:
+    """What the audit trail is to say of a change: each object as it was and is answered."""
+    ids: dict[tuple[str, str], UUID] = {
+        (each.kind, each.slug): each.object_id
+        for objects in seen.objects.values()
+        for each in objects
+    }
+    gone = [each.before for each in change.objects if each.before is not None]
+    made = [each.after for each in change.objects if each.after is not None]
+    ids_after = dict(ids)
+    for each in gone:
+        ids_after.pop((each.kind, each.slug), None)
+    ids_after |= {(each.kind, each.slug): each.object_id for each in made}
+    for changed in change.objects:
+        of = changed.of
+        before = _audited(changed.before, ids, changed.audited, {})
+        after = _audited(changed.after, ids_after, changed.audited, changed.audited or {})
+        yield call.audit_entry(changed.action, of.kind, of.object_id, before=before, after=after)
     if change.settings is not None:
+        tenant = seen.tenant
+        new = attrs.evolve(
+            tenant,
+            settings=change.settings,
+            revision=tenant.revision + 1,
+            updated_at_ns=call.now,
+        )
         yield call.audit_entry(
             "update",
             "tenant",
             call.tenant_id,
-            before={"settings": dict(seen.tenant.settings)},
-            after={"settings": change.settings},
+            before=wire.audited(wire.tenant_answer(tenant)),
+            after=wire.audited(wire.tenant_answer(new)),
         )
+
+
+def _audited(
+    of: Definition | None,
+    ids: Mapping[tuple[str, str], UUID],
+    in_place_of_entries: Mapping[str, Any] | None,
+    added: Mapping[str, Any],
+) -> Any:
+    """An object in the audit trail, encoded: a large change has many."""
+    if of is None:
+        return None
+    members = to_audited(KINDS[of.kind], of, lambda kind, slug: ids.get((kind.name, slug)))
+    if in_place_of_entries is not None:
+        del members["entries"]
+    return json_text({**members, **added})
 
 
 def _versions(call: Call, after: Sequence[Definition]) -> Iterator[dict[str, Any]]:

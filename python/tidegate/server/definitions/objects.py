@@ -120,7 +120,7 @@ class Handlers:
             action: for the audit trail.
             body_of: the new body, given the set and the object as they are.
             finish: what is kept in place of the checked body.
-            audited: what the audit trail holds in place of the bodies.
+            audited: what the audit trail holds in place of the entries of a list.
         """
         seen: list[tuple[Definition, DefinitionSet, Sequence[Finding]]] = []
 

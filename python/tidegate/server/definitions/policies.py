@@ -8,13 +8,14 @@ from tidegate.server import wire
 from tidegate.server.definitions.objects import Handlers
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.pages import page_after, page_of
-from tidegate.server.wire.kinds import POLICY
+from tidegate.server.wire.kinds import POLICY, to_saved
 from tidegate.stores.objects import definitions, versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tidegate.server.engines.definition_set import DefinitionSet
+    from tidegate.server.wire.kinds import FindId
     from tidegate.stores.objects.definitions import Definition
 
 handlers = Handlers(POLICY)
@@ -33,7 +34,12 @@ def list_versions(call: Call) -> Answer:
             call.query.limit + 1,
             int(after[0]) if after else None,
         )
-    return page_of(call, found, _answer, lambda each: [each.version])
+        known = definitions.ids_by_slug(connection, call.tenant_id)
+
+    def show(version: versions.PolicyVersion) -> wire.PolicyVersion:
+        return _answer(version, lambda kind, slug: known.get((kind.name, slug)))
+
+    return page_of(call, found, show, lambda each: [each.version])
 
 
 def restore(call: Call) -> Answer:
@@ -49,10 +55,14 @@ def restore(call: Call) -> Answer:
     return handlers.save(call, "restore", body_of)
 
 
-def _answer(version: versions.PolicyVersion) -> wire.PolicyVersion:
+def _answer(version: versions.PolicyVersion, find_id: FindId) -> wire.PolicyVersion:
+    members, missing = to_saved(POLICY, version.tenant_id, version.body, find_id)
     return wire.PolicyVersion(
+        tenant_id=version.tenant_id,
+        policy_id=version.policy_id,
         version=version.version,
         created_at=wire.time_text(version.created_at_ns),
         created_by=version.actor,
-        policy=dict(version.body),
+        policy=wire.SavedPolicy(**members),
+        missing_references=missing,
     )

@@ -15,6 +15,7 @@ from uuid import UUID
 import attrs
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
+from tidegate.server import wire
 from tidegate.server.engines.figures import EngineFigures, store_figures
 from tidegate.server.hot.metrics import Families, Shown, build_page, page, process_page
 from tidegate.server.hot.recorder import unavailable
@@ -230,7 +231,10 @@ class LiveRuntime:
                 actor=actor,
                 request_id=request_id,
                 revision=tenant.revision,
-                mitigations=[attrs.asdict(each) for each in lifted],
+                mitigations=[
+                    wire.audited(wire.mitigation_answer(tenant_id, each, tenant.names))
+                    for each in lifted
+                ],
                 effects=lifts.join_effects(list(lifted.values())),
             )
         )

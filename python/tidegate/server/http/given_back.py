@@ -98,7 +98,7 @@ def require(given: Mapping[str, Any], present: Mapping[str, Any], answer: Any) -
             hint="leave it out, or send it as it was answered",
         )
         for name, value in given.items()
-        if not _is_unstable(answer, name)
+        if not is_unstable(answer, name)
         and (name not in present or _meant(value) != _meant(present[name]))
     ]
     if errors:
@@ -117,7 +117,7 @@ def _members(answered: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: msgspec.to_builtins(getattr(answered, name))
         for name in names
-        if not _is_unstable(kind, name)
+        if not is_unstable(kind, name)
     }
 
 
@@ -136,7 +136,8 @@ def _meant(value: Any) -> Any:
 
 
 @cache
-def _is_unstable(answer: Any, name: str) -> bool:
+def is_unstable(answer: Any, name: str) -> bool:
+    """Whether a member of an answer changes while its object does not."""
     kind = member_types(answer)[name]
     if get_origin(kind) is not Annotated:
         return False

@@ -15,7 +15,6 @@ from tidegate.stores.base import NotFoundError
 if TYPE_CHECKING:
     from tidegate.engine import BundledEngine
     from tidegate.policy.state.standing import EntityState
-    from tidegate.server.engines.compiling import Names
     from tidegate.server.engines.engines import Tenant
 
 
@@ -30,7 +29,7 @@ def list_(call: Call) -> Answer:
     return page_of(
         call,
         found,
-        lambda each: shown(each, live.names),
+        lambda each: wire.mitigation_answer(call.tenant_id, each, live.names),
         lambda each: [each.entity_id, each.policy, each.clause],
     )
 
@@ -63,23 +62,6 @@ def entity_of(call: Call) -> tuple[Tenant, EntityState]:
     if live is None or state is None:
         raise NotFoundError("entity")
     return live, state
-
-
-def shown(active: ActiveMitigation, names: Names) -> wire.EntityMitigation:
-    """A mitigation in the form of the answer."""
-    return wire.EntityMitigation(
-        entity_id=UUID(active.entity_id),
-        entity_definition_id=UUID(names.entities[active.definition]),
-        definition=active.definition,
-        key=active.key,
-        policy_id=UUID(names.policies[active.policy]),
-        policy=active.policy,
-        clause=active.clause,
-        mitigation_id=UUID(names.mitigations[active.mitigation]),
-        mitigation=active.mitigation,
-        mode=active.mode,
-        expires_at=wire.time_text(active.expires_at),
-    )
 
 
 def _after(call: Call, engine: BundledEngine) -> ActiveMitigation | None:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from tidegate.server import wire
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.pages import page_by_id
-from tidegate.stores.objects import audit
+from tidegate.server.records.earlier_audit import Earlier
+from tidegate.stores.objects import audit, operators
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sqlalchemy import Connection
 
 
 def list_(call: Call) -> Answer:
-    """Entries, the newest first."""
+    """Entries, the newest first, with the names of those who acted.
+
+    Whoever acted was a member, whose name the others could see. So the name stays when the
+    membership ends; the address is never shown.
+    """
     query: wire.AuditQuery = call.query
 
-    def read(connection: Connection, limit: int, before: UUID | None) -> list[audit.AuditEntry]:
-        return audit.page(
+    def read(connection: Connection, limit: int, before: UUID | None) -> list[wire.AuditEntry]:
+        found = audit.page(
             connection,
             call.tenant_id,
             limit,
@@ -28,19 +36,39 @@ def list_(call: Call) -> Answer:
             kind=query.kind,
             object_id=query.object_id,
         )
+        names = operators.names(connection, _operators(found))
+        actors = {str(operator_id): name for operator_id, name in names.items()}
+        earlier = Earlier(connection, call.tenant_id)
+        return [_answer(call.tenant_id, each, actors.get(each.actor), earlier) for each in found]
 
-    return page_by_id(call, read, _answer, lambda entry: entry.audit_id)
+    return page_by_id(call, read, lambda entry: entry, lambda entry: entry.audit_id)
 
 
-def _answer(entry: audit.AuditEntry) -> wire.AuditEntry:
+def _operators(entries: Iterable[audit.AuditEntry]) -> set[UUID]:
+    """The actors that are no machine."""
+    found = set()
+    for each in entries:
+        with suppress(ValueError):
+            found.add(UUID(each.actor))
+    return found
+
+
+def _answer(
+    tenant_id: UUID, entry: audit.AuditEntry, actor_name: str | None, earlier: Earlier
+) -> wire.AuditEntry:
+    before, missing_before = earlier.to_wire(entry, entry.before, "/before")
+    after, missing_after = earlier.to_wire(entry, entry.after, "/after")
     return wire.AuditEntry(
         audit_id=entry.audit_id,
+        tenant_id=tenant_id,
         at=wire.time_text(entry.at_ns),
         actor=entry.actor,
+        actor_name=actor_name,
         action=entry.action,
         kind=entry.kind,
         object_id=entry.object_id,
-        before=entry.before,
-        after=entry.after,
+        before=before,
+        after=after,
+        missing_references=(*missing_before, *missing_after),
         request_id=entry.request_id,
     )

@@ -21,6 +21,8 @@ from tidegate.stores.index import catalog
 from tidegate.stores.objects import definitions
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from sqlalchemy import Connection
 
 DESCRIPTIONS: Mapping[str, str] = {
@@ -105,13 +107,14 @@ def _fields(connection: Connection, call: Call) -> Iterator[wire.CatalogField]:
         group: Literal["captured", "derived"] = (
             "derived" if name.startswith("derived.") else "captured"
         )
-        yield _unseen(name, str(kind), group, DESCRIPTIONS[name])
+        yield _unseen(call.tenant_id, name, str(kind), group, DESCRIPTIONS[name])
     for each in definitions.of_tenant(connection, call.tenant_id):
         if each.kind == ACTION.name:
             text = each.body.get("description") or f"whether the action {each.name} was recognised"
-            yield _unseen(f"actions.{each.slug}", "bool", "action", text)
+            yield _unseen(call.tenant_id, f"actions.{each.slug}", "bool", "action", text)
     for seen in catalog.fields(connection, call.tenant_id):
         yield wire.CatalogField(
+            tenant_id=call.tenant_id,
             name=seen.name,
             expression=expression_of(seen.name, seen.type),
             type=seen.type,
@@ -140,9 +143,14 @@ def expression_of(name: str, kind: str) -> str:
 
 
 def _unseen(
-    name: str, kind: str, group: Literal["captured", "derived", "action"], description: str
+    tenant_id: UUID,
+    name: str,
+    kind: str,
+    group: Literal["captured", "derived", "action"],
+    description: str,
 ) -> wire.CatalogField:
     return wire.CatalogField(
+        tenant_id=tenant_id,
         name=name,
         expression=name,
         type=kind,

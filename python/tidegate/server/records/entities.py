@@ -8,7 +8,7 @@ from uuid import UUID
 from tidegate.server import wire
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.problems import ErrorDetail, Problem
-from tidegate.server.records.active_mitigations import entity_of, shown
+from tidegate.server.records.active_mitigations import entity_of
 from tidegate.stores.base import NotFoundError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def read_state(call: Call) -> Answer:
     """Counts, windows and active mitigations of an entity that the engine knows."""
     live, state = entity_of(call)
-    return Answer(body=_answer(state, live.names))
+    return Answer(body=_answer(call.tenant_id, state, live.names))
 
 
 def find(call: Call) -> Answer:
@@ -43,6 +43,7 @@ def find(call: Call) -> Answer:
     entity_id, key = found
     return Answer(
         body=wire.EntityName(
+            tenant_id=call.tenant_id,
             entity_id=UUID(entity_id),
             entity_definition_id=body.entity_definition_id,
             definition=slug,
@@ -51,8 +52,9 @@ def find(call: Call) -> Answer:
     )
 
 
-def _answer(state: EntityState, names: Names) -> wire.EntityState:
+def _answer(tenant_id: UUID, state: EntityState, names: Names) -> wire.EntityState:
     return wire.EntityState(
+        tenant_id=tenant_id,
         entity_id=UUID(state.entity_id),
         entity_definition_id=UUID(names.entities[state.definition]),
         definition=state.definition,
@@ -70,5 +72,7 @@ def _answer(state: EntityState, names: Names) -> wire.EntityState:
             )
             for each in state.windows
         ),
-        active_mitigations=tuple(shown(each, names) for each in state.mitigations),
+        active_mitigations=tuple(
+            wire.mitigation_answer(tenant_id, each, names) for each in state.mitigations
+        ),
     )

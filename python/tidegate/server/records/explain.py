@@ -71,6 +71,7 @@ def _answer(
     return Answer(
         body=wire.DecisionExplanation(
             decision_id=found.decision_id,
+            tenant_id=found.tenant_id,
             revision=logged.revision,
             reproduced=not because,
             because=tuple(because),

@@ -68,7 +68,7 @@ def _create(call: Call, job: replay_jobs.ReplayJob, connection: Connection) -> N
     if replay_jobs.is_busy(connection, job.tenant_id):
         raise ConflictError("the tenant has a replay job that waits or runs; cancel it first")
     replay_jobs.create(connection, job)
-    call.audit(connection, "create", _KIND, job.job_id, after=dict(job.request))
+    call.audit(connection, "create", _KIND, job.job_id, after=wire.audited(_answer(job)))
 
 
 def list_(call: Call) -> Answer:
@@ -97,7 +97,14 @@ def cancel(call: Call) -> Answer:
         before = replay_jobs.find(connection, call.tenant_id, job_id)
         after = replay_jobs.cancel(connection, call.tenant_id, job_id, call.now)
         if after.status != before.status:
-            call.audit(connection, "cancel", _KIND, job_id)
+            call.audit(
+                connection,
+                "cancel",
+                _KIND,
+                job_id,
+                before=wire.audited(_answer(before)),
+                after=wire.audited(_answer(after)),
+            )
         return after
 
     return Answer(body=_answer(call.write(work)))
@@ -114,7 +121,7 @@ def list_differences(call: Call) -> Answer:
             call.query.limit + 1,
             int(after[0]) if after else -1,
         )
-    return page_of(call, found, _difference, lambda each: [each.ordinal])
+    return page_of(call, found, partial(_difference, call.tenant_id), lambda each: [each.ordinal])
 
 
 def _document(call: Call, body: wire.ReplayJobCreate) -> dict[str, Any]:
@@ -173,8 +180,9 @@ def _answer(job: replay_jobs.ReplayJob) -> wire.ReplayJob:
     )
 
 
-def _difference(found: replay_jobs.Difference) -> wire.ReplayDifference:
+def _difference(tenant_id: UUID, found: replay_jobs.Difference) -> wire.ReplayDifference:
     return wire.ReplayDifference(
+        tenant_id=tenant_id,
         decision_id=found.decision_id,
         recorded=wire.ReplayedDecision(**found.recorded),
         replayed=wire.ReplayedDecision(**found.replayed),

@@ -45,7 +45,9 @@ def list_policies(call: Call) -> Answer:
     return page_of(
         call,
         page,
-        lambda each: _policy(each, known.get(each), counted.get(each, results.Counts())),
+        lambda each: _policy(
+            call.tenant_id, each, known.get(each), counted.get(each, results.Counts())
+        ),
         lambda each: [str(each)],
     )
 
@@ -63,7 +65,7 @@ def read_policy(call: Call) -> Answer:
             from_ns=query.from_ns, to_ns=query.to_ns, clock=query.time, policy_id=policy_id
         )
         recent = search_period(connection, call.tenant_id, wanted, RECENT).decisions
-    shown = attrs.asdict(_policy(policy_id, known, counts), recurse=False)
+    shown = attrs.asdict(_policy(call.tenant_id, policy_id, known, counts), recurse=False)
     return Answer(
         body=wire.PolicyResult(**shown, recent_decisions=tuple(summary(each) for each in recent))
     )
@@ -113,9 +115,13 @@ def _policies(connection: Connection, tenant_id: UUID) -> dict[UUID, definitions
 
 
 def _policy(
-    policy_id: UUID, known: definitions.Definition | None, counts: results.Counts
+    tenant_id: UUID,
+    policy_id: UUID,
+    known: definitions.Definition | None,
+    counts: results.Counts,
 ) -> wire.PolicyResults:
     return wire.PolicyResults(
+        tenant_id=tenant_id,
         policy_id=policy_id,
         name=known.name if known else None,
         slug=known.slug if known else None,

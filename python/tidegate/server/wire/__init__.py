@@ -14,6 +14,7 @@ from tidegate.server.wire.api_keys import (
 from tidegate.server.wire.audit import (
     AuditEntry,
     AuditQuery,
+    audited,
 )
 from tidegate.server.wire.catalog import (
     CatalogField,
@@ -64,6 +65,7 @@ from tidegate.server.wire.definitions import (
     ListChange,
     ListCreate,
     ListSummary,
+    MissingReference,
     Mitigation,
     MitigationChange,
     MitigationCreate,
@@ -73,6 +75,7 @@ from tidegate.server.wire.definitions import (
     PolicyCreate,
     PolicyVersion,
     Restore,
+    SavedPolicy,
     Window,
 )
 from tidegate.server.wire.documents import (
@@ -89,6 +92,7 @@ from tidegate.server.wire.entities import (
     EntityWindow,
     LiftQuery,
     MitigationsQuery,
+    mitigation_answer,
 )
 from tidegate.server.wire.events import (
     ActiveMitigation,
@@ -155,6 +159,8 @@ from tidegate.server.wire.tenants import (
     TenantCreate,
     TenantSettings,
     TenantSettingsChange,
+    all_settings,
+    tenant_answer,
 )
 
 __all__ = [
@@ -220,6 +226,7 @@ __all__ = [
     "Me",
     "Membership",
     "MembershipWrite",
+    "MissingReference",
     "Mitigation",
     "MitigationChange",
     "MitigationCreate",
@@ -254,6 +261,7 @@ __all__ = [
     "RoleName",
     "RuntimeAction",
     "RuntimeAnswer",
+    "SavedPolicy",
     "SimulatedEvent",
     "Simulation",
     "SimulationResult",
@@ -272,9 +280,13 @@ __all__ = [
     "Versioned",
     "Window",
     "WindowValue",
+    "all_settings",
+    "audited",
     "given",
+    "mitigation_answer",
     "nanoseconds",
     "optional_time",
     "partial",
+    "tenant_answer",
     "time_text",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
+from uuid import UUID
 
 import attrs
 from msgspec import Meta
@@ -14,6 +15,7 @@ from tidegate.server.wire.common import Time
 class CatalogField:
     """A field that expressions and keys of entities can read."""
 
+    tenant_id: UUID
     name: str
     expression: Annotated[
         str,

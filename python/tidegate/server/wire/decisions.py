@@ -153,6 +153,7 @@ class DecisionExplanation:
     """
 
     decision_id: UUID
+    tenant_id: UUID
     revision: int
     reproduced: bool
     because: tuple[str, ...]

@@ -5,7 +5,7 @@ The bounds equal those of ``policy.model``; a test compares the two.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 from uuid import UUID
 
 import attrs
@@ -176,8 +176,10 @@ class PolicyCreate:
 PolicyChange = partial(PolicyCreate, without=("slug",))
 
 
-@attrs.frozen(kw_only=True)
-class Policy(Versioned):
+@attrs.frozen(kw_only=True, slots=False)  # beside another base
+class SavedPolicy:
+    """A policy at one version: the members that a save sets."""
+
     policy_id: UUID
     tenant_id: UUID
     name: str
@@ -188,6 +190,10 @@ class Policy(Versioned):
     priority: int
     expression: str | None
     clauses: tuple[Clause, ...]
+
+
+@attrs.frozen(kw_only=True)
+class Policy(SavedPolicy, Versioned):
     warnings: Warnings = UNSET
 
 
@@ -195,15 +201,31 @@ answered_as(Policy, PolicyCreate, PolicyChange)
 
 
 @attrs.frozen(kw_only=True)
-class PolicyVersion:
-    """A policy as it was saved; versions count from one."""
+class MissingReference:
+    """A reference to an object that the tenant has no more."""
 
+    pointer: Annotated[str, Meta(description="the member that would have its id")]
+    kind: str
+    slug: str
+
+
+@attrs.frozen(kw_only=True)
+class PolicyVersion:
+    """A policy as it was saved; versions count from one.
+
+    A save keeps references by slug. They are answered by the ids that the slugs have now, as a
+    restore would read them.
+    """
+
+    tenant_id: UUID
+    policy_id: UUID
     version: int
     created_at: Time
     created_by: Annotated[str, Meta(description="the operator")]
-    policy: Annotated[
-        dict[str, Any],
-        Meta(description="in the form of the definitions document: references by slug"),
+    policy: SavedPolicy
+    missing_references: Annotated[
+        tuple[MissingReference, ...],
+        Meta(description="left out of the policy: the objects are gone; pointers into the policy"),
     ]
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import attrs
 from msgspec import Meta
 
 from tidegate.server.http.cursor import Paging
-from tidegate.server.wire.common import Time
+from tidegate.server.wire.common import Time, time_text
 from tidegate.server.wire.decisions import (
     KeyPart,
     ModeName,
 )
+
+if TYPE_CHECKING:
+    from tidegate.policy.state.standing import ActiveMitigation
+    from tidegate.server.engines.compiling import Names
 
 
 @attrs.frozen(kw_only=True)
@@ -25,6 +29,7 @@ class MitigationsQuery(Paging):
 class EntityMitigation:
     """A mitigation that an entity is under."""
 
+    tenant_id: UUID
     entity_id: UUID
     entity_definition_id: UUID
     definition: str
@@ -36,6 +41,24 @@ class EntityMitigation:
     mitigation: str
     mode: ModeName
     expires_at: Time
+
+
+def mitigation_answer(tenant_id: UUID, active: ActiveMitigation, names: Names) -> EntityMitigation:
+    """A mitigation in the form of the answer."""
+    return EntityMitigation(
+        tenant_id=tenant_id,
+        entity_id=UUID(active.entity_id),
+        entity_definition_id=UUID(names.entities[active.definition]),
+        definition=active.definition,
+        key=active.key,
+        policy_id=UUID(names.policies[active.policy]),
+        policy=active.policy,
+        clause=active.clause,
+        mitigation_id=UUID(names.mitigations[active.mitigation]),
+        mitigation=active.mitigation,
+        mode=active.mode,
+        expires_at=time_text(active.expires_at),
+    )
 
 
 @attrs.frozen(kw_only=True)
@@ -68,6 +91,7 @@ class EntityLookup:
 class EntityName:
     """The id and key of an entity, whether or not the engine knows it."""
 
+    tenant_id: UUID
     entity_id: UUID
     entity_definition_id: UUID
     definition: str
@@ -78,6 +102,7 @@ class EntityName:
 class EntityState:
     """The state of an entity in the engine now."""
 
+    tenant_id: UUID
     entity_id: UUID
     entity_definition_id: UUID
     definition: str

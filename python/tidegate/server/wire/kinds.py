@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+from uuid import UUID
 
 import attrs
 import msgspec
@@ -13,12 +15,14 @@ from tidegate.server import wire
 from tidegate.server.http.problems import ErrorDetail, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from uuid import UUID
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tidegate.policy.definitions.findings import Finding
     from tidegate.server.engines.definition_set import DefinitionSet
     from tidegate.stores.objects.definitions import Definition, Kind
+
+FindId: TypeAlias = Callable[["DefinitionKind", str], UUID | None]
+"""Gives the id of the object of a kind that has a slug; None when there is none."""
 
 
 @attrs.frozen(kw_only=True)
@@ -145,22 +149,73 @@ def to_wire_members(
     kind: DefinitionKind, body: Mapping[str, Any], known: DefinitionSet
 ) -> dict[str, Any]:
     """The members of an object as a POST would carry them, defaults filled in."""
+    return _members(kind, body, known.id_of, [])
+
+
+def _members(
+    kind: DefinitionKind,
+    body: Mapping[str, Any],
+    find_id: FindId,
+    missing: list[wire.MissingReference],
+) -> dict[str, Any]:
     members = {name: value for name, value in body.items() if name != kind.id_member}
     if kind is POLICY:
-        members["clauses"] = [_clause_wire(each, known) for each in members["clauses"]]
+        members["clauses"] = [
+            _clause_wire(each, find_id, f"/clauses/{at}", missing)
+            for at, each in enumerate(members["clauses"])
+        ]
     made = msgspec.convert(members, kind.create)
     return {each.name: getattr(made, each.name) for each in attrs.fields(kind.create)}
 
 
-def _clause_wire(clause: Mapping[str, Any], known: DefinitionSet) -> dict[str, Any]:
+def _clause_wire(
+    clause: Mapping[str, Any],
+    find_id: FindId,
+    pointer: str,
+    missing: list[wire.MissingReference],
+) -> dict[str, Any]:
     members = dict(clause)
+
+    def ids(kind: DefinitionKind, slugs: Iterable[str], name: str) -> list[str]:
+        found = [(slug, find_id(kind, slug)) for slug in slugs]
+        place = pointer_to(pointer, name)
+        missing.extend(
+            wire.MissingReference(pointer=place, kind=kind.name, slug=slug)
+            for slug, object_id in found
+            if object_id is None
+        )
+        return [str(object_id) for _, object_id in found if object_id is not None]
+
     for name, member, kind in _REFERENCES:
         value = members.pop(member, None)
         if isinstance(value, list):
-            members[name] = [str(known.id_of(kind, slug)) for slug in value]
+            members[name] = ids(kind, value, name)
         elif value is not None:
-            members[name] = str(known.id_of(kind, value))
+            members[name] = next(iter(ids(kind, [value], name)), None)
     return members
+
+
+def to_saved(
+    kind: DefinitionKind, tenant_id: UUID, body: Mapping[str, Any], find_id: FindId
+) -> tuple[dict[str, Any], tuple[wire.MissingReference, ...]]:
+    """A kept body as the object is answered, as far as the body alone says it.
+
+    Args:
+        kind: of the object.
+        tenant_id: whose.
+        body: an object of the definitions document, perhaps of long ago.
+        find_id: gives the ids of the objects that it refers to.
+
+    Returns:
+        The members, and the references that are left out since their objects are gone.
+
+    Raises:
+        msgspec.ValidationError: the body is none of this kind.
+    """
+    missing: list[wire.MissingReference] = []
+    members = _members(kind, body, find_id, missing)
+    members |= {kind.id_member: UUID(body[kind.id_member]), "tenant_id": tenant_id}
+    return members, tuple(missing)
 
 
 def to_answer(
@@ -177,11 +232,28 @@ def to_answer(
         known: the set it belongs to.
         warnings: of the write that is answered; left out of the answer when there are none.
     """
-    members = to_wire_members(kind, stored.body, known)
+    return _answer(kind, stored, known.id_of, warnings)
+
+
+def to_audited(kind: DefinitionKind, stored: Definition, find_id: FindId) -> dict[str, Any]:
+    """An object as the audit trail holds it.
+
+    Args:
+        kind: of the object.
+        stored: the object.
+        find_id: gives the ids of the objects that it refers to.
+    """
+    return wire.audited(_answer(kind, stored, find_id, ()))
+
+
+def _answer(
+    kind: DefinitionKind, stored: Definition, find_id: FindId, warnings: Sequence[Finding]
+) -> Any:
+    members = _members(kind, stored.body, find_id, [])
     members |= {
         "slug": stored.slug,
         kind.id_member: stored.object_id,
-        "tenant_id": known.tenant_id,
+        "tenant_id": stored.tenant_id,
         "created_at": wire.time_text(stored.created_at_ns),
         "updated_at": wire.time_text(stored.updated_at_ns),
         "revision": stored.revision,

@@ -105,6 +105,7 @@ class ReplayedDecision:
 class ReplayDifference:
     """A recorded decision that the draft decides otherwise."""
 
+    tenant_id: UUID
     decision_id: UUID
     recorded: ReplayedDecision
     replayed: ReplayedDecision

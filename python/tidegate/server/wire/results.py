@@ -49,6 +49,7 @@ class Counts:
 class PolicyResults(Counts):
     """The counts of a policy; ``name`` is null when it has been deleted."""
 
+    tenant_id: UUID
     policy_id: UUID
     name: str | None
     slug: str | None

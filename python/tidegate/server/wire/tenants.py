@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from uuid import UUID
 
 import attrs
+import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from tidegate.policy.definitions.model import Settings
 from tidegate.server.http.convert import answered_as
 from tidegate.server.http.given_back import UNSTABLE
 from tidegate.server.wire.common import (
@@ -15,7 +17,13 @@ from tidegate.server.wire.common import (
     Slug,
     Versioned,
     partial,
+    time_text,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tidegate.stores.objects import tenants
 
 
 @attrs.frozen(kw_only=True)
@@ -60,6 +68,25 @@ class Tenant(Versioned):
 
 
 answered_as(Tenant, TenantCreate, TenantChange)
+
+
+def tenant_answer(tenant: tenants.Tenant) -> Tenant:
+    """The answer for a tenant, with every setting."""
+    return Tenant(
+        tenant_id=tenant.tenant_id,
+        name=tenant.name,
+        slug=tenant.slug,
+        settings=msgspec.convert(all_settings(tenant.settings), TenantSettings),
+        definition_revision=tenant.definition_revision,
+        created_at=time_text(tenant.created_at_ns),
+        updated_at=time_text(tenant.updated_at_ns),
+        revision=tenant.revision,
+    )
+
+
+def all_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with the defaults of those that are not given."""
+    return {**attrs.asdict(Settings(), recurse=False), **given}
 
 
 RoleName: TypeAlias = Literal["Viewer", "Analyst", "Admin", "Owner"]

@@ -37,7 +37,7 @@ class Lift:
     revision: int
     """Revision of the active definitions."""
     mitigations: Sequence[Mapping[str, Any]]
-    """The mitigations that were ended, for the audit."""
+    """The mitigations that were ended, as they are answered, for the audit."""
     effects: bytes
     """The effects that repeat it on the state, as JSON."""
 

@@ -142,6 +142,13 @@ def of_tenant(
     return [each for each in found if each is not None]
 
 
+def ids_by_slug(connection: Connection, tenant_id: UUID) -> dict[tuple[str, str], UUID]:
+    """The id of each object of a tenant, by kind and slug."""
+    table = tables.definitions
+    query = select(table.c.kind, table.c.slug, table.c.object_id).where(*_in_force(tenant_id))
+    return {(row.kind, row.slug): row.object_id for row in connection.execute(query)}
+
+
 def _stamp(definition: Definition) -> tuple[int, int, int, int]:
     """What is another for an object that was changed, moved, or deleted and made again."""
     each = definition

@@ -12,6 +12,8 @@ from tidegate.stores.rows import records
 from tidegate.stores.rows.tables import operators as table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sqlalchemy import Connection
 
 _NAME = "operator"
@@ -58,6 +60,12 @@ def find_by_email(connection: Connection, email: str) -> Operator:
         NotFoundError: there is none.
     """
     return records.find(connection, table, Operator, _NAME, {"email": email.lower()})
+
+
+def names(connection: Connection, operator_ids: Iterable[UUID]) -> dict[UUID, str]:
+    """The names of those of some operators that there are."""
+    query = select(table.c.operator_id, table.c.name).where(table.c.operator_id.in_(operator_ids))
+    return {row.operator_id: row.name for row in connection.execute(query)}
 
 
 def page(connection: Connection, limit: int, after: UUID | None = None) -> list[Operator]:
