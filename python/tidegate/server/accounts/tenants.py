@@ -57,6 +57,9 @@ def create(call: Call) -> Answer:
         updated_at_ns=call.now,
     )
 
+    location = f"{call.path}/{tenant_id}"
+    answer = Answer(body=to_answer(made), revision=made.revision, location=location)
+
     def work(connection: Connection) -> None:
         tenants.create(connection, made)
         memberships.put(
@@ -83,11 +86,11 @@ def create(call: Call) -> Answer:
         call.audit(
             connection, "create", "tenant", tenant_id, after=_audited(made), tenant_id=tenant_id
         )
+        call.keep(connection, answer)
 
     call.write(work)
     call.app.definitions_changed(tenant_id)
-    location = f"{call.path}/{tenant_id}"
-    return Answer(body=to_answer(made), revision=made.revision, location=location)
+    return answer
 
 
 def read(call: Call) -> Answer:
