@@ -47,7 +47,8 @@ class Keys:
     signing: bytes = _purpose("token-signing")
     """Seed of the Ed25519 key that signs operator tokens."""
     pepper: bytes = _purpose("api-key-pepper")
-    """API keys and other secrets are kept as hashes under it."""
+    """API keys and other secrets are kept as hashes under it; what seals kept answers is derived
+    from it."""
     cursors: bytes = _purpose("cursor")
     """Under which the cursors of lists are sealed."""
     redaction: bytes = _purpose("redaction")

@@ -20,6 +20,7 @@ from tidegate.stores.rows.tables import (
     definition_sets,
     definitions,
     field_catalog,
+    kept_answers,
     policy_versions,
     replay_jobs,
     result_counts,
@@ -35,7 +36,14 @@ MAX_STEP = 2_000
 """Rows, or decisions of the log, deleted at once: a few milliseconds."""
 STEP_ROWS = 200
 END_OF_TIME_NS = 2**63 - 1
-_LARGE = (definitions, policy_versions, definition_sets, snapshots, snapshot_parts)
+_LARGE = (
+    definitions,
+    policy_versions,
+    definition_sets,
+    snapshots,
+    snapshot_parts,
+    kept_answers,
+)
 """Tables whose rows are not deleted with their tenant at once, since there may be many."""
 
 
@@ -153,12 +161,12 @@ def orphans(connection: Connection) -> list[UUID]:
 
 
 def forget(connection: Connection, tenant_id: UUID, limit: int = STEP_ROWS) -> int:
-    """Delete definitions, versions and snapshots of a deleted tenant, a step at a time; how many
-    rows.  Its decisions are pruned."""
+    """Delete definitions, versions, snapshots and kept answers of a deleted tenant, a step at a
+    time; how many rows.  Its decisions are pruned."""
     for table in _LARGE:
         place = tuple(table.primary_key.columns)
-        # A part of a snapshot is as large as hundreds of other rows.
-        most = 4 if table is snapshot_parts else limit
+        # A part of a snapshot is as large as hundreds of other rows, and so may an answer be.
+        most = 4 if table in (snapshot_parts, kept_answers) else limit
         found = select(*place).where(table.c.tenant_id == tenant_id).limit(most)
         deleted = connection.execute(delete(table).where(tuple_(*place).in_(found))).rowcount
         if deleted:

@@ -6,15 +6,19 @@ import asyncio
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import UUID
 
 import attrs
 import pytest
+from sqlalchemy import select
 
 from tidegate.server.engines.compiling import keep_definitions
 from tidegate.server.engines.retention import DAY_NS, STEP_DECISIONS, Retention
 from tidegate.stores import NotFoundError, SqliteStore, StoreUnavailableError, migrate, retention
 from tidegate.stores.decision_log import log, snapshots
-from tidegate.stores.objects import definition_sets, tenants
+from tidegate.stores.objects import definition_sets, kept_answers, tenants
+from tidegate.stores.objects.kept_answers import KEPT_NS, KeptAnswer
+from tidegate.stores.rows.tables import kept_answers as table
 from tidegate.testing.store_contract.examples import (
     OTHER_TENANT,
     START_NS,
@@ -83,6 +87,31 @@ def test_old_decisions_go_behind_a_snapshot(store: SqliteStore) -> None:
     assert (states.saved, seqs(store)) == (1, [4])
     passes(store, states, 3)
     assert (states.saved, seqs(store)) == (1, [4])
+
+
+def test_kept_answers_go_after_a_day_and_with_their_tenant(store: SqliteStore) -> None:
+    """What is left is the young answer of a tenant that there is."""
+
+    def keep(number: int, tenant_id: UUID, at_ns: int) -> None:
+        name = bytes([number] * 32)
+        answer = KeptAnswer(
+            name=name,
+            operator_id=TENANT,
+            tenant_id=tenant_id,
+            at_ns=at_ns,
+            size=1,
+            fingerprint=name,
+            sealed=b"s",
+        )
+        done(store.write(lambda connection: kept_answers.keep(connection, answer)))
+
+    for number in range(1, 31):
+        keep(number, TENANT, NOW - KEPT_NS)
+    keep(31, OTHER_TENANT, NOW)
+    keep(32, TENANT, NOW)
+    passes(store, States(store))
+    with store.read() as connection:
+        assert connection.execute(select(table.c.name)).scalars().all() == [bytes([32] * 32)]
 
 
 def test_nothing_is_deleted_that_a_start_could_need(store: SqliteStore) -> None:

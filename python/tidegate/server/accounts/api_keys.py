@@ -55,24 +55,26 @@ def create(call: Call) -> Answer:
         updated_at_ns=call.now,
     )
 
-    def work(connection: Connection) -> None:
-        api_keys.create(connection, key)
-        call.audit(connection, "create", "api-key", key.api_key_id, after=_audited(key))
-
-    call.write(work)
-    call.app.api_keys_changed(call.tenant_id)
-    return Answer(
+    answer = Answer(
         body=wire.NewApiKey(key=made.text, **_members(key)),
         revision=key.revision,
         location=f"{call.path}/{key.api_key_id}",
     )
 
+    def work(connection: Connection) -> None:
+        api_keys.create(connection, key)
+        call.audit(connection, "create", "api-key", key.api_key_id, after=_audited(key))
+        call.keep(connection, answer)
+
+    call.write(work)
+    call.app.api_keys_changed(call.tenant_id)
+    return answer
+
 
 def read(call: Call) -> Answer:
     """One key, without its text."""
     with call.app.store.read() as connection:
-        key = api_keys.find(connection, call.tenant_id, call.ids["api_key_id"])
-    return Answer(body=wire.ApiKey(**_members(key)), revision=key.revision)
+        return _answer(api_keys.find(connection, call.tenant_id, call.ids["api_key_id"]))
 
 
 def change(call: Call) -> Answer:
@@ -92,8 +94,7 @@ def change(call: Call) -> Answer:
         if any(getattr(key, name) != value for name, value in values.items()):
             api_keys.change(connection, call.tenant_id, key.api_key_id, call.now, **values)
 
-    key = _write(call, "update", work)
-    return Answer(body=wire.ApiKey(**_members(key)), revision=key.revision)
+    return _write(call, "update", work, _answer)
 
 
 def rotate(call: Call) -> Answer:
@@ -112,8 +113,10 @@ def rotate(call: Call) -> Answer:
             connection, call.tenant_id, key.api_key_id, made.secret_hash, until, call.now
         )
 
-    key = _write(call, "rotate", work)
-    return Answer(body=wire.NewApiKey(key=texts[-1], **_members(key)), revision=key.revision)
+    def answer(key: ApiKey) -> Answer:
+        return Answer(body=wire.NewApiKey(key=texts[-1], **_members(key)), revision=key.revision)
+
+    return _write(call, "rotate", work, answer)
 
 
 def revoke(call: Call) -> Answer:
@@ -122,15 +125,23 @@ def revoke(call: Call) -> Answer:
     def work(connection: Connection, key: ApiKey) -> None:
         api_keys.revoke(connection, call.tenant_id, key.api_key_id, call.now)
 
-    _write(call, "revoke", work)
-    return Answer()
+    return _write(call, "revoke", work, lambda _: Answer())
 
 
-def _write(call: Call, action: str, work: Callable[[Connection, ApiKey], None]) -> ApiKey:
-    """Change the key of the path, audit the change, and notify the hot path."""
+def _answer(key: ApiKey) -> Answer:
+    return Answer(body=wire.ApiKey(**_members(key)), revision=key.revision)
+
+
+def _write(
+    call: Call,
+    action: str,
+    work: Callable[[Connection, ApiKey], None],
+    answer: Callable[[ApiKey], Answer],
+) -> Answer:
+    """Change the key of the path, audit the change, and notify the hot path; its answer."""
     api_key_id = call.ids["api_key_id"]
 
-    def write(connection: Connection) -> ApiKey:
+    def write(connection: Connection) -> Answer:
         before = api_keys.find(connection, call.tenant_id, api_key_id)
         call.require_revision(before.revision)
         work(connection, before)
@@ -144,7 +155,9 @@ def _write(call: Call, action: str, work: Callable[[Connection, ApiKey], None]) 
                 before=_audited(before),
                 after=_audited(after),
             )
-        return after
+        made = answer(after)
+        call.keep(connection, made)
+        return made
 
     made = call.write(write)
     call.app.api_keys_changed(call.tenant_id)

@@ -56,6 +56,9 @@ def create(call: Call) -> Answer:
         updated_at_ns=call.now,
     )
 
+    location = f"{call.path}/{tenant_id}"
+    answer = Answer(body=wire.tenant_answer(made), revision=made.revision, location=location)
+
     def work(connection: Connection) -> None:
         tenants.create(connection, made)
         memberships.put(
@@ -87,11 +90,11 @@ def create(call: Call) -> Answer:
             after=wire.audited(wire.tenant_answer(made)),
             tenant_id=tenant_id,
         )
+        call.keep(connection, answer)
 
     call.write(work)
     call.app.definitions_changed(tenant_id)
-    location = f"{call.path}/{tenant_id}"
-    return Answer(body=wire.tenant_answer(made), revision=made.revision, location=location)
+    return answer
 
 
 def read(call: Call) -> Answer:

@@ -26,7 +26,7 @@ from tidegate.server.http.ids import new_id
 from tidegate.server.http.problems import Problem
 from tidegate.server.wire.kinds import KINDS, POLICY, to_audited
 from tidegate.stores.base import StoreUnavailableError
-from tidegate.stores.objects import definitions, pending, tenants, versions
+from tidegate.stores.objects import definitions, kept_answers, pending, tenants, versions
 from tidegate.stores.objects.pending import PendingChange
 from tidegate.stores.rows import tables
 from tidegate.stores.rows.bulk import STEP_BYTES, STEP_ROWS, Rows, json_text, ready
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tidegate.server.routing.context import Records
     from tidegate.stores.objects.audit import AuditEntry
     from tidegate.stores.objects.definitions import Definition
+    from tidegate.stores.objects.kept_answers import KeptAnswer
 
 ATTEMPTS = 8
 """Of a change whose set is changed under its hands each time."""
@@ -82,10 +83,12 @@ class SetChange:
     Args:
         objects: those that change.
         settings: the tenant's new settings; None when they stay.
+        kept: the answer that is kept with the change.
     """
 
     objects: Sequence[ObjectChange] = ()
     settings: dict[str, Any] | None = None
+    kept: KeptAnswer | None = None
 
 
 def load_present(call: Call) -> DefinitionSet:
@@ -159,6 +162,7 @@ class _Switch:
         gone: objects that are deleted or changed in place.
         made: rows of those that are new or changed in place.
         beside: rows of the audit and of versions that no step before has written.
+        kept: the answer that is kept with the change.
     """
 
     tenant_id: UUID
@@ -169,6 +173,7 @@ class _Switch:
     gone: Sequence[Definition]
     made: Rows | None
     beside: Sequence[Rows]
+    kept: KeptAnswer | None
 
     def write(self, connection: Connection) -> PendingChange | None:
         """Write it; what is to be removed then.
@@ -186,6 +191,8 @@ class _Switch:
         if self.settings is not None:
             tenants.change(connection, self.tenant_id, self.now, settings=self.settings)
         tenants.count_definition_change(connection, self.tenant_id)
+        if self.kept is not None:
+            kept_answers.keep(connection, self.kept)
         if self.pending is None:
             return None
         if self.pending.generation != IN_PLACE:
@@ -230,6 +237,7 @@ class _Writing:
             gone=() if is_large else gone,
             made=None if is_large else made,
             beside=(),
+            kept=change.kept,
         )
         if is_large:
             whole = definitions.rows_of(_all_after(seen, change.objects), generation)

@@ -61,7 +61,7 @@ class Handlers:
         members = {each.name: getattr(body, each.name) for each in attrs.fields(type(body))}
         object_id = new_id()
 
-        seen: list[tuple[Definition, DefinitionSet, Sequence[Finding]]] = []
+        answers: list[Answer] = []
 
         def prepare(present: DefinitionSet) -> SetChange:
             body = to_body(self.kind, members, present)
@@ -78,16 +78,17 @@ class Handlers:
                 created_at_ns=call.now,
                 updated_at_ns=call.now,
             )
-            seen[:] = [(made, present, checked.warnings)]
-            return SetChange([ObjectChange("create", None, made)])
+            answer = Answer(
+                body=to_answer(self.kind, made, present, checked.warnings),
+                revision=made.revision,
+                location=f"{call.path}/{object_id}",
+            )
+            answers[:] = [answer]
+            change = ObjectChange("create", None, made)
+            return SetChange([change], kept=call.kept(answer))
 
         change_definitions(call, prepare)
-        made, present, warnings = seen[0]
-        return Answer(
-            body=to_answer(self.kind, made, present, warnings),
-            revision=made.revision,
-            location=f"{call.path}/{object_id}",
-        )
+        return answers[0]
 
     def read(self, call: Call) -> Answer:
         """One object."""

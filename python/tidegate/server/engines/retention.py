@@ -20,7 +20,7 @@ from tidegate.stores import retention
 from tidegate.stores.base import StoreUnavailableError
 from tidegate.stores.decision_log import log as decision_log
 from tidegate.stores.index import idempotency
-from tidegate.stores.objects import definition_sets, revoked_tokens, tenants
+from tidegate.stores.objects import definition_sets, kept_answers, revoked_tokens, tenants
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -68,6 +68,7 @@ class Retention:
         now = self._clock()
         await self._repeat(self._store.derive, lambda c: idempotency.prune(c, now))
         await self._repeat(self._write, lambda c: revoked_tokens.prune(c, now))
+        await self._repeat(self._write, lambda c: kept_answers.prune(c, now))
         orphans = await asyncio.to_thread(self._orphans)
         limits = await asyncio.to_thread(self._limits, now)
         if await asyncio.to_thread(self._need_snapshots, limits):

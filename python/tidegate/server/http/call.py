@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
+import msgspec
 
 from tidegate.server.http.ids import new_id
-from tidegate.stores.objects import audit
+from tidegate.stores.objects import audit, kept_answers
 from tidegate.stores.objects.audit import AuditEntry
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
     from tidegate.operators.permissions import Role
     from tidegate.server.http.preconditions import Precondition
+    from tidegate.server.http.repeats import Repeatable
     from tidegate.server.routing.context import Application
+    from tidegate.stores.objects.kept_answers import KeptAnswer
 
 
 T = TypeVar("T")
@@ -63,6 +66,8 @@ class Call:
     precondition: Precondition | None = None
     given_back: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
     """Members of the body that only answers have, by the pointer of their object."""
+    repeatable: Repeatable | None = None
+    """It under its idempotency key, if it has one and the route takes one."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The parts of a call that a write needs, who asks and when: the service writes for its
@@ -83,6 +88,23 @@ class Call:
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in a transaction of the writing thread; returns after the commit."""
         return self.app.store.write(work).result()
+
+    def kept(self, answer: Answer) -> KeptAnswer | None:
+        """The answer as it is kept for who repeats the call; None without an idempotency key."""
+        if self.repeatable is None:
+            return None
+        content = msgspec.json.encode(answer.body)
+        return self.repeatable.sealed(content, answer.revision, answer.location)
+
+    def keep(self, connection: Connection, answer: Answer) -> None:
+        """Keep the answer for who repeats the call, in the transaction of the change.
+
+        Raises:
+            ConflictError: the same call was answered meanwhile.
+        """
+        kept = self.kept(answer)
+        if kept is not None:
+            kept_answers.keep(connection, kept)
 
     def require_revision(self, revision: int) -> None:
         """Hold the caller to the ``If-Match`` it sent, if it sent one.

@@ -21,9 +21,12 @@ from tidegate.server.http.pages import page_after, page_by_id, page_of
 from tidegate.server.http.problems import ErrorDetail, Problem, problem_of
 from tidegate.stores.base import ConflictError
 from tidegate.stores.decision_log import decisions, replay_jobs
+from tidegate.stores.objects import kept_answers
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+    from tidegate.stores.objects.kept_answers import KeptAnswer
 
 _KIND = "replay-job"
 
@@ -56,19 +59,24 @@ def create(call: Call) -> Answer:
         created_at_ns=call.now,
         updated_at_ns=call.now,
     )
-    call.write(partial(_create, call, job))
+    answer = Answer(body=_answer(job), location=f"{call.path}/{job.job_id}")
+    call.write(partial(_create, call, job, call.kept(answer)))
     if not is_empty:
         content = orjson.dumps(document)
         draft = Draft(tenant_id=call.tenant_id, document=content, from_ns=from_ns, to_ns=to_ns)
         call.app.replays.submit(job.job_id, draft)
-    return Answer(body=_answer(job), location=f"{call.path}/{job.job_id}")
+    return answer
 
 
-def _create(call: Call, job: replay_jobs.ReplayJob, connection: Connection) -> None:
+def _create(
+    call: Call, job: replay_jobs.ReplayJob, kept: KeptAnswer | None, connection: Connection
+) -> None:
     if replay_jobs.is_busy(connection, job.tenant_id):
         raise ConflictError("the tenant has a replay job that waits or runs; cancel it first")
     replay_jobs.create(connection, job)
     call.audit(connection, "create", _KIND, job.job_id, after=wire.audited(_answer(job)))
+    if kept is not None:
+        kept_answers.keep(connection, kept)
 
 
 def list_(call: Call) -> Answer:

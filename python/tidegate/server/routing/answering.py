@@ -19,7 +19,9 @@ from tidegate.server.http.json_body import read_json_body
 from tidegate.server.http.pages import next_page
 from tidegate.server.http.preconditions import entity_tag, is_unchanged, read_tags
 from tidegate.server.http.problems import Problem, problem_of, problem_response
+from tidegate.server.http.repeats import REPLAYED, Repeatable
 from tidegate.server.http.request import query_parameters
+from tidegate.stores.objects import kept_answers
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -51,6 +53,7 @@ class Given:
     role: Role | None = None
     if_match: str | None = None
     if_none_match: str | None = None
+    idempotency_key: str | None = attrs.field(default=None, repr=False)
     body: bytes = b""
 
     def refuse(self, error: Exception) -> Sent:
@@ -87,7 +90,7 @@ def answer(application: Application, route: Route, given: Given) -> Sent:
     """The answer of a route; a refusal is an answer too."""
     try:
         call = _call(application, route, given)
-        return Sent.of(_respond(route, call, given, _handled(route, call)), given)
+        return Sent.of(_respond(route, call, given, _answered(route, call)), given)
     except Exception as error:
         return given.refuse(error)
 
@@ -112,6 +115,37 @@ def _routes() -> Mapping[str, Route]:
     from tidegate.server.routing.routes import ROUTES
 
     return {route.name: route for route in ROUTES}
+
+
+def _answered(route: Route, call: Call) -> Any:
+    """The first answer of a call that is repeated, else the answer of the handler."""
+    first = _first_answer(call)
+    if first is not None:
+        return first
+    try:
+        return _handled(route, call)
+    except Exception:
+        # The same call may have been answered since; then its object is in the way of this one.
+        first = _first_answer(call)
+        if first is None:
+            raise
+        return first
+
+
+def _first_answer(call: Call) -> Answer | None:
+    """What the same call was answered before, if it was.
+
+    Raises:
+        Problem: ``idempotency-key-reused``.
+    """
+    if call.repeatable is None:
+        return None
+    with call.app.store.read() as connection:
+        kept = kept_answers.find(connection, call.repeatable.name, call.now)
+    if kept is None:
+        return None
+    body, revision, location = call.repeatable.opened(kept)
+    return Answer(body=body, revision=revision, location=location, headers=REPLAYED)
 
 
 def _handled(route: Route, call: Call) -> Any:
@@ -142,8 +176,23 @@ def _call(application: Application, route: Route, given: Given) -> Call:
         raw_body=given.body,
         precondition=read_tags("if-match", given.if_match) if is_conditional else None,
         given_back=given_back,
+        repeatable=_repeatable(application, route, given),
     )
     return unchanged(route, call)
+
+
+def _repeatable(application: Application, route: Route, given: Given) -> Repeatable | None:
+    if not route.repeatable or given.idempotency_key is None or given.caller is None:
+        return None
+    return Repeatable.of(
+        given.idempotency_key,
+        secret=application.keys.pepper,
+        operator_id=given.caller.operator_id,
+        tenant_id=given.ids.get("tenant_id"),
+        path=given.path,
+        body=given.body,
+        now=given.now,
+    )
 
 
 @attrs.frozen

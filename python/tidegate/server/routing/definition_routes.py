@@ -83,6 +83,7 @@ class DefinitionResource:
                 answer=kind.answer,
                 status=201,
                 refusals=CONFLICTS,
+                repeatable=True,
                 **{**writes, "conditional": False},
             ),
             Route(

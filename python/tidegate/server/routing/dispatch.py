@@ -22,6 +22,7 @@ from tidegate.operators.permissions import Role
 from tidegate.server.http.authorise import bearer, caller_of, membership_in, require
 from tidegate.server.http.latency import OTHER
 from tidegate.server.http.problems import Problem
+from tidegate.server.http.repeats import HEADER as IDEMPOTENCY_KEY
 from tidegate.server.http.request import (
     only_header,
     path_as_written,
@@ -154,6 +155,9 @@ async def _serve(application: Application, route: Route, request: Request, given
             given,
             if_match=only_header(request.headers, "if-match"),
             if_none_match=only_header(request.headers, "if-none-match"),
+            idempotency_key=(
+                only_header(request.headers, IDEMPOTENCY_KEY) if route.repeatable else None
+            ),
             body=await _body(route, request),
         )
         if route.work.is_heavy:

@@ -19,6 +19,7 @@ import tidegate
 from tidegate.server import wire
 from tidegate.server.http.convert import answer_of, member_types, read_only_types
 from tidegate.server.http.problems import CONTENT_TYPE, KINDS, ProblemDocument
+from tidegate.server.http.repeats import KEY_FORM
 from tidegate.server.routing.route import Credential, Route
 from tidegate.server.routing.routes import ROUTES, TAGS
 
@@ -209,6 +210,10 @@ def _parameters(route: Route, schemas: _Schemas) -> Iterator[dict[str, Any]]:
                 schema["default"] = msgspec.to_builtins(attribute.default)
             required = attribute.default is attrs.NOTHING
             yield {"name": attribute.name, "in": "query", "required": required, "schema": schema}
+    if route.repeatable:
+        text = "who repeats the request under the same key gets the first answer, for 24 hours"
+        schema = {"type": "string", "pattern": f"^{KEY_FORM}$"}
+        yield {"name": "Idempotency-Key", "in": "header", "description": text, "schema": schema}
     if route.conditional:
         header, text = (
             ("If-None-Match", "answered with 304 when the object is still the same")
@@ -237,6 +242,8 @@ def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
         headers["ETag"] = _header("the revision of the object")
     if _is_list(route.answer) and route.query is not None:
         headers["Link"] = _header('the next page, as `rel="next"`; absent on the last')
+    if route.repeatable:
+        headers["Idempotency-Replayed"] = _header("`true` when the answer is an earlier one")
     if route.status == HTTPStatus.CREATED:
         headers["Location"] = _header("the path of the new object")
     success["headers"] = headers

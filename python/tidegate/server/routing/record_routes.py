@@ -207,6 +207,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         status=201,
         refusals=("conflict", "invalid-definitions", "overloaded"),
         max_bytes=_DRAFT_BYTES,
+        repeatable=True,
         **_RECORDS,
     ),
     Route(

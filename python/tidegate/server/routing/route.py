@@ -56,6 +56,7 @@ class Route:
         conditional: the object has a revision: ETag, ``If-Match`` or ``If-None-Match``.
         also_bare: the specification shows the path without the prefix; both lead here.
         rooted: the path has no prefix at all.
+        repeatable: takes an idempotency key; the handler keeps its answer with its change.
         max_bytes: bound of the request body.
         media_types: of the request body; ``answer_type`` is the media type of the answer.
     """
@@ -79,6 +80,7 @@ class Route:
     conditional: bool = False
     also_bare: bool = False
     rooted: bool = False
+    repeatable: bool = False
     max_bytes: int = MAX_BYTES
     media_types: tuple[str, ...] = ("application/json",)
     answer_type: str = "application/json"
@@ -117,6 +119,8 @@ class Route:
         if self.body is not None:
             codes += ["invalid-json", "body-too-large"]
             codes.append("unsupported-media-type")
+        if self.repeatable:
+            codes.append("idempotency-key-reused")
         if self.conditional and self.method != "GET":
             codes.append("stale-revision")
         return tuple(sorted(set(codes)))

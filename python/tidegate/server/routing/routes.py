@@ -155,6 +155,7 @@ _TENANTS: tuple[Route, ...] = (
         answer=wire.Tenant,
         status=201,
         refusals=("conflict", "overloaded"),
+        repeatable=True,
     ),
     Route(
         method="GET",
@@ -258,6 +259,7 @@ _API_KEYS: tuple[Route, ...] = (
         answer=wire.NewApiKey,
         status=201,
         refusals=("conflict", "overloaded"),
+        repeatable=True,
         **_KEYS,
     ),
     Route(
@@ -293,6 +295,7 @@ _API_KEYS: tuple[Route, ...] = (
         answer=wire.NewApiKey,
         conditional=True,
         refusals=("conflict", "overloaded"),
+        repeatable=True,
         **_KEYS,
     ),
     Route(

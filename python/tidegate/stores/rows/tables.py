@@ -203,6 +203,22 @@ revoked_tokens = Table(
     Column("revoked_at_ns", BigInteger, nullable=False),
 )
 
+kept_answers = Table(
+    "kept_answers",
+    metadata,
+    Column("name", LargeBinary(32), primary_key=True),
+    Column("operator_id", Id, nullable=False),
+    Column("tenant_id", Id),
+    Column("at_ns", BigInteger, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("fingerprint", LargeBinary(32), nullable=False),
+    Column("sealed", LargeBinary, nullable=False),
+    Index(None, "operator_id", "at_ns", "size"),
+    Index(None, "tenant_id", "at_ns", "size"),
+    Index(None, "at_ns", "size"),
+    comment="answers of the control plane by idempotency key; see objects/kept_answers.py",
+)
+
 audit = Table(
     "audit",
     metadata,

@@ -27,6 +27,7 @@ from sqlalchemy import Connection
 
 from tidegate.stores import NotFoundError, Store, StoreBusyError, StoreUnavailableError, migrate
 from tidegate.stores.decision_log import log
+from tidegate.testing.store_contract.answers import AnswerContract
 from tidegate.testing.store_contract.examples import (
     OTHER_TENANT,
     START_NS,
@@ -261,5 +262,7 @@ class LogContract(StorePlaces):
             store.close()
 
 
-class StoreContract(WritingContract, LogContract, IndexContract, HistoryContract, ObjectContract):
+class StoreContract(
+    WritingContract, LogContract, IndexContract, HistoryContract, ObjectContract, AnswerContract
+):
     """All the tests of a store."""

@@ -1,0 +1,108 @@
+"""Answers by idempotency key: who repeats a request of the control plane gets the first answer.
+
+An answer is written in the transaction of the change that it tells of, so that there are both or
+neither. It is sealed before it comes here, since it may hold a secret.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+from sqlalchemy import delete, func, or_, select
+
+from tidegate.stores.base import ConflictError
+from tidegate.stores.rows import records
+from tidegate.stores.rows.tables import kept_answers as table
+
+if TYPE_CHECKING:
+    from sqlalchemy import Column, Connection
+
+KEPT_NS = 24 * 3600 * 1_000_000_000
+"""How long an answer is kept."""
+OPERATOR_ANSWERS = 1_000
+OPERATOR_BYTES = 16 * 2**20
+TENANT_ANSWERS = 4_000
+TENANT_BYTES = 64 * 2**20
+"""What is kept at most; the oldest answers go first. The newest is kept however large it is."""
+STEP_ROWS = 20
+"""Answers that are deleted at once: each may have some MiB."""
+
+
+@attrs.frozen(kw_only=True)
+class KeptAnswer:
+    """An answer under its key.
+
+    Attributes:
+        name: stands for operator, path and key.
+        tenant_id: the tenant of the path, if it has one.
+        size: of ``sealed``, in bytes.
+        fingerprint: of the body of the request.
+        sealed: the answer.
+    """
+
+    name: bytes
+    operator_id: UUID
+    tenant_id: UUID | None
+    at_ns: int
+    size: int
+    fingerprint: bytes
+    sealed: bytes = attrs.field(repr=False)
+
+
+def find(connection: Connection, name: bytes, now_ns: int) -> KeptAnswer | None:
+    """The answer of a name, if it is not too old."""
+    query = records.of(KeptAnswer, table).where(
+        table.c.name == name, table.c.at_ns > now_ns - KEPT_NS
+    )
+    return next(iter(records.many(connection, query, KeptAnswer)), None)
+
+
+def keep(connection: Connection, answer: KeptAnswer) -> None:
+    """Keep an answer, in the transaction of the change; the oldest past the bounds go.
+
+    Raises:
+        ConflictError: the name has an answer already.
+    """
+    if find(connection, answer.name, answer.at_ns) is not None:
+        raise ConflictError("another request with this idempotency key was faster; send it again")
+    connection.execute(delete(table).where(table.c.name == answer.name))
+    records.add(connection, table, answer)
+    owner = table.c.operator_id
+    _bound(connection, answer, owner, answer.operator_id, OPERATOR_ANSWERS, OPERATOR_BYTES)
+    if answer.tenant_id is not None:
+        owner = table.c.tenant_id
+        _bound(connection, answer, owner, answer.tenant_id, TENANT_ANSWERS, TENANT_BYTES)
+
+
+def prune(connection: Connection, now_ns: int, limit: int = STEP_ROWS) -> int:
+    """Forget answers that are too old, ``limit`` at most; how many."""
+    old = select(table.c.name).where(table.c.at_ns <= now_ns - KEPT_NS).limit(limit)
+    return connection.execute(delete(table).where(table.c.name.in_(old))).rowcount
+
+
+def _bound(
+    connection: Connection,
+    newest: KeptAnswer,
+    column: Column[Any],
+    owner: UUID,
+    answers: int,
+    size: int,
+) -> None:
+    """Delete the oldest answers of an owner past the bounds."""
+    newest_first = table.c.at_ns.desc()
+    kept = (
+        select(
+            table.c.at_ns,
+            func.count().over(order_by=newest_first, rows=(None, 0)).label("answers"),
+            func.sum(table.c.size).over(order_by=newest_first, rows=(None, 0)).label("size"),
+        )
+        .where(column == owner)
+        .subquery()
+    )
+    over = or_(kept.c.answers > answers, kept.c.size > size)
+    last = connection.execute(select(func.max(kept.c.at_ns)).where(over)).scalar()
+    if last is not None:
+        is_old = (column == owner, table.c.at_ns <= last, table.c.name != newest.name)
+        connection.execute(delete(table).where(*is_old))
