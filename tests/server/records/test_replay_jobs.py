@@ -21,6 +21,7 @@ from tidegate.server.http.ids import new_id
 from tidegate.server.routing.context import Application
 from tidegate.stores import LogBlock, SqliteStore, migrate
 from tidegate.stores.decision_log import log, replay_jobs
+from tidegate.stores.decision_log.decisions import Clock
 from tidegate.stores.objects import tenants
 from tidegate.testing.store_contract.examples import TENANT, done, tenant
 
@@ -75,6 +76,36 @@ def test_the_saved_definitions_decide_the_same_again(
     assert len(shop.get("decisions")) == len(busy)
 
 
+def test_nothing_but_a_period_replays_what_is_saved(
+    shop: Deciding, busy: list[dict[str, Any]]
+) -> None:
+    """Without a draft the saved definitions run as they are, as the schema says."""
+    job = replay(shop)
+    assert (job["status"], job["policy_id"], job["time"]) == ("done", None, "observed")
+    assert (job["result"]["events"], job["result"]["different"]) == (len(busy), 0)
+
+
+def test_a_period_means_when_events_were_observed(shop: Deciding) -> None:
+    """An event of last week that was sent today is replayed for last week, as results count it."""
+    week_ago = datetime.now(UTC) - timedelta(days=7)
+    for address in ("192.0.2.7", "192.0.2.8"):
+        shop.decide("/login", address)
+    for second in range(3):
+        shop.decide("/login", observed_at=(week_ago + timedelta(seconds=second)).isoformat())
+    then = {"since": (week_ago - HOUR).isoformat(), "until": (week_ago + HOUR).isoformat()}
+    late = replay(shop, **then)
+    assert (late["status"], late["progress"]) == ("done", late["total"])
+    assert late["result"]["events"] == 3
+    assert late["result"]["different"] == 0
+    (timeline,) = [each for each in shop.get("results/timeline", **then) if each["total"]]
+    assert late["result"]["recorded"] == {
+        each: timeline[each] for each in ("allow", "challenge", "block")
+    }
+    assert replay(shop)["result"]["events"] == 2
+    assert replay(shop, time="received")["result"]["events"] == 5
+    assert replay(shop, time="received", **then)["result"]["events"] == 0
+
+
 def test_a_draft_shows_what_it_decides_otherwise(
     shop: Deciding, busy: list[dict[str, Any]]
 ) -> None:
@@ -125,12 +156,14 @@ def test_one_policy_can_be_changed(shop: Deciding, busy: list[dict[str, Any]]) -
 @pytest.mark.parametrize(
     ("draft", "code", "pointer"),
     [
-        ({}, "invalid-request", ""),
+        ({"policy": {"name": "x", "clauses": [{}]}}, "invalid-request", "/policy_id"),
         (
             {"definitions": {}, "policy": {"name": "x", "clauses": [{}]}},
             "invalid-request",
             "/policy",
         ),
+        ({"definitions": {}, "policy_id": str(UUID(int=7))}, "invalid-request", "/policy_id"),
+        ({"time": "sent"}, "invalid-request", "/time"),
         ({"definitions": {}}, "invalid-definitions", "/definitions"),
         (
             {
@@ -212,6 +245,11 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
     made_store.close()
 
 
+def moment(seconds: int) -> str:
+    """So many seconds after the start, as events say it."""
+    return datetime.fromtimestamp(START_NS // SECOND_NS + seconds, UTC).isoformat()
+
+
 def waiting(tenant_id: UUID = TENANT) -> replay_jobs.ReplayJob:
     request = {"since_ns": 0, "until_ns": 1, "policy_id": None, "total": 0}
     return replay_jobs.ReplayJob(
@@ -237,8 +275,8 @@ def record(store: SqliteStore, *events: tuple[int, bytes]) -> list[str]:
             served.answer, served.record, served.effects, event,
         )  # fmt: skip
         index = log.encode_index(
-            str(TENANT), decision_id, at, None, None, at, served.action, served.reason,
-            None, None, served.entity_ids, [], [],
+            str(TENANT), decision_id, at, None, None, served.observed_at, served.action,
+            served.reason, None, None, served.entity_ids, [], [],
         )  # fmt: skip
         entries.append(LogBlock.of_one(TENANT, UUID(decision_id), at, line, index))
         ids.append(decision_id)
@@ -255,16 +293,23 @@ def replaying(store: SqliteStore) -> Replays:
     return Replays(store, lambda job: job(application))
 
 
+def drafted(document: dict[str, Any], from_ns: int, to_ns: int, clock: Clock = "received") -> Draft:
+    content = orjson.dumps(document)
+    return Draft(tenant_id=TENANT, document=content, from_ns=from_ns, to_ns=to_ns, clock=clock)
+
+
 def run(
-    store: SqliteStore, seconds: tuple[int, int], document: dict[str, Any] = DOCUMENT
+    store: SqliteStore,
+    seconds: tuple[int, int],
+    document: dict[str, Any] = DOCUMENT,
+    clock: Clock = "received",
 ) -> replay_jobs.ReplayJob:
     """A job over a time, once it is over."""
     job = waiting()
     done(store.write(lambda c: replay_jobs.create(c, job)))
     replays = replaying(store)
     from_ns, to_ns = (START_NS + each * SECOND_NS for each in seconds)
-    draft = Draft(tenant_id=TENANT, document=orjson.dumps(document), from_ns=from_ns, to_ns=to_ns)
-    replays.submit(job.job_id, draft)
+    replays.submit(job.job_id, drafted(document, from_ns, to_ns, clock))
     until = time.monotonic() + WAIT_SECONDS
     while True:
         with store.read() as connection:
@@ -284,6 +329,24 @@ def test_events_before_the_period_warm_the_windows(store: SqliteStore) -> None:
     assert job.result["events"] == 1
     assert job.result["replayed"] == {"allow": 0, "challenge": 0, "block": 1}
     assert job.result["different"] == 0
+
+
+def test_late_events_of_a_period_are_replayed_with_what_warms_their_windows(
+    store: SqliteStore,
+) -> None:
+    """Observed a minute before they were received, the third login is still the one blocked.
+
+    What was received between them stays in their order, and none of it counts.
+    """
+    late = [
+        LOGIN[:-1] + b',"observed_at":"%s"}' % moment(seconds).encode() for seconds in (0, 1, 2)
+    ]
+    other = LOGIN.replace(b"192.0.2.7", b"192.0.2.8")
+    record(store, (0, other), (600, late[0]), (601, late[1]), (602, other), (603, late[2]))
+    job = run(store, (2, 3), clock="observed")
+    assert job.result is not None
+    assert job.result["replayed"] == {"allow": 0, "challenge": 0, "block": 1}
+    assert (job.result["events"], job.result["different"], job.progress) == (1, 0, 5)
 
 
 def test_events_that_a_draft_refuses_are_skipped(store: SqliteStore) -> None:
@@ -315,8 +378,7 @@ def test_a_cancelled_job_does_not_go_on(store: SqliteStore) -> None:
     done(store.write(lambda c: replay_jobs.create(c, job)))
     done(store.write(lambda c: replay_jobs.cancel(c, TENANT, job.job_id, START_NS)))
     replays = replaying(store)
-    draft = Draft(tenant_id=TENANT, document=orjson.dumps(DOCUMENT), from_ns=0, to_ns=2 * START_NS)
-    replays.submit(job.job_id, draft)
+    replays.submit(job.job_id, drafted(DOCUMENT, 0, 2 * START_NS))
     after = run(store, (0, 60))
     replays.close()
     assert after.status == "done"
@@ -344,12 +406,12 @@ def test_what_a_replay_holds_is_bounded() -> None:
 
 def test_differences_past_the_bound_are_only_counted() -> None:
     """Only the first differences are listed, all are counted."""
-    outcomes = Outcomes(0, 2)
+    outcomes = Outcomes(2)
     allowed = {"action": {"type": "allow"}, "reason": "no-match", "fired": []}
     allowed |= {"policy": None, "clause": None, "mitigation": None}
     blocked = {**allowed, "action": {"type": "block"}, "policy": "p"}
     for number in range(3):
-        outcomes.add(UUID(int=number), 1, allowed, blocked)
+        outcomes.add(UUID(int=number), allowed, blocked)
     result = outcomes.result(0)
     assert (result["different"], result["differences_listed"]) == (3, 2)
     assert [each.ordinal for each in outcomes.take_differences()] == [0, 1]

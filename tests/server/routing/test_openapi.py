@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from tests.server.serving import Served
 
@@ -146,3 +148,58 @@ def test_the_document_has_a_version_of_its_own() -> None:
     page = (COMMITTED.parent / "versions.md").read_text()
     assert f"`{version}`" in page
     assert PREFIX.endswith(f"/v{version.partition('.')[0]}")
+
+
+EXAMPLES = [
+    pytest.param(content, id=f"{operation['operationId']}-{part}")
+    for operation in OPERATIONS.values()
+    for part, holder in (
+        ("body", operation.get("requestBody", {})),
+        *operation["responses"].items(),
+    )
+    for content in holder.get("content", {}).values()
+    if "example" in content
+]
+BARE = {"read-openapi"}
+"""Answers that need no example."""
+
+
+@pytest.mark.parametrize("content", EXAMPLES)
+def test_an_example_is_what_its_schema_says(content: dict[str, Any]) -> None:
+    """The schema accepts the example, formats too.
+
+    ``python tools/examples.py`` makes the examples again after a change of a shape.
+    """
+    schema = {**content["schema"], "components": document()["components"]}
+    validator = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
+    assert [str(each) for each in validator.iter_errors(content["example"])] == []
+
+
+def test_bodies_and_answers_have_examples() -> None:
+    """A reader sees a call and its answer for every operation that has JSON in it."""
+    without = {
+        operation["operationId"]
+        for (method, _), operation in OPERATIONS.items()
+        if not operation.get("deprecated")
+        and not (
+            ("requestBody" not in operation or "example" in _json(operation["requestBody"]))
+            and all(
+                "example" in _json(answer)
+                for status, answer in operation["responses"].items()
+                if status.startswith("2") and _json(answer)
+            )
+        )
+    }
+    assert without == BARE
+
+
+def _json(holder: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = holder.get("content", {}).get("application/json", {})
+    return found
+
+
+def test_examples_have_no_secret() -> None:
+    """Keys in examples are not real, and no address of a machine is in them."""
+    text = document_json().decode()
+    assert set(re.findall(r"tg_\w{12,}", text)) == {"tg_0123456789abcdef"}
+    assert "127.0.0.1" not in text

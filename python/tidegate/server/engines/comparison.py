@@ -22,13 +22,11 @@ class Outcomes:
     """The results of a replay so far.
 
     Args:
-        from_ns: events received before this time only warm the engine up.
         max_differences: only the first this many are kept.
     """
 
-    _from_ns: int
     _max_differences: int
-    events: int = 0
+    _events: int = 0
     _skipped: int = 0
     _different: int = 0
     _listed: int = 0
@@ -37,23 +35,16 @@ class Outcomes:
     _policies: dict[str, dict[str, int]] = attrs.field(factory=dict)
     _differences: list[Difference] = attrs.field(factory=list)
 
-    def skip(self, received_at_ns: int) -> None:
+    def skip(self) -> None:
         """Count an event that the draft refuses."""
-        if received_at_ns >= self._from_ns:
-            self.events += 1
-            self._skipped += 1
+        self._events += 1
+        self._skipped += 1
 
     def add(
-        self,
-        decision_id: UUID,
-        received_at_ns: int,
-        recorded: Mapping[str, Any],
-        replayed: Mapping[str, Any],
+        self, decision_id: UUID, recorded: Mapping[str, Any], replayed: Mapping[str, Any]
     ) -> None:
         """Count a decision, and keep it when it differs."""
-        if received_at_ns < self._from_ns:
-            return
-        self.events += 1
+        self._events += 1
         before, after = _shown(recorded), _shown(replayed)
         self._recorded[before["action"]] += 1
         self._replayed[after["action"]] += 1
@@ -79,7 +70,7 @@ class Outcomes:
     def result(self, evictions: int) -> dict[str, Any]:
         """All counts, as they are kept and answered."""
         return {
-            "events": self.events,
+            "events": self._events,
             "skipped": self._skipped,
             "different": self._different,
             "differences_listed": self._listed,

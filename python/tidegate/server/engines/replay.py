@@ -2,8 +2,9 @@
 
 One worker process runs one job at a time and rests half of the time: decisions go first. The
 draft's engine begins empty and is warmed by the events before the period, as far back as its
-windows look (a day at most); events count at the time they were observed. Reading is done in short
-transactions, so that a long job does not hold back the database's housekeeping.
+windows look (a day at most); events count at the time they were observed. What is read of the log
+is decided in its order, so a late event finds the state that it found when it arrived. Reading is
+done in short transactions, so that a long job does not hold back the database's housekeeping.
 """
 
 from __future__ import annotations
@@ -33,8 +34,11 @@ from tidegate.stores.base import (
 )
 from tidegate.stores.decision_log import decisions, replay_jobs
 from tidegate.stores.decision_log import log as decision_log
+from tidegate.stores.index import results
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from tidegate.policy.definitions.model import Definitions
     from tidegate.server.offload.jobs import Job
     from tidegate.server.routing.context import Application, Records
@@ -62,6 +66,12 @@ class Draft:
     """A definitions document that was checked, as JSON."""
     from_ns: int
     to_ns: int
+    clock: decisions.Clock
+    """Which time of a decision the period means."""
+
+    def counts(self, at_ns: int) -> bool:
+        """Whether a decision of this time, by the clock of the period, is in it."""
+        return self.from_ns <= at_ns < self.to_ns
 
 
 class NoReplays:
@@ -166,17 +176,18 @@ def run(job_id: UUID, draft: Draft, application: Application) -> None:
     note(replay_jobs.start, now_ns=application.clock())
     definitions = bounded(orjson.loads(draft.document))
     engine = Engine(definitions, redaction_key=application.keys.redaction, events="any")
-    outcomes = Outcomes(draft.from_ns, MAX_DIFFERENCES)
-    begin_ns = max(0, draft.from_ns - warm_up_ns(engine.definitions))
-    for batch in _batches(application.store, draft, begin_ns):
+    outcomes = Outcomes(MAX_DIFFERENCES)
+    progress = 0
+    for batch in _batches(application.store, draft, warm_up_ns(engine.definitions)):
         started = time.monotonic()
         for line in batch:
             if line.is_decision:
-                decide(engine, line, outcomes)
+                decide(engine, line, draft, outcomes)
+        progress += len(batch)
         note(
             replay_jobs.advance,
             now_ns=application.clock(),
-            progress=outcomes.events,
+            progress=progress,
             differences=outcomes.take_differences(),
         )
         time.sleep(time.monotonic() - started)
@@ -196,38 +207,71 @@ def _note(
     store.write(work).result()
 
 
-def _batches(store: Records, draft: Draft, begin_ns: int) -> Iterator[Sequence[LogLine]]:
+def spans(connection: Connection, draft: Draft, before_ns: int) -> list[decisions.Span]:
+    """The parts of the log that a draft runs over, in their order.
+
+    Decisions observed in a period may have been received at any time: the counts say in which
+    minutes, and these are read whole.
+
+    Args:
+        connection: a connection of the store.
+        draft: the draft.
+        before_ns: how long before the period events still matter.
+    """
+    begin_ns = max(0, draft.from_ns - before_ns)
+    received = [(begin_ns, draft.to_ns)]
+    if draft.clock == "observed":
+        period = results.Period(from_ns=begin_ns, to_ns=draft.to_ns, clock=draft.clock)
+        received = _joined(results.received(connection, draft.tenant_id, period))
+    found = [decisions.span(connection, draft.tenant_id, *each) for each in received]
+    return sorted((each for each in found if each), key=lambda each: each.first_seq)
+
+
+def _joined(times: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same times, without those that overlap."""
+    joined: list[tuple[int, int]] = []
+    for begin, end in sorted(times):
+        if joined and begin <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((begin, end))
+    return joined
+
+
+def _batches(store: Records, draft: Draft, before_ns: int) -> Iterator[Sequence[LogLine]]:
     with store.read() as connection:
-        span = decisions.span(connection, draft.tenant_id, begin_ns, draft.to_ns)
-    if span is None:
-        return
-    after, last = span.first_seq - 1, span.last_seq
-    while True:
-        with store.read() as connection:
-            lines = decision_log.scan(
-                connection, after=after, until=last, tenant_id=draft.tenant_id
-            )
-            batch = list(islice(lines, BATCH))
-        if not batch:
-            return
-        after = batch[-1].seq
-        yield batch
+        found = spans(connection, draft, before_ns)
+    after = 0
+    for span in found:
+        # Spans may overlap where clocks were set back: each entry is read once.
+        after = max(after, span.first_seq - 1)
+        while True:
+            with store.read() as connection:
+                lines = decision_log.scan(
+                    connection, after=after, until=span.last_seq, tenant_id=draft.tenant_id
+                )
+                batch = list(islice(lines, BATCH))
+            if not batch:
+                break
+            after = batch[-1].seq
+            yield batch
 
 
-def decide(engine: Engine, line: LogLine, outcomes: Outcomes) -> None:
-    """Decide on a recorded event again, and compare."""
+def decide(engine: Engine, line: LogLine, draft: Draft, outcomes: Outcomes) -> None:
+    """Decide on a recorded event again, and compare if it is of the period.
+
+    A refused event has no other time than that of its receipt.
+    """
     logged = line.decision()
     try:
         served = engine.serve(logged.event, logged.received_at_ns, str(logged.decision_id))
     except EventError:
-        outcomes.skip(logged.received_at_ns)
-    else:
-        outcomes.add(
-            logged.decision_id,
-            logged.received_at_ns,
-            orjson.loads(logged.record),
-            orjson.loads(served.record),
-        )
+        if draft.counts(logged.received_at_ns):
+            outcomes.skip()
+        return
+    is_observed = draft.clock == "observed"
+    if draft.counts(served.observed_at if is_observed else logged.received_at_ns):
+        outcomes.add(logged.decision_id, orjson.loads(logged.record), orjson.loads(served.record))
 
 
 def bounded(document: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -14,11 +14,12 @@ from tidegate.server import wire
 from tidegate.server.definitions.changes import load_present
 from tidegate.server.engines.comparison import Outcomes
 from tidegate.server.engines.drafts import in_member, with_policy
-from tidegate.server.engines.replay import Draft
+from tidegate.server.engines.replay import Draft, spans, warm_up_ns
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.ids import new_id
 from tidegate.server.http.pages import page_after, page_by_id, page_of
 from tidegate.server.http.problems import ErrorDetail, Problem, problem_of
+from tidegate.server.records.decisions import search_period
 from tidegate.stores.base import ConflictError
 from tidegate.stores.decision_log import decisions, replay_jobs
 from tidegate.stores.objects import kept_answers
@@ -26,6 +27,7 @@ from tidegate.stores.objects import kept_answers
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from tidegate.policy.definitions.model import Definitions
     from tidegate.stores.objects.kept_answers import KeptAnswer
 
 _KIND = "replay-job"
@@ -37,23 +39,33 @@ def create(call: Call) -> Answer:
     from_ns, to_ns = wire.nanoseconds(body.since), wire.nanoseconds(body.until)
     if from_ns >= to_ns:
         raise _refusal("the period ends before it begins", "/until")
-    document = _document(call, body)
+    document, definitions = _definitions(call, body)
+    draft = Draft(
+        tenant_id=call.tenant_id,
+        document=orjson.dumps(document),
+        from_ns=from_ns,
+        to_ns=to_ns,
+        clock=body.time,
+    )
     if not call.app.replays.has_room():
         raise Problem("overloaded", "too many replay jobs wait", headers={"retry-after": "60"})
+    wanted = decisions.DecisionQuery(from_ns=from_ns, to_ns=to_ns, clock=body.time)
     with call.app.store.read() as connection:
-        span = decisions.span(connection, call.tenant_id, from_ns, to_ns)
-    is_empty = span is None
+        page = search_period(connection, call.tenant_id, wanted, limit=1)
+        is_empty = not page.decisions and page.next_before is None and not page.passed_over
+        parts = [] if is_empty else spans(connection, draft, warm_up_ns(definitions))
     job = replay_jobs.ReplayJob(
         job_id=new_id(),
         tenant_id=call.tenant_id,
         status="done" if is_empty else "queued",
-        result=Outcomes(from_ns, 0).result(evictions=0) if is_empty else None,
+        result=Outcomes(0).result(evictions=0) if is_empty else None,
         finished_at_ns=call.now if is_empty else None,
         request={
             "since_ns": from_ns,
             "until_ns": to_ns,
+            "time": body.time,
             "policy_id": None if body.policy_id is None else str(body.policy_id),
-            "total": 0 if span is None else span.count,
+            "total": sum(each.count for each in parts),
         },
         actor=str(call.operator.operator_id),
         created_at_ns=call.now,
@@ -62,8 +74,6 @@ def create(call: Call) -> Answer:
     answer = Answer(body=_answer(job), location=f"{call.path}/{job.job_id}")
     call.write(partial(_create, call, job, call.kept(answer)))
     if not is_empty:
-        content = orjson.dumps(document)
-        draft = Draft(tenant_id=call.tenant_id, document=content, from_ns=from_ns, to_ns=to_ns)
         call.app.replays.submit(job.job_id, draft)
     return answer
 
@@ -132,8 +142,8 @@ def list_differences(call: Call) -> Answer:
     return page_of(call, found, partial(_difference, call.tenant_id), lambda each: [each.ordinal])
 
 
-def _document(call: Call, body: wire.ReplayJobCreate) -> dict[str, Any]:
-    """The definitions that are to be run.
+def _definitions(call: Call, body: wire.ReplayJobCreate) -> tuple[dict[str, Any], Definitions]:
+    """The definitions that are to be run, as a document too.
 
     Raises:
         NotFoundError: there is no such policy.
@@ -141,13 +151,17 @@ def _document(call: Call, body: wire.ReplayJobCreate) -> dict[str, Any]:
     """
     present = load_present(call)
     if body.definitions is None:
-        if body.policy_id is None:
-            raise _refusal("give `definitions`, or `policy_id` and the changed `policy`", "")
-        document = with_policy(present, body.policy_id, body.policy, call.given_back)
+        if body.policy_id is not None:
+            document = with_policy(present, body.policy_id, body.policy, call.given_back)
+        elif body.policy is None:
+            document = present.document()
+        else:
+            raise _refusal("`policy_id` says which policy is changed", "/policy_id")
         place = "policy"
     else:
-        if body.policy_id is not None or body.policy is not None:
-            raise _refusal("give `definitions` or a changed `policy`, not both", "/policy")
+        for name in ("policy_id", "policy"):
+            if getattr(body, name) is not None:
+                raise _refusal("give `definitions` or a policy, not both", f"/{name}")
         saved = present.document()
         document = {
             "settings": saved["settings"],
@@ -158,10 +172,10 @@ def _document(call: Call, body: wire.ReplayJobCreate) -> dict[str, Any]:
         place = "definitions"
     with in_member(place):
         try:
-            read_document(document, present.compilation)
+            read = read_document(document, present.compilation)
         except Exception as error:
             raise problem_of(error) from error
-    return document
+    return document, read.compiled.source
 
 
 def _refusal(detail: str, pointer: str) -> Problem:
@@ -176,6 +190,7 @@ def _answer(job: replay_jobs.ReplayJob) -> wire.ReplayJob:
         status=job.status,
         since=wire.time_text(request["since_ns"]),
         until=wire.time_text(request["until_ns"]),
+        time=request.get("time", "received"),  # the only one that earlier versions had
         policy_id=request["policy_id"],
         progress=job.progress,
         total=request["total"],

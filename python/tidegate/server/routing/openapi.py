@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from http import HTTPStatus
+from importlib.resources import files
 from typing import Any, get_args
 
 import attrs
@@ -65,7 +66,9 @@ def build(routes: Iterable[Route]) -> dict[str, Any]:
     for route in routes:
         for number, path in enumerate(route.paths):
             operation = _operation(route, schemas)
-            if number:
+            if not number:
+                _add_examples(operation, route)
+            else:
                 operation["operationId"] += "-bare"
                 operation["summary"] += " (an older path: use the one with the prefix)"
                 operation["deprecated"] = True
@@ -196,6 +199,24 @@ def _content(route: Route, schemas: _Schemas) -> dict[str, Any]:
         media: {"schema": schemas.of(route.body) if media == "application/json" else _LINES}
         for media in route.media_types
     }
+
+
+def _add_examples(operation: dict[str, Any], route: Route) -> None:
+    """Show a call of the demonstration, and its answer; deprecated paths go without."""
+    example = _examples().get(route.name, {})
+    if "body" in example:
+        operation["requestBody"]["content"]["application/json"]["example"] = example["body"]
+    if "answer" in example:
+        answer = operation["responses"][str(route.status)]["content"][route.answer_type]
+        answer["example"] = example["answer"]
+
+
+@cache
+def _examples() -> dict[str, Any]:
+    """By operation; ``tools/examples.py`` writes them."""
+    content = files("tidegate.server.routing").joinpath("assets", "examples.json").read_bytes()
+    found: dict[str, Any] = orjson.loads(content)
+    return found
 
 
 def _parameters(route: Route, schemas: _Schemas) -> Iterator[dict[str, Any]]:

@@ -196,9 +196,11 @@ RECORD_ROUTES: tuple[Route, ...] = (
         name="create-replay-job",
         summary="Run a draft over recorded events",
         description=(
-            "The draft is a whole definitions document, or the saved definitions with one policy"
-            " changed. A tenant has one job at a time. Secrets are recorded as hashes: rules that"
-            " read them come out otherwise. Mitigations that operators lifted are not lifted again."
+            "The draft is a whole definitions document, or the saved definitions, as they are or"
+            " with one policy active or changed. Counted are the events of the period, by `time`;"
+            " they are decided in the order of arrival. A tenant has one job at a time. Secrets are"
+            " recorded as hashes: rules that read them come out otherwise. Mitigations that"
+            " operators lifted are not lifted again."
         ),
         handler=replay_jobs.create,
         work=Work.COMPILE,

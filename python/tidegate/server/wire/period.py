@@ -9,7 +9,13 @@ import attrs
 from msgspec import Meta
 
 Moment: TypeAlias = Annotated[datetime, Meta(tz=True, description="RFC 3339")]
-Clock: TypeAlias = Literal["observed", "received"]
+Clock: TypeAlias = Annotated[
+    Literal["observed", "received"],
+    Meta(
+        description="which time of a decision counts: `observed`, when its event happened, or"
+        " `received`, when the service got it"
+    ),
+]
 
 
 def nanoseconds(moment: datetime) -> int:
@@ -24,13 +30,7 @@ class Period:
 
     since: Annotated[Moment | None, Meta(description="from this time on")] = None
     until: Annotated[Moment | None, Meta(description="before this time")] = None
-    time: Annotated[
-        Clock,
-        Meta(
-            description="which time of a decision counts: `observed`, when its event happened, or"
-            " `received`, when the service got it"
-        ),
-    ] = "observed"
+    time: Clock = "observed"
 
     @property
     def from_ns(self) -> int | None:

@@ -15,22 +15,32 @@ from tidegate.server.wire.decisions import (
     Reason,
 )
 from tidegate.server.wire.definitions import PolicyCreate
-from tidegate.server.wire.period import Moment
+from tidegate.server.wire.period import Clock, Moment
 
 JobStatus: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
 @attrs.frozen(kw_only=True)
 class ReplayJobCreate:
-    """A draft over recorded events: a whole definitions document, or one changed policy."""
+    """A draft over recorded events: a whole document, or what is saved, perhaps with a policy."""
 
-    since: Moment
-    until: Moment
+    since: Annotated[Moment, Meta(description="from this time on")]
+    until: Annotated[Moment, Meta(description="before this time")]
+    time: Clock = "observed"
     definitions: Annotated[
-        dict[str, Any] | None, Meta(description="a definitions document; the saved ones if null")
+        dict[str, Any] | None,
+        Meta(
+            description="a definitions document; the saved ones if null. Not together with"
+            " `policy_id` or `policy`"
+        ),
     ] = None
-    policy_id: Annotated[UUID | None, Meta(description="the policy that is changed")] = None
-    policy: Annotated[PolicyCreate | None, Meta(description="what it is changed to")] = None
+    policy_id: Annotated[
+        UUID | None, Meta(description="a policy that is active, whatever its saved status")
+    ] = None
+    policy: Annotated[
+        PolicyCreate | None,
+        Meta(description="what the policy of `policy_id` is changed to; as it is saved if null"),
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -76,9 +86,12 @@ class ReplayJob:
     status: JobStatus
     since: Time
     until: Time
+    time: Clock
     policy_id: UUID | None
-    progress: Annotated[int, Meta(description="events replayed so far")]
-    total: Annotated[int, Meta(description="events to replay, when the job was made")]
+    progress: Annotated[
+        int, Meta(description="entries of the log read so far, those before the period too")
+    ]
+    total: Annotated[int, Meta(description="entries to read, when the job was made")]
     result: ReplayResult | None
     error: str | None
     created_by: str

@@ -1,0 +1,209 @@
+"""Writes the examples of the OpenAPI document: calls of the demonstration, with its answers.
+
+``python tools/examples.py`` starts ``tidegate serve --demo``, makes the calls and writes
+``server/routing/assets/examples.json``. Ids, times and secrets are replaced, so that a second run
+writes the same.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import attrs
+import httpx2
+
+from tidegate.server.routing.routes import ROUTES
+
+PACKAGE = Path(__file__).parents[1] / "python" / "tidegate"
+EXAMPLES = PACKAGE / "server" / "routing" / "assets" / "examples.json"
+TRAFFIC = PACKAGE / "samples" / "traffic.jsonl.gz"
+PERIOD = {"since": "2026-11-02T09:00:00Z", "until": "2026-11-02T09:15:00Z"}
+"""Of the sample traffic."""
+EVENTS = 300
+"""Of the sample that are sent: fewer than the key's limit allows at once."""
+LISTED = 2
+"""Objects that the example of a list shows."""
+PROBE = {"request": {"method": "GET", "path": "/.env", "client_ip": "203.0.113.9"}}
+LOGIN = {
+    "body": {"email": "owner@example.test", "password": "a password of many letters"},
+    "answer": {
+        "access_token": "eyJhbGciOi...",
+        "token_type": "Bearer",
+        "expires_in": 28_800,
+        "expires_at": "2026-11-02T17:15:00.000Z",
+    },
+}
+"""Not of the demonstration, whose owner has no password."""
+_TIME = re.compile(r"20\d\d-\d\d-\d\dT[\d:.]+(?:Z|\+00:00)")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@attrs.define
+class Demo:
+    """A running demonstration, and what was said to it and by it, by the name of the operation."""
+
+    http: httpx2.Client
+    tenant_id: str
+    examples: dict[str, dict[str, Any]] = attrs.field(factory=dict)
+
+    def call(self, name: str, body: Any = None, query: Any = None, **ids: str) -> Any:
+        """Call an operation, keep the example, and give the answer."""
+        (route,) = (each for each in ROUTES if each.name == name)
+        path = route.paths[0].format_map({"tenant_id": self.tenant_id, **ids})
+        sent = {} if body is None else {"json": body}
+        answer = self.http.request(route.method, path, params=query, **sent)
+        if answer.status_code != route.status:
+            raise RuntimeError(f"{name}: {answer.status_code} {answer.text}")
+        found = answer.json()
+        shown = found[:LISTED] if isinstance(found, list) else found
+        self.examples[name] = {**({} if body is None else {"body": body}), "answer": shown}
+        return found
+
+
+def events(demo: Demo) -> None:
+    """What applications send, and what is known of it then."""
+    sample = [json.loads(line) for line in gzip.decompress(TRAFFIC.read_bytes()).splitlines()]
+    demo.call("send-events", sample[2:EVENTS])
+    demo.call("send-events", sample[:2])
+    demo.call("send-event", PROBE)
+    for _ in range(2):
+        decision = demo.call("decide", PROBE)
+    decided = {"decision_id": decision["decision_id"]}
+    demo.call("list-decisions", query={**PERIOD, "action": "block"})
+    demo.call("read-decision", **decided)
+    demo.call("explain-decision", **decided)
+    demo.call("list-fields")
+    demo.call("list-active-mitigations")
+
+
+def definitions(demo: Demo) -> None:
+    """The resources of what a tenant defines: list, create, read, change."""
+    action = {"name": "Sign-up", "expression": 'request.path == "/account/new"'}
+    keys = ['fields["country"]', "request.user_agent"]
+    entity = {"name": "Program", "priority": 30, "key_fields": keys}
+    mitigation = {"name": "Slow down", "mode": "Block", "block": {"status_code": 429}}
+    made = {
+        "action": demo.call("create-action", action),
+        "entity-definition": demo.call("create-entity-definition", entity),
+        "mitigation": demo.call("create-mitigation", mitigation),
+        "list": demo.call(
+            "create-list", {"name": "Offices", "kind": "ip", "entries": ["192.0.2.0/28"]}
+        ),
+    }
+    clause = {
+        "name": "many",
+        "action_ids": [made["action"]["action_id"]],
+        "entity_definition_id": made["entity-definition"]["entity_definition_id"],
+        "mitigation_id": made["mitigation"]["mitigation_id"],
+        "window": {"duration_seconds": 300, "threshold": 10},
+    }
+    made["policy"] = demo.call("create-policy", {"name": "Sign-ups", "clauses": [clause]})
+    for kind, found in made.items():
+        member = f"{kind.replace('-', '_')}_id"
+        ids = {member: found[member]}
+        demo.call(f"list-{kind.removesuffix('y')}{'ies' if kind[-1] == 'y' else 's'}")
+        demo.call(f"read-{kind}", **ids)
+        demo.call(f"change-{kind}", {"description": "Of the sign-up page."}, **ids)
+    demo.call("change-list-entries", {"add": ["198.51.100.0/28"]}, list_id=made["list"]["list_id"])
+    policy = {"policy_id": made["policy"]["policy_id"]}
+    demo.call("list-policy-versions", **policy)
+    demo.call("restore-policy", {"version": 1}, **policy)
+    demo.call("simulate-policy", {"event": PROBE}, **policy)
+    demo.call("check-expression", {"expression": action["expression"]})
+    document = demo.call("read-definitions")
+    demo.call("replace-definitions", document, {"dry_run": "true"})
+
+
+def records(demo: Demo) -> None:
+    """Results, entities and a replay."""
+    for name in ("list-policy-results", "read-timeline"):
+        demo.call(name, query=PERIOD)
+    scanners = next(each for each in demo.call("list-policies") if each["slug"] == "scanners")
+    policy = {"policy_id": scanners["policy_id"]}
+    demo.call("read-policy-results", query=PERIOD, **policy)
+    clauses = scanners["clauses"]
+    clauses[0]["window"]["threshold"] = 2
+    changed = {"name": "Scanners", "priority": 20, "clauses": clauses}
+    job = demo.call("create-replay-job", {**PERIOD, **policy, "policy": changed})
+    ids = {"replay_job_id": job["replay_job_id"]}
+    while demo.call("read-replay-job", **ids)["status"] in ("queued", "running"):
+        time.sleep(0.1)
+    for name in ("list-replay-differences", "cancel-replay-job"):
+        demo.call(name, **ids)
+    demo.call("list-replay-jobs")
+    kinds = demo.call("list-entity-definitions")
+    address = next(each for each in kinds if each["slug"] == "address")["entity_definition_id"]
+    key = {"entity_definition_id": address, "key": [PROBE["request"]["client_ip"]]}
+    entity = demo.call("find-entity", key)
+    demo.call("read-entity-state", entity_id=entity["entity_id"])
+
+
+def accounts(demo: Demo) -> None:
+    """Operators, tenants and keys."""
+    demo.examples["create-token"] = LOGIN
+    me = demo.call("read-me")
+    demo.call("create-tenant", {"name": "Example Bakery"})
+    for name in ("list-tenants", "read-tenant"):
+        demo.call(name)
+    demo.call("change-tenant", {"settings": {"retention_days": 30}})
+    demo.call("put-membership", {"user_id": me["user_id"], "role": "Owner"})
+    demo.call("list-memberships")
+    key = demo.call("create-api-key", {"name": "edge", "rate_limit_per_minute": 6_000})
+    ids = {"api_key_id": key["api_key_id"]}
+    demo.call("read-api-key", **ids)
+    demo.call("change-api-key", {"name": "edge, north"}, **ids)
+    demo.call("rotate-api-key", {"overlap_seconds": 3_600}, **ids)
+    for name in ("list-api-keys", "read-health", "read-readiness"):
+        demo.call(name)
+    demo.call("list-audit", query={"kind": "action"})
+
+
+def without_the_run(text: str, base_url: str) -> str:
+    """The examples as they would be of any other run."""
+    text = text.replace(base_url, "https://tidegate.example.test")
+    sampled = PERIOD["since"][:10]
+    text = _TIME.sub(
+        lambda found: found[0] if found[0].startswith(sampled) else f"{sampled}T09:15:00.000Z", text
+    )
+    ids = {each: number for number, each in enumerate(dict.fromkeys(_UUID.findall(text)), 1)}
+    text = _UUID.sub(lambda found: f"019a4300-0000-7000-8000-{ids[found[0]]:012x}", text)
+    for pattern, replacement in (
+        (r'"duration_us": \d+', '"duration_us": 45'),
+        (r'"prefix": "\w+"', '"prefix": "0123456789abcdef"'),
+        (r"tg_\w{12,}", "tg_0123456789abcdef"),
+        (r"hmac:[0-9a-f]+", "hmac:0123456789abcdef"),
+    ):
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+def main() -> None:
+    """Make the calls and write the file."""
+    command = [sys.executable, "-m", "tidegate", "serve", "--demo", "--json", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
+        try:
+            assert server.stdout is not None
+            said = json.loads(server.stdout.readline())
+            headers = {
+                "authorization": f"Bearer {said['owner_token']}",
+                "x-service-api-key": said["api_key"],
+            }
+            with httpx2.Client(base_url=said["base_url"], headers=headers, timeout=60) as http:
+                demo = Demo(http, said["tenant_id"])
+                for each in (events, definitions, records, accounts):
+                    each(demo)
+        finally:
+            server.terminate()
+    text = json.dumps(dict(sorted(demo.examples.items())), indent=1, ensure_ascii=False)
+    EXAMPLES.write_text(without_the_run(text, said["base_url"]) + "\n")
+
+
+if __name__ == "__main__":
+    main()
