@@ -116,6 +116,16 @@ def test_a_file_that_is_not_right_is_made_again(path: Path, change: Callable[[Pa
     check(path, 25)
 
 
+def test_a_file_that_was_cut_anywhere_is_read_or_made_again(path: Path) -> None:
+    """Pages that are missing never end in anything but a store that opens."""
+    fill(path, range(25))
+    whole = derived_path(path).read_bytes()
+    for length in range(910, len(whole), 2056):
+        derived_path(path).write_bytes(whole[:length])
+        SqliteStore(url(path)).close()
+    check(path, 25)
+
+
 def test_a_file_that_knows_more_than_the_log_is_made_again(path: Path) -> None:
     """A derived file ahead of a restored database is made again."""
     fill(path, range(10))

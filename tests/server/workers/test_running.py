@@ -20,30 +20,32 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def descendants(pid: int) -> set[int]:
-    """All processes that a process started, and that these started."""
-    parents = {}
+def parents() -> dict[int, int]:
+    """The parent of every process."""
+    found = {}
     for place in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, parent = place.read_text().rpartition(")")[2].split()[:2]
         except OSError:
             continue  # it has ended meanwhile
         if state != "Z":
-            parents[int(place.parent.name)] = int(parent)
+            found[int(place.parent.name)] = int(parent)
+    return found
+
+
+def descendants(pid: int) -> set[int]:
+    """All processes that a process started, and that these started."""
+    parent_of = parents()
     family = {pid}
-    while more := {child for child, parent in parents.items() if parent in family} - family:
+    while more := {child for child, parent in parent_of.items() if parent in family} - family:
         family |= more
     return family - {pid}
 
 
 def workers(pid: int) -> set[int]:
     """Those that were forked, which do the work."""
-    direct = {each for each in descendants(pid) if parent_of(each) == pid}
-    return descendants(pid) - direct
-
-
-def parent_of(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    parent_of = parents()
+    return {each for each in descendants(pid) if parent_of.get(each, pid) != pid}
 
 
 def until(is_so: Callable[[], bool]) -> None:

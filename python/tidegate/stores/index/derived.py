@@ -40,6 +40,7 @@ INDEXED_SEQ = "indexed_seq"
 LEARNED_SEQ = "learned_seq"
 """The last decision that the field catalog knows."""
 _LOG_ID = "log_id"
+_STATED = (_LOG_ID, INDEXED_SEQ, LEARNED_SEQ)
 
 
 @attrs.frozen
@@ -65,18 +66,48 @@ def inspect(path: Path) -> Found | None:
     if not file.exists():
         return None
     check_private(file)
+    if _is_cut(file):
+        return None
     connection = dbapi2.connect(file, isolation_level=None, timeout=BUSY_SECONDS)
     try:
         if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):
             return None
-        found = dict(connection.execute("SELECT name, value FROM derived_meta"))
-        return Found(found[_LOG_ID], found[INDEXED_SEQ])
+        log_id, indexed, _ = (_stated(connection, name) for name in _STATED)
+        return Found(log_id, indexed)
     except (dbapi2.DatabaseError, KeyError) as error:
         if _is_damage(error):
             return None
         raise StoreUnavailableError(f"`{file}` cannot be read: {error}") from error
     finally:
         connection.close()
+
+
+def _is_cut(file: Path) -> bool:
+    """Whether a file is shorter than its header says; what is in a WAL may be on its way there.
+
+    SQLite reads the missing part of a last page as zeros.  The places in the header are those of
+    the database file format of SQLite, 1.3.
+    """
+    wal = file.with_name(file.name + "-wal")
+    if wal.exists() and wal.stat().st_size:
+        return False
+    with file.open("rb") as opened:
+        header = opened.read(32)
+    page_bytes, pages = int.from_bytes(header[16:18]), int.from_bytes(header[28:32])
+    return file.stat().st_size < pages * (page_bytes if page_bytes > 1 else 65_536)
+
+
+def _stated(connection: dbapi2.Connection, name: str) -> int:
+    """A fact, looked up as it will be: the rows may be readable where their index is not.
+
+    Raises:
+        KeyError: it is not there.
+    """
+    query = "SELECT value FROM derived_meta WHERE name = ?"
+    row: tuple[int] | None = connection.execute(query, (name,)).fetchone()
+    if row is None:
+        raise KeyError(name)
+    return row[0]
 
 
 def make(path: Path, log_id: int) -> None:
