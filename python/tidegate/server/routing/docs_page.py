@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import cache
 from html import escape
 from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response
@@ -42,7 +44,7 @@ def asset(name: str, media_type: str) -> Callable[[Call], Response]:
     """A handler that answers with a file of the page.
 
     Args:
-        name: below ``assets``.
+        name: of a file in ``assets``, or of Swagger UI.
     """
 
     def answer(_: Call) -> Response:
@@ -53,7 +55,18 @@ def asset(name: str, media_type: str) -> Callable[[Call], Response]:
 
 @cache
 def _content(name: str) -> bytes:
+    if name.startswith("swagger-ui"):
+        return (_library() / name).read_bytes()
     return files("tidegate.server.routing").joinpath("assets", name).read_bytes()
+
+
+def _library() -> Path:
+    """The files of Swagger UI, in the distribution ``swagger-ui-py``."""
+    # Only its files are wanted: an import would load adapters for web frameworks.
+    found = find_spec("swagger_ui")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent / "static"
 
 
 @cache

@@ -470,7 +470,7 @@ _DOCUMENTATION: tuple[Route, ...] = (
     *(
         Route(
             method="GET",
-            path=f"/docs/{name.rpartition('/')[2]}",
+            path=f"/docs/{name}",
             name=f"read-docs-{what}",
             summary=f"That page's {what}",
             tag="documentation",
@@ -482,8 +482,8 @@ _DOCUMENTATION: tuple[Route, ...] = (
         for what, name, media_type in (
             ("style", "style.css", "text/css"),
             ("start", "start.js", "text/javascript"),
-            ("library", "swagger-ui/swagger-ui-bundle.js", "text/javascript"),
-            ("library-style", "swagger-ui/swagger-ui.css", "text/css"),
+            ("library", "swagger-ui-bundle.js", "text/javascript"),
+            ("library-style", "swagger-ui.css", "text/css"),
         )
     ),
 )
