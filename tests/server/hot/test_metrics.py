@@ -29,7 +29,7 @@ def test_decisions_counted_together_count_as_each_for_itself(
 
 
 def test_policies_past_the_bound_are_counted_together() -> None:
-    """However many policies answer, the page has so many of them and one for all others."""
+    """The page has a bounded number of policies, and one line for all others."""
     metrics = HotMetrics(policies=2)
     for number in range(5):
         metrics.answered([(f"p{number}", "policy", "block", 2), ("", "no-match", "allow", 1)])

@@ -260,7 +260,7 @@ def _batches(store: Records, draft: Draft, before_ns: int) -> Iterator[Sequence[
 def decide(engine: Engine, line: LogLine, draft: Draft, outcomes: Outcomes) -> None:
     """Decide on a recorded event again, and compare if it is of the period.
 
-    A refused event has no other time than that of its receipt.
+    A refused event has only the time of its receipt.
     """
     logged = line.decision()
     try:

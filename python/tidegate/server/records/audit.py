@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def list_(call: Call) -> Answer:
     """Entries, the newest first, with the names of those who acted.
 
-    Whoever acted was a member, whose name the others could see. So the name stays when the
+    The actor was a member, and other members could see the name. So the name stays when the
     membership ends; the address is never shown.
     """
     query: wire.AuditQuery = call.query

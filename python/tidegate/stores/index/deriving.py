@@ -41,7 +41,7 @@ LEARN_SECONDS = 10.0
 """The field catalog is at most this far behind, but for steps that are full: of these there is one
 in each pause, so learning takes a tenth of a processor and may fall behind for a while."""
 LEARN_STEPS = 4
-"""A caller waits for at most so many steps of learning, some 65,000 decisions."""
+"""The most steps of learning that a caller waits for: some 65,000 decisions."""
 RETRY_SECONDS = 1.0
 RESTART_PAGES = 8 * CHECKPOINT_PAGES
 """A WAL of this size is started again from its beginning."""
