@@ -69,7 +69,7 @@ class AnswerContract(StorePlaces):
             assert kept_answers.find(connection, again.name, later) == again
 
     def test_the_oldest_answers_go(self, store: Store) -> None:
-        """The bytes of an operator and of a tenant are bounded; the newest answer is always kept."""
+        """Bytes of an operator and of a tenant are bounded; the newest answer is always kept."""
         half = kept_answers.OPERATOR_BYTES // 2
         sizes = [half, half, half, 3 * half]
         answers = [kept_answer(number, size) for number, size in enumerate(sizes)]
