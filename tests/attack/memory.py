@@ -80,8 +80,7 @@ class Memory(Attack):
         outcome = Outcome()
         for name, requests in self.operations.items():
             resident = await self._repeat(requests, outcome)
-            third = max(len(resident) // 3, 1)
-            growth = resident[-1] - resident[-third - 1] if len(resident) > third else 0.0
+            growth = _late_growth(resident)
             whole = resident[-1] - resident[0]
             outcome.notes.append(f"{name} x{len(resident)}: {whole:+.0f} MiB, last {growth:+.0f}")
             outcome.require(
@@ -116,3 +115,15 @@ class Memory(Attack):
         while (usage := Usage.read(self.pid)).processes > processes and time.monotonic() < ends:
             await asyncio.sleep(BREATH)
         return usage
+
+
+def _late_growth(resident: Sequence[float]) -> float:
+    """How much higher the last third of the rounds went than the third before.
+
+    Peaks are compared: what a worker holds goes up with each set of definitions that it keeps, and
+    down when the worker is replaced, so that the last round alone says little.
+    """
+    third = len(resident) // 3
+    if third == 0:
+        return 0.0
+    return max(resident[-third:]) - max(resident[-2 * third : -third])
