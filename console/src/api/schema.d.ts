@@ -1380,11 +1380,11 @@ export interface components {
       name: string;
       expression: string;
       /** @default null */
-      slug: string | null;
+      slug?: string | null;
       /** @default  */
-      description: string;
+      description?: string;
       /** @default true */
-      enabled: boolean;
+      enabled?: boolean;
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -1475,16 +1475,16 @@ export interface components {
     ApiKeyCreate: {
       name: string;
       /** @default null */
-      source_id: string | null;
+      source_id?: string | null;
       /**
        * @default External
        * @enum {unknown}
        */
-      trust_level: "External" | "Internal" | "Trusted";
+      trust_level?: "External" | "Internal" | "Trusted";
       /** @default null */
-      rate_limit_per_minute: number | null;
+      rate_limit_per_minute?: number | null;
       /** @default null */
-      expires_at: string | null;
+      expires_at?: string | null;
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -1508,7 +1508,7 @@ export interface components {
        * @description how long the old secret still counts
        * @default 86400
        */
-      overlap_seconds: number;
+      overlap_seconds?: number;
     };
     /**
      * AuditEntry
@@ -1538,7 +1538,7 @@ export interface components {
        * @description of an entry that an earlier version wrote: slugs that no object has now, with pointers into the entry
        * @default []
        */
-      missing_references: components["schemas"]["MissingReference"][];
+      missing_references?: components["schemas"]["MissingReference"][];
     };
     /**
      * BatchItem
@@ -1562,9 +1562,9 @@ export interface components {
     /** Block */
     Block: {
       /** @default 403 */
-      status_code: number;
+      status_code?: number;
       /** @default  */
-      body: string;
+      body?: string;
       headers?: {
         [key: string]: string;
       };
@@ -1612,11 +1612,11 @@ export interface components {
        * @default pow
        * @enum {unknown}
        */
-      provider: "pow" | "turnstile";
+      provider?: "pow" | "turnstile";
       /** @default 4 */
-      difficulty: number;
+      difficulty?: number;
       /** @default null */
-      default_return_url_template: string | null;
+      default_return_url_template?: string | null;
     };
     /** ChallengeAction */
     ChallengeAction: {
@@ -1636,24 +1636,24 @@ export interface components {
        * @description that differ, for an update
        * @default []
        */
-      members: string[];
+      members?: string[];
     };
     /** Clause */
     Clause: {
       /** @default null */
-      name: string | null;
+      name?: string | null;
       /** @default null */
-      expression: string | null;
+      expression?: string | null;
       /** @default [] */
-      action_ids: string[];
+      action_ids?: string[];
       /** @default null */
-      entity_definition_id: string | null;
+      entity_definition_id?: string | null;
       /** @default null */
-      mitigation_id: string | null;
+      mitigation_id?: string | null;
       /** @default null */
-      window: components["schemas"]["Window"] | null;
+      window?: components["schemas"]["Window"] | null;
       /** @default false */
-      final: boolean;
+      final?: boolean;
     };
     /**
      * ClauseExplanation
@@ -1839,23 +1839,23 @@ export interface components {
       name: string;
       key_fields: string[];
       /** @default null */
-      slug: string | null;
+      slug?: string | null;
       /** @default  */
-      description: string;
+      description?: string;
       /** @default true */
-      enabled: boolean;
+      enabled?: boolean;
       /**
        * @description lower first; ties by creation
        * @default 100
        */
-      priority: number;
+      priority?: number;
       /** @default null */
-      match_expression: string | null;
+      match_expression?: string | null;
       /**
        * @default skip
        * @enum {unknown}
        */
-      on_missing_key: "blank" | "skip";
+      on_missing_key?: "blank" | "skip";
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -1972,9 +1972,9 @@ export interface components {
      */
     EntriesChange: {
       /** @default [] */
-      add: string[];
+      add?: string[];
       /** @default [] */
-      remove: string[];
+      remove?: string[];
     };
     /**
      * ErrorDetail
@@ -2003,19 +2003,19 @@ export interface components {
        * @description if given, the tenant of the key
        * @default null
        */
-      tenant_id: string | null;
+      tenant_id?: string | null;
       /** @default null */
-      source: string | null;
+      source?: string | null;
       /** @default null */
-      observed_at: string | null;
+      observed_at?: string | null;
       /** @default null */
-      idempotency_key: string | null;
+      idempotency_key?: string | null;
       /** @default null */
-      return_url: string | null;
+      return_url?: string | null;
       /** @default null */
-      request: components["schemas"]["EventRequest"] | null;
+      request?: components["schemas"]["EventRequest"] | null;
       /** @default null */
-      fields: {
+      fields?: {
         [key: string]: string | number | boolean | (string | number | boolean | null)[] | null;
       } | null;
     };
@@ -2025,35 +2025,35 @@ export interface components {
      */
     EventRequest: {
       /** @default null */
-      method: string | null;
+      method?: string | null;
       /** @default null */
-      scheme: string | null;
+      scheme?: string | null;
       /** @default null */
-      host: string | null;
+      host?: string | null;
       /** @default null */
-      path: string | null;
+      path?: string | null;
       /** @default null */
-      client_ip: string | null;
+      client_ip?: string | null;
       /** @default null */
-      user_agent: string | null;
+      user_agent?: string | null;
       /** @default null */
-      referer: string | null;
+      referer?: string | null;
       /** @default null */
-      content_type: string | null;
+      content_type?: string | null;
       /** @default null */
-      headers: {
+      headers?: {
         [key: string]: string | number | boolean | (string | number | boolean | null)[] | null;
       } | null;
       /** @default null */
-      query_params: {
+      query_params?: {
         [key: string]: string | number | boolean | (string | number | boolean | null)[] | null;
       } | null;
       /** @default null */
-      cookies: {
+      cookies?: {
         [key: string]: string | number | boolean | (string | number | boolean | null)[] | null;
       } | null;
       /** @default null */
-      route_params: {
+      route_params?: {
         [key: string]: string | number | boolean | (string | number | boolean | null)[] | null;
       } | null;
     };
@@ -2064,12 +2064,12 @@ export interface components {
        * @default condition
        * @enum {unknown}
        */
-      purpose: "action" | "condition" | "key-field" | "match" | "scope" | "window-field";
+      purpose?: "action" | "condition" | "key-field" | "match" | "scope" | "window-field";
       /**
        * @description the condition is of a clause with an entity
        * @default false
        */
-      entity: boolean;
+      entity?: boolean;
     };
     /**
      * ExpressionError
@@ -2110,27 +2110,27 @@ export interface components {
       /** @description after the last code point */
       end: number;
       /** @default null */
-      hint: string | null;
+      hint?: string | null;
     };
     /** ExpressionReport */
     ExpressionReport: {
       ok: boolean;
       diagnostics: components["schemas"]["ExpressionFinding"][];
       /** @default null */
-      type: string | null;
+      type?: string | null;
       /** @default [] */
-      fields: string[];
+      fields?: string[];
       /** @default [] */
-      lists: string[];
+      lists?: string[];
       /** @default null */
-      cost_estimate: number | null;
+      cost_estimate?: number | null;
       /**
        * @description of the budget of a decision, patterns at their worst
        * @default null
        */
-      work_estimate: number | null;
+      work_estimate?: number | null;
       /** @default null */
-      formatted: string | null;
+      formatted?: string | null;
     };
     /**
      * FiredClause
@@ -2190,11 +2190,11 @@ export interface components {
       /** @enum {unknown} */
       kind: "ip" | "string";
       /** @default null */
-      slug: string | null;
+      slug?: string | null;
       /** @default  */
-      description: string;
+      description?: string;
       /** @default [] */
-      entries: string[];
+      entries?: string[];
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -2354,17 +2354,17 @@ export interface components {
       /** @enum {unknown} */
       mode: "Block" | "Challenge" | "Monitor";
       /** @default null */
-      slug: string | null;
+      slug?: string | null;
       /** @default  */
-      description: string;
+      description?: string;
       /** @default true */
-      enabled: boolean;
+      enabled?: boolean;
       /** @default 600 */
-      ttl_seconds: number;
+      ttl_seconds?: number;
       /** @default null */
-      challenge: components["schemas"]["Challenge"] | null;
+      challenge?: components["schemas"]["Challenge"] | null;
       /** @default null */
-      block: components["schemas"]["Block"] | null;
+      block?: components["schemas"]["Block"] | null;
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -2441,11 +2441,11 @@ export interface components {
     /** OutcomeCounts */
     OutcomeCounts: {
       /** @default 0 */
-      allow: number;
+      allow?: number;
       /** @default 0 */
-      challenge: number;
+      challenge?: number;
       /** @default 0 */
-      block: number;
+      block?: number;
     };
     /** Policy */
     Policy: {
@@ -2504,23 +2504,23 @@ export interface components {
       name: string;
       clauses: components["schemas"]["Clause"][];
       /** @default null */
-      slug: string | null;
+      slug?: string | null;
       /** @default  */
-      description: string;
+      description?: string;
       /** @default true */
-      enabled: boolean;
+      enabled?: boolean;
       /**
        * @default active
        * @enum {unknown}
        */
-      status: "active" | "draft" | "retired";
+      status?: "active" | "draft" | "retired";
       /**
        * @description lower first; ties by creation
        * @default 100
        */
-      priority: number;
+      priority?: number;
       /** @default null */
-      expression: string | null;
+      expression?: string | null;
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -2720,22 +2720,22 @@ export interface components {
        * @default observed
        * @enum {unknown}
        */
-      time: "observed" | "received";
+      time?: "observed" | "received";
       /**
        * @description a definitions document; the saved ones if null. Not together with `policy_id` or `policy`
        * @default null
        */
-      definitions: Record<string, never> | null;
+      definitions?: Record<string, never> | null;
       /**
        * @description a policy that is active, whatever its saved status
        * @default null
        */
-      policy_id: string | null;
+      policy_id?: string | null;
       /**
        * @description what the policy of `policy_id` is changed to; as it is saved if null
        * @default null
        */
-      policy: components["schemas"]["PolicyCreate"] | null;
+      policy?: components["schemas"]["PolicyCreate"] | null;
       /** Format: uuid */
       readonly replay_job_id?: string;
       /** Format: uuid */
@@ -2829,7 +2829,7 @@ export interface components {
        * @description in place of the saved policy; saved as it is if null
        * @default null
        */
-      policy: components["schemas"]["PolicyCreate"] | null;
+      policy?: components["schemas"]["PolicyCreate"] | null;
     };
     /**
      * SimulationResult
@@ -2889,9 +2889,9 @@ export interface components {
     TenantCreate: {
       name: string;
       /** @default null */
-      slug: string | null;
+      slug?: string | null;
       /** @default null */
-      settings: components["schemas"]["TenantSettingsChange"] | null;
+      settings?: components["schemas"]["TenantSettingsChange"] | null;
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -2910,25 +2910,25 @@ export interface components {
     TenantSettings: {
       redact: string[];
       /** @default [] */
-      return_url_origins: string[];
+      return_url_origins?: string[];
       /** @default 1800 */
-      proof_ttl_seconds: number;
+      proof_ttl_seconds?: number;
       /** @default 30 */
-      retention_days: number;
+      retention_days?: number;
       /**
        * @default last-known
        * @enum {unknown}
        */
-      fail_mode: "closed" | "last-known" | "open";
+      fail_mode?: "closed" | "last-known" | "open";
       /** @default [] */
-      trusted_proxies: string[];
+      trusted_proxies?: string[];
       /** @default 1000000 */
-      max_keys: number;
+      max_keys?: number;
       /**
        * @default block
        * @enum {unknown}
        */
-      on_budget_exceeded: "allow" | "block" | "challenge";
+      on_budget_exceeded?: "allow" | "block" | "challenge";
     };
     /**
      * TenantSettingsChange
@@ -2983,9 +2983,9 @@ export interface components {
        * @default count
        * @enum {unknown}
        */
-      measure: "count" | "distinct";
+      measure?: "count" | "distinct";
       /** @default null */
-      field: string | null;
+      field?: string | null;
     };
     /**
      * WindowExplanation
