@@ -283,6 +283,13 @@ class WorkersSettings:
 
 
 @ts.settings
+class ConsoleSettings:
+    """The console in the browser."""
+
+    enabled: bool = ts.option(default=True, help="Hand out the console at /console/.")
+
+
+@ts.settings
 class Settings:
     """Everything that can be set."""
 
@@ -294,6 +301,7 @@ class Settings:
     login: LoginSettings = LoginSettings()
     metrics: MetricsSettings = MetricsSettings()
     workers: WorkersSettings = WorkersSettings()
+    console: ConsoleSettings = ConsoleSettings()
 
     @property
     def directory(self) -> Path:
