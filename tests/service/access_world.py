@@ -216,7 +216,12 @@ def world(directory: Path, **environment: str) -> Iterator[World]:
     people = _people(directory)
     log = directory / "log"
     data = str(directory / "data")
-    known = {"TIDEGATE_LOGIN_PROVIDERS": json.dumps(PROVIDERS), **environment}
+    # The console, where it is built, would answer at the addresses of the login's pages.
+    known = {
+        "TIDEGATE_LOGIN_PROVIDERS": json.dumps(PROVIDERS),
+        "TIDEGATE_CONSOLE_ENABLED": "false",
+        **environment,
+    }
     process, said = start("--store-directory", data, log=log, environment=known)
     try:
         connection = Connection(said["base_url"])
