@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 import attrs
-from access_rows import BLOCKED, BLOCKING, BODIES, DECIDED, OBJECTS
+from access_rows import BLOCKED, BLOCKING, BODIES, DECIDED, HEADERS, OBJECTS
 from service_process import start, stop
 
 from tidegate.operators.keys import load_keys
@@ -31,6 +31,12 @@ PASSWORD = "a password of eight words that nobody else has"
 IDLE_SECONDS = 5.0
 """The server may have closed a connection that was idle for longer."""
 API_KEY_HEADER = "x-service-api-key"
+NAMES = {"provider": "github"}
+"""What paths name otherwise than by ids: the same for every tenant."""
+PROVIDERS = {
+    "github": {"client_id": "x", "issuer": "http://127.0.0.1:9", "api_url": "http://127.0.0.1:9"}
+}
+"""Nothing is asked of it before a login comes back from it."""
 
 
 @attrs.frozen
@@ -144,7 +150,8 @@ class World:
         self, route: Route, path: str, headers: Mapping[str, str], ids: Mapping[str, str], body: Any
     ) -> Reply:
         """One request."""
-        return self.connection.send(route.method, path.format_map(ids), headers, body)
+        given = {**HEADERS.get(route.name, {}), **headers}
+        return self.connection.send(route.method, path.format_map(ids), given, body)
 
     def owner_call(self, tenant: Tenant, method: str, path: str, body: Any = None) -> Any:
         """A call of an Owner below the tenant's path, which succeeds."""
@@ -210,7 +217,13 @@ def world(directory: Path, **environment: str) -> Iterator[World]:
     people = _people(directory)
     log = directory / "log"
     data = str(directory / "data")
-    process, said = start("--store-directory", data, log=log, environment=environment)
+    # The console, where it is built, would answer at the addresses of the login's pages.
+    known = {
+        "TIDEGATE_LOGIN_PROVIDERS": json.dumps(PROVIDERS),
+        "TIDEGATE_CONSOLE_ENABLED": "false",
+        **environment,
+    }
+    process, said = start("--store-directory", data, log=log, environment=known)
     try:
         connection = Connection(said["base_url"])
         own = _tenant(connection, people["Owner"])
@@ -286,7 +299,7 @@ def _settled(made: World) -> World:
 
 def _tenant(connection: Connection, owner: Person) -> Tenant:
     tenant_id = new_tenant(connection, owner)["tenant_id"]
-    tenant = Tenant(owner, "", {"tenant_id": tenant_id})
+    tenant = Tenant(owner, "", {"tenant_id": tenant_id, **NAMES})
     return attrs.evolve(tenant, key=_key(connection, tenant)["key"])
 
 

@@ -14,7 +14,7 @@ from uuid import UUID
 import attrs
 import pytest
 from access_rows import BODIES, DECIDED, OBJECTS
-from access_world import Caller, Reply, Tenant, World, bearer, world
+from access_world import NAMES, Caller, Reply, Tenant, World, bearer, world
 
 from tidegate.operators.permissions import PERMISSIONS
 from tidegate.server import wire
@@ -70,7 +70,9 @@ def targets(route: Route, made: World) -> Iterator[Target]:
         yield Target("other tenant", other.ids, other)
         yield Target("missing tenant", {**own.ids, "tenant_id": MISSING}, None)
     for name in route.parameters:
-        if name != "tenant_id":
+        if name in NAMES:
+            yield Target(f"missing {name}", {**own.ids, name: "nobody"}, None)
+        elif name != "tenant_id":
             yield Target(f"other {name}", {**own.ids, name: other.ids[name]}, None)
             yield Target(f"missing {name}", {**own.ids, name: MISSING}, None)
 
@@ -79,13 +81,15 @@ def expected(route: Route, caller: Caller, target: Target, made: World) -> int:
     """The status that the declarations ask for."""
     match route.credential:
         case Credential.NONE:
-            return route.status
+            return 404 if target.tenant is None else route.status
         case Credential.METRICS:
             return 401 if "authorization" in caller.headers else route.status
         case Credential.API_KEY:
             if caller.key_of is None:
                 return 401
-            return route.status if target.tenant is caller.key_of else 404
+            # What names no tenant is about that of the key.
+            is_own = route.body is None or target.tenant is caller.key_of
+            return route.status if is_own else 404
     if caller.person is None:
         return 401
     if "tenant_id" not in route.parameters:
@@ -143,7 +147,7 @@ def test_every_operation_has_a_row(service: World) -> None:
     assert set(OPERATIONS) == set(DECLARED)
     assert {route.name for route in ROUTES} == set(BODIES)
     named = {name for route in ROUTES for name in route.parameters}
-    assert named <= OBJECTS.keys() | DECIDED.keys() | {"tenant_id", "user_id"}
+    assert named <= OBJECTS.keys() | DECIDED.keys() | NAMES.keys() | {"tenant_id", "user_id"}
 
 
 @pytest.mark.parametrize("key", OPERATIONS, ids=name_of)
@@ -202,7 +206,9 @@ def test_what_is_no_id_leads_nowhere(service: World, key: tuple[str, str]) -> No
             assert (answer.status, answer.json()["code"]) == (404, "not-found"), (name, text)
 
 
-@pytest.mark.parametrize("path", sorted({path for _, path in OPERATIONS}))
+@pytest.mark.parametrize(
+    "path", sorted({path for (_, path), route in DECLARED.items() if not route.any_method})
+)
 def test_other_methods_are_refused(service: World, path: str) -> None:
     """No method is there that the document does not have."""
     known = {method for method, at in OPERATIONS if at == path}

@@ -11,13 +11,14 @@ from typing import Any
 
 from tidegate.operators.permissions import Permission
 from tidegate.server import wire
-from tidegate.server.accounts import api_keys, login, me, memberships, tenants
+from tidegate.server.accounts import api_keys, memberships, tenants
 from tidegate.server.definitions import document, expressions, lists, policies
 from tidegate.server.definitions.objects import Handlers
 from tidegate.server.http.cursor import Paging
 from tidegate.server.offload.kinds import Work
 from tidegate.server.routing import docs_page
 from tidegate.server.routing.definition_routes import CONFLICTS, DefinitionResource
+from tidegate.server.routing.login_routes import LOGIN_ROUTES
 from tidegate.server.routing.record_routes import OPERATION_ROUTES, RECORD_ROUTES
 from tidegate.server.routing.route import Credential, Route
 from tidegate.server.wire.kinds import ACTION, ENTITY, MITIGATION
@@ -36,8 +37,6 @@ TAGS: Mapping[str, str] = {
 _TENANT = "/tenants/{tenant_id}"
 _KEY = f"{_TENANT}/api-keys/{{api_key_id}}"
 _POLICY = f"{_TENANT}/policies/{{policy_id}}"
-_LOGIN_BYTES = 16 * 1024
-"""Bound of a body that anybody can send: it is read on the loop."""
 _LIST_BYTES = 4 * 1024 * 1024
 """Bound of a body with the entries of a list."""
 _DOCUMENT_BYTES = 32 * 1024 * 1024
@@ -57,6 +56,13 @@ _HOT: dict[str, Any] = {
     "credential": Credential.API_KEY,
     "handler": None,
 }
+_VERDICTS: Mapping[int, str] = {
+    302: "The visitor is to pass a challenge.",
+    307: "The visitor has a proof, keeps it as a cookie, and asks again without it.",
+    403: "The visitor is refused, or the question is not clear.",
+    502: "There is no decision.",
+}
+"""What a proxy is answered beside 200 and 401."""
 _EVENTS: tuple[Route, ...] = (
     Route(
         path="/beacon/event",
@@ -90,46 +96,23 @@ _EVENTS: tuple[Route, ...] = (
         refusals=(*_EVENT_REFUSALS, "empty-payload"),
         **_HOT,
     ),
-)
-
-_OPERATORS: tuple[Route, ...] = (
-    Route(
-        method="POST",
-        path="/auth/local/token",
-        name="create-token",
-        summary="Log in with email and password",
-        description=(
-            "After ten failures of a name from an address, both together have to wait; a name that"
-            " fails from many addresses is looked at once a second."
-        ),
-        tag="operators",
-        credential=Credential.NONE,
-        handler=login.local_token,
-        work=Work.LOGIN,
-        max_bytes=_LOGIN_BYTES,
-        body=wire.Login,
-        answer=wire.AccessToken,
-        refusals=("unauthenticated", "rate-limited", "overloaded"),
-    ),
-    Route(
-        method="DELETE",
-        path="/auth/token",
-        name="revoke-token",
-        summary="End the token of this request, or all of its operator",
-        tag="operators",
-        handler=login.revoke,
-        query=wire.Revocation,
-        status=204,
-        refusals=("overloaded",),
-    ),
     Route(
         method="GET",
-        path="/me",
-        name="read-me",
-        summary="Who is calling",
-        tag="operators",
-        handler=me.read,
-        answer=wire.Me,
+        path="/authz",
+        name="authorize",
+        summary="Answer a proxy that asks before it lets a request through",
+        description=(
+            "For `auth_request` of nginx, forward authentication of Caddy and Traefik, and"
+            " `ext_authz` of Envoy over HTTP, which adds the visitor's path. Takes every method."
+            " docs/integrations.md says which headers ask, and which ones answer."
+        ),
+        tag="events",
+        credential=Credential.API_KEY,
+        handler=None,
+        also=_VERDICTS,
+        answer_type="text/plain",
+        rooted=True,
+        any_method=True,
     ),
 )
 
@@ -490,7 +473,7 @@ _DOCUMENTATION: tuple[Route, ...] = (
 
 ROUTES: tuple[Route, ...] = (
     *_EVENTS,
-    *_OPERATORS,
+    *LOGIN_ROUTES,
     *_TENANTS,
     *_API_KEYS,
     *_DEFINITIONS,
