@@ -53,7 +53,7 @@ def test_a_stale_change_shows_both_and_loses_nothing(owner: Watched, service: Se
 
 
 def test_a_policy_is_written_clause_by_clause(owner: Watched, service: Service) -> None:
-    """A new policy names an action, an entity, a window and a mitigation, and is saved as a draft."""
+    """A new policy names action, entity, window and mitigation, and is saved as a draft."""
     page = owner.page
     page.goto("/console/example-shop/policies/new")
     clause = page.get_by_role("group", name="Clause 1")

@@ -13,6 +13,8 @@ export interface Saving<O, D> {
   /** Writes a draft; `tag` is the entity tag that the change is made against. */
   write: (draft: D, tag: string | null) => Promise<O>;
   saved: (object: O) => void | Promise<void>;
+  /** Puts an object that was read again in place of `object`. */
+  keep: (object: O) => void;
 }
 
 export interface Draft<O, D> {
@@ -24,6 +26,8 @@ export interface Draft<O, D> {
   error: unknown;
   /** The object as somebody else changed it meanwhile. */
   theirs: O | null;
+  /** Drops the own change for theirs. */
+  takeTheirs: (theirs: O) => void;
   isSaved: boolean;
 }
 
@@ -44,6 +48,7 @@ export function useDraft<O extends { revision: number }, D extends object>(
       const saved = await saving.write(value, against && `"${against.revision}"`);
       setTheirs(null);
       setIsSaved(true);
+      saving.keep(saved);
       await saving.saved(saved);
     } catch (failure) {
       if (object && failure instanceof Problem && failure.status === 412) {
@@ -63,6 +68,11 @@ export function useDraft<O extends { revision: number }, D extends object>(
     saveOver: save,
     error,
     theirs,
+    takeTheirs: (found) => {
+      saving.keep(found);
+      setValue(draftOf(found));
+      setTheirs(null);
+    },
     isSaved,
   };
 }

@@ -13,7 +13,6 @@ export function DraftForm<O, D>(props: {
   draft: Draft<O, D>;
   draftOf: (object: O) => D;
   mayWrite: boolean;
-  takeTheirs: (theirs: O) => void;
   children: ComponentChildren;
 }) {
   const { draft, mayWrite } = props;
@@ -33,7 +32,7 @@ export function DraftForm<O, D>(props: {
           mine={draft.value}
           theirs={props.draftOf(theirs)}
           takeTheirs={() => {
-            props.takeTheirs(theirs);
+            draft.takeTheirs(theirs);
           }}
           saveMine={() => void draft.saveOver(theirs)}
         />

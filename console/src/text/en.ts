@@ -16,11 +16,7 @@ export const text = {
     settings: "Settings",
   },
   login: {
-    title: "Log in to Tidegate",
     email: "Email",
-    password: "Password",
-    submit: "Log in",
-    working: "Logging in …",
     ended: "You are not logged in.",
   },
   frame: {

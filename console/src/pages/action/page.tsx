@@ -25,7 +25,7 @@ export default function ActionPage() {
   });
   return (
     <Answered of={found}>
-      {(action) => <ActionForm key={action?.revision ?? 0} action={action} />}
+      {(action) => <ActionForm key={action?.action_id ?? "new"} action={action} />}
     </Answered>
   );
 }
@@ -71,9 +71,9 @@ function ActionForm({ action }: { action: Action | null }) {
     empty: EMPTY,
     read: (found) => read(tenant_id, found.action_id),
     write: (members, tag) => write(tenant_id, action, members, tag),
+    keep,
     saved: async (saved) => {
       await queries.invalidateQueries({ queryKey: ["actions", tenant_id] });
-      keep(saved);
       if (!action) route(`/console/${slug}/actions/${saved.action_id}`);
     },
   });
@@ -85,7 +85,6 @@ function ActionForm({ action }: { action: Action | null }) {
       draft={draft}
       draftOf={membersOf}
       mayWrite={mayWrite}
-      takeTheirs={keep}
     >
       <TextField
         label={words.name}

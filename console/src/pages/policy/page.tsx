@@ -42,7 +42,7 @@ export default function PolicyPage() {
   });
   return (
     <Answered of={found}>
-      {(policy) => <PolicyForm key={policy?.revision ?? 0} policy={policy} />}
+      {(policy) => <PolicyForm key={policy?.policy_id ?? "new"} policy={policy} />}
     </Answered>
   );
 }
@@ -88,9 +88,9 @@ function PolicyForm({ policy }: { policy: Policy | null }) {
     empty: EMPTY,
     read: (found) => read(tenant_id, found.policy_id),
     write: (members, tag) => write(tenant_id, policy, members, tag),
+    keep,
     saved: async (saved) => {
       await queries.invalidateQueries({ queryKey: ["policies", tenant_id] });
-      keep(saved);
       if (!policy) route(`/console/${slug}/policies/${saved.policy_id}`);
     },
   });
@@ -102,7 +102,6 @@ function PolicyForm({ policy }: { policy: Policy | null }) {
       draft={draft}
       draftOf={membersOf}
       mayWrite={mayWrite}
-      takeTheirs={keep}
     >
       <TextField
         label={text.editing.name}
