@@ -366,7 +366,7 @@ impl<'d> Builder<'d> {
         match self.planned.expressions.program(id) {
             Some(program) => {
                 let analysed = analyse(number, &program.root, &mut self.atoms);
-                (analysed, cost(&program.root, &self.atoms.costs))
+                (analysed, cost(&program.root, self.planned.layout))
             }
             None => (Analysed::of_nothing(), None),
         }

@@ -11,9 +11,7 @@ use foldhash::fast::RandomState;
 
 use crate::event::Entries;
 use crate::event::field::{Field, Member, Section};
-use crate::event::literal_keys::LiteralKeys;
 use crate::event::variable::VariableType;
-use crate::json::member_names::Name;
 use crate::text::ascii_case::has_upper;
 
 type Table<T> = HashMap<String, T, RandomState>;
@@ -91,7 +89,7 @@ pub struct Layout {
     declared: Table<Source>,
     numbers: Table<Slot>,
     slots: Vec<(String, Source)>,
-    keys: [LiteralKeys; Section::COUNT],
+    keys: [Table<KeySlot>; Section::COUNT],
     key_count: u32,
     /// The slot of the keys that no event has.
     never: Option<KeySlot>,
@@ -169,7 +167,7 @@ impl Layout {
         // No header has a name with a capital once names are folded.
         let never = section == Section::Headers && has_upper(key.as_bytes());
         let known =
-            if never { self.never } else { self.keys.get(section.index())?.get(Name::new(key)) };
+            if never { self.never } else { self.keys.get(section.index())?.get(key).copied() };
         if known.is_some() {
             return known;
         }
@@ -178,7 +176,7 @@ impl Layout {
         if never {
             self.never = Some(slot);
         } else {
-            self.keys.get_mut(section.index())?.insert(key, slot);
+            self.keys.get_mut(section.index())?.insert(key.to_owned(), slot);
         }
         self.note(&Source::Field(Field::Section(section)));
         Some(slot)
@@ -234,7 +232,7 @@ impl Layout {
 
     /// The literal keys that some program reads of a section.
     #[inline]
-    pub(crate) fn keys(&self, section: Section) -> Option<&LiteralKeys> {
+    pub(crate) fn keys(&self, section: Section) -> Option<&Table<KeySlot>> {
         self.keys.get(section.index())
     }
 
@@ -248,7 +246,7 @@ impl Layout {
     ) {
         let Some(keys) = self.keys(section).filter(|keys| !keys.is_empty()) else { return };
         for (key, value) in entries() {
-            let slot = keys.get(Name::new(key));
+            let slot = keys.get(*key);
             if let Some(place) = slot.and_then(|slot| places.get_mut(slot.0 as usize)) {
                 *place = Some(*value);
             }

@@ -6,7 +6,6 @@ use foldhash::fast::RandomState;
 use serde::Deserialize;
 
 use crate::functions::operators;
-use crate::text::text_table::TextTable;
 use crate::value::Value;
 use crate::value::address::{Address, Network, NetworkSet};
 use crate::value::error::ProgramError;
@@ -104,7 +103,7 @@ fn read_networks(name: &str, entries: &[String]) -> Result<NetworkSet, ProgramEr
 /// The members of a literal list, found without a walk. Numbers are one kind.
 #[derive(Debug, Default)]
 pub(crate) struct LiteralSet {
-    strings: TextTable,
+    strings: HashSet<Box<str>, RandomState>,
     /// Apart, since most sets are of strings alone.
     others: Option<Box<OtherLiterals>>,
 }
@@ -124,11 +123,11 @@ impl LiteralSet {
         for other in values.iter().filter(|value| value.as_str().is_none()) {
             others.get_or_insert_default().insert(other);
         }
-        Self { strings: values.iter().filter_map(Value::as_str).collect(), others }
+        Self { strings: values.iter().filter_map(Value::as_str).map(Box::from).collect(), others }
     }
 
     pub(crate) fn has_text(&self, text: &str) -> bool {
-        self.strings.find(text).is_some()
+        self.strings.contains(text)
     }
 
     pub(crate) fn contains(&self, value: &Value<'_>) -> bool {

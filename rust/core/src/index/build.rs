@@ -121,7 +121,7 @@ impl Index {
         let analysed: Vec<Analysed> =
             programs.map(|(number, program)| analyse(number, &program.root, &mut atoms)).collect();
         let small_cost = |program: &Program| {
-            cost(&program.root, &atoms.costs).filter(|cost| is_small(*cost, rules.limits))
+            cost(&program.root, layout).filter(|cost| is_small(*cost, rules.limits))
         };
         let costs = rules.programs.iter().map(small_cost).collect();
         let analysed = analysed.iter().collect();
@@ -222,10 +222,7 @@ impl<'b> BuildContext<'b> {
         }
         let Gathered { searched, always, unindexed, certain_cost } = gathered;
         let searches = self.searches(&searched);
-        let rules = u32::try_from(self.analysed.len()).unwrap_or(u32::MAX);
-        let guarded = 0..if preconditions.is_some() { rules } else { 0 };
-        let otherwise = always.iter().map(|posting| posting.rule).chain(guarded);
-        let postings = Postings::new(&searched.postings, otherwise);
+        let postings = Postings::new(&searched.postings);
         Index {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             searches,

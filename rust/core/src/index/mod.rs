@@ -191,13 +191,10 @@ impl Index {
             }
         }
         for condition in found {
-            let proves = self.postings.each(*condition, |posting| {
-                if !batch.add(posting, &needs) {
+            for posting in self.postings.of(*condition) {
+                if !batch.add(*posting, &needs) {
                     consider(batch, &mut needs, proven);
                 }
-            });
-            if let Some(rule) = proves {
-                proven.push(rule);
             }
         }
         consider(batch, &mut needs, proven);

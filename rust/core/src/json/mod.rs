@@ -16,7 +16,6 @@ pub mod write;
 use bumpalo::Bump;
 
 pub use crate::json::fault::{Fault, FaultKind, Result, pointer_step};
-pub use crate::json::member_names::Name;
 use crate::json::member_names::Names;
 use crate::json::string_ends::Specials;
 use crate::value::limits::Limits;
@@ -179,7 +178,7 @@ impl<'a> Reader<'a> {
     /// Reads a name, with its text where that follows, as most are written: nothing is read
     /// where there is no [`Self::plain_name`].
     #[inline(always)]
-    fn plain_member(&mut self, names: &mut Names<'a>) -> Option<(Name<'a>, Option<&'a str>)> {
+    fn plain_member(&mut self, names: &mut Names<'a>) -> Option<(&'a str, Option<&'a str>)> {
         let (name, rest) = self.plain_name(names)?;
         let (text, rest) = match self.plain_string(rest) {
             Some((text, rest)) => (Some(text), rest),
@@ -192,11 +191,11 @@ impl<'a> Reader<'a> {
     /// The name that comes next, where it has no space or escape and is surely new to the
     /// object, and what follows its colon.
     #[inline(always)]
-    fn plain_name(&self, names: &mut Names<'a>) -> Option<(Name<'a>, &'a str)> {
+    fn plain_name(&self, names: &mut Names<'a>) -> Option<(&'a str, &'a str)> {
         // Looked at first, as in a plain string.
         self.byte_at(self.at).filter(|byte| *byte == b'"')?;
         let (name, rest) = self.plain_string(self.text.get(self.at..)?)?;
-        let (name, rest) = (Name::new(name), rest.strip_prefix(':')?);
+        let rest = rest.strip_prefix(':')?;
         let is_added = names.len() < self.max_members && names.add_new_of_few(name);
         is_added.then_some((name, rest))
     }
@@ -277,7 +276,7 @@ impl<'a> Reader<'a> {
                 }
                 None => Ok((reader.member_name(names)?, ())),
             },
-            |reader, name, ()| member(reader, name.text),
+            |reader, name, ()| member(reader, name),
         )
     }
 
@@ -286,7 +285,7 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn texts(
         &mut self,
-        member: impl FnMut(&mut Self, Name<'a>, Option<&'a str>) -> Result<()>,
+        member: impl FnMut(&mut Self, &'a str, Option<&'a str>) -> Result<()>,
     ) -> Result<()> {
         let read = |reader: &mut Self, names: &mut Names<'a>| match reader.plain_member(names) {
             Some(read) => Ok(read),
@@ -300,8 +299,8 @@ impl<'a> Reader<'a> {
     #[inline(always)]
     fn members<T>(
         &mut self,
-        read: impl Fn(&mut Self, &mut Names<'a>) -> Result<(Name<'a>, T)>,
-        mut member: impl FnMut(&mut Self, Name<'a>, T) -> Result<()>,
+        read: impl Fn(&mut Self, &mut Names<'a>) -> Result<(&'a str, T)>,
+        mut member: impl FnMut(&mut Self, &'a str, T) -> Result<()>,
     ) -> Result<()> {
         self.open(b'{', "an object")?;
         if self.closes(b'}') {
@@ -311,7 +310,7 @@ impl<'a> Reader<'a> {
         loop {
             let (name, value) = read(self, &mut names)?;
             if let Err(fault) = member(self, name, value) {
-                return Err(fault.under(name.text));
+                return Err(fault.under(name));
             }
             if self.ends(b'}')? {
                 return Ok(());
@@ -391,11 +390,11 @@ impl<'a> Reader<'a> {
 
     /// Reads the name of a member, which the object has not had yet, and the colon
     /// after it.
-    fn member_name(&mut self, names: &mut Names<'a>) -> Result<Name<'a>> {
+    fn member_name(&mut self, names: &mut Names<'a>) -> Result<&'a str> {
         let offset = self.at;
-        let name = Name::new(self.name()?);
+        let name = self.name()?;
         if !names.add(name) {
-            return Err(duplicate(name.text, offset));
+            return Err(duplicate(name, offset));
         }
         if names.len() > self.max_members {
             return Err(self.many("members in an object", offset));

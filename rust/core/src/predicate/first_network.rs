@@ -33,13 +33,6 @@ impl FirstNetwork {
         Self { v4: disjoint(v4).into_iter().map(narrow).collect(), v6: disjoint(v6).into() }
     }
 
-    /// The same with other numbers for the networks.
-    pub(crate) fn renumbered(mut self, number: impl Fn(u32) -> u32) -> Self {
-        self.v4.iter_mut().for_each(|segment| segment.network = number(segment.network));
-        self.v6.iter_mut().for_each(|segment| segment.network = number(segment.network));
-        self
-    }
-
     /// The number of the first network that contains the address.
     pub(crate) fn find(&self, address: Address) -> Option<u32> {
         match address {

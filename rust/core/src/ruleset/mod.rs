@@ -22,10 +22,9 @@ use crate::index::layered::{Built, LayeredIndex, Newest, Part, Segment};
 use crate::index::{Index, Report, Rules};
 use crate::json::fault::{Fault, FaultKind};
 use crate::json::tree;
-use crate::json::tree::{MAX_DEPTH, Tree};
+use crate::json::tree::Tree;
 use crate::program::Program;
 use crate::program::decode::{Compiler, VERSION, refused};
-use crate::text::texts::Texts;
 use crate::value::Value;
 use crate::value::address::{Network, NetworkSet};
 use crate::value::error::{EventError, Failure, ProgramError};
@@ -43,7 +42,7 @@ const MATCHED: usize = 48;
 #[derive(Debug)]
 pub struct RuleSet {
     context: Context,
-    ids: Texts,
+    ids: Box<[Box<str>]>,
     /// By position, as the ids.
     programs: Arc<[Program]>,
     index: Arc<Built<RuleIndex>>,
@@ -100,8 +99,7 @@ impl RuleSet {
     /// # Errors
     /// The text is no bundle of this version, or something in it does not compile.
     pub fn from_json(bundle: &[u8]) -> Result<Self, ProgramError> {
-        let arena = Bump::new();
-        let bundle = Bundle::read(bundle, &arena)?;
+        let bundle = Bundle::read(bundle)?;
         if bundle.part::<Option<u64>>("version")?.is_some_and(|version| version != VERSION) {
             return Err(refused("the version is not supported").within("version"));
         }
@@ -116,10 +114,10 @@ impl RuleSet {
         let common = Common { limits: bundle.part("limits")?, lists, trusted_proxies };
         let (layout, common, sample) = (Arc::new(layout), Arc::new(common), Arc::default());
         let context = Context { layout, common, sample };
-        let (ids, programs): (Texts, Vec<_>) = rules.into_iter().unzip();
+        let (ids, programs): (Vec<_>, Vec<_>) = rules.into_iter().unzip();
         Ok(Self {
             context,
-            ids: ids.shrunk(),
+            ids: ids.into(),
             programs: programs.into(),
             index: Arc::default(),
             is_changed: false,
@@ -327,60 +325,21 @@ pub fn read_tree<'t>(text: &'t [u8], arena: &'t Bump) -> Result<Tree<'t>, Progra
 /// Why a text is refused that is no JSON or nests too deep.
 fn unread(fault: &Fault) -> ProgramError {
     match fault.kind {
-        FaultKind::Limit => too_deep(),
+        FaultKind::Limit => refused("the JSON nests too deep"),
         _ => refused(&format!("not JSON: {} at byte {}", fault.message, fault.offset)),
     }
 }
 
-/// Reads JSON of bounded depth, past the depth that the library allows.
+/// Reads JSON; trees in it are left as they are written, however deep.
 ///
 /// # Errors
-/// The text is no JSON of the type, or nests deeper than any tree.
+/// The text is no JSON of the type.
 pub(crate) fn read_json<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, ProgramError> {
-    bounded(text).and_then(|()| read_unbounded(text))
-}
-
-fn bounded(text: &[u8]) -> Result<(), ProgramError> {
-    if depth(text) > MAX_DEPTH { Err(too_deep()) } else { Ok(()) }
-}
-
-fn read_unbounded<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, ProgramError> {
-    let mut reader = serde_json::Deserializer::from_str(utf8(text)?);
-    reader.disable_recursion_limit();
-    let json = T::deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
-    json.map_err(|error| not_json(&error))
-}
-
-fn too_deep() -> ProgramError {
-    refused("the JSON nests too deep")
+    serde_json::from_slice(text).map_err(|error| refused(&format!("not JSON: {error}")))
 }
 
 fn utf8(text: &[u8]) -> Result<&str, ProgramError> {
     simdutf8::basic::from_utf8(text).map_err(|_| refused("not JSON: not UTF-8"))
-}
-
-fn not_json(error: &serde_json::Error) -> ProgramError {
-    refused(&format!("not JSON: {error}"))
-}
-
-/// How deep the brackets of a JSON text nest; at least as deep as it is read.
-fn depth(text: &[u8]) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0_usize);
-    let (mut is_string, mut is_escaped) = (false, false);
-    for byte in text {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if is_string => is_escaped = true,
-            b'"' => is_string = !is_string,
-            b'[' | b'{' if !is_string => {
-                depth = depth.saturating_add(1);
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' if !is_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
 }
 
 #[cfg(test)]
@@ -388,11 +347,7 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::*;
-
-    #[test]
-    fn depth_is_counted_outside_strings() {
-        assert_eq!(depth(br#"{"a": "[[[\"[", "b": [1, [2]]}"#), 3);
-    }
+    use crate::json::tree::MAX_DEPTH;
 
     #[test]
     fn json_that_nests_without_end_is_refused() {

@@ -8,11 +8,6 @@ pub(crate) mod batch;
 pub(crate) mod guards;
 pub(crate) mod per_thread;
 
-use std::collections::HashMap;
-use std::iter::once;
-
-use foldhash::fast::RandomState;
-
 use crate::evaluate::Meter;
 use crate::event::record::Record;
 use crate::functions::named_lists::Lists;
@@ -74,112 +69,30 @@ pub(crate) enum Meaning {
     True,
 }
 
-impl Meaning {
-    /// The bits that say it above the number of a rule.
-    const fn bits(self) -> u32 {
-        match self {
-            Self::MaybeTrue => 0,
-            Self::True => TRUE,
-        }
-    }
-
-    const fn of(bits: u32) -> Self {
-        if bits & TRUE == 0 { Self::MaybeTrue } else { Self::True }
-    }
-}
-
-/// The bit of a proven rule, above the number of any.
-const TRUE: u32 = 1 << 30;
-/// The bit of the last rule of a condition.
-const LAST: u32 = 1 << 29;
-const RULE: u32 = LAST - 1;
-/// The bit of a rule that stands in place of where the postings of a condition begin.
-const PROVES: u32 = 1 << 31;
-/// Where the postings of a condition begin that has none.
-const NOTHING: u32 = PROVES - 1;
-
+/// The candidates of each condition, in one piece of memory.
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
-    /// By condition: where its postings begin, or the rule that it proves.
-    leads: Box<[u32]>,
-    rules: Box<[u32]>,
-    /// Which of `needs` stands beside each rule.
-    needed: Box<[u16]>,
-    /// Each once, nothing first.
-    needs: Box<[u64]>,
+    /// By condition: where its postings begin; one more than there are conditions.
+    starts: Box<[u32]>,
+    postings: Box<[Posting]>,
 }
 
 impl Postings {
-    /// The postings of each condition; `led_to_otherwise` are rules that are candidates without.
-    pub(crate) fn new(
-        by_condition: &[Vec<Posting>],
-        led_to_otherwise: impl Iterator<Item = u32>,
-    ) -> Self {
-        let mut ways: HashMap<u32, u32, RandomState> = HashMap::default();
-        let led_to = by_condition.iter().flatten().map(|posting| posting.rule);
-        for rule in led_to.chain(led_to_otherwise) {
-            let count = ways.entry(rule).or_default();
-            *count = count.saturating_add(1);
-        }
-        let mut numbers: HashMap<u64, u16, RandomState> = once((0, 0)).collect();
-        let (mut rules, mut needed, mut needs) = (Vec::new(), Vec::new(), vec![0]);
-        let leads = by_condition.iter().map(|postings| {
-            if let [Posting { rule, need: 0, meaning: Meaning::True }] = postings.as_slice()
-                && ways.get(rule) == Some(&1)
-            {
-                return PROVES | rule;
-            }
-            let start = u32::try_from(rules.len()).unwrap_or(NOTHING);
-            for Posting { rule, need, meaning } in postings {
-                let number = numbers.get(need).copied().or_else(|| {
-                    let next = u16::try_from(needs.len()).ok()?;
-                    needs.push(*need);
-                    numbers.insert(*need, next);
-                    Some(next)
-                });
-                // A mask past the last number is left out, and the rule then evaluated.
-                let meaning = match (*meaning, number) {
-                    (Meaning::True, None) => Meaning::MaybeTrue,
-                    (meaning, _) => meaning,
-                };
-                rules.push(rule | meaning.bits());
-                needed.push(number.unwrap_or_default());
-            }
-            match rules.last_mut() {
-                Some(last) if !postings.is_empty() => *last |= LAST,
-                _ => return NOTHING,
-            }
-            start
-        });
-        let leads = leads.collect();
-        Self { leads, rules: rules.into(), needed: needed.into(), needs: needs.into() }
+    pub(crate) fn new(by_condition: &[Vec<Posting>]) -> Self {
+        let mut starts = vec![0];
+        starts.extend(by_condition.iter().scan(0_u32, |end, postings| {
+            *end = end.saturating_add(u32::try_from(postings.len()).unwrap_or(u32::MAX));
+            Some(*end)
+        }));
+        Self { starts: starts.into(), postings: by_condition.concat().into() }
     }
 
-    #[inline(always)]
-    fn lead(&self, condition: u32) -> u32 {
-        self.leads.get(condition as usize).copied().unwrap_or(NOTHING)
-    }
-
-    /// Calls `take` with the candidates of a true condition, and returns the rule it proves.
-    #[inline(always)]
-    pub(crate) fn each(&self, condition: u32, mut take: impl FnMut(Posting)) -> Option<u32> {
-        let lead = self.lead(condition);
-        if lead & PROVES != 0 {
-            return Some(lead ^ PROVES);
-        }
-        let rules = self.rules.get(lead as usize..).unwrap_or_default();
-        let needed = self.needed.get(lead as usize..).unwrap_or_default();
-        for (rule, number) in rules.iter().zip(needed) {
-            take(Posting {
-                rule: rule & RULE,
-                need: self.needs.get(usize::from(*number)).copied().unwrap_or_default(),
-                meaning: Meaning::of(*rule),
-            });
-            if rule & LAST != 0 {
-                break;
-            }
-        }
-        None
+    /// The candidates of a condition that is true.
+    #[inline]
+    pub(crate) fn of(&self, condition: u32) -> &[Posting] {
+        let start = |number: usize| self.starts.get(number).map_or(0, |start| *start as usize);
+        let number = condition as usize;
+        self.postings.get(start(number)..start(number.wrapping_add(1))).unwrap_or_default()
     }
 }
 
@@ -313,61 +226,5 @@ impl<'a, 'e> Needs<'a, 'e> {
 
     fn expression(&self, shared: &Shared) -> Option<&'a Expr> {
         at_path(&self.programs.get(shared.program as usize)?.root, &shared.path)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::iter::empty;
-
-    use super::*;
-
-    #[test]
-    fn a_need_past_all_numbers_is_nothing_that_suffices() {
-        let posting = |need: u32| Posting { rule: need, need: need.into(), meaning: Meaning::True };
-        let postings =
-            Postings::new(&[(0..70_000).map(posting).collect(), vec![], vec![posting(7)]], empty());
-        let of = |condition| {
-            let mut found = Vec::new();
-            assert_eq!(postings.each(condition, |posting| found.push(posting)), None);
-            found
-        };
-        let first = of(0);
-        assert_eq!(first.len(), 70_000);
-        for (rule, posting) in (0..).zip(&first) {
-            let is_known = rule < 1 << 16;
-            let need = if is_known { rule.into() } else { 0 };
-            let found = (posting.rule, posting.need, posting.meaning == Meaning::True);
-            assert_eq!(found, (rule, need, is_known));
-        }
-        assert!(of(1).is_empty());
-        assert_eq!(of(2).iter().map(|posting| posting.need).collect::<Vec<_>>(), [7]);
-    }
-
-    #[test]
-    fn a_rule_is_proven_where_nothing_else_leads_to_it() {
-        let posting = |rule, meaning| Posting { rule, need: 0, meaning };
-        let is_true = |rule| posting(rule, Meaning::True);
-        let by_condition = [
-            vec![is_true(0)],
-            vec![is_true(1)],
-            vec![is_true(1), is_true(2)],
-            vec![is_true(3)],
-            vec![posting(4, Meaning::MaybeTrue)],
-            vec![],
-        ];
-        let postings = Postings::new(&by_condition, once(3));
-        for (condition, by_condition) in (0..).zip(&by_condition) {
-            let mut found = Vec::new();
-            let proven = postings.each(condition, |posting| found.push(posting));
-            if condition == 0 {
-                assert_eq!((proven, found.len()), (Some(0), 0));
-                continue;
-            }
-            let found = found.iter().map(|posting| (posting.rule, posting.meaning));
-            let expected = by_condition.iter().map(|posting| (posting.rule, posting.meaning));
-            assert_eq!(proven, None);
-            assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
-        }
     }
 }

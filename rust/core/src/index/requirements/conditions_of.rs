@@ -13,7 +13,6 @@ use crate::functions::{Place, Shape};
 use crate::index::requirements::compiled_pattern::{CompiledPattern, CompiledPatterns};
 use crate::index::requirements::condition::{Condition, Pattern, TextSource, TextTest};
 use crate::index::requirements::formula::{Formula, Reason};
-use crate::index::requirements::worst_cost::Costs;
 use crate::predicate::Kind;
 use crate::program::{Call, Comprehension, Expr, Node, Operation};
 use crate::value::Value;
@@ -62,11 +61,6 @@ type Found = Option<(Condition, bool)>;
 pub(crate) struct Atoms<'l> {
     layout: &'l Layout,
     numbers: HashMap<Condition, u32, RandomState>,
-    /// Those of predicates, by address and value. A predicate reads fields alone, so that it has
-    /// the same condition wherever it stands.
-    predicates: HashMap<(usize, bool), Option<Atom>, RandomState>,
-    /// What the expressions cost at most.
-    pub(crate) costs: Costs<'l>,
     /// By number.
     pub(crate) conditions: Vec<Condition>,
     /// The patterns that conditions name.
@@ -84,8 +78,6 @@ impl<'l> Atoms<'l> {
         Self {
             layout,
             numbers: HashMap::default(),
-            predicates: HashMap::default(),
-            costs: Costs::new(layout),
             conditions: Vec::new(),
             patterns: HashMap::default(),
             locals: Vec::new(),
@@ -96,19 +88,6 @@ impl<'l> Atoms<'l> {
 
     /// The condition that is necessary for an expression to have a value.
     pub(crate) fn atom(&mut self, expression: &Expr, value: bool) -> Option<Atom> {
-        let Node::Predicate(predicate) = &expression.node else {
-            return self.numbered(expression, value);
-        };
-        let key = (predicate.address(), value);
-        if let Some(known) = self.predicates.get(&key) {
-            return *known;
-        }
-        let atom = self.numbered(expression, value);
-        self.predicates.insert(key, atom);
-        atom
-    }
-
-    fn numbered(&mut self, expression: &Expr, value: bool) -> Option<Atom> {
         let (condition, is_exact) = self.find(expression, value)?;
         Some(Atom { condition: self.number(condition), is_exact })
     }
@@ -135,11 +114,7 @@ impl<'l> Atoms<'l> {
         match &expression.node {
             Node::Predicate(predicate) => match predicate.kind {
                 Kind::HasKey { key, .. } => value.then_some((Condition::Present(key), true)),
-                _ => {
-                    let nodes = predicate.nodes(expression.span.start);
-                    self.costs.note(predicate.address(), &nodes);
-                    self.find(&nodes, value)
-                }
+                _ => self.find(&predicate.nodes(expression.span.start), value),
             },
             Node::Field(slot) if value && !self.is_late(*slot) => {
                 Some((Condition::True(*slot), true))

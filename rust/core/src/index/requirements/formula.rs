@@ -4,8 +4,6 @@
 //! this, because an error makes nothing true. A [`Truth`] is exact as far as it goes: it says
 //! of which parts the conditions alone decide, errors apart.
 
-use std::hash::{Hash, Hasher};
-
 use crate::index::requirements::conditions_of::{Atom, Atoms, Local};
 use crate::index::requirements::error_free::{Requirement, requirements};
 use crate::predicate::Kind;
@@ -63,7 +61,7 @@ pub(crate) struct Watch {
 }
 
 /// An expression as a combination of conditions, as far as it is one.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Truth {
     /// It is something else as well.
     Open,
@@ -74,26 +72,6 @@ pub(crate) enum Truth {
     },
     All(Box<[Self]>),
     Any(Box<[Self]>),
-}
-
-impl Hash for Truth {
-    /// A single condition, the usual case, is hashed as one number.
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        match self {
-            Self::Open => state.write_u64(0),
-            Self::One { condition, is_positive } => {
-                state.write_u64(u64::from(*condition) << 3 | u64::from(*is_positive) << 2 | 1);
-            }
-            Self::All(parts) => {
-                state.write_u64(2);
-                parts.hash(state);
-            }
-            Self::Any(parts) => {
-                state.write_u64(3);
-                parts.hash(state);
-            }
-        }
-    }
 }
 
 impl Truth {
