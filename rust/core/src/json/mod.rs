@@ -17,7 +17,7 @@ use bumpalo::Bump;
 
 pub use crate::json::fault::{Fault, FaultKind, Result, pointer_step};
 use crate::json::member_names::Names;
-use crate::json::string_ends::Specials;
+use crate::json::string_ends::StringEnds;
 use crate::value::limits::Limits;
 use crate::value::map::Map;
 use crate::value::{List, Text, Value};
@@ -48,7 +48,7 @@ pub fn check(bytes: &[u8], limits: &Limits) -> Result<()> {
 #[derive(Clone)]
 pub struct Reader<'a> {
     text: &'a str,
-    specials: Specials<'a>,
+    string_ends: StringEnds<'a>,
     at: usize,
     arena: &'a Bump,
     depth: usize,
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
     pub fn over(text: &'a str, arena: &'a Bump, limits: &Limits) -> Self {
         Self {
             text,
-            specials: Specials::of(text.as_bytes(), arena),
+            string_ends: StringEnds::of(text.as_bytes(), arena),
             at: 0,
             arena,
             depth: 0,
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
     #[cold]
     fn unusual_string(&mut self) -> Result<&'a str> {
         let start = self.at.wrapping_add(1);
-        let end = self.specials.next(start);
+        let end = self.string_ends.next(start);
         if self.byte_at(end) == Some(b'"') {
             return Err(self.long_string(start));
         }
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
     #[inline(always)]
     fn plain_string(&self, rest: &'a str) -> Option<(&'a str, &'a str)> {
         let rest = rest.strip_prefix('"')?;
-        let length = self.specials.distance(self.text.len().wrapping_sub(rest.len()));
+        let length = self.string_ends.distance(self.text.len().wrapping_sub(rest.len()));
         // Looked at first, so that both texts need no other look at where they begin and end.
         if rest.as_bytes().get(length) != Some(&b'"') || length > self.max_string_bytes {
             return None;

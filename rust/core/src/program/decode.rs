@@ -11,7 +11,7 @@ use crate::functions::{self, Shape};
 use crate::json::tree::{Members, Tree};
 use crate::program::constant::read_value;
 use crate::program::prepare::{Preparer, literal, prepare};
-use crate::program::recognise::{Predicates, specialise};
+use crate::program::recognise::{Predicates, recognise};
 use crate::program::{
     Bind, Call, Comprehension, Conditional, Element, Entry, Expr, Index, Macro, Member, Node,
     Operation, OptionalMap, Program, SectionKey,
@@ -79,7 +79,7 @@ impl Decoder<'_, '_> {
         let node = self.node(object, depth)?;
         let expression = self.with_key_slot(object, Expr { span, node });
         let Compiler { layout, predicates, .. } = &mut *self.compiler;
-        Ok(specialise(expression, layout, predicates))
+        Ok(recognise(expression, layout, predicates))
     }
 
     fn node(&mut self, object: &Members<'_>, depth: usize) -> Result<Node> {

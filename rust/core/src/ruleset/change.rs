@@ -58,7 +58,7 @@ impl RuleSet {
     pub fn with_changes(&self, bundle: &[u8], removed: &[&str]) -> Result<Self, ChangeError> {
         let bundle = Bundle::read(bundle)?;
         let mut layout = Layout::clone(&self.context.layout);
-        let new = bundle.compile(Compiler::new(&mut layout, &self.context.common.lists))?;
+        let new = bundle.compile(Compiler::new(&mut layout, &self.context.environment.lists))?;
         let new = new.iter().map(|(id, program)| (&**id, program));
         let (ids, programs) = self.changed(new, removed)?;
         keep_variables(&mut layout, programs.iter());

@@ -19,7 +19,7 @@ use crate::event::user_agent::UserAgents;
 use crate::event::{self, RawEvent};
 use crate::functions::named_lists::{ListDefinition, Lists};
 use crate::index::layered::{Built, LayeredIndex, Newest, Part, Segment};
-use crate::index::{Index, Report, Rules};
+use crate::index::{Extractor, Index, IndexedRule, Report, Rules};
 use crate::json::fault::{Fault, FaultKind};
 use crate::json::tree;
 use crate::json::tree::Tree;
@@ -59,13 +59,13 @@ type RuleIndex = LayeredIndex<Program, u32>;
 #[derive(Clone, Debug)]
 struct Context {
     layout: Arc<Layout>,
-    common: Arc<Common>,
+    environment: Arc<Environment>,
     sample: Arc<Sample>,
 }
 
 /// What no change of rules changes.
 #[derive(Debug)]
-struct Common {
+struct Environment {
     lists: Lists,
     limits: Limits,
     trusted_proxies: NetworkSet,
@@ -111,9 +111,10 @@ impl RuleSet {
         let lists = Lists::new(definitions)?;
         let rules = bundle.compile(Compiler::new(&mut layout, &lists))?;
         let trusted_proxies = proxies(&bundle.part::<Vec<String>>("trusted_proxies")?)?;
-        let common = Common { limits: bundle.part("limits")?, lists, trusted_proxies };
-        let (layout, common, sample) = (Arc::new(layout), Arc::new(common), Arc::default());
-        let context = Context { layout, common, sample };
+        let environment = Environment { limits: bundle.part("limits")?, lists, trusted_proxies };
+        let (layout, environment, sample) =
+            (Arc::new(layout), Arc::new(environment), Arc::default());
+        let context = Context { layout, environment, sample };
         let (ids, programs): (Vec<_>, Vec<_>) = rules.into_iter().unzip();
         Ok(Self {
             context,
@@ -178,7 +179,8 @@ impl RuleSet {
     /// The outcome of one program, None when there is none of this number.
     pub fn outcome<'a>(&'a self, index: usize, record: &Record<'a>) -> Option<Outcome<'a>> {
         let mut meter = Meter::new(self.limits());
-        let result = self.rule(index)?.1.evaluate(record, &self.context.common.lists, &mut meter);
+        let result =
+            self.rule(index)?.1.evaluate(record, &self.context.environment.lists, &mut meter);
         Some(Outcome { result, cost: meter.spent() })
     }
 
@@ -189,7 +191,7 @@ impl RuleSet {
         mut take: impl FnMut(u32, Result<bool, Failure>),
     ) {
         let mut meter = Meter::new(self.limits());
-        let mut evaluation = Evaluation::new(record, &self.context.common.lists, &mut meter);
+        let mut evaluation = Evaluation::new(record, &self.context.environment.lists, &mut meter);
         for (index, (_, program)) in (0_u32..).zip(self.rules()) {
             evaluation.meter.reset();
             take(index, evaluation.test(&program.root));
@@ -223,11 +225,11 @@ impl RuleSet {
     }
 
     pub fn limits(&self) -> &Limits {
-        &self.context.common.limits
+        &self.context.environment.limits
     }
 
     pub fn trusted_proxies(&self) -> &NetworkSet {
-        &self.context.common.trusted_proxies
+        &self.context.environment.trusted_proxies
     }
 
     /// The record of an event in JSON.
@@ -240,7 +242,7 @@ impl RuleSet {
         user_agents: Option<&UserAgents>,
         arena: &'a Bump,
     ) -> Result<Record<'a>, EventError> {
-        self.context.common.read(bytes, &self.context.layout, user_agents, arena)
+        self.context.environment.read(bytes, &self.context.layout, user_agents, arena)
     }
 
     /// The record of an event that is read as the layout of this set says.
@@ -253,13 +255,13 @@ impl RuleSet {
         user_agents: Option<&UserAgents>,
         arena: &'a Bump,
     ) -> Result<Record<'a>, EventError> {
-        self.context.common.encode(event, &self.context.layout, user_agents, arena)
+        self.context.environment.encode(event, &self.context.layout, user_agents, arena)
     }
 }
 
 impl Context {
     fn rules<'a>(&'a self, programs: &'a [Program]) -> Rules<'a> {
-        Rules { programs, lists: &self.common.lists, limits: &self.common.limits }
+        Rules { programs, lists: &self.environment.lists, limits: &self.environment.limits }
     }
 
     fn whole_index(&self, programs: &[Program], sample: &Sample) -> RuleIndex {
@@ -268,9 +270,14 @@ impl Context {
 
     /// An index of programs; the layout has all their slots.
     fn index(&self, programs: &[Program], sample: &Sample) -> Index {
-        let (arena, Common { trusted_proxies, limits, .. }) = (Bump::new(), &*self.common);
+        let (arena, Environment { trusted_proxies, limits, .. }) =
+            (Bump::new(), &*self.environment);
         let records = sample.records(&self.layout, trusted_proxies, limits, &arena);
-        Index::new(self.rules(programs), &self.layout, &records)
+        let mut extractor = Extractor::new(&self.layout);
+        let rule =
+            |(number, program)| IndexedRule::of_program(number, program, limits, &mut extractor);
+        let rules: Vec<IndexedRule> = (0..).zip(programs).map(rule).collect();
+        Index::new(&extractor, &rules, self.rules(programs), &records)
     }
 
     fn stated(&self, programs: &[Program]) -> Vec<(Program, u32)> {
@@ -278,7 +285,7 @@ impl Context {
     }
 }
 
-impl Common {
+impl Environment {
     fn read<'a>(
         &self,
         bytes: &'a [u8],

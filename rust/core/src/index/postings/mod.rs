@@ -1,18 +1,17 @@
 //! From true conditions to the rules that may be true.
 //!
-//! Beside each rule stands the mask of what it needs of the 64 subexpressions that rules share
-//! most. One that is not true drops the rule before it is evaluated. A condition may prove a
+//! Beside each rule stands the mask of what it requires of the 64 most common subexpressions. One that is not true drops the rule before it is evaluated. A condition may prove a
 //! rule, which is then not evaluated at all ([`Meaning`]).
 
 pub(crate) mod batch;
-pub(crate) mod guards;
 pub(crate) mod per_thread;
+pub(crate) mod preconditions;
 
 use crate::evaluate::Meter;
 use crate::event::record::Record;
 use crate::functions::named_lists::Lists;
 use crate::index::requirements::error_free::Requirement;
-use crate::index::requirements::formula::{Truth, at_path};
+use crate::index::requirements::formula::{Exact, at_path};
 use crate::index::scratch::Marks;
 use crate::program::{Expr, Program};
 use crate::value::error::ErrorCode;
@@ -21,7 +20,7 @@ use crate::value::work::Work;
 
 /// A subexpression that many rules share, by one of the places where it stands.
 #[derive(Clone, Debug)]
-pub(crate) struct Shared {
+pub(crate) struct CommonSubexpression {
     pub(crate) program: u32,
     pub(crate) path: Box<[u16]>,
     /// If what the search found says whether it is true.
@@ -31,24 +30,24 @@ pub(crate) struct Shared {
 /// A shared subexpression by conditions that are searched for.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
-    pub(crate) truth: Truth,
+    pub(crate) exact: Exact,
     /// The facts under which it is true if the search says so.
-    pub(crate) facts: Box<[Requirement]>,
+    pub(crate) preconditions: Box<[Requirement]>,
 }
 
 impl Known {
     /// Whether it is the condition of a number, no more and no less.
     pub(crate) fn is_condition(&self, number: u32) -> bool {
-        let condition = Truth::One { condition: number, is_positive: true };
-        self.truth == condition && self.facts.is_empty()
+        let condition = Exact::One { condition: number, is_positive: true };
+        self.exact == condition && self.preconditions.is_empty()
     }
 
     /// Whether the subexpression is true, if no search found too much. None if it may be an
     /// error and errors are not dropped.
     fn holds(&self, found: &Marks, record: &Record<'_>, drops_errors: bool) -> Option<bool> {
-        let is_true = self.truth.holds(&|condition| found.is_marked(condition));
-        let is_certain =
-            (drops_errors && !is_true) || self.facts.iter().all(|fact| fact.is_met(record));
+        let is_true = self.exact.holds(&|condition| found.is_marked(condition));
+        let is_certain = (drops_errors && !is_true)
+            || self.preconditions.iter().all(|precondition| precondition.is_met(record));
         is_certain.then_some(is_true)
     }
 }
@@ -57,8 +56,8 @@ impl Known {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Posting {
     pub(crate) rule: u32,
-    /// The mask of the shared subexpressions that it needs.
-    pub(crate) need: u64,
+    /// The mask of the common subexpressions that it requires.
+    pub(crate) required: u64,
     pub(crate) meaning: Meaning,
 }
 
@@ -97,8 +96,8 @@ impl Postings {
 }
 
 /// What is known of the shared subexpressions for one event; each is tested when first needed.
-pub(crate) struct Needs<'a, 'e> {
-    shared: &'a [Shared],
+pub(crate) struct CommonValues<'a, 'e> {
+    shared: &'a [CommonSubexpression],
     programs: &'a [Program],
     record: &'e Record<'a>,
     lists: &'a Lists,
@@ -113,11 +112,11 @@ pub(crate) struct Needs<'a, 'e> {
     is_open: bool,
 }
 
-impl<'a, 'e> Needs<'a, 'e> {
+impl<'a, 'e> CommonValues<'a, 'e> {
     /// At first only those that are `searched` are known: each is the condition of its own
     /// number.
     pub(crate) fn new(
-        (shared, searched): (&'a [Shared], u64),
+        (shared, searched): (&'a [CommonSubexpression], u64),
         programs: &'a [Program],
         record: &'e Record<'a>,
         lists: &'a Lists,
@@ -158,17 +157,17 @@ impl<'a, 'e> Needs<'a, 'e> {
 
     /// Whether something that is needed is known not to be true.
     #[inline]
-    pub(crate) const fn is_known_to_lack(&self, need: u64) -> bool {
-        need & self.missing != 0
+    pub(crate) const fn is_known_to_lack(&self, required: u64) -> bool {
+        required & self.missing != 0
     }
 
     /// Whether something that is needed is not true.
     #[inline]
-    pub(crate) fn lacks(&mut self, need: u64) -> bool {
-        if self.is_known_to_lack(need) {
+    pub(crate) fn lacks(&mut self, required: u64) -> bool {
+        if self.is_known_to_lack(required) {
             return true;
         }
-        let unknown = need & !self.known;
+        let unknown = required & !self.known;
         unknown != 0 && self.are_missing(unknown)
     }
 
@@ -194,7 +193,8 @@ impl<'a, 'e> Needs<'a, 'e> {
 
     fn is_missing(&mut self, number: usize) -> bool {
         let shared = self.shared.get(number);
-        if let (Some(Shared { known: Some(known), .. }), Some(found)) = (shared, self.found)
+        if let (Some(CommonSubexpression { known: Some(known), .. }), Some(found)) =
+            (shared, self.found)
             && let Some(holds) = known.holds(found, self.record, self.drops_errors)
         {
             return !holds;
@@ -224,7 +224,7 @@ impl<'a, 'e> Needs<'a, 'e> {
         }
     }
 
-    fn expression(&self, shared: &Shared) -> Option<&'a Expr> {
+    fn expression(&self, shared: &CommonSubexpression) -> Option<&'a Expr> {
         at_path(&self.programs.get(shared.program as usize)?.root, &shared.path)
     }
 }

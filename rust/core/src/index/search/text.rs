@@ -22,8 +22,8 @@ pub(in crate::index) const FIRST_LITERAL: u32 = 1 << 31;
 /// Fewer patterns than this that require one text are soon run.
 const MANY: u32 = 16;
 
-/// Conditions by the whole text.
-type Whole = HashMap<Box<str>, Vec<u32>, RandomState>;
+/// Conditions by the whole text; most texts have one.
+type Whole = HashMap<Box<str>, SmallVec<[u32; 4]>, RandomState>;
 
 /// A pattern of a condition that is true if any of its patterns matches.
 #[derive(Debug)]
@@ -187,12 +187,12 @@ fn literals(required: &[Vec<Vec<Box<str>>>]) -> BTreeMap<&str, Vec<u32>> {
         *count = count.saturating_add(1);
     }
     let sharers = |text: &str| sharers.get(text).copied().unwrap_or(0);
-    let crowd = |texts: &&Vec<Box<str>>| {
+    let sharing = |texts: &&Vec<Box<str>>| {
         texts.iter().map(|text| sharers(text)).max().map(|most| most / MANY)
     };
     let mut by_text: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for (number, choices) in (0_u32..).zip(required) {
-        for text in choices.iter().min_by_key(crowd).into_iter().flatten() {
+        for text in choices.iter().min_by_key(sharing).into_iter().flatten() {
             by_text.entry(text).or_default().push(number);
         }
     }
@@ -261,6 +261,8 @@ impl TextSearchBuilder {
     }
 
     pub(crate) fn build(mut self) -> TextSearch {
+        self.whole.shrink_to_fit();
+        self.whole_folded.shrink_to_fit();
         let literals = literals(&self.required);
         self.parts.extend((FIRST_LITERAL..).zip(literals.keys()).map(|(number, text)| Part {
             text: Box::from(*text),

@@ -7,7 +7,7 @@ use super::*;
 use crate::event::layout::Layout;
 use crate::event::record::Record;
 use crate::program::Program;
-use crate::program::recognise::{Predicates, specialise};
+use crate::program::recognise::{Predicates, recognise};
 use crate::ruleset::RuleSet;
 use crate::value::error::Failure;
 use crate::value::limits::Limits;
@@ -65,7 +65,7 @@ fn the_nodes_of_a_predicate_are_recognised_as_it_wherever_they_stand() {
     let mut kinds = std::collections::HashSet::new();
     each_predicate(|_, predicate, _, layout| {
         let nodes = predicate.nodes(7);
-        let again = specialise(nodes, &mut layout.clone(), &mut Predicates::default());
+        let again = recognise(nodes, &mut layout.clone(), &mut Predicates::default());
         assert!(matches!(&again.node, Node::Predicate(again) if again == predicate));
         kinds.insert(std::mem::discriminant(&predicate.kind));
     });
