@@ -44,6 +44,7 @@ impl Definitions {
             max_keys: self.max_keys,
             limits: self.limits.clone(),
             layout,
+            proof_slots: self.proof_slots,
             lists: Arc::clone(&self.lists),
             trusted_proxies: Arc::clone(&self.trusted_proxies),
             expressions,
@@ -135,7 +136,7 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::*;
-    use crate::decision::budget::Budget;
+    use crate::engine::Given;
     use crate::engine::{Engine, ReferenceData};
 
     /// A policy that holds where a flag is set.
@@ -167,7 +168,7 @@ mod tests {
     /// The policies that fire on an event; None where it is refused.
     fn fired(definitions: Definitions, event: &Json) -> Option<Vec<String>> {
         let engine = Engine::new(definitions, ReferenceData::default());
-        let record = engine.record(event.to_string().as_bytes(), 0, Budget::Own).ok()?;
+        let record = engine.record(event.to_string().as_bytes(), 0, Given::default()).ok()?;
         let record: Json = serde_json::from_str(&record).unwrap();
         let fired = record["fired"].as_array().unwrap().iter();
         Some(fired.map(|each| each["policy"].as_str().unwrap().to_owned()).collect())
