@@ -44,6 +44,7 @@ impl Definitions {
             max_keys: self.max_keys,
             limits: self.limits.clone(),
             layout,
+            proof_slots: self.proof_slots,
             lists: Arc::clone(&self.lists),
             trusted_proxies: Arc::clone(&self.trusted_proxies),
             expressions,

@@ -13,6 +13,9 @@ use crate::event::path::percent_decode;
 /// More than enough for two hundred patterns of two hundred characters.
 const MAX_PROGRAM_BYTES: usize = 32 * 1024 * 1024;
 
+/// The names of proofs of challenges, whose tokens are secrets of the service.
+const PROOFS: &str = "service_challenge*";
+
 /// Patterns that are refused: together they are too large.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternsError(pub(super) String);
@@ -30,15 +33,18 @@ impl std::error::Error for PatternsError {}
 pub(super) struct Names {
     secret: NamePatterns,
     clear: Option<NamePatterns>,
+    /// Of secrets that no tenant can ask for.
+    always: NamePatterns,
 }
 
 impl Names {
     pub(super) fn new(patterns: &[String]) -> Result<Self, PatternsError> {
-        let secret: Vec<&str> =
-            patterns.iter().map(|each| &**each).filter(|each| !each.starts_with('!')).collect();
+        let named = patterns.iter().map(|each| &**each).filter(|each| !each.starts_with('!'));
+        let secret: Vec<&str> = named.chain([PROOFS]).collect();
         let clear: Vec<&str> = patterns.iter().filter_map(|each| each.strip_prefix('!')).collect();
         let clear = (!clear.is_empty()).then(|| NamePatterns::new(&clear)).transpose()?;
-        Ok(Self { secret: NamePatterns::new(&secret)?, clear })
+        let always = NamePatterns::new(&[PROOFS])?;
+        Ok(Self { secret: NamePatterns::new(&secret)?, clear, always })
     }
 
     /// Whether a value of this name is a secret; the name may be percent-encoded.
@@ -57,7 +63,8 @@ impl Names {
 
     /// Whether the tenant asked for values of this name in clear text.
     pub(super) fn is_clear(&self, name: &str) -> bool {
-        self.clear.as_ref().is_some_and(|clear| clear.matches(name))
+        let is_named = self.clear.as_ref().is_some_and(|clear| clear.matches(name));
+        is_named && !self.always.matches(name)
     }
 }
 

@@ -1,8 +1,7 @@
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::decision::budget::Budget;
-use crate::engine::{Engine, ReferenceData};
+use crate::engine::{Engine, Given, ReferenceData};
 
 /// A policy that holds where a flag is set.
 fn policy(flag: &str) -> Json {
@@ -33,7 +32,7 @@ fn changed(definitions: &Definitions, revision: u64, pieces: &Json) -> Definitio
 /// The policies that fire on an event; None where it is refused.
 fn fired(definitions: Definitions, event: &Json) -> Option<Vec<String>> {
     let engine = Engine::new(definitions, ReferenceData::default());
-    let record = engine.record(event.to_string().as_bytes(), 0, Budget::Own).ok()?;
+    let record = engine.record(event.to_string().as_bytes(), 0, Given::default()).ok()?;
     let record: Json = serde_json::from_str(&record).unwrap();
     let fired = record["fired"].as_array().unwrap().iter();
     Some(fired.map(|each| each["policy"].as_str().unwrap().to_owned()).collect())
