@@ -117,7 +117,10 @@ from tidegate.server.wire.operation import (
 )
 from tidegate.server.wire.operators import (
     AccessToken,
+    IdentityProvider,
     Login,
+    LoginResponse,
+    LoginStart,
     Me,
     MyMembership,
     Revocation,
@@ -160,6 +163,7 @@ from tidegate.server.wire.tenants import (
     TenantSettings,
     TenantSettingsChange,
     all_settings,
+    membership_answer,
     tenant_answer,
 )
 
@@ -216,6 +220,7 @@ __all__ = [
     "FiredClause",
     "FiredPolicy",
     "Health",
+    "IdentityProvider",
     "JobStatus",
     "KeyPart",
     "LiftQuery",
@@ -223,6 +228,8 @@ __all__ = [
     "ListCreate",
     "ListSummary",
     "Login",
+    "LoginResponse",
+    "LoginStart",
     "Me",
     "Membership",
     "MembershipWrite",
@@ -283,6 +290,7 @@ __all__ = [
     "all_settings",
     "audited",
     "given",
+    "membership_answer",
     "mitigation_answer",
     "nanoseconds",
     "optional_time",

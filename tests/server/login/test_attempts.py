@@ -9,15 +9,15 @@ import httpx2
 import pytest
 from tests.server.serving import PASSWORD, Served
 
-from tidegate.server.accounts import login_attempts
-from tidegate.server.accounts.login_attempts import (
+from tidegate.server.http.problems import Problem
+from tidegate.server.login import attempts as module
+from tidegate.server.login.attempts import (
     LANE_PLACES,
     MAX_ATTEMPTS,
     SLOW_AFTER,
     WINDOW_SECONDS,
     LoginAttempts,
 )
-from tidegate.server.http.problems import Problem
 
 GUESSES = 60
 
@@ -91,7 +91,7 @@ def test_a_known_address_passes_the_slow_lane_by() -> None:
 
 def test_in_the_slow_lane_those_go_first_who_failed_least(monkeypatch: pytest.MonkeyPatch) -> None:
     """A full lane makes room for an address that never failed, and for no other."""
-    monkeypatch.setattr(login_attempts, "SLOW_SECONDS", 0.01)
+    monkeypatch.setattr(module, "SLOW_SECONDS", 0.01)
     attempts = LoginAttempts()
     from_everywhere(attempts, "ann")
     passed: list[str] = []
@@ -116,8 +116,8 @@ def test_in_the_slow_lane_those_go_first_who_failed_least(monkeypatch: pytest.Mo
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Past the bound the least recently used entry is forgotten."""
-    monkeypatch.setattr(login_attempts, "MAX_REMEMBERED", 2)
-    recent = login_attempts._Recent[int, list[int]](list)
+    monkeypatch.setattr(module, "MAX_REMEMBERED", 2)
+    recent = module._Recent[int, list[int]](list)
     for key in (1, 2, 1, 3):
         recent[key].append(key)
     assert [key in recent for key in (1, 2, 3)] == [True, False, True]
