@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tidegate.config import Settings
-    from tidegate.engine import Frozen
     from tidegate.operators.keys import Keys
+    from tidegate.policy.backend import Frozen
     from tidegate.server.engines.compiling import CompiledChange, CompiledSet
     from tidegate.server.hot.unrecorded import Gap
     from tidegate.server.offload.jobs import Job
@@ -93,7 +93,7 @@ class Service:
         self.keys = keys
         self.base_url = base_url
         self.lanes = Lanes(settings.server.tenant_waiting_calls)
-        self.runtimes = Runtimes(store, keys.redaction, self._compile_newest, self.lanes.still)
+        self.runtimes = Runtimes(store, keys, self._compile_newest, self.lanes.still)
         self.key_ring = KeyRing(keys.pepper)
         self.idempotency = IdempotencyKeys(keys.redaction, self._recorded_answer)
         self.metrics = HotMetrics(settings.metrics.policies)

@@ -46,6 +46,7 @@ from tidegate.server.wire.decisions import (
     KeyPart,
     ModeName,
     Reason,
+    ShownProof,
     Trace,
     WindowValue,
 )
@@ -269,6 +270,7 @@ __all__ = [
     "RuntimeAction",
     "RuntimeAnswer",
     "SavedPolicy",
+    "ShownProof",
     "SimulatedEvent",
     "Simulation",
     "SimulationResult",

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::event::record::Record;
-use crate::index::build::ExactRule;
+use crate::index::build::IndexedRule;
 use crate::index::requirements::access_path::AccessPath;
 use crate::index::requirements::error_free::Requirement;
+use crate::index::requirements::formula::Reason;
 use crate::index::requirements::worst_cost::{Cost, Size};
 use crate::value::limits::Limits;
 
@@ -17,17 +18,25 @@ pub(crate) struct Preconditions {
 }
 
 impl Preconditions {
-    /// Adds a rule, in ascending order. A rule without an access path is passed over only for
-    /// shared subexpressions that it lacks.
-    pub(crate) fn add(&mut self, number: u32, rule: &ExactRule, access: Option<&AccessPath<'_>>) {
-        self.costs.entry(rule.cost.rounded()).or_default().push(number);
-        let of_access = access.map_or(&[][..], |access| &access.requirements);
-        for requirement in of_access.iter().chain(&rule.requirements) {
-            let rules = self.requirements.entry(*requirement).or_default();
-            if rules.last() != Some(&number) {
-                rules.push(number);
+    /// Those of rules. A rule without an access path is passed over only for common subexpressions
+    /// that it lacks.
+    pub(crate) fn new(
+        rules: &[IndexedRule],
+        access_paths: &[Result<AccessPath<'_>, Reason>],
+    ) -> Self {
+        let mut preconditions = Self::default();
+        for (number, (rule, access_path)) in (0..).zip(rules.iter().zip(access_paths)) {
+            let cost = rule.cost.unwrap_or_default().rounded();
+            preconditions.costs.entry(cost).or_default().push(number);
+            let of_access = access_path.as_ref().map_or(&[][..], |path| &path.requirements);
+            for requirement in of_access.iter().chain(&rule.requirements) {
+                let rules = preconditions.requirements.entry(*requirement).or_default();
+                if rules.last() != Some(&number) {
+                    rules.push(number);
+                }
             }
         }
+        preconditions
     }
 
     /// Calls `take` with the rules that may be errors of a record, some more than once.
