@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from uuid import UUID
 
 import attrs
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tidegate.server.hot.recorder import Recorder
     from tidegate.stores.base import Store
 
+PassStatus: TypeAlias = Literal["alive", "revoked"]
 LIFT_SECONDS = 30.0
 """A lift waits this long for its commit; the log gives up sooner when it cannot be written."""
 
@@ -80,6 +81,28 @@ class Runtime(Protocol):
             Problem: ``decision-log-unavailable``; nothing is ended.
         """
 
+    def pass_status(self, tenant_id: UUID, pass_id: UUID) -> PassStatus:
+        """Whether a pass that has not expired is good."""
+
+    def revoke_pass(
+        self, tenant_id: UUID, pass_id: UUID, expires_at: int, actor: str, request_id: str
+    ) -> bool:
+        """End a pass; durable, and audited, when it returns.
+
+        Args:
+            tenant_id: whose.
+            pass_id: which.
+            expires_at: when it would have ended by itself, in nanoseconds since 1970.
+            actor: who ends it.
+            request_id: by which request.
+
+        Returns:
+            Whether it was good before.
+
+        Raises:
+            Problem: ``decision-log-unavailable``; nothing is ended.
+        """
+
 
 class NoRuntime:
     """The runtime of a control plane by itself, where nothing decides."""
@@ -106,6 +129,19 @@ class NoRuntime:
         self,
         tenant_id: UUID,  # noqa: ARG002
         wanted: Sequence[ActiveMitigation],  # noqa: ARG002
+        actor: str,  # noqa: ARG002
+        request_id: str,  # noqa: ARG002
+    ) -> bool:
+        return False
+
+    def pass_status(self, tenant_id: UUID, pass_id: UUID) -> PassStatus:  # noqa: ARG002
+        return "alive"
+
+    def revoke_pass(
+        self,
+        tenant_id: UUID,  # noqa: ARG002
+        pass_id: UUID,  # noqa: ARG002
+        expires_at: int,  # noqa: ARG002
         actor: str,  # noqa: ARG002
         request_id: str,  # noqa: ARG002
     ) -> bool:
@@ -154,6 +190,21 @@ class LiveRuntime:
         lanes = self.lanes.figures(time.monotonic_ns())
         tenants = Families([*lanes, *self._gathered[Shown.ALL]])
         return page([self._metrics, health, tenants]) + process_page() + build_page()
+
+    def pass_status(self, tenant_id: UUID, pass_id: UUID) -> PassStatus:  # noqa: ARG002
+        """See :class:`Runtime`."""
+        return "alive"
+
+    def revoke_pass(
+        self,
+        tenant_id: UUID,  # noqa: ARG002
+        pass_id: UUID,  # noqa: ARG002
+        expires_at: int,  # noqa: ARG002
+        actor: str,  # noqa: ARG002
+        request_id: str,  # noqa: ARG002
+    ) -> bool:
+        """See :class:`Runtime`."""
+        return False
 
     def find(self, tenant_id: UUID) -> Tenant | None:
         """See :class:`Runtime`."""

@@ -19,6 +19,7 @@ import orjson
 import tidegate
 from tidegate.server import wire
 from tidegate.server.http.convert import answer_of, member_types, read_only_types
+from tidegate.server.http.forms import FORM
 from tidegate.server.http.problems import CONTENT_TYPE, KINDS, ProblemDocument
 from tidegate.server.http.repeats import KEY_FORM
 from tidegate.server.routing.route import Credential, Route
@@ -35,10 +36,13 @@ _NAMED: Mapping[Any, str] = {
 _SECURITY: Mapping[Credential, list[dict[str, list[str]]]] = {
     Credential.NONE: [],
     Credential.API_KEY: [{"apiKey": []}],
+    Credential.OPTIONAL_API_KEY: [{}, {"apiKey": []}],
     Credential.OPERATOR: [{"operator": []}],
     Credential.METRICS: [{}, {"metrics": []}],
 }
 _LINES = {"type": "string", "description": "one object a line"}
+_SAME_MEMBERS = ("application/json", FORM)
+"""Media types of bodies with the members of a class."""
 _ENTITY_TAG = {
     "type": "string",
     "pattern": '^(\\*|(W/)?"[!#-~]*"([ \\t]*,[ \\t]*(W/)?"[!#-~]*")*)$',
@@ -196,7 +200,7 @@ def _content(route: Route, schemas: _Schemas) -> dict[str, Any]:
     if route.body is bytes:
         return {media: {"schema": {}} for media in route.media_types}
     return {
-        media: {"schema": schemas.of(route.body) if media == "application/json" else _LINES}
+        media: {"schema": schemas.of(route.body) if media in _SAME_MEMBERS else _LINES}
         for media in route.media_types
     }
 
@@ -267,8 +271,10 @@ def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
         headers["Idempotency-Replayed"] = _header("`true` when the answer is an earlier one")
     if route.status == HTTPStatus.CREATED:
         headers["Location"] = _header("the path of the new object")
+    if route.status == HTTPStatus.SEE_OTHER:
+        headers["Location"] = _header("where to go")
     success["headers"] = headers
-    responses = {str(route.status): success}
+    responses = {str(status): success for status in (route.status, *route.other_statuses)}
     if route.conditional and route.method == "GET":
         responses["304"] = {"description": "The caller has the present revision."}
     codes: dict[int, list[str]] = {}

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
     from tidegate.operators.permissions import Permission
     from tidegate.server.http.call import Answer, Call
+    from tidegate.server.http.problems import Problem
+    from tidegate.server.routing.answering import Given
 
 PREFIX = "/api/v1"
 Handler: TypeAlias = "Callable[[Call], Answer | Response | Coroutine[Any, Any, Answer]]"
+ProblemPage: TypeAlias = "Callable[[Problem, Given], Response]"
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
@@ -28,6 +31,7 @@ class Credential(Enum):
 
     NONE = "nothing"
     API_KEY = "the API key header"
+    OPTIONAL_API_KEY = "the API key header, by those who have a key"
     OPERATOR = "an operator's token"
     METRICS = "the metrics token, where the settings do not show the figures to anybody"
 
@@ -49,7 +53,7 @@ class Route:
         body: the class of the request body; bytes for one that the handler reads itself.
         query: the class of the query parameters.
         answer: the class of the answer, or a list of it; None without a body.
-        status: of success.
+        status: of success; ``other_statuses`` are further ones.
         present: gives the object that a write changes as it is, for members that come back with
             the write; None for a new object.
         refusals: codes of problems that the handler itself can raise.
@@ -57,6 +61,8 @@ class Route:
         also_bare: the specification shows the path without the prefix; both lead here.
         rooted: the path has no prefix at all.
         repeatable: takes an idempotency key; the handler keeps its answer with its change.
+        problem_page: how a refusal is shown to a browser; None where browsers do not come.
+        headers: names of headers that the handler looks at, in lower case.
         max_bytes: bound of the request body.
         media_types: of the request body; ``answer_type`` is the media type of the answer.
     """
@@ -75,12 +81,15 @@ class Route:
     query: Any = None
     answer: Any = None
     status: int = 200
+    other_statuses: tuple[int, ...] = ()
     present: Handler | None = None
     refusals: tuple[str, ...] = ()
     conditional: bool = False
     also_bare: bool = False
     rooted: bool = False
     repeatable: bool = False
+    problem_page: ProblemPage | None = None
+    headers: tuple[str, ...] = ()
     max_bytes: int = MAX_BYTES
     media_types: tuple[str, ...] = ("application/json",)
     answer_type: str = "application/json"
@@ -112,6 +121,8 @@ class Route:
                 codes.append("work-ended")
         if self.credential is not Credential.NONE:
             codes.append("unauthenticated")
+        if self.credential is Credential.OPTIONAL_API_KEY:
+            codes.append("rate-limited")
         if self.permission is not None:
             codes.append("forbidden")
         if self.parameters:

@@ -19,6 +19,19 @@ from tidegate.server.wire.audit import (
 from tidegate.server.wire.catalog import (
     CatalogField,
 )
+from tidegate.server.wire.challenges import (
+    ChallengePassed,
+    ChallengeQuery,
+    ChallengeResults,
+    ChallengeSolution,
+    Pass,
+    PassesQuery,
+    ProofCheck,
+    ProofVerdict,
+    ProviderResults,
+    ProviderTest,
+    SelfTest,
+)
 from tidegate.server.wire.common import (
     Description,
     Expression,
@@ -125,6 +138,7 @@ from tidegate.server.wire.operators import (
 from tidegate.server.wire.period import (
     Moment,
     Period,
+    Span,
     nanoseconds,
 )
 from tidegate.server.wire.replay import (
@@ -183,6 +197,10 @@ __all__ = [
     "CatalogField",
     "Challenge",
     "ChallengeAction",
+    "ChallengePassed",
+    "ChallengeQuery",
+    "ChallengeResults",
+    "ChallengeSolution",
     "Change",
     "Clause",
     "Counts",
@@ -238,6 +256,8 @@ __all__ = [
     "NamedList",
     "NewApiKey",
     "OutcomeCounts",
+    "Pass",
+    "PassesQuery",
     "Period",
     "Policy",
     "PolicyChange",
@@ -247,6 +267,10 @@ __all__ = [
     "PolicyResults",
     "PolicyVersion",
     "Priority",
+    "ProofCheck",
+    "ProofVerdict",
+    "ProviderResults",
+    "ProviderTest",
     "Purpose",
     "Reason",
     "ReplayDifference",
@@ -262,10 +286,12 @@ __all__ = [
     "RuntimeAction",
     "RuntimeAnswer",
     "SavedPolicy",
+    "SelfTest",
     "SimulatedEvent",
     "Simulation",
     "SimulationResult",
     "Slug",
+    "Span",
     "Tenant",
     "TenantChange",
     "TenantCreate",

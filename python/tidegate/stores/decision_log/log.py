@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 import threading
+from base64 import urlsafe_b64decode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -209,6 +210,8 @@ class LoggedDecision:
     record: bytes
     effects: bytes
     event: bytes
+    sealed: bytes | None = None
+    """Of a challenge: what :meth:`~tidegate.policy.proofs.ProofKeys.seal` made."""
 
 
 @attrs.frozen
@@ -236,6 +239,7 @@ class LogLine:
             record=bytes(read.record),
             effects=bytes(read.effects),
             event=bytes(read.event),
+            sealed=None if read.sealed is None else urlsafe_b64decode(read.sealed + "=="),
         )
 
     @property
@@ -267,6 +271,7 @@ class _Line(_Endpoint):
     answer: msgspec.Raw
     record: msgspec.Raw
     event: msgspec.Raw
+    sealed: str | None = None
 
 
 _LINES = msgspec.json.Decoder(_Line)
