@@ -11,10 +11,10 @@ import attrs
 from anyio import CapacityLimiter
 
 from tidegate.operators.tokens import LIFETIME_SECONDS, Tokens
-from tidegate.policy.proofs import ProofKeys
 from tidegate.server.challenges.parts import ChallengeParts
 from tidegate.server.connection.reception import Reception
 from tidegate.server.engines.control import NoRuntime
+from tidegate.server.engines.engines import proof_keys_of
 from tidegate.server.engines.replay import NoReplays
 from tidegate.server.hot.keyless import KeylessCalls
 from tidegate.server.hot.metrics import Figures
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from tidegate.operators.keys import Keys
+    from tidegate.policy.proofs import ProofKeys
     from tidegate.server.engines.control import Runtime
     from tidegate.server.engines.replay import Draft
     from tidegate.server.hot.key_ring import ApiKey
@@ -179,7 +180,7 @@ class Application:
 
     def proof_keys(self, tenant_id: UUID) -> ProofKeys:
         """What makes and reads the proofs of a tenant."""
-        return ProofKeys(tenant_id, self.keys.proofs, self.keys.sealing)
+        return proof_keys_of(tenant_id, self.keys)
 
     @challenges.default
     def _make_challenges(self) -> ChallengeParts:

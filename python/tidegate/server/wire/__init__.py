@@ -35,6 +35,7 @@ from tidegate.server.wire.challenges import (
 from tidegate.server.wire.common import (
     Description,
     Expression,
+    Health,
     Name,
     Priority,
     Revision,
@@ -126,9 +127,6 @@ from tidegate.server.wire.expressions import (
     ExpressionFinding,
     ExpressionReport,
     Purpose,
-)
-from tidegate.server.wire.operation import (
-    Health,
 )
 from tidegate.server.wire.operators import (
     AccessToken,
