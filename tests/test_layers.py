@@ -96,7 +96,7 @@ def test_only_one_module_imports_the_extension() -> None:
 
 
 def test_the_client_imports_only_itself_the_exceptions_and_the_shape_of_a_decision() -> None:
-    """It talks to a service: the engine and the server are on the other side."""
+    """The client imports only itself, the exceptions and the shape of a decision."""
     own = {
         name
         for path in (PACKAGE / "client").rglob("*.py")

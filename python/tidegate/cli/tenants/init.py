@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 import click
 
-from tidegate.cli.output import console, json_option, print_json
+from tidegate.cli.output import console, print_json
 from tidegate.cli.remote.client import Remote
 from tidegate.cli.tenants.operator import (
     directory_option,
@@ -28,6 +28,7 @@ from tidegate.config import RemoteSettings, Settings
 from tidegate.errors import TidegateError
 from tidegate.operators.passwords import hash_password
 
+F = TypeVar("F", bound=Callable[..., Any])
 ENTITY = {
     "name": "Client address",
     "description": "Everybody by client address alone.",
@@ -36,7 +37,7 @@ ENTITY = {
 }
 POLICY: dict[str, Any] = {
     "name": "Many requests of one address",
-    "description": "Watches only: its mitigation is Monitor until another one is chosen.",
+    "description": "Watches only, until its clause names a mitigation that challenges or blocks.",
     "status": "active",
     "clauses": [
         {
@@ -65,16 +66,23 @@ class Made:
     api_key: str
 
 
-@click.command()
-@click.option("--server", is_flag=True, required=True, help="Set up a server on this machine.")
-@click.option("--email", prompt="Email address of the first operator", help="First operator.")
-@click.option("--tenant", prompt="Name of the tenant", help="Name of the first tenant.")
-@click.option("--no-password", is_flag=True, help="No login with a password; only tokens.")
-@password_option
-@directory_option
-@json_option
-def init(
-    server: bool,
+def server_options(command: F) -> F:
+    """Give a command the flags of :func:`init_server`, none of which is required by itself."""
+    options: tuple[Callable[[F], F], ...] = (
+        directory_option,
+        password_option,
+        click.option("--no-password", is_flag=True, help="No login with a password; only tokens."),
+        click.option("--tenant", default="", help="With --server: name of the first tenant."),
+        click.option("--email", default="", help="With --server: first operator."),
+        click.option("--server", is_flag=True, help="Set up a server on this machine."),
+    )
+    for option in options:
+        command = option(command)
+    return command
+
+
+def init_server(
+    *,
     email: str,
     tenant: str,
     no_password: bool,
@@ -84,7 +92,8 @@ def init(
 ) -> None:
     """Make a data directory, an operator, a tenant, an API key and a first policy that only
     watches; print how to go on."""
-    assert server
+    email = email or click.prompt("Email address of the first operator")
+    tenant = tenant or click.prompt("Name of the tenant")
     need_address(email)
     settings = load(store_directory)
     if (settings.directory / "tidegate.db").exists():
@@ -100,7 +109,7 @@ def init(
     if as_json:
         print_json(attrs.asdict(made))
     else:
-        console.print(_next_steps(made, settings), markup=False)
+        console.print(next_steps(made, settings), markup=False)
 
 
 @contextmanager
@@ -145,10 +154,13 @@ def _make(service: Remote, settings: Settings, email: str, name: str) -> Made:
     )
 
 
-def _next_steps(made: Made, settings: Settings) -> str:
+def next_steps(made: Made, settings: Settings) -> str:
+    """What was made, and how to go on with it."""
     server = settings.server
     event = {"request": {"method": "GET", "path": "/", "client_ip": "192.0.2.7"}}
     address = f"{server.host}:{server.port}"
+    is_default = f"http://{address}" == RemoteSettings().url
+    where = "" if is_default else f"  export TIDEGATE_URL=http://{address}\n"
     return f"""\
 directory  {made.directory}
 operator   {made.operator}
@@ -164,7 +176,7 @@ ask it for a decision:
     -H 'content-type: application/json' -d '{json.dumps(event)}'
 
 see and change the definitions:
-  export TIDEGATE_TOKEN=$(tidegate operator token {made.operator} \\
+{where}  export TIDEGATE_TOKEN=$(tidegate operator token {made.operator} \\
     --store-directory {made.directory})
   tidegate export -o definitions.yaml
   tidegate apply definitions.yaml --dry-run

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
+from tidegate.policy.state.passes import Move, Passes, Revoke
 from tidegate.policy.state.windows import added
 
 if TYPE_CHECKING:
@@ -61,6 +62,10 @@ class Change:
     time: int
     counts: tuple[Count, ...] = ()
     mitigations: tuple[Mitigate, ...] = ()
+    is_late: bool = False
+    """It was decided elsewhere, and counts at its time, also where others came later."""
+    events: int = 1
+    """Events it counts as: none when only mitigations came from elsewhere."""
 
 
 @attrs.frozen
@@ -70,6 +75,10 @@ class Lift:
     key: EntityKey
     time: int
     clauses: tuple[ClauseKey, ...]
+
+
+Changed: TypeAlias = Change | Lift | Revoke | Move
+"""What one entry of effects does."""
 
 
 @attrs.frozen
@@ -86,6 +95,7 @@ class State:
     def __init__(self, max_keys: int, evictions: Evictions = Evictions()) -> None:
         self.max_keys = max_keys
         self.evictions = evictions
+        self.passes = Passes(max_keys)
         self._blocks: OrderedDict[EntityKey, Block] = OrderedDict()
         self._plain: OrderedDict[EntityKey, None] = OrderedDict()
         self._mitigated: OrderedDict[EntityKey, None] = OrderedDict()
@@ -101,11 +111,14 @@ class State:
         """Keys and blocks in order of their last update, oldest first."""
         return iter(self._blocks.items())
 
-    def apply(self, changes: Iterable[Change | Lift]) -> None:
+    def apply(self, changes: Iterable[Changed]) -> None:
         """Turn the state before an event into the state after it."""
         for change in changes:
             if isinstance(change, Lift):
                 self._lift(change)
+                continue
+            if isinstance(change, Revoke | Move):
+                self.passes.apply(change)
                 continue
             block = self._blocks.get(change.key)
             if block is None:
@@ -155,14 +168,18 @@ def _updated(block: Block, change: Change) -> Block:
     windows = dict(block.windows)
     for count in change.counts:
         windows[count.clause] = added(
-            windows.get(count.clause), count.rule, change.time, count.value
+            windows.get(count.clause),
+            count.rule,
+            change.time,
+            count.value,
+            is_late=change.is_late,
         )
     mitigations = dict(block.mitigations)
     for each in change.mitigations:
         mitigations[each.clause] = max(each.expires_at, mitigations.get(each.clause, 0))
     return Block(
-        event_count=block.event_count + 1,
-        first_seen=block.first_seen,
+        event_count=block.event_count + change.events,
+        first_seen=min(block.first_seen, change.time) if change.is_late else block.first_seen,
         last_seen=max(block.last_seen, change.time),
         windows=windows,
         mitigations={

@@ -13,6 +13,7 @@ from tidegate.server import wire
 from tidegate.server.definitions.challenge_safety import challenge_warnings
 from tidegate.server.definitions.changes import load_present
 from tidegate.server.engines.drafts import in_member, with_policy
+from tidegate.server.engines.engines import proof_keys_of
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.problems import problem_of
 from tidegate.server.records.explain import trace_of
@@ -52,7 +53,13 @@ def simulate(call: Call) -> Answer:
 
 
 def _explained(call: Call, definitions: Definitions, event: bytes) -> Explanation:
-    engine = Engine(definitions, redaction_key=call.app.keys.redaction, events="any")
+    keys = call.app.keys
+    engine = Engine(
+        definitions,
+        redaction_key=keys.redaction_of(call.tenant_id),
+        events="any",
+        proof_keys=proof_keys_of(call.tenant_id, keys),
+    )
     try:
         state = call.app.runtime.state_of(call.tenant_id, event, call.now)
         if state is not None:

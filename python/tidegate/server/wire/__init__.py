@@ -35,6 +35,7 @@ from tidegate.server.wire.common import (
 )
 from tidegate.server.wire.decisions import (
     ActionName,
+    DecidedBy,
     DecidedEntity,
     Decision,
     DecisionExplanation,
@@ -46,6 +47,7 @@ from tidegate.server.wire.decisions import (
     KeyPart,
     ModeName,
     Reason,
+    ShownProof,
     Trace,
     WindowValue,
 )
@@ -153,6 +155,16 @@ from tidegate.server.wire.simulation import (
     Simulation,
     SimulationResult,
 )
+from tidegate.server.wire.sync import (
+    Daemon,
+    ForwardedAnswer,
+    ForwardedEvents,
+    SyncAck,
+    SyncAcknowledged,
+    SyncChanges,
+    SyncQuery,
+    SyncSnapshot,
+)
 from tidegate.server.wire.tenants import (
     Membership,
     MembershipWrite,
@@ -190,6 +202,8 @@ __all__ = [
     "Change",
     "Clause",
     "Counts",
+    "Daemon",
+    "DecidedBy",
     "DecidedEntity",
     "Decision",
     "DecisionExplanation",
@@ -219,6 +233,8 @@ __all__ = [
     "ExpressionReport",
     "FiredClause",
     "FiredPolicy",
+    "ForwardedAnswer",
+    "ForwardedEvents",
     "Health",
     "IdentityProvider",
     "JobStatus",
@@ -269,10 +285,16 @@ __all__ = [
     "RuntimeAction",
     "RuntimeAnswer",
     "SavedPolicy",
+    "ShownProof",
     "SimulatedEvent",
     "Simulation",
     "SimulationResult",
     "Slug",
+    "SyncAck",
+    "SyncAcknowledged",
+    "SyncChanges",
+    "SyncQuery",
+    "SyncSnapshot",
     "Tenant",
     "TenantChange",
     "TenantCreate",

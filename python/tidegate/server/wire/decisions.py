@@ -9,6 +9,7 @@ import attrs
 from msgspec import Meta
 
 from tidegate.policy.explain.explain import ActionExplanation, EntityExplanation, PolicyExplanation
+from tidegate.policy.shown_proof import Part, ProofStatus
 from tidegate.server.http.cursor import Paging
 from tidegate.server.wire.common import Time
 from tidegate.server.wire.period import Period
@@ -62,6 +63,14 @@ class DecisionSummary:
     fired: tuple[FiredPolicy, ...]
 
 
+@attrs.frozen
+class DecidedBy:
+    """The daemon that made and forwarded a decision, and its number there."""
+
+    daemon_id: UUID
+    number: int
+
+
 @attrs.frozen(kw_only=True)
 class DecidedEntity:
     """An actor that the event belongs to."""
@@ -103,6 +112,23 @@ class ExpressionError:
 
 
 @attrs.frozen(kw_only=True)
+class ShownProof:
+    """The proof of a challenge that the event showed.
+
+    All but the status is there when the token was verified and good.
+    """
+
+    status: ProofStatus
+    pass_id: UUID | None
+    expires_at: Time | None
+    network: Annotated[str | None, Meta(description="from which it was shown, /24 or /48")]
+    differs: Annotated[
+        tuple[Part, ...],
+        Meta(description="what of the client was not as when the challenge was solved"),
+    ]
+
+
+@attrs.frozen(kw_only=True)
 class Decision:
     """A decision in full.  Ids are null where the definitions of its time are no longer kept."""
 
@@ -129,7 +155,11 @@ class Decision:
         tuple[str, ...],
         Meta(description="places at which the budget of the decision ended; mostly none"),
     ]
+    proof: Annotated[
+        ShownProof | None, Meta(description="null when the event showed no proof of a challenge")
+    ]
     duration_us: int
+    daemon: Annotated[DecidedBy | None, Meta(description="null where the service decided")]
     answer: Annotated[Any, Meta(description="what the caller was sent")]
     event: Annotated[dict[str, Any], Meta(description="as it was received, secrets hashed")]
 

@@ -10,7 +10,7 @@ use crate::state::entity::Entity;
 use crate::state::frozen::{FrozenState, by_touch};
 use crate::state::shard::Shard;
 use crate::state::slab::Queue;
-use crate::state::{AT_ONCE, Change, Evictions, Known, SHARDS, State, shard_of};
+use crate::state::{AT_ONCE, Change, Evictions, Known, LockedPasses, SHARDS, State, shard_of};
 
 /// The place of a shard that is not locked.
 const NOT_LOCKED: u8 = u8::MAX;
@@ -84,6 +84,10 @@ impl<'s> Locked<'s> {
         self.state.evictions()
     }
 
+    pub fn passes(&self) -> LockedPasses<'s> {
+        self.state.passes()
+    }
+
     pub fn hasher(&self) -> &'s RandomState {
         self.state.hasher()
     }
@@ -133,6 +137,16 @@ impl<'s> Locked<'s> {
         }
     }
 
+    /// Puts another block in place of that of a key, which is made at `time` if there is none.
+    pub(crate) fn rewrite(&mut self, key: &str, time: i64, change: impl Fn(&Entity) -> Entity) {
+        let Known { hash, index } = self.find(key);
+        let index = index.or_else(|| self.add(hash, key, time));
+        let touch = self.next_touch();
+        if let (Some(shard), Some(index)) = (self.shard_mut(shard_of(hash)), index) {
+            shard.rewrite(index, touch, change);
+        }
+    }
+
     /// Blocks of locked shards in the order of their last touch, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Entity> {
         by_touch(self.shards.iter().flat_map(|shard| {
@@ -144,7 +158,7 @@ impl<'s> Locked<'s> {
     /// for it bit by bit, when it changes while the copy is there.
     pub fn freeze(&mut self) -> FrozenState {
         let parts = self.shards.iter_mut().map(|shard| shard.freeze()).collect();
-        FrozenState::new(parts, self.evictions())
+        FrozenState::new(parts, self.evictions(), self.passes().freeze())
     }
 
     /// Puts all of another state, of the same hasher, in place of this, of which all
