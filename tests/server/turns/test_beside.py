@@ -13,7 +13,7 @@ import pytest
 from tests.server.turns.whole import LONG, Tenant, World, running, still_waits, until
 
 from tidegate.config import ServerSettings, Settings
-from tidegate.server.turns.account import HELD_NS
+from tidegate.server.turns.account import HELD_NS, LIGHT_WORK
 
 
 class Run(Protocol):
@@ -218,7 +218,7 @@ def test_heavy_tenants_decide_alternately(run: Run) -> None:
             tenant.call()
             await tenant.answered()
             lane = lanes.of(tenant.tenant_id, tenant.key.tenant_id)
-            lane.account.charge(1, 1, HELD_NS + 1, time.monotonic_ns() + 10**12)
+            lane.account.charge(1, 1, HELD_NS + 1, LIGHT_WORK + 1, time.monotonic_ns() + 10**12)
         lanes.heavy.places = 1
         world.held.shut()
         for _ in range(6):

@@ -33,6 +33,13 @@ pub struct Spent {
     pub walk: u64,
 }
 
+impl Spent {
+    /// All of it.
+    pub const fn total(&self) -> u64 {
+        self.search.saturating_add(self.entities).saturating_add(self.walk)
+    }
+}
+
 /// What bounds a decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Budget {
@@ -128,7 +135,7 @@ fn place_of(definitions: &Definitions, stop: Stop) -> Option<Place<'_>> {
         }
         Stop::Step(step, part) => (step, part),
     };
-    let policy = &*definitions.policy(step.policy())?.slug;
+    let policy = definitions.policy(step.policy())?;
     let Some(clause) = step.clause_position() else { return Some(Place::Scope { policy }) };
     let clause = clause as usize;
     Some(match part {

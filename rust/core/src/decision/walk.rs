@@ -255,7 +255,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         !self.is_past(stop)
             && policy.scope.is_none_or(|scope| {
                 let outcome = self.conditions.test(scope);
-                self.note(outcome, stop, || Place::Scope { policy: &policy.slug })
+                self.note(outcome, stop, || Place::Scope { policy })
             })
     }
 
@@ -379,11 +379,11 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
 
 impl<'a> Candidate<'a> {
     fn place_of_condition(self) -> Place<'a> {
-        Place::Condition { policy: &self.policy.slug, clause: self.index }
+        Place::Condition { policy: self.policy, clause: self.index }
     }
 
     fn place_of_window_field(self) -> Place<'a> {
-        Place::WindowField { policy: &self.policy.slug, clause: self.index }
+        Place::WindowField { policy: self.policy, clause: self.index }
     }
 }
 
