@@ -11,6 +11,11 @@ use crate::value::meter::units;
 /// Bytes of a text that is kept which are one unit of work.
 const BYTES_KEPT_A_UNIT: usize = 4;
 
+/// Units for a clause that fires: it is recorded, and mitigates an entity.
+pub(crate) const FIRED_UNITS: u64 = 6;
+/// Units for an error that is recorded.
+pub(crate) const ERROR_UNITS: u64 = 4;
+
 /// Units for a text that is kept and recorded: a key, or what a window counts.
 pub(crate) const fn kept_units(bytes: usize) -> u64 {
     (bytes / BYTES_KEPT_A_UNIT) as u64

@@ -43,6 +43,8 @@ pub struct Survey<'a> {
     pub steps: ArenaVec<'a, Step>,
     /// What distinct windows are to count.
     counted: HashMap<ExpressionId, Result<Text<'a>, ErrorCode>, RandomState>,
+    /// What is done to record clauses that fire and errors of policies.
+    pub recording: Work,
     /// Where the budget ended.
     pub ends: Ends,
     /// What the search and the entities took.
@@ -59,7 +61,7 @@ impl<'a> Survey<'a> {
         arena: &'a Bump,
     ) -> Self {
         conditions.search(concerns);
-        let (ends, walk, entities) = bounds(definitions, budget);
+        let (ends, walk, reserved) = bounds(definitions, budget);
         let mut surveyor = Surveyor {
             definitions,
             conditions,
@@ -71,13 +73,14 @@ impl<'a> Survey<'a> {
                 triggers: ArenaVec::with_capacity_in(concerns.triggers.len(), arena),
                 steps: ArenaVec::new_in(arena),
                 counted: HashMap::default(),
+                recording: reserved,
                 ends,
                 spent: Spent { search: concerns.searched, ..Spent::default() },
             },
         };
         surveyor.conditions.exchange_work(walk);
         surveyor.actions(&concerns.actions);
-        let walk = surveyor.conditions.exchange_work(entities);
+        let walk = surveyor.conditions.exchange_work(reserved);
         surveyor.entities(&concerns.matches);
         surveyor.survey.spent.entities = surveyor.conditions.exchange_work(walk).done();
         surveyor.triggers(concerns);
@@ -123,7 +126,8 @@ fn count_text<'a>(
     Ok(definitions.kept_part(field, part).into_text())
 }
 
-/// Where a budget ends beforehand, and what it leaves for actions and policies, and for entities.
+/// Where a budget ends beforehand, and what it leaves for actions and policies; then for entities,
+/// and as much for the record.
 const fn bounds(definitions: &Definitions, budget: Budget) -> (Ends, Work, Work) {
     let most = definitions.limits.decision_work;
     match budget {
