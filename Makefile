@@ -7,15 +7,27 @@ export CARGO_NET_RETRY ?= 5
 # What the extension is built from; a change to any of these builds it anew.
 RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: run test rust-tests kill-test counts-test restart-test damage-test attack fuzz-api check agree bench \
+CONSOLE := python/tidegate/console/assets/index.html
+CONSOLE_SOURCES := $(shell find console -path console/node_modules -prune -o -type f -print) tools/console.py
+
+.PHONY: run console console-if-possible test rust-tests kill-test counts-test restart-test damage-test attack fuzz-api check agree bench \
 	conformance sizes wheels docs clean
 
-run: .venv/built           ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
+run: .venv/built console-if-possible ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
 	$(BIN)/tidegate serve --demo
 
 test:                      ## every test, Rust and Python
 	$(MAKE) --no-print-directory --jobs=2 rust-tests .venv/built
+	$(MAKE) --no-print-directory console
 	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder
+
+console: $(CONSOLE)        ## the console, built into the package
+
+console-if-possible: .venv/installed
+	@$(MAKE) --no-print-directory console || echo "serving without the console"
+
+$(CONSOLE): .venv/installed $(CONSOLE_SOURCES)
+	$(BIN)/python tools/console.py
 
 # They take neither Python nor the extension. Cargo counts its jobs itself, not with make.
 rust-tests:                ## the tests of the engine alone
@@ -47,6 +59,7 @@ check: .venv/built         ## formatting, lint, types
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest tidegate._native
 	$(BIN)/deptry python
+	$(BIN)/python tools/console.py --check
 	$(BIN)/python tools/notices.py --check
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny --locked check; \
 	else echo "cargo deny is not installed: cargo install --locked cargo-deny"; fi
@@ -69,7 +82,7 @@ bench: .venv/peers         ## every benchmark, and the peers side by side
 	$(BIN)/python -m benchmarks.peers
 
 clean:
-	rm -rf .venv target
+	rm -rf .venv .venv-console target console/node_modules python/tidegate/console/assets
 
 .venv/installed: pyproject.toml requirements-dev.txt
 	$(PYTHON) -m venv --clear .venv

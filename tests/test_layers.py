@@ -12,7 +12,7 @@ import tidegate
 
 PACKAGE = Path(tidegate.__file__).parent
 INNER = ("regex", "language", "functions", "evaluation", "policy")
-OUTER = ("client", "stores", "server", "console", "daemon", "cli")
+OUTER = ("client", "edge", "stores", "server", "console", "daemon", "cli")
 WORLD = {
     "asyncio", "http", "os", "pathlib", "random", "secrets", "select", "shutil", "socket", "ssl",
     "subprocess", "sys", "tempfile", "threading", "time", "urllib", "urllib.request",
@@ -105,6 +105,23 @@ def test_the_client_imports_only_itself_the_exceptions_and_the_shape_of_a_decisi
     }
     known = ("tidegate.client", "tidegate.errors", "tidegate.decider")
     assert not [name for name in own if not name.startswith(known)]
+
+
+def test_the_edge_stands_on_the_client_and_the_shape_of_a_decision() -> None:
+    """It runs in somebody's application, and in a daemon: the server is not there."""
+    own = {
+        name
+        for path in (PACKAGE / "edge").rglob("*.py")
+        for name in imported(path)
+        if name.startswith("tidegate")
+    }
+    known = ("tidegate.edge", "tidegate.client", "tidegate.errors", "tidegate.decider")
+    assert {name for name in own if not name.startswith(known)} <= {
+        "tidegate.policy.document.forms",
+        "tidegate.policy.document.forms.header_problem",
+        "tidegate.policy.document.forms.origin_problem",
+        "tidegate.policy.document.forms.url_problem",
+    }
 
 
 def test_only_one_module_imports_the_http_library() -> None:

@@ -244,6 +244,13 @@ class WorkersSettings:
 
 
 @ts.settings
+class ConsoleSettings:
+    """The console in the browser."""
+
+    enabled: bool = ts.option(default=True, help="Hand out the console at /console/.")
+
+
+@ts.settings
 class Settings:
     """Everything that can be set."""
 
@@ -254,6 +261,7 @@ class Settings:
     token: TokenSettings = TokenSettings()
     metrics: MetricsSettings = MetricsSettings()
     workers: WorkersSettings = WorkersSettings()
+    console: ConsoleSettings = ConsoleSettings()
 
     @property
     def directory(self) -> Path:

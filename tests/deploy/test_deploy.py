@@ -35,6 +35,7 @@ def test_every_variable_is_a_setting() -> None:
     named = {
         name
         for path in DEPLOY.iterdir()
+        if path.is_file()
         for name in re.findall(r"\bTIDEGATE_[A-Z_]+", path.read_text())
     }
     assert named - {"TIDEGATE_WHEEL"} <= VARIABLES

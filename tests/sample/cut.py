@@ -18,6 +18,7 @@ LINES, LINE_BYTES, BYTES = 200, 1_500, 40_000
 """Most lines of a sample; longest line, but where a file has hardly others; most bytes."""
 EVENTS = 1_500
 ADVERSARIAL = (
+    "cookies/cookie_header.jsonl",
     "expressions/cost_bombs.jsonl",
     "headers/block_action.jsonl",
     "http/llhttp_requests.jsonl",
@@ -29,12 +30,15 @@ ADVERSARIAL = (
     "jwt/attack_recipes.jsonl",
     "jwt/known_secrets.jsonl",
     "logs/injection.jsonl",
+    "payloads/crlf.jsonl",
+    "payloads/open_redirect.jsonl",
     "payloads/sql_nosql_cmd_template.jsonl",
     "redos/regexlib_redos.jsonl",
     "redos/regexlib_sample.jsonl",
     "regex_semantics/rust_regex.jsonl",
     "strings/blns.jsonl",
     "time/observed_at.jsonl",
+    "url/return_url_verdicts.jsonl",
 )
 LICENCES = (
     "Apache-2.0",

@@ -28,6 +28,7 @@ BODIES: dict[str, Any] = {
     "send-event": EVENT,
     "send-events": [EVENT],
     "decide": EVENT,
+    "authorize": None,
     "create-token": {"email": "{email}", "password": "{password}"},
     "revoke-token": None,
     "read-me": None,
@@ -108,6 +109,11 @@ BODIES: dict[str, Any] = {
     "read-docs-library-style": None,
 }
 """By name of the route.  Texts in braces are filled in: names of ids, and what ``World`` makes."""
+
+HEADERS: dict[str, dict[str, str]] = {
+    "authorize": {"x-original-url": "https://shop.example.test/", "x-original-method": "GET"},
+}
+"""That a good request needs beside the credential, by name of the route."""
 
 BLOCKING: tuple[tuple[str, Any], ...] = (
     ("entity-definitions", {**ENTITY, "name": "Blocked", "priority": 1}),

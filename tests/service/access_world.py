@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 import attrs
-from access_rows import BLOCKED, BLOCKING, BODIES, DECIDED, OBJECTS
+from access_rows import BLOCKED, BLOCKING, BODIES, DECIDED, HEADERS, OBJECTS
 from service_process import start, stop
 
 from tidegate.operators.keys import load_keys
@@ -144,7 +144,8 @@ class World:
         self, route: Route, path: str, headers: Mapping[str, str], ids: Mapping[str, str], body: Any
     ) -> Reply:
         """One request."""
-        return self.connection.send(route.method, path.format_map(ids), headers, body)
+        given = {**HEADERS.get(route.name, {}), **headers}
+        return self.connection.send(route.method, path.format_map(ids), given, body)
 
     def owner_call(self, tenant: Tenant, method: str, path: str, body: Any = None) -> Any:
         """A call of an Owner below the tenant's path, which succeeds."""

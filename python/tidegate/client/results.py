@@ -115,7 +115,8 @@ def _block(found: object) -> Block | None:
         return Block()
     if not isinstance(found, dict):
         return None
-    status, body, headers = found.get("status_code"), found.get("body"), found.get("headers") or {}
+    status, body, headers = found.get("status_code"), found.get("body"), found.get("headers")
+    headers = {} if headers is None else headers
     if (
         (status is None or (type(status) is int and 400 <= status <= 599))
         and (body is None or isinstance(body, str))

@@ -53,6 +53,14 @@ class Keys:
     """Under which the cursors of lists are sealed."""
     redaction: bytes = _purpose("redaction")
     """Under which redacted values are hashed."""
+    proofs: bytes = _purpose("challenge-proof")
+    """From which the keys of challenge proofs are derived, for each tenant its own."""
+    sealing: bytes = _purpose("challenge-sealing")
+    """From which the keys are derived that seal the return URL of a challenge."""
+
+
+LATER = ("proofs", "sealing")
+"""Purposes that directories of earlier versions do not have: :func:`add_keys` adds them."""
 
 
 def load_keys(directory: Path) -> Keys:
@@ -68,14 +76,40 @@ def load_keys(directory: Path) -> Keys:
     if not directory.exists():
         _make(directory)
     _require_private(directory, os.lstat(directory), "a directory", stat.S_ISDIR)
+    for purpose in _lacking(directory):
+        raise KeyFileError(
+            f"the key file `{_file(directory, purpose)}` is missing, which earlier versions did not"
+            " have: `tidegate migrate` makes it"
+        )
     keys = Keys(**{each.name: _read(directory, each.metadata["file"]) for each in _fields()})
     _require_marked(directory, keys)
     return keys
 
 
+def add_keys(directory: Path) -> None:
+    """Make the keys that earlier versions did not have, where the directory is of such a version.
+
+    Safe to interrupt and run again.
+
+    Raises:
+        OSError: a file cannot be read or written.
+    """
+    for purpose in _lacking(directory):
+        _put(_file(directory, purpose), _text(purpose, secrets.token_bytes(KEY_BYTES)))
+
+
 def fingerprint(keys: Keys) -> bytes:
     """A fingerprint of these keys, 16 bytes, which says nothing else about them."""
-    return hashlib.blake2b("".join(_marks(keys)).encode(), digest_size=16).digest()
+    return _fingerprint(_marks(keys))
+
+
+def earlier_fingerprint(keys: Keys) -> bytes:
+    """The fingerprint that an earlier version made, before it had all of them."""
+    return _fingerprint(_earlier(_marks(keys)))
+
+
+def _fingerprint(marks: list[str]) -> bytes:
+    return hashlib.blake2b("".join(marks).encode(), digest_size=16).digest()
 
 
 def mark_keys(directory: Path, identity: UUID, keys: Keys) -> None:
@@ -84,11 +118,13 @@ def mark_keys(directory: Path, identity: UUID, keys: Keys) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    made = directory / f".{_MARK}-{os.getpid()}"
-    made.unlink(missing_ok=True)
-    _write(made, "".join([f"{_MARK_FORM}{identity}\n", *_marks(keys)]))
-    made.replace(directory / _MARK)
-    _sync(directory)
+    _put(directory / _MARK, "".join([f"{_MARK_FORM}{identity}\n", *_marks(keys)]))
+
+
+def is_marked(directory: Path) -> bool:
+    """Whether each key in a directory is written down beside them."""
+    known = _known_marks(directory)
+    return all(f"{each.metadata['file']}:" in known for each in _fields())
 
 
 def _marks(keys: Keys) -> list[str]:
@@ -101,21 +137,49 @@ def _marks(keys: Keys) -> list[str]:
     return lines
 
 
+def _earlier(marks: list[str]) -> list[str]:
+    """The lines that an earlier version wrote."""
+    kept = zip(_fields(), marks, strict=True)
+    return [mark for each, mark in kept if each.name not in LATER]
+
+
+def _lacking(directory: Path) -> list[str]:
+    """The purposes that an earlier version did not have, and of which there is no key yet."""
+    known = _known_marks(directory)
+    later = [each.metadata["file"] for each in _fields() if each.name in LATER]
+    return [
+        purpose
+        for purpose in later
+        if f"{purpose}:" not in known and not os.path.lexists(_file(directory, purpose))
+    ]
+
+
+def _known_marks(directory: Path) -> str:
+    """What is written down beside the keys; nothing before it was."""
+    path = directory / _MARK
+    if not path.exists():
+        return ""
+    with path.open("rb") as file:
+        return file.read(_MAX_FILE_BYTES).decode("ascii", "replace")
+
+
 def _require_marked(directory: Path, keys: Keys) -> None:
     path = directory / _MARK
     if not path.exists():
         return
-    with path.open("rb") as file:
-        lines = file.read(_MAX_FILE_BYTES).decode("ascii", "replace").splitlines(keepends=True)
-    if len(lines) != 1 + len(_fields()) or not lines[0].startswith(_MARK_FORM):
+    first, *known = _known_marks(directory).splitlines(keepends=True) or [""]
+    marks = _marks(keys)
+    if len(known) == len(_earlier(marks)):
+        marks = _earlier(marks)
+    if len(known) != len(marks) or not first.startswith(_MARK_FORM):
         raise KeyFileError(
             f"the file `{path}` is damaged: restore it, or remove it, and what the database knows"
             " of the keys counts alone"
         )
-    for each, known, found in zip(_fields(), lines[1:], _marks(keys), strict=True):
-        if known != found:
+    for line, found in zip(known, marks, strict=True):
+        if line != found:
             raise KeyFileError(
-                f"`{_file(directory, each.metadata['file'])}` does not hold the key that was made"
+                f"`{_file(directory, found.partition(':')[0])}` does not hold the key that was made"
                 f" for this directory, or `{path}` is damaged: restore both from a backup"
             )
 
@@ -149,6 +213,15 @@ def _make(directory: Path) -> None:
         # Another process may have been first; its keys will do.
         if not directory.is_dir():
             raise
+
+
+def _put(path: Path, text: str) -> None:
+    """Put a file in place of what is there; a crash leaves the one or the other."""
+    made = path.with_name(f".{path.name}-{os.getpid()}")
+    made.unlink(missing_ok=True)
+    _write(made, text)
+    made.replace(path)
+    _sync(path.parent)
 
 
 def _write(path: Path, text: str) -> None:

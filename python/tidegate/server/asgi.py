@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from uuid_utils import uuid7
 
+from tidegate.server.authz.authorize import authorize, is_for_proxies
 from tidegate.server.connection.batches import BatchRoom
 from tidegate.server.hot import batch
 from tidegate.server.hot.admission import JSON
@@ -51,6 +52,9 @@ class HotApplication:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         path = path_as_written(scope) if scope["type"] == "http" else ""
+        if is_for_proxies(path):
+            await respond(send, await authorize(self._hot, scope, path))
+            return
         if path not in _PATHS:
             await self._control_plane(scope, receive, send)
             return

@@ -16,10 +16,14 @@ from tidegate.errors import TidegateError
 from tidegate.server.asgi import HotApplication
 from tidegate.server.connection.bounds import Bounds, room_for
 from tidegate.server.connection.protocol import Protocol, close_late_connections
+from tidegate.server.console.assets import built, load
+from tidegate.server.console.pages import Console
 from tidegate.server.routing.dispatch import control_plane
 from tidegate.server.service import Service
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from tidegate.config import ServerSettings, Settings
     from tidegate.operators.keys import Keys
     from tidegate.stores.base import Store
@@ -79,7 +83,7 @@ async def run(settings: Settings, store: Store, keys: Keys, started: Callable[[s
         Protocol.hot = hot
         Protocol.bounds = bounds_of(settings.server)
         Protocol.reception = service.application.reception
-        application = HotApplication(hot, control_plane(service.application))
+        application = HotApplication(hot, _behind(settings, service))
         server = _Server(configuration(settings.server, application), lambda: started(address))
         service.watch(close_late_connections(server.server_state.connections))
         settle_interpreter()
@@ -90,6 +94,12 @@ async def run(settings: Settings, store: Store, keys: Keys, started: Callable[[s
         if settings.server.unix_socket:
             with suppress(OSError):
                 Path(settings.server.unix_socket).unlink()
+
+
+def _behind(settings: Settings, service: Service) -> ASGIApp:
+    """What answers everything but the hot calls."""
+    behind = control_plane(service.application)
+    return Console(load(built()), behind) if settings.console.enabled else behind
 
 
 def accepting(listening: socket.socket) -> list[socket.socket]:

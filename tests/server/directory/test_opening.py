@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import signal
@@ -162,6 +163,57 @@ def test_a_directory_of_an_earlier_version_is_migrated_first(tmp_path: Path) -> 
     migrate_directory(directory)
     assert open_directory(directory) == keys
     assert read_file(directory) is not None
+
+
+def _without_later_keys(directory: Path) -> None:
+    """Leave a directory as a version left it that knew nothing of challenges."""
+    marks = (directory / "keys" / "identity").read_text().splitlines(keepends=True)
+    for purpose in ("challenge-proof", "challenge-sealing"):
+        (directory / "keys" / f"{purpose}.key").unlink()
+    (directory / "keys" / "identity").write_text("".join(marks[:5]))
+    known = hashlib.blake2b("".join(marks[1:5]).encode(), digest_size=16).digest()
+    with dbapi2.connect(directory / "tidegate.db") as connection:
+        connection.execute("UPDATE store_identity SET keys_fingerprint = ?", [known])
+    connection.close()
+
+
+@pytest.mark.parametrize("step", range(8))
+def test_an_earlier_directory_gets_its_new_keys_from_migrate(tmp_path: Path, step: int) -> None:
+    """A start names the command, the command adds what is missing, killed at any step or not."""
+    directory = used(tmp_path / "data")
+    before = open_directory(directory)
+    _without_later_keys(directory)
+    with pytest.raises(KeyFileError, match=r"challenge-proof.key.*tidegate migrate"):
+        open_directory(directory)
+    child = os.fork()
+    if child == 0:
+        count = iter(range(step))
+        replace = os.fsync
+
+        def fsync(descriptor: int) -> None:
+            if next(count, None) is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+            replace(descriptor)
+
+        os.fsync = fsync
+        migrate_directory(directory)
+        os._exit(0)
+    os.waitpid(child, 0)
+    migrate_directory(directory)
+    after = open_directory(directory)
+    assert (after.signing, after.pepper) == (before.signing, before.pepper)
+    assert len({after.proofs, after.sealing, before.proofs, before.sealing}) == 4
+    migrate_directory(directory)
+    assert open_directory(directory) == after
+
+
+def test_an_added_key_that_is_lost_is_not_made_again(tmp_path: Path) -> None:
+    """Once the directory knows the key, a new one would silently end every proof."""
+    directory = used(tmp_path / "data")
+    (directory / "keys" / "challenge-proof.key").unlink()
+    for attempt in (open_directory, migrate_directory):
+        with pytest.raises(KeyFileError, match=r"challenge-proof.key` is missing: restore"):
+            attempt(directory)
 
 
 def test_nothing_is_written_beside_an_owner(tmp_path: Path) -> None:

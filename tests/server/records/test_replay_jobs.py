@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
+import attrs
 import orjson
 import pytest
 from tests.server.deciding import DEFINITIONS, Deciding, deciding, made
@@ -288,7 +289,7 @@ def record(store: SqliteStore, *events: tuple[int, bytes]) -> list[str]:
 def replaying(store: SqliteStore) -> Replays:
     """Jobs that run in this process."""
     key = bytes(range(KEY_BYTES))
-    keys = Keys(signing=key, pepper=key, cursors=key, redaction=key)
+    keys = Keys(**{each.name: key for each in attrs.fields(Keys)})
     application = Application(store=store, keys=keys)
     return Replays(store, lambda job: job(application))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
 
+import attrs
 import pytest
 from tests.server.workers import jobs
 
@@ -44,7 +45,7 @@ def application(tmp_path: Path) -> Iterator[Application]:
     migrate(url)
     store = SqliteStore(url)
     key = bytes(range(KEY_BYTES))
-    keys = Keys(signing=key, pepper=key, cursors=key, redaction=key)
+    keys = Keys(**{each.name: key for each in attrs.fields(Keys)})
     yield Application(store=store, keys=keys, runtime=Knowing())
     store.close()
 

@@ -18,7 +18,15 @@ import attrs
 from sqlalchemy import exists, select
 
 from tidegate.errors import TidegateError
-from tidegate.operators.keys import Keys, fingerprint, load_keys, mark_keys
+from tidegate.operators.keys import (
+    Keys,
+    add_keys,
+    earlier_fingerprint,
+    fingerprint,
+    is_marked,
+    load_keys,
+    mark_keys,
+)
 from tidegate.stores import migrate, migrations
 from tidegate.stores.base import DamagedDatabaseError, StoreUnavailableError
 from tidegate.stores.decision_log.log import last_seq
@@ -124,6 +132,7 @@ def migrate_directory(directory: Path, *, accepts_keys: bool = False) -> None:
             migrate(parts.url)
         if accepts_keys:
             parts.accept_keys()
+        parts.add_keys()
         parts.checked()
 
 
@@ -196,10 +205,16 @@ class _Parts:
     def accept_keys(self) -> None:
         """Let the keys that are there, or new ones, be those of the directory."""
         (self.keys / "identity").unlink(missing_ok=True)
+        self.add_keys()
         load_keys(self.keys)
         with self._connection(writes=True) as connection, connection.begin():
             found = identity.stored(connection)
             identity.store(connection, StoredIdentity(found.identity, None))
+
+    def add_keys(self) -> None:
+        """Make the keys that the version did not have that left the directory."""
+        if self.keys.exists():
+            add_keys(self.keys)
 
     def _left(self) -> list[str]:
         """The parts that stand beside a database."""
@@ -260,13 +275,17 @@ class _Parts:
             self._need_owner()
             log.warning("%s: the keys are taken for those of the database", self.directory)
             self._bind(keys, StoredIdentity(stored.identity, fingerprint(keys)))
+        elif stored.keys_fingerprint == earlier_fingerprint(keys):
+            self._need_owner()
+            log.warning("%s: keys that this version needs were added", self.directory)
+            self._bind(keys, StoredIdentity(stored.identity, fingerprint(keys)))
         elif stored.keys_fingerprint != fingerprint(keys):
             raise StrayPartError(
                 f"the keys in `{self.keys}` are not those that `{self.database}` was used with:"
                 " restore the ones of this directory, or take these with `tidegate migrate"
                 " --accept-keys`; tokens and API keys made before then stop working"
             )
-        elif not (self.keys / "identity").exists():
+        elif not is_marked(self.keys):
             self._need_owner()
             log.warning("%s: the identity of the keys was missing and is written", self.directory)
             mark_keys(self.keys, stored.identity, keys)

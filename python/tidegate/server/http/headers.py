@@ -33,6 +33,17 @@ DOCS_HEADERS: Mapping[str, str] = {
     ),
 }
 """For the page of the interface, whose style sheet holds its icons."""
+CONSOLE_HEADERS: Mapping[str, str] = {
+    **PAGE_HEADERS,
+    "content-security-policy": PAGE_HEADERS["content-security-policy"]
+    + "; font-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'",
+}
+"""For the console: no text becomes markup or script in it."""
+FILE_HEADERS: Mapping[str, str] = {
+    **CONSOLE_HEADERS,
+    "cache-control": "public, max-age=31536000, immutable",
+}
+"""For files whose name holds a hash of their content."""
 STRICT_TRANSPORT = "max-age=63072000; includeSubDomains"
 """Sent over TLS alone: over plain HTTP it means nothing, and a proxy may speak for us."""
 REQUEST_ID_HEADER = b"x-request-id"

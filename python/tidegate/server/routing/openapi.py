@@ -269,6 +269,7 @@ def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
         headers["Location"] = _header("the path of the new object")
     success["headers"] = headers
     responses = {str(route.status): success}
+    responses |= {str(status): {"description": text} for status, text in route.also.items()}
     if route.conditional and route.method == "GET":
         responses["304"] = {"description": "The caller has the present revision."}
     codes: dict[int, list[str]] = {}

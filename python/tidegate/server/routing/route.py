@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -50,12 +50,14 @@ class Route:
         query: the class of the query parameters.
         answer: the class of the answer, or a list of it; None without a body.
         status: of success.
+        also: what else is answered that is no problem, by status.
         present: gives the object that a write changes as it is, for members that come back with
             the write; None for a new object.
         refusals: codes of problems that the handler itself can raise.
         conditional: the object has a revision: ETag, ``If-Match`` or ``If-None-Match``.
         also_bare: the specification shows the path without the prefix; both lead here.
         rooted: the path has no prefix at all.
+        any_method: the path takes every method, and answers all of them alike.
         repeatable: takes an idempotency key; the handler keeps its answer with its change.
         max_bytes: bound of the request body.
         media_types: of the request body; ``answer_type`` is the media type of the answer.
@@ -75,11 +77,13 @@ class Route:
     query: Any = None
     answer: Any = None
     status: int = 200
+    also: Mapping[int, str] = attrs.field(factory=dict)
     present: Handler | None = None
     refusals: tuple[str, ...] = ()
     conditional: bool = False
     also_bare: bool = False
     rooted: bool = False
+    any_method: bool = False
     repeatable: bool = False
     max_bytes: int = MAX_BYTES
     media_types: tuple[str, ...] = ("application/json",)

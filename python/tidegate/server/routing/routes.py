@@ -57,6 +57,13 @@ _HOT: dict[str, Any] = {
     "credential": Credential.API_KEY,
     "handler": None,
 }
+_VERDICTS: Mapping[int, str] = {
+    302: "The visitor is to pass a challenge.",
+    307: "The visitor has a proof, keeps it as a cookie, and asks again without it.",
+    403: "The visitor is refused, or the question is not clear.",
+    502: "There is no decision.",
+}
+"""What a proxy is answered beside 200 and 401."""
 _EVENTS: tuple[Route, ...] = (
     Route(
         path="/beacon/event",
@@ -89,6 +96,24 @@ _EVENTS: tuple[Route, ...] = (
         answer=wire.RuntimeAnswer,
         refusals=(*_EVENT_REFUSALS, "empty-payload"),
         **_HOT,
+    ),
+    Route(
+        method="GET",
+        path="/authz",
+        name="authorize",
+        summary="Answer a proxy that asks before it lets a request through",
+        description=(
+            "For `auth_request` of nginx, forward authentication of Caddy and Traefik, and"
+            " `ext_authz` of Envoy over HTTP, which adds the visitor's path. Takes every method."
+            " docs/integrations.md says which headers ask, and which ones answer."
+        ),
+        tag="events",
+        credential=Credential.API_KEY,
+        handler=None,
+        also=_VERDICTS,
+        answer_type="text/plain",
+        rooted=True,
+        any_method=True,
     ),
 )
 

@@ -1,0 +1,37 @@
+/** Who is logged in, and for which tenant the console is open. */
+
+import { useQuery } from "@tanstack/preact-query";
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import { api, body, type Schemas } from "../api/client";
+import { token } from "../api/token";
+
+export type Me = Schemas["Me"];
+export type Membership = Schemas["MyMembership"];
+export type Role = Membership["role"];
+
+export function useMe() {
+  return useQuery({
+    queryKey: ["me", token.value],
+    queryFn: () => body(api.GET("/api/v1/me")),
+    enabled: token.value !== null,
+    staleTime: 60_000,
+  });
+}
+
+const Chosen = createContext<Membership | null>(null);
+export const TenantProvider = Chosen.Provider;
+
+/** The tenant of the page; pages are shown for a tenant only. */
+export function useTenant(): Membership {
+  const chosen = useContext(Chosen);
+  if (chosen === null) throw new Error("a page stands outside of its tenant");
+  return chosen;
+}
+
+const ORDER: readonly Role[] = ["Viewer", "Analyst", "Admin", "Owner"];
+
+/** Whether a role has what another one has. */
+export function hasRole(role: Role, wanted: Role): boolean {
+  return ORDER.indexOf(role) >= ORDER.indexOf(wanted);
+}

@@ -1,0 +1,93 @@
+/** The console: its routes, and what is shown before somebody is logged in. */
+
+import { QueryClientProvider } from "@tanstack/preact-query";
+import { render } from "preact";
+import { ErrorBoundary, lazy, LocationProvider, Route, Router, useLocation } from "preact-iso";
+import { useEffect } from "preact/hooks";
+import { queries } from "./api/client";
+import { rememberPlace, takeFromHash, takePlace, token } from "./api/token";
+import { followAddress } from "./frame/place";
+import { TenantProvider, useMe, type Me } from "./frame/session";
+import { Shell } from "./frame/shell";
+import "./frame/theme";
+import { Answered } from "./parts/answer";
+import { ROUTES } from "./routes";
+import "./style/tokens.css";
+import "./style/base.css";
+import { text } from "./text/en";
+
+const LoginPage = lazy(() => import("./pages/login/page"));
+
+function Console() {
+  const { path, route } = useLocation();
+  useEffect(followAddress, [path]);
+  const isLogin = path === "/login" || path.startsWith("/login/");
+  const isOut = token.value === null;
+  useEffect(() => {
+    if (isOut && !isLogin) {
+      rememberPlace();
+      route("/login", true);
+    }
+    if (!isOut && isLogin) route(takePlace(), true);
+  }, [isOut, isLogin, route]);
+  if (isLogin || isOut) return <LoginPage />;
+  return <Entered />;
+}
+
+function Entered() {
+  const me = useMe();
+  return <Answered of={me}>{(found) => <OfTenant me={found} />}</Answered>;
+}
+
+function OfTenant({ me }: { me: Me }) {
+  const { path, route } = useLocation();
+  const slug = path.split("/")[2] ?? "";
+  const tenant = me.memberships.find((each) => each.slug === slug);
+  const first = me.memberships[0];
+  useEffect(() => {
+    if (!tenant && first) route(`/console/${first.slug}/`, true);
+  }, [tenant, first, route]);
+  if (!first)
+    return (
+      <main>
+        <p>{text.frame.noTenant}</p>
+      </main>
+    );
+  if (!tenant) return null;
+  const base = `/console/${tenant.slug}/`;
+  return (
+    <TenantProvider value={tenant}>
+      <Shell me={me} tenant={tenant}>
+        <Router>
+          {ROUTES.map((each) => (
+            <Route path={base + each.path} component={each.page} />
+          ))}
+          <Route default component={NotFound} />
+        </Router>
+      </Shell>
+    </TenantProvider>
+  );
+}
+
+function NotFound() {
+  return (
+    <p>
+      {text.frame.notFound} <a href="/console/">{text.frame.home}</a>
+    </p>
+  );
+}
+
+if (location.pathname === "/login/callback") takeFromHash();
+const root = document.getElementById("root");
+if (root) {
+  render(
+    <QueryClientProvider client={queries}>
+      <LocationProvider scope={/^\/(console|login)(\/|$)/}>
+        <ErrorBoundary>
+          <Console />
+        </ErrorBoundary>
+      </LocationProvider>
+    </QueryClientProvider>,
+    root,
+  );
+}

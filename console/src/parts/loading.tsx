@@ -1,0 +1,17 @@
+/** What stands where an answer is awaited: nothing for 300 ms, since most answers are sooner. */
+
+import { useEffect, useState } from "preact/hooks";
+import { text } from "../text/en";
+
+export function Loading() {
+  const [shown, setShown] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      setShown(true);
+    }, 300);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, []);
+  return <p role="status">{shown ? text.frame.loading : ""}</p>;
+}

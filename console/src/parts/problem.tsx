@@ -1,0 +1,40 @@
+/** A refusal, where the work is; it stays until it is dealt with. */
+
+import { problemOf } from "../api/problem";
+import { text } from "../text/en";
+import { Copy } from "./copy";
+import { marked } from "./foreign";
+
+export function ProblemPanel({ error, retry }: { error: unknown; retry?: () => void }) {
+  const problem = problemOf(error);
+  const details = problem.document?.errors ?? [];
+  return (
+    <div class="problem" role="alert">
+      <p>
+        <strong>{marked(problem.message)}</strong> <code>{problem.code}</code>
+      </p>
+      {details.length > 0 && (
+        <ul>
+          {details.map((each) => (
+            <li>
+              <code>{each.pointer ?? each.parameter ?? ""}</code> {marked(each.detail)}
+            </li>
+          ))}
+        </ul>
+      )}
+      <div class="row">
+        {problem.requestId !== null && (
+          <span class="quiet">
+            {text.frame.requestId} <code>{problem.requestId}</code>{" "}
+            <Copy value={problem.requestId} what={text.frame.requestId} />
+          </span>
+        )}
+        {retry && (
+          <button type="button" onClick={retry}>
+            {text.frame.retry}
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}

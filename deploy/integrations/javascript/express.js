@@ -1,0 +1,49 @@
+/** Middleware for Express, Connect and whatever calls `(request, response, next)` of Node. */
+
+import { protect } from "./tidegate.js";
+
+export function tidegate(options) {
+  const settings = { clientAddress: (asked) => asked.address, ...options };
+  return async (request, response, next) => {
+    let reply;
+    try {
+      reply = await protect(asked(request), settings);
+      if (reply !== null) await send(reply, response);
+    } catch (error) {
+      next(error);
+      return;
+    }
+    if (reply === null) next();
+  };
+}
+
+/** The request with its address as it was written: `Request` would write it anew. */
+function asked(request) {
+  const headers = new Headers();
+  for (let at = 0; at < request.rawHeaders.length; at += 2) {
+    headers.append(request.rawHeaders[at], request.rawHeaders[at + 1]);
+  }
+  // Express fills in the first of each where `trust proxy` is set.
+  const scheme = request.protocol ?? (request.socket.encrypted ? "https" : "http");
+  const target = request.originalUrl ?? request.url;
+  return {
+    method: request.method,
+    url: `${scheme}://${request.headers.host ?? ""}${target.startsWith("/") ? encoded(target) : "/"}`,
+    headers,
+    address: request.ip ?? request.socket.remoteAddress,
+  };
+}
+
+/** A target has one character a byte; what no URL has is percent-encoded. */
+function encoded(target) {
+  return target.replace(
+    /[^!"$-~]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
+  );
+}
+
+async function send(reply, response) {
+  response.statusCode = reply.status;
+  for (const [name, value] of reply.headers) response.setHeader(name, value);
+  response.end(Buffer.from(await reply.arrayBuffer()));
+}

@@ -1,0 +1,18 @@
+/** Stands in front of a site and asks Tidegate about every request. */
+
+import { protect } from "../tidegate.js";
+
+export default {
+  async fetch(request, environment) {
+    const reply = await protect(request, {
+      url: environment.TIDEGATE_URL,
+      apiKey: environment.TIDEGATE_KEY,
+      failOpen: environment.TIDEGATE_FAIL_OPEN === "true",
+      source: "worker",
+      // The platform sets it, whatever the visitor sends.
+      clientAddress: (asked) => asked.headers.get("cf-connecting-ip"),
+      onFailure: (error) => console.error("no decision:", String(error)),
+    });
+    return reply ?? fetch(request);
+  },
+};

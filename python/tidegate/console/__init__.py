@@ -1,0 +1,1 @@
+"""The built console lies here, in ``assets``; its sources are in ``console/`` of the repository."""

@@ -1,0 +1,106 @@
+"""What the boundary does with a decision: the conventions that every integration keeps.
+
+A proof in the query comes first, then the cookie, then the decision.  One call does all three: the
+service looks at the proofs of an event before it decides.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tidegate.client.errors import BadRequestError, InvalidRequestError, PayloadTooLargeError
+from tidegate.decider import Allow, Block, Challenge
+from tidegate.edge.reply import blocked, challenge, clean_address, problem
+from tidegate.errors import EventError
+from tidegate.policy.document.forms import url_problem
+
+if TYPE_CHECKING:
+    from tidegate.decider import Decision
+    from tidegate.edge.reply import Reply
+    from tidegate.edge.visit import Visit
+
+log = logging.getLogger("tidegate.edge")
+
+_FALLBACKS = ("fail-open", "fail-closed")
+_OF_THE_REQUEST = (EventError, InvalidRequestError, PayloadTooLargeError, BadRequestError)
+"""Failures that a visitor can bring about, which must not be a way past the decision."""
+
+
+class OddDecisionError(ValueError):
+    """A decision that cannot be carried out."""
+
+
+def carry_out(visit: Visit, decision: Decision) -> Reply | None:
+    """What the visitor is answered; None when the application answers.
+
+    Args:
+        visit: what was asked for; a proof in its query is one that can be a proof.
+        decision: on its event.
+
+    Raises:
+        OddDecisionError: the decision cannot be carried out.
+    """
+    action = decision.action
+    proof = visit.proof
+    if proof is not None and isinstance(action, Allow) and decision.reason == "fail-open":
+        # Nobody has looked at it.  As a cookie it is looked at when there are decisions again.
+        return clean_address(visit, proof)
+    if proof is not None and decision.reason not in _FALLBACKS:
+        is_valid = isinstance(action, Allow) and decision.reason == "challenge-proof"
+        return clean_address(visit, proof) if is_valid else problem(visit, "invalid-proof")
+    match action:
+        case Allow():
+            return None
+        case Block():
+            return blocked(action)
+        case Challenge(redirect_url=str(url)) if url_problem(url) is None:
+            return challenge(visit, url)
+    raise OddDecisionError("a challenge that leads nowhere")
+
+
+def early(visit: Visit) -> Reply | None:
+    """The answer to a visitor on whose request there is nothing to decide."""
+    if visit.has_proof and visit.proof is None:
+        return problem(visit, "invalid-proof")
+    return None
+
+
+@attrs.define
+class Boundary:
+    """Carries out decisions, and what was set for those that fail.
+
+    Args:
+        fail_open: whether a visitor passes when there is no decision.
+    """
+
+    fail_open: bool
+    _failures: int = attrs.field(default=0, init=False)
+
+    def decided(self, visit: Visit, decision: Decision) -> Reply | None:
+        """What the visitor is answered; None when the application answers."""
+        try:
+            reply = carry_out(visit, decision)
+        except OddDecisionError as error:
+            return self.failed(visit, error)
+        if self._failures:
+            log.warning("there are decisions again, after %d failures", self._failures)
+            self._failures = 0
+        return reply
+
+    def failed(self, visit: Visit, error: Exception) -> Reply | None:
+        """The same, when there is no decision."""
+        if isinstance(error, _OF_THE_REQUEST):
+            return problem(visit, "request-refused")
+        self._failures += 1
+        if self._failures == 1:
+            log.warning("no decision, failing %s: %s", self._way, error)
+        if not self.fail_open:
+            return problem(visit, "no-decision")
+        return None if visit.proof is None else clean_address(visit, visit.proof)
+
+    @property
+    def _way(self) -> str:
+        return "open" if self.fail_open else "closed"

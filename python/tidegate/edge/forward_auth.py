@@ -1,0 +1,195 @@
+"""What proxies ask before they let a request through, and what each of them can understand.
+
+Pure: headers in, an event out; a decision in, an answer out.  Three dialects are known:
+
+``auth_request``
+    nginx and what imitates it: the address in ``x-original-url``, the method in
+    ``x-original-method``.  The proxy sees 2xx, 401 and 403, and can use headers of the answer.
+``forward_auth``
+    Caddy and Traefik: method, scheme, host and path in ``x-forwarded-method``, ``-proto``,
+    ``-host`` and ``-uri``.  The proxy hands any answer but a 2xx on.
+``ext_authz``
+    Envoy over HTTP: the request itself, its path behind ``/authz``.  The proxy hands any answer
+    on but a 2xx and a 5xx, which is a failure to it.
+
+A visitor can send the headers of another dialect than the proxy's.  That they are not told apart
+by order but refused together keeps the address that is judged the one that is served.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tidegate.edge.conventions import Boundary, early
+from tidegate.edge.reply import Reply, problem
+from tidegate.edge.visit import KEY_HEADER, NoAddressError, Visit, header_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tidegate.decider import Decision
+
+PATH = "/authz"
+LOCATION = "x-service-location"
+"""Where nginx is to redirect the visitor."""
+PROBLEM = "x-service-problem"
+"""The document that nginx is to answer instead."""
+_URL = re.compile(r"(?P<scheme>https?)://(?P<host>[^/?#]*)(?P<path>/[^?]*)?(?:\?(?P<query>.*))?")
+_OF_THE_PROXY = frozenset(
+    {KEY_HEADER, "x-original-url", "x-original-method", "x-forwarded-uri", "x-forwarded-method"}
+    | {"host", "connection", "content-length", "transfer-encoding"}
+)
+"""Headers that the proxy sends for itself."""
+_ALLOWED = Reply(200, (("cache-control", "no-store"),))
+
+
+class Dialect(Enum):
+    """How a proxy asks."""
+
+    AUTH_REQUEST = "auth_request"
+    FORWARD_AUTH = "forward_auth"
+    EXT_AUTHZ = "ext_authz"
+
+
+class UnclearInquiryError(ValueError):
+    """It cannot be said which request a proxy asks about."""
+
+
+@attrs.frozen
+class Inquiry:
+    """The question of a proxy."""
+
+    dialect: Dialect
+    visit: Visit
+
+    def event(self) -> dict[str, Any]:
+        """The event to decide on."""
+        return self.visit.event()
+
+    def early(self) -> Reply | None:
+        """The answer, where there is nothing to decide."""
+        return self._told(early(self.visit))
+
+    def decided(self, boundary: Boundary, decision: Decision) -> Reply:
+        """The answer for a decision."""
+        return self._told(boundary.decided(self.visit, decision)) or _ALLOWED
+
+    def failed(self, boundary: Boundary, error: Exception) -> Reply:
+        """The answer when there is no decision."""
+        return self._told(boundary.failed(self.visit, error), is_failure=True) or _ALLOWED
+
+    def _told(self, reply: Reply | None, *, is_failure: bool = False) -> Reply | None:
+        """An answer in the dialect of the proxy."""
+        if reply is None or is_failure:
+            return reply
+        if self.dialect is Dialect.AUTH_REQUEST:
+            return _for_auth_request(reply)
+        if self.dialect is Dialect.EXT_AUTHZ and reply.status >= 500:
+            # To Envoy it would be a failure, which may be a reason to let the request through.
+            return attrs.evolve(reply, status=403)
+        return reply
+
+
+def read_inquiry(method: str, path: str, query: str, headers: Sequence[tuple[str, str]]) -> Inquiry:
+    """The question of a proxy.
+
+    Args:
+        method: of the proxy's request.
+        path: of the proxy's request, as it was written: ``/authz``, or below it.
+        query: the same, without the question mark.
+        headers: names in lower case, values one character a byte.
+
+    Raises:
+        UnclearInquiryError: there is no address, more than one, or one that is none.
+    """
+    try:
+        if path != PATH:
+            return _ext_authz(method, path.removeprefix(PATH), query, headers)
+        given = {name for name, _ in headers}
+        has_original, has_forwarded = "x-original-url" in given, "x-forwarded-uri" in given
+        if has_original and has_forwarded:
+            raise UnclearInquiryError("`x-original-url` and `x-forwarded-uri` are both there")
+        if has_original:
+            return _auth_request(headers)
+        if has_forwarded:
+            return _forward_auth(headers)
+    except NoAddressError as error:
+        raise UnclearInquiryError(str(error)) from None
+    raise UnclearInquiryError("neither `x-original-url` nor `x-forwarded-uri` is there")
+
+
+def refused() -> Reply:
+    """The answer to a question that is not clear."""
+    return problem(None, "request-refused")
+
+
+def _auth_request(headers: Sequence[tuple[str, str]]) -> Inquiry:
+    found = _URL.fullmatch(_only(headers, "x-original-url"))
+    if found is None:
+        raise UnclearInquiryError("`x-original-url` is no absolute URL")
+    parts = found.groupdict(default="")
+    method = _only(headers, "x-original-method")
+    return _inquiry(Dialect.AUTH_REQUEST, headers, method=method, **parts)
+
+
+def _forward_auth(headers: Sequence[tuple[str, str]]) -> Inquiry:
+    path, _, query = _only(headers, "x-forwarded-uri").partition("?")
+    return _inquiry(
+        Dialect.FORWARD_AUTH,
+        headers,
+        method=_only(headers, "x-forwarded-method"),
+        scheme=_only(headers, "x-forwarded-proto"),
+        host=_only(headers, "x-forwarded-host"),
+        path=path,
+        query=query,
+    )
+
+
+def _ext_authz(method: str, path: str, query: str, headers: Sequence[tuple[str, str]]) -> Inquiry:
+    return _inquiry(
+        Dialect.EXT_AUTHZ,
+        headers,
+        method=method,
+        scheme=_only(headers, "x-forwarded-proto"),
+        host=_only(headers, "host"),
+        path=path,
+        query=query,
+    )
+
+
+def _inquiry(
+    dialect: Dialect, headers: Iterable[tuple[str, str]], *, host: str, **parts: str
+) -> Inquiry:
+    own = [
+        (name, header_text(value.encode("latin-1")))
+        for name, value in headers
+        if name not in _OF_THE_PROXY
+    ]
+    parts["method"] = parts["method"].upper()
+    visit = Visit(host=host, headers=[("host", host), *own], **parts)
+    if not visit.path.startswith("/"):
+        raise UnclearInquiryError("the path begins with no slash")
+    return Inquiry(dialect, visit)
+
+
+def _only(headers: Iterable[tuple[str, str]], name: str) -> str:
+    values = [value for each, value in headers if each == name]
+    if len(values) != 1 or not values[0]:
+        raise UnclearInquiryError(f"`{name}` has to be there once")
+    return values[0]
+
+
+def _for_auth_request(reply: Reply) -> Reply:
+    """nginx reads 401 and 403 alone: what it cannot hand on stands in headers."""
+    more: Mapping[str, str | None] = {
+        LOCATION: reply.header("location") if reply.status < 400 else None,
+        PROBLEM: reply.body.decode() if reply.code == "challenge-required" else None,
+    }
+    told = tuple((name, value) for name, value in more.items() if value)
+    kept = tuple(pair for pair in reply.headers if pair[0] != "location")
+    return attrs.evolve(reply, status=401 if told else 403, headers=(*kept, *told))

@@ -1,0 +1,117 @@
+"""Answers that the boundary itself gives to a visitor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import orjson
+
+from tidegate.decider import DEFAULT_STATUS
+from tidegate.edge.visit import COOKIE
+from tidegate.policy.document.forms import header_problem
+
+if TYPE_CHECKING:
+    from tidegate.decider import Block
+    from tidegate.edge.visit import Visit
+
+MAX_HEADERS = 20
+MAX_BODY_BYTES = 64 * 1024
+PROBLEM_TYPE = "application/problem+json"
+_PRIVATE = (("cache-control", "no-store"), ("referrer-policy", "no-referrer"))
+"""An answer is for one visitor, and the address it answers may hold a proof."""
+
+CODES: Mapping[str, tuple[int, str]] = {
+    "bad-request": (400, "The request has no usable address."),
+    "challenge-required": (403, "A challenge has to be passed first, at `redirect_url`."),
+    "invalid-proof": (403, "The proof of a challenge is not valid. Ask again without it."),
+    "request-refused": (403, "The request cannot be read, so nothing could be decided on it."),
+    "no-decision": (502, "It could not be decided whether the request may pass."),
+}
+"""Every code of such an answer, with its status and what it says."""
+
+
+@attrs.frozen
+class Reply:
+    """One answer."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    """Names in lower case; that of the length is not among them."""
+    body: bytes = b""
+    code: str | None = None
+    """Of ``CODES``, where it is a refusal of the boundary's own."""
+
+    def header(self, name: str) -> str | None:
+        """The value of a header."""
+        return next((value for each, value in self.headers if each == name), None)
+
+
+def problem(visit: Visit | None, code: str, **members: Any) -> Reply:
+    """A refusal: a sentence for a person, a problem document (RFC 9457) for a program.
+
+    Args:
+        visit: what is refused; None when it could not be read.
+        code: one of ``CODES``.
+        members: of the document, beside the usual ones.
+    """
+    status, detail = CODES[code]
+    if visit is not None and is_navigation(visit):
+        kind, body = "text/plain; charset=utf-8", detail.encode() + b"\n"
+    else:
+        document = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+        kind, body = PROBLEM_TYPE, orjson.dumps({**document, "code": code, **members})
+    usual = (("content-type", kind), ("x-content-type-options", "nosniff"))
+    return Reply(status, (*usual, *_PRIVATE), body, code)
+
+
+def challenge(visit: Visit, redirect_url: str) -> Reply:
+    """Send a visitor to a challenge: a browser that shows a page by a redirect, a program not.
+
+    Args:
+        visit: what was asked for.
+        redirect_url: an absolute http or https URL.
+    """
+    if is_navigation(visit):
+        return Reply(302, (("location", redirect_url), *_PRIVATE))
+    return problem(visit, "challenge-required", redirect_url=redirect_url)
+
+
+def clean_address(visit: Visit, proof: str) -> Reply:
+    """Have a visitor keep a proof as its cookie, and ask again without it in the address."""
+    cookie = f"{COOKIE}={proof}; Path=/; Secure; HttpOnly; SameSite=Lax"
+    return Reply(307, (("location", visit.url), ("set-cookie", cookie), *_PRIVATE))
+
+
+def blocked(action: Block) -> Reply:
+    """The answer of a block, its parts looked at again as they came over a wire.
+
+    A part that cannot be sent is left out: the visitor stays blocked.
+    """
+    status = action.status_code if 400 <= action.status_code <= 599 else DEFAULT_STATUS
+    kept = {
+        name.lower(): value
+        for name, value in action.headers.items()
+        if header_problem(name, value) is None
+    }
+    usual = {
+        "content-type": "text/plain; charset=utf-8",
+        "x-content-type-options": "nosniff",
+        "cache-control": "no-store",
+    }
+    body = action.body.encode(errors="replace")
+    headers = {**usual, **dict(list(kept.items())[:MAX_HEADERS])}
+    return Reply(status, tuple(headers.items()), body if len(body) <= MAX_BODY_BYTES else b"")
+
+
+def is_navigation(visit: Visit) -> bool:
+    """Whether somebody looks at a page that is to come, by what the browser says of the request.
+
+    Without fetch metadata (W3C, ``Sec-Fetch-Mode``) it is a GET that wants HTML.
+    """
+    mode = visit.header("sec-fetch-mode")
+    if mode:
+        return mode == "navigate"
+    return visit.method in ("GET", "HEAD") and "text/html" in visit.header("accept").lower()

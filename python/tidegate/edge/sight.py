@@ -1,0 +1,86 @@
+"""How an application sees the requests that come to it: settings that every middleware has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from urllib.parse import urlsplit
+
+import attrs
+
+from tidegate.edge.addresses import TrustedProxies
+from tidegate.edge.visit import NoAddressError, Visit
+from tidegate.policy.document.forms import origin_problem
+
+
+@attrs.frozen
+class Sight:
+    """Makes a visit of what a server hands over.
+
+    Attributes:
+        proxies: whose ``x-forwarded-for`` and ``x-forwarded-proto`` are believed.
+        origin: scheme and host of the site, where the server cannot know them.
+    """
+
+    proxies: TrustedProxies
+    origin: tuple[str, str] | None
+
+    @classmethod
+    def of(cls, trusted_proxies: Iterable[str], origin: str | None) -> Sight:
+        """The sight of a middleware's settings.
+
+        Raises:
+            ValueError: one of them cannot be used.
+        """
+        if origin is not None and origin_problem(origin):
+            raise ValueError("`origin` must be an origin such as `https://shop.example`")
+        parts = None if origin is None else urlsplit(origin)
+        return cls(
+            TrustedProxies.of(trusted_proxies),
+            None if parts is None else (parts.scheme, parts.netloc),
+        )
+
+    def visit(
+        self,
+        *,
+        method: str,
+        scheme: str,
+        path: str,
+        query: str,
+        headers: Sequence[tuple[str, str]],
+        peer: str,
+    ) -> Visit:
+        """The visit of one request.
+
+        Args:
+            path: as it was written, one character a byte; ``query`` is the same.
+            headers: names in lower case.
+            peer: the address of the other end of the connection; empty for a Unix socket.
+
+        Raises:
+            NoAddressError: it has no one host.
+        """
+        hosts = [value for name, value in headers if name == "host"]
+        if len(hosts) > 1:
+            raise NoAddressError("there are several hosts")
+        forwarded = self._forwarded(headers, "x-forwarded-proto", peer)
+        if forwarded and forwarded[-1].lower() in ("http", "https"):
+            scheme = forwarded[-1].lower()
+        seen = (scheme, hosts[0] if hosts else "") if self.origin is None else self.origin
+        return Visit(
+            method=method.upper(),
+            scheme=seen[0],
+            host=seen[1],
+            path=path,
+            query=query,
+            headers=headers,
+            client_ip=self.proxies.client(
+                peer, [value for name, value in headers if name == "x-forwarded-for"]
+            ),
+        )
+
+    def _forwarded(self, headers: Sequence[tuple[str, str]], name: str, peer: str) -> Sequence[str]:
+        """The entries of a header that a trusted proxy sent."""
+        if not self.proxies.trust(peer):
+            return ()
+        values = [value for each, value in headers if each == name]
+        return [entry.strip() for value in values for entry in value.split(",")]

@@ -1,0 +1,175 @@
+"""A request as the boundary sees it, and the event that is decided on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote, unquote_plus
+
+import attrs
+
+PARAMETER = "service_challenge_proof"
+"""Of the query: the proof that a challenge has just bought."""
+COOKIE = "service_challenge"
+"""Carries the proof from then on."""
+KEY_HEADER = "x-service-api-key"
+
+_PROOF = re.compile(r"[!#-+\--:<-\[\]-~]{1,3800}")
+"""What a cookie can carry (RFC 6265, 4.1.1); with its attributes it has less than 4,096 bytes."""
+_AS_WRITTEN = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "#")
+_HOST = re.compile(
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9.])?|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
+)
+_NEVER_SENT = frozenset({"cookie", KEY_HEADER})
+"""Cookies are sent one by one."""
+
+
+class NoAddressError(ValueError):
+    """A request that has no address of its own, so that nobody could be sent back to it."""
+
+
+def visible(text: str) -> str:
+    """A part of an address, where anything but visible ASCII is percent-encoded.
+
+    Args:
+        text: one character a byte.
+    """
+    return quote(text.encode("latin-1", "replace"), safe=_AS_WRITTEN)
+
+
+@attrs.frozen(kw_only=True)
+class Visit:
+    """One request, with everything as it was written.
+
+    Attributes:
+        method: in capitals.
+        scheme: ``http`` or ``https``.
+        host: with its port, if it has one.
+        path: with its percent signs; anything but visible ASCII is encoded.
+        query: the same, without the question mark.
+        headers: names in lower case.
+        client_ip: empty when it is not known; None leaves it to who decides to find it in
+            ``x-forwarded-for``.
+
+    Raises:
+        NoAddressError: scheme or host is none.
+    """
+
+    method: str
+    scheme: str
+    host: str
+    path: str = attrs.field(converter=visible)
+    query: str = attrs.field(converter=visible, repr=False)
+    headers: Sequence[tuple[str, str]] = attrs.field(repr=False)
+    client_ip: str | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self.scheme not in ("http", "https"):
+            raise NoAddressError("the scheme is neither http nor https")
+        if not _HOST.fullmatch(self.host):
+            raise NoAddressError("the host is none")
+
+    def header(self, name: str) -> str:
+        """The first value of a header; empty without one."""
+        return next((value for each, value in self.headers if each == name), "")
+
+    @cached_property
+    def proofs(self) -> Sequence[str]:
+        """The proofs in the query."""
+        return [value for name, value in self._parameters if name == PARAMETER]
+
+    @property
+    def has_proof(self) -> bool:
+        """Whether the query has a proof, be it valid or not."""
+        return bool(self.proofs)
+
+    @property
+    def proof(self) -> str | None:
+        """The proof in the query; None when there is none, or it cannot be one."""
+        if len(self.proofs) == 1 and _PROOF.fullmatch(self.proofs[0]):
+            return self.proofs[0]
+        return None
+
+    @property
+    def clean_query(self) -> str:
+        """The query as it was written, without the proof."""
+        return without_proof(self.query)
+
+    @property
+    def url(self) -> str:
+        """What the visitor asked for, exactly, without the proof."""
+        path = self.path if self.path.startswith("/") else "/"
+        query = self.clean_query
+        return f"{self.scheme}://{self.host}{path}" + (f"?{query}" if query else "")
+
+    def event(self) -> dict[str, Any]:
+        """The event to decide on, in the shape of docs/fields.md.
+
+        A proof in the query is asked about alone: the cookie stays out of such an event, so that
+        it cannot stand in for a bad one.
+        """
+        cookies = _grouped(read_cookies(self.headers))
+        if self.has_proof:
+            cookies.pop(COOKIE, None)
+        request: dict[str, Any] = {
+            "method": self.method,
+            "scheme": self.scheme,
+            "host": self.host,
+            "path": self.path,
+            "headers": _joined(self.headers),
+            "query_params": _grouped(self._parameters),
+            "cookies": cookies,
+        }
+        if self.client_ip is not None:
+            request["client_ip"] = self.client_ip
+        return {"request": request, "return_url": self.url}
+
+    @cached_property
+    def _parameters(self) -> Sequence[tuple[str, str]]:
+        return [_read(pair) for pair in self.query.split("&") if pair]
+
+
+def without_proof(query: str) -> str:
+    """A query as it was written, without the proof."""
+    kept = [pair for pair in query.split("&") if _read(pair)[0] != PARAMETER]
+    return "&".join(kept)
+
+
+def read_cookies(headers: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    """The cookies of a request, in order (RFC 6265, 5.4, and as lenient as servers are)."""
+    for name, value in headers:
+        for pair in value.split(";") if name == "cookie" else ():
+            cookie, equals, content = pair.partition("=")
+            if equals and cookie.strip():
+                yield cookie.strip(), content.strip()
+
+
+def header_text(content: bytes) -> str:
+    """The value of a header: UTF-8 where it is, else a character a byte."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def _read(pair: str) -> tuple[str, str]:
+    name, _, value = pair.partition("=")
+    return unquote_plus(name), unquote_plus(value)
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Values by name; a list where a name has several."""
+    found: dict[str, list[str]] = {}
+    for name, value in pairs:
+        found.setdefault(name, []).append(value)
+    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+
+
+def _joined(headers: Iterable[tuple[str, str]]) -> Mapping[str, str]:
+    found: dict[str, list[str]] = {}
+    for name, value in headers:
+        if name not in _NEVER_SENT:
+            found.setdefault(name, []).append(value)
+    return {name: ", ".join(values) for name, values in found.items()}

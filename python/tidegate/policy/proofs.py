@@ -1,0 +1,290 @@
+"""Proofs of challenges: the token a solved challenge buys, and what a challenge is sealed with.
+
+The definition; ``rust/proof`` does the same natively and is held to it.  The form of the token,
+and why it is so, is in docs/decision.md, "Proofs of challenges", and docs/decisions.
+"""
+
+from __future__ import annotations
+
+import hmac
+import struct
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from ipaddress import IPv6Address, ip_address, ip_network
+from typing import TYPE_CHECKING, Literal, TypeAlias
+from uuid import UUID
+
+import attrs
+
+from tidegate.limits import CLOCK_TOLERANCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+VERSION = b"\x01"
+"""First byte of each token and of each sealed context."""
+MAX_TOKEN_LENGTH = 256
+"""Characters; a longer text is no token, and nothing of it is looked at."""
+AGENT_BYTES = 16
+"""Of the hash that stands for a user agent."""
+READ_AGENT_BYTES = 1_024
+"""Of a user agent: what comes after them does not count."""
+
+_TAG_BYTES = 32
+_KEY_LABELS = {
+    "proof": b"tidegate challenge proof v1\0",
+    "agent": b"tidegate challenge agent v1\0",
+    "seal": b"tidegate challenge seal v1\0",
+}
+_LENGTH = struct.Struct(">H")
+_TIME = struct.Struct(">q")
+_NONCE = bytes(12)
+"""Each key seals one message, so no nonce is used twice."""
+
+Status: TypeAlias = Literal["valid", "expired", "invalid", "foreign"]
+"""What a token is: ``invalid`` is no token of this version, or not as it was made; ``foreign``
+names another tenant."""
+
+
+@attrs.frozen
+class Client:
+    """Who solved a challenge, as far as the proof is bound to it.
+
+    Args:
+        network: the /24 or /48 of the address, as text; None without one.
+        agent: 16 bytes, the keyed hash of the user agent.
+    """
+
+    network: str | None
+    agent: bytes = attrs.field(repr=False)
+
+
+@attrs.frozen
+class Finding:
+    """What the keys say of a token; all but the status is None unless it is valid or expired.
+
+    Times are nanoseconds since 1970.
+    """
+
+    status: Status
+    pass_id: UUID | None = None
+    challenge_id: UUID | None = None
+    issued_at: int | None = None
+    expires_at: int | None = None
+    client: Client | None = None
+
+
+@attrs.frozen
+class ChallengeContext:
+    """What a challenge needs of the request it answers, and nobody else may read.
+
+    Args:
+        return_url: the exact text, secrets included; None without one.
+        client: who is challenged.
+    """
+
+    return_url: str | None = attrs.field(repr=False)
+    client: Client
+
+
+INVALID = Finding("invalid")
+FOREIGN = Finding("foreign")
+
+
+@attrs.frozen
+class ProofKeys:
+    """What makes and reads the proofs of one tenant.
+
+    Args:
+        tenant: whose.
+        proof_key: the service's key of the purpose ``proofs``; the tenant's are derived from it.
+        sealing_key: the service's key of the purpose ``sealing``; the same.
+    """
+
+    tenant: UUID
+    proof_key: bytes = attrs.field(repr=False)
+    sealing_key: bytes = attrs.field(repr=False)
+
+    def client(self, client_ip: str | None, user_agent: str | None) -> Client:
+        """Who sends a request.
+
+        Args:
+            client_ip: the address as text; None, or what is no address, for none.
+            user_agent: as sent; none is the same as an empty one.
+        """
+        text = (user_agent or "").encode()[:READ_AGENT_BYTES]
+        return Client(network_of(client_ip), _mac(self._key("agent"), text)[:AGENT_BYTES])
+
+    def mint(
+        self, pass_id: UUID, challenge_id: UUID, issued_at: int, expires_at: int, client: Client
+    ) -> str:
+        """The token of a pass.
+
+        Args:
+            pass_id: by which it is listed and revoked.
+            challenge_id: of the challenge that was solved.
+            issued_at: nanoseconds since 1970.
+            expires_at: the same; the token is good before it.
+            client: who may show it.
+        """
+        body = VERSION + _fields(
+            self.tenant.bytes,
+            pass_id.bytes,
+            challenge_id.bytes,
+            _TIME.pack(issued_at),
+            _TIME.pack(expires_at),
+            (client.network or "").encode(),
+            client.agent,
+        )
+        return urlsafe_b64encode(body + _mac(self._key("proof"), body)).rstrip(b"=").decode()
+
+    def read(self, token: str, at: int) -> Finding:
+        """What a token is at a time, for whoever shows it.
+
+        Args:
+            token: any text.
+            at: nanoseconds since 1970.
+        """
+        claims = _Claims.of(token)
+        if claims is None:
+            return INVALID
+        if claims.tenant != self.tenant:
+            return FOREIGN
+        if not hmac.compare_digest(_mac(self._key("proof"), claims.body), claims.tag):
+            return INVALID
+        is_good = claims.issued_at - CLOCK_TOLERANCE <= at < claims.expires_at
+        return Finding(
+            "valid" if is_good else "expired",
+            claims.pass_id,
+            claims.challenge_id,
+            claims.issued_at,
+            claims.expires_at,
+            claims.client,
+        )
+
+    def seal(self, decision_id: UUID, context: ChallengeContext) -> bytes:
+        """A context that only :meth:`open` reads, and only for the same decision."""
+        url = context.return_url
+        plain = _fields(
+            b"" if url is None else VERSION + url.encode(),
+            (context.client.network or "").encode(),
+            context.client.agent,
+        )
+        return VERSION + self._cipher(decision_id).encrypt(_NONCE, plain, VERSION)
+
+    def open(self, decision_id: UUID, sealed: bytes) -> ChallengeContext | None:
+        """The context that was sealed; None when it was not sealed so for this decision."""
+        from cryptography.exceptions import InvalidTag
+
+        if sealed[:1] != VERSION:
+            return None
+        try:
+            plain = self._cipher(decision_id).decrypt(_NONCE, sealed[1:], VERSION)
+            url, network, agent = _split(plain)
+            text = url[1:].decode() if url else None
+            return ChallengeContext(text, Client(network.decode() or None, agent))
+        except (InvalidTag, ValueError):
+            return None
+
+    def _cipher(self, decision_id: UUID) -> ChaCha20Poly1305:
+        # Of the extra `server`: decisions by themselves do without.
+        from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+        return ChaCha20Poly1305(_mac(self._key("seal"), decision_id.bytes))
+
+    def _key(self, purpose: str) -> bytes:
+        """The tenant's key of a purpose."""
+        key = self.sealing_key if purpose == "seal" else self.proof_key
+        return _mac(key, _KEY_LABELS[purpose] + self.tenant.bytes)
+
+
+def claimed_tenant(token: str) -> UUID | None:
+    """The tenant that a token names: whose keys may read it; nothing of it is verified."""
+    claims = _Claims.of(token)
+    return None if claims is None else claims.tenant
+
+
+def network_of(client_ip: str | None) -> str | None:
+    """The network that stands for an address: its /24 or /48; None without an address."""
+    try:
+        address = ip_address(client_ip or "")
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address):
+        if address.scope_id is not None:
+            return None
+        address = address.ipv4_mapped or address
+    bits = 24 if address.version == 4 else 48
+    return str(ip_network((int(address), address.max_prefixlen)).supernet(new_prefix=bits))
+
+
+@attrs.frozen
+class _Claims:
+    """What a well-formed token says, verified or not."""
+
+    tenant: UUID
+    pass_id: UUID
+    challenge_id: UUID
+    issued_at: int
+    expires_at: int
+    client: Client
+    body: bytes
+    tag: bytes
+
+    @classmethod
+    def of(cls, token: str) -> _Claims | None:
+        """The claims of a token; None when the text has not the one form that a token has."""
+        if len(token) > MAX_TOKEN_LENGTH:
+            return None
+        try:
+            content = urlsafe_b64decode(token + "=" * (-len(token) % 4))
+            if urlsafe_b64encode(content).rstrip(b"=") != token.encode():
+                return None
+            body, tag = content[:-_TAG_BYTES], content[-_TAG_BYTES:]
+            if body[:1] != VERSION:
+                return None
+            tenant, pass_id, challenge, issued, expires, network, agent = _split(body[1:])
+            if len(agent) != AGENT_BYTES:
+                return None
+            return cls(
+                UUID(bytes=tenant),
+                UUID(bytes=pass_id),
+                UUID(bytes=challenge),
+                _time(issued),
+                _time(expires),
+                Client(network.decode("ascii") or None, agent),
+                body,
+                tag,
+            )
+        except (ValueError, struct.error):
+            return None
+
+
+def _time(field: bytes) -> int:
+    time: int = _TIME.unpack(field)[0]
+    return time
+
+
+def _mac(key: bytes, message: bytes) -> bytes:
+    return hmac.digest(key, message, "sha256")
+
+
+def _fields(*fields: bytes) -> bytes:
+    """Fields one after another, each after its length."""
+    return b"".join(_LENGTH.pack(len(field)) + field for field in fields)
+
+
+def _split(content: bytes) -> Iterator[bytes]:
+    """The fields of :func:`_fields`.
+
+    Raises:
+        struct.error: it ends within a length.
+        ValueError: it ends within a field.
+    """
+    while content:
+        (length,) = _LENGTH.unpack_from(content)
+        field, content = content[2 : 2 + length], content[2 + length :]
+        if len(field) != length:
+            raise ValueError("a field is cut short")
+        yield field

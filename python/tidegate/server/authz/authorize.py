@@ -1,0 +1,103 @@
+"""``/authz``: a proxy asks about a request before it lets it through.
+
+The question is decided on as a call of ``runtime/mitigation`` is, with the same log and limits.
+``edge/forward_auth.py`` says what proxies ask and understand.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from uuid_utils import uuid7
+
+from tidegate.client.answer import Answer as Received
+from tidegate.client.results import read_decision
+from tidegate.edge.conventions import Boundary
+from tidegate.edge.forward_auth import PATH, UnclearInquiryError, read_inquiry, refused
+from tidegate.errors import EventError
+from tidegate.server.hot.hot_path import Endpoint, problem_answer
+from tidegate.server.http.answer import Answer
+from tidegate.server.http.headers import REQUEST_ID_HEADER, given_request_id
+from tidegate.server.http.problems import Problem, problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tidegate.edge.forward_auth import Inquiry
+    from tidegate.edge.reply import Reply
+    from tidegate.server.hot.hot_path import HotPath
+    from tidegate.server.hot.key_ring import ApiKey
+
+AUTHZ = Endpoint("authz", PATH, needs_content=True)
+_CLOSED = Boundary(fail_open=False)
+"""The proxy itself says what becomes of a request when there is no answer."""
+_OF_THE_REQUEST = frozenset(
+    {"invalid-event", "invalid-json", "empty-payload", "body-too-large", "malformed-request"}
+)
+"""What a visitor can bring about."""
+
+
+def is_for_proxies(path: str) -> bool:
+    """Whether a path is that of the questions of proxies: Envoy puts the visitor's behind it."""
+    return path == PATH or path.startswith(PATH + "/")
+
+
+async def authorize(hot: HotPath, scope: Mapping[str, Any], path: str) -> Answer:
+    """The answer to a proxy.
+
+    Args:
+        scope: of the proxy's request, with names of headers in lower case.
+        path: as it was written.
+    """
+    request_id = given_request_id(scope["headers"]) or str(uuid7())
+    try:
+        key = hot.admission.credential(scope["headers"])
+    except Problem as problem:
+        hot.failed(problem, problem, AUTHZ, request_id)
+        return problem_answer(problem, PATH, request_id)
+    return _sent(await _reply(hot, key, scope, path, request_id), request_id)
+
+
+async def _reply(
+    hot: HotPath, key: ApiKey, scope: Mapping[str, Any], path: str, request_id: str
+) -> Reply:
+    try:
+        inquiry = _inquiry(scope, path)
+    except UnclearInquiryError as error:
+        hot.failed(Problem("malformed-request", str(error)), error, AUTHZ, request_id)
+        return refused()
+    try:
+        hot.admission.count(key)
+        return inquiry.early() or await _decided(hot, key, inquiry)
+    except Exception as error:
+        problem = problem_of(error)
+        hot.failed(problem, error, AUTHZ, request_id)
+        is_of_the_request = problem.code in _OF_THE_REQUEST
+        return inquiry.failed(_CLOSED, EventError(str(problem)) if is_of_the_request else problem)
+
+
+def _inquiry(scope: Mapping[str, Any], path: str) -> Inquiry:
+    headers = [
+        (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
+    ]
+    return read_inquiry(scope["method"], path, scope["query_string"].decode("latin-1"), headers)
+
+
+async def _decided(hot: HotPath, key: ApiKey, inquiry: Inquiry) -> Reply:
+    answer = await hot.decide(AUTHZ, key, orjson.dumps(inquiry.event()))
+    return inquiry.decided(_CLOSED, read_decision(Received(200, {}, answer.body), ""))
+
+
+def _sent(reply: Reply, request_id: str) -> Answer:
+    """A reply as the server sends it."""
+    kind = reply.header("content-type")
+    headers = tuple(
+        (name.encode(), value.encode()) for name, value in reply.headers if name != "content-type"
+    )
+    return Answer(
+        reply.body,
+        reply.status,
+        (*headers, (REQUEST_ID_HEADER, request_id.encode())),
+        b"text/plain; charset=utf-8" if kind is None else kind.encode(),
+    )

@@ -1,0 +1,69 @@
+"""A real browser for tests: Chromium from the distribution, driven by Playwright."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import attrs
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+ARGUMENTS = (
+    "--no-sandbox",  # tests may run as root
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests of a process; each test opens windows of its own."""
+    program = shutil.which("chromium")
+    assert program is not None, "the tests of pages need the program `chromium`"
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        yield found
+        found.close()
+
+
+@attrs.frozen
+class Watched:
+    """A page, and what went wrong in it that nobody would see.
+
+    Attributes:
+        page: to be driven.
+        said: console messages, exceptions, violations of the page's policy, dialogs.
+        elsewhere: addresses that were asked for outside of the origin.
+    """
+
+    page: Page
+    said: list[str] = attrs.field(factory=list)
+    elsewhere: list[str] = attrs.field(factory=list)
+
+    @classmethod
+    def of(cls, context: BrowserContext, origin: str) -> Watched:
+        """A new page of a context that belongs at an origin."""
+        watched = cls(context.new_page())
+        page, said = watched.page, watched.said
+        page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: said.append(f"error: {error}"))
+        page.on(
+            "dialog", lambda dialog: (said.append(f"dialog: {dialog.message}"), dialog.dismiss())
+        )
+
+        def asked(url: str) -> None:
+            if not url.startswith((f"{origin}/", "blob:", "about:")):
+                watched.elsewhere.append(url)
+
+        page.on("request", lambda request: asked(request.url))
+        return watched
+
+    def require_silence(self) -> None:
+        """Nothing went wrong, and nothing was asked for elsewhere."""
+        assert self.said == []
+        assert self.elsewhere == []

@@ -1,0 +1,38 @@
+"""Who was stopped, and why: from the list to the explanation of one decision."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from browser import Watched
+
+
+def test_a_blocked_request_is_found_and_explained(owner: Watched) -> None:
+    """The list is filtered to blocks; a decision shows the clause that fired and its event."""
+    page = owner.page
+    page.get_by_role("link", name="Decisions").click()
+    page.get_by_label("Action").select_option("block")
+    rows = page.get_by_role("row")
+    expect(rows.nth(1)).to_contain_text("block")
+    assert "#" in page.url
+    assert page.locator("tbody .badge.allow").count() == 0
+    rows.nth(1).get_by_role("link").click()
+    page.wait_for_url(re.compile(r"/decisions/[0-9a-f-]{36}$"))
+    expect(page.get_by_text("Recorded and reproduced: equal")).to_be_visible()
+    expect(page.locator("details[open]").first).to_contain_text("fired")
+    owner.require_silence()
+
+
+def test_overview_and_policies_show_what_was_answered(owner: Watched) -> None:
+    """The overview counts answers, as a table too; the policies stand in their order."""
+    page = owner.page
+    page.get_by_role("button", name="As table").click()
+    expect(page.get_by_role("columnheader", name="challenge").first).to_be_visible()
+    page.get_by_role("link", name="Policies").click()
+    priorities = page.locator("tbody tr td:first-child")
+    expect(priorities.first).to_be_visible()
+    shown = [int(each) for each in priorities.all_inner_texts()]
+    assert shown == sorted(shown)
+    owner.require_silence()

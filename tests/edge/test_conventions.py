@@ -1,0 +1,195 @@
+"""What a visitor is answered for each decision, through both kinds of middleware."""
+
+from __future__ import annotations
+
+import pytest
+from tests.edge.conftest import Fronted
+from tests.edge.deciders import PROVEN, Told, told
+from tests.integrations.asking import BROWSER, PROGRAM, ask
+
+from tidegate import Allow, Block, Challenge, Decision
+from tidegate.client.errors import (
+    AuthenticationError,
+    InvalidRequestError,
+    PayloadTooLargeError,
+    UnreachableError,
+)
+from tidegate.errors import EventError
+
+PROOF = "abc.def-ghi_123"
+QUERY = f"service_challenge_proof={PROOF}"
+
+
+def test_a_good_proof_becomes_a_cookie_and_a_clean_address(fronted: Fronted) -> None:
+    """The cookie is for this host alone, out of reach of scripts, and the method is kept."""
+    with fronted(Told(PROVEN)) as site:
+        seen = ask(site, f"/a%20b//?x=%2F&{QUERY}&y")
+    assert (seen.status, seen.header("location")) == (307, f"{site}/a%20b//?x=%2F&y")
+    cookie = f"service_challenge={PROOF}; Path=/; Secure; HttpOnly; SameSite=Lax"
+    assert seen.header("set-cookie") == cookie
+    assert seen.header("referrer-policy") == "no-referrer"
+    assert seen.header("cache-control") == "no-store"
+    assert seen.header("x-site") is None
+
+
+def test_a_proof_in_the_query_is_asked_about_without_the_cookie(fronted: Fronted) -> None:
+    """Otherwise a good cookie would make a bad proof look good."""
+    decider = Told(PROVEN)
+    with fronted(decider) as site:
+        ask(site, f"/?{QUERY}", BROWSER | {"cookie": "a=b; service_challenge=old"})
+    (event,) = decider.asked
+    assert event["request"]["query_params"] == {"service_challenge_proof": PROOF}
+    assert event["request"]["cookies"] == {"a": "b"}
+    assert event["return_url"] == f"{site}/"
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        Decision(Allow(), "no-match"),
+        Decision(Challenge(redirect_url="https://t.test/c"), "policy"),
+        Decision(Block(429), "policy"),
+    ],
+    ids=["allow", "challenge", "block"],
+)
+def test_a_bad_proof_is_refused_whatever_is_decided(fronted: Fronted, decision: Decision) -> None:
+    """With 403, in a sentence or a document."""
+    with fronted(Told(decision)) as site:
+        shown, read = ask(site, f"/?{QUERY}"), ask(site, f"/?{QUERY}", PROGRAM)
+    assert (shown.status, read.status) == (403, 403)
+    assert shown.header("content-type") == "text/plain; charset=utf-8"
+    assert read.json()["code"] == "invalid-proof"
+    assert shown.header("set-cookie") is None
+
+
+@pytest.mark.parametrize("proof", ["", "a%0d%0ab", "a;b", "%22", "a" * 3801, "a&" + QUERY])
+def test_what_cannot_be_a_proof_is_asked_about_by_nobody(fronted: Fronted, proof: str) -> None:
+    """It could not be a cookie, or it is there twice."""
+    decider = Told(PROVEN)
+    with fronted(decider) as site:
+        seen = ask(site, f"/?service_challenge_proof={proof}")
+    assert (seen.status, decider.asked) == (403, [])
+
+
+def test_cookies_reach_the_decision(fronted: Fronted) -> None:
+    """The proof among them, and every value of a name that is there twice."""
+    decider = Told()
+    with fronted(decider) as site:
+        ask(site, "/", BROWSER | {"cookie": "service_challenge=x; a=1;a=2; =3; none"})
+    (event,) = decider.asked
+    assert event["request"]["cookies"] == {"service_challenge": "x", "a": ["1", "2"]}
+    assert "cookie" not in event["request"]["headers"]
+
+
+FAILURES = [UnreachableError("away"), AuthenticationError(401, {}), RuntimeError("a defect")]
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda each: type(each).__name__)
+def test_a_failure_is_answered_with_502(fronted: Fronted, failure: Exception) -> None:
+    """Unless it was set that a visitor passes."""
+    with fronted(Told(failure)) as site:
+        seen = ask(site, "/", PROGRAM)
+    assert (seen.status, seen.json()["code"]) == (502, "no-decision")
+    with fronted(Told(failure), fail_open=True) as site:
+        assert ask(site, "/").header("x-site") == "1"
+
+
+@pytest.mark.parametrize("url", [None, "javascript:alert(1)", "//evil.test", "https://a@b.test/"])
+def test_a_challenge_that_leads_nowhere_is_a_failure(fronted: Fronted, url: str | None) -> None:
+    """No visitor is sent to an address that is none."""
+    decider = told(Challenge(redirect_url=url))
+    with fronted(decider) as site:
+        assert ask(site, "/").status == 502
+    with fronted(decider, fail_open=True) as site:
+        assert ask(site, "/").status == 200
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [EventError("too many members"), InvalidRequestError(422, {}), PayloadTooLargeError(413, {})],
+    ids=lambda each: type(each).__name__,
+)
+def test_a_visitor_cannot_choose_the_failure(fronted: Fronted, refusal: Exception) -> None:
+    """A request that cannot be decided on because of what it is does not pass."""
+    with fronted(Told(refusal), fail_open=True) as site:
+        seen = ask(site, "/", PROGRAM)
+    assert (seen.status, seen.json()["code"]) == (403, "request-refused")
+
+
+def test_failing_open_keeps_a_proof_for_later(fronted: Fronted) -> None:
+    """It becomes the cookie unread, and the next decision looks at it."""
+    with fronted(Told(UnreachableError("away")), fail_open=True) as site:
+        seen = ask(site, f"/a?{QUERY}")
+    assert (seen.status, seen.header("location")) == (307, f"{site}/a")
+    assert str(seen.header("set-cookie")).startswith(f"service_challenge={PROOF};")
+
+
+def test_the_fail_mode_of_a_client_is_carried_out(fronted: Fronted) -> None:
+    """Open or closed, as the client that was handed over has it."""
+    with fronted(told(Block(503), "fail-closed")) as site:
+        assert ask(site, f"/?{QUERY}").status == 503
+    with fronted(told(Allow(), "fail-open")) as site:
+        assert ask(site, f"/?{QUERY}").status == 307
+        assert ask(site, "/").status == 200
+
+
+@pytest.mark.parametrize(("status", "sent"), [(429, 429), (599, 599), (200, 403), (99, 403)])
+def test_a_block_has_a_status_that_blocks(fronted: Fronted, status: int, sent: int) -> None:
+    """Any other is replaced by 403."""
+    with fronted(told(Block(status, "no"))) as site:
+        seen = ask(site, "/")
+    assert (seen.status, seen.body) == (sent, b"no")
+
+
+def test_a_head_request_gets_no_body(fronted: Fronted) -> None:
+    """Whatever is answered."""
+    with fronted(told(Block(429, "no"))) as site:
+        seen = ask(site, "/", method="HEAD")
+    assert (seen.status, seen.body, seen.header("content-length")) == (429, b"", "2")
+
+
+@pytest.mark.parametrize("host", ["", "a b", "evil.test/", "a@b.test", "[::1", "é.test", "-a.test"])
+def test_a_request_without_a_host_is_refused(fronted: Fronted, host: str) -> None:
+    """Nobody could be sent back to it."""
+    decider = Told()
+    with fronted(decider) as site:
+        seen = ask(site, "/", PROGRAM, host=host.encode().decode("latin-1"))
+    assert (seen.status, decider.asked) == (400, [])
+
+
+def test_the_origin_may_be_set(fronted: Fronted) -> None:
+    """For a site that cannot see the visitor's."""
+    decider = Told()
+    with fronted(decider, origin="https://shop.example.test") as site:
+        ask(site, "/a")
+    assert decider.asked[0]["return_url"] == "https://shop.example.test/a"
+    assert decider.asked[0]["request"]["host"] == "shop.example.test"
+
+
+def test_a_trusted_proxy_says_who_asks(fronted: Fronted) -> None:
+    """Address and scheme; from anybody else they are passed over."""
+    told_by = BROWSER | {
+        "x-forwarded-for": "203.0.113.9, 198.51.100.7",
+        "x-forwarded-proto": "https",
+    }
+    decider = Told()
+    with fronted(decider) as site:
+        ask(site, "/", told_by)
+    with fronted(decider, trusted_proxies=["127.0.0.0/8"]) as site:
+        ask(site, "/", told_by)
+    stranger, proxy = decider.asked
+    assert (stranger["request"]["client_ip"], stranger["request"]["scheme"]) == (
+        "127.0.0.1",
+        "http",
+    )
+    assert (proxy["request"]["client_ip"], proxy["request"]["scheme"]) == ("198.51.100.7", "https")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"trusted_proxies": ["localhost"]}, {"origin": "shop.example"}, {"origin": "a://b"}],
+)
+def test_settings_that_mean_nothing_are_refused(fronted: Fronted, settings: object) -> None:
+    """When the middleware is made, not when a visitor comes."""
+    with pytest.raises(ValueError, match=r"network|origin"), fronted(Told(), **settings):  # type: ignore[arg-type]
+        pass

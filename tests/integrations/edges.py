@@ -1,0 +1,131 @@
+"""The examples under deploy/integrations, each started by its own command in front of a site."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+import attrs
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "deploy" / "integrations"
+BIN = Path(sys.executable).parent
+START_SECONDS = 60.0
+
+Command: TypeAlias = Callable[[int], list[str]]
+"""What starts an example on a port."""
+
+
+@attrs.frozen
+class Edge:
+    """An integration that runs.
+
+    Attributes:
+        name: of its folder.
+        base_url: where visitors go.
+        log: what it printed.
+    """
+
+    name: str
+    base_url: str
+    log: Path
+
+    @property
+    def origin(self) -> str:
+        """Of the site, as a visitor sees it."""
+        return self.base_url
+
+
+def program(name: str) -> str:
+    found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
+    assert found, f"{name} is not installed: .ci/run installs it"
+    return found
+
+
+COMMANDS: Mapping[str, Command] = {
+    "asgi": lambda port: [
+        *(str(BIN / "uvicorn"), "--app-dir", str(EXAMPLES / "asgi"), "--port", str(port)),
+        *("--no-proxy-headers", "shop:app"),
+    ],
+    "wsgi": lambda port: [
+        *(str(BIN / "gunicorn"), "--chdir", str(EXAMPLES / "wsgi"), "--threads", "4"),
+        *("--bind", f"127.0.0.1:{port}", "--access-logfile", "-", "shop:app"),
+    ],
+    "nginx": lambda _: ["sh", str(EXAMPLES / "nginx" / "start.sh")],
+    "caddy": lambda _: [
+        *(program("caddy"), "run", "--adapter", "caddyfile"),
+        *("--config", str(EXAMPLES / "caddy" / "Caddyfile")),
+    ],
+    "envoy": lambda _: ["sh", str(EXAMPLES / "envoy" / "start.sh")],
+    "express": lambda _: [program("node"), str(EXAMPLES / "javascript" / "example" / "server.js")],
+    "worker": lambda _: [program("node"), str(Path(__file__).with_name("worker_host.mjs"))],
+}
+"""By name; ``express`` and ``worker`` are both of the folder ``javascript``."""
+
+
+def free_port() -> int:
+    """A port on loopback that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+@contextmanager
+def running(name: str, tidegate_url: str, key: str, directory: Path) -> Iterator[Edge]:
+    """An example, until the block ends.
+
+    Args:
+        name: one of ``COMMANDS``.
+        tidegate_url: the address of the service that it asks.
+        key: of the tenant.
+        directory: its log is put there.
+    """
+    port, service = free_port(), urlsplit(tidegate_url)
+    settings = {
+        "TIDEGATE_URL": tidegate_url,
+        "TIDEGATE_ADDRESS": service.netloc,
+        "TIDEGATE_HOST": str(service.hostname),
+        "TIDEGATE_PORT": str(service.port),
+        "TIDEGATE_KEY": key,
+        "PORT": str(port),
+        "SITE_PORT": str(free_port()),
+        "ENVOY": str(BIN / "envoy"),
+        "HOME": str(directory),
+        "TMPDIR": str(directory),
+    }
+    log = directory / f"{name}.log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            COMMANDS[name](port),
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **settings},
+            cwd=directory,
+        )
+    try:
+        _await(process, port, log)
+        yield Edge(name, f"http://127.0.0.1:{port}", log)
+    finally:
+        process.terminate()
+        process.wait(START_SECONDS)
+
+
+def _await(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            break
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise AssertionError(f"it did not start: {log.read_text()[-2000:]}")
