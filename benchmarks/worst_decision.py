@@ -1,10 +1,10 @@
 """``python -m benchmarks.worst_decision``: the dearest decision that is accepted.
 
 Sets of every kind that is known to be dear are made, each with a legal event that makes it so;
-the dearest are then changed at random, and what is dearer is kept (hill climbing).  For each
-kind the processor time of the native engine is printed, the least of some decisions, with the
-work it counted.  A decision is read, made, redacted and written as the service does it.  ``tests/policy/test_budget.py`` has the seeds of the dearest and asserts on the
-work.
+the dearest are then changed at random, and what is dearer is kept (hill climbing).  For each kind
+the processor time of the native engine is printed, the least of some decisions, with the work it
+counted.  A decision is read, made, redacted and written as the service does it.
+``tests/policy/test_budget.py`` has the seeds of the dearest and asserts on the work.
 """
 
 from __future__ import annotations

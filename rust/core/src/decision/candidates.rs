@@ -44,7 +44,7 @@ pub struct Survey<'a> {
     /// What distinct windows are to count.
     counted: HashMap<ExpressionId, Result<Text<'a>, ErrorCode>, RandomState>,
     /// What is done to record clauses that fire and errors of policies.
-    pub recording: Work,
+    pub(crate) recording: Work,
     /// Where the budget ended.
     pub ends: Ends,
     /// What the search and the entities took.
