@@ -10,8 +10,8 @@ RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml C
 CONSOLE := python/tidegate/console/assets/index.html
 CONSOLE_SOURCES := $(shell find console -path console/node_modules -prune -o -type f -print) tools/console.py
 
-.PHONY: run console console-if-possible test rust-tests kill-test counts-test restart-test damage-test attack fuzz-api check agree bench \
-	conformance sizes wheels docs clean
+.PHONY: run console console-if-possible test rust-tests kill-test counts-test restart-test damage-test \
+	attack fuzz-api newcomer-test check agree bench conformance sizes wheels docs clean
 
 run: .venv/built console-if-possible ## serve a demonstration, with a key and calls to try; stop with Ctrl-C
 	$(BIN)/tidegate serve --demo
@@ -50,6 +50,9 @@ damage-test: .venv/built   ## 500 damages to what a kill left; none may be silen
 
 fuzz-api: .venv/built      ## schemathesis, 500 examples of every operation of the interface
 	$(BIN)/python tests/service/api_fuzzing.py --examples 500
+
+newcomer-test: .venv/built ## what the pages say to type, from a wheel and from a clone, with nothing there before
+	$(BIN)/python -m tests.newcomer
 
 check: .venv/built         ## formatting, lint, types
 	cargo fmt --all --check

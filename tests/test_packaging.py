@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -33,19 +34,47 @@ def test_what_is_imported_is_declared() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def private_names(tree: ast.Module) -> list[str]:
+    """What a module takes of other packages that begins with an underscore: imports, members."""
+    taken: list[list[str]] = []
+    known: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            taken += [each.name.split(".") for each in node.names]
+            known |= {(each.asname or each.name).partition(".")[0] for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module not in {None, "__future__"}:
+            if node.level or str(node.module).startswith("tidegate"):
+                continue
+            taken += [[*str(node.module).split("."), each.name] for each in node.names]
+            known |= {each.asname or each.name for each in node.names}
+    dotted = (ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+    members = [text.split(".") for text in dotted if re.fullmatch(r"[\w.]+", text)]
+    taken += [names for names in members if names[0] in known]
+    return [
+        ".".join(names)
+        for names in taken
+        if names[0] != "tidegate"
+        and any(part.startswith("_") and not part.startswith("__") for part in names)
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import a._b", "from a._b import c", "from a import _b", "import a\na.b._c()"],
+)
+def test_each_way_to_something_private_is_found(text: str) -> None:
+    """An import of it, and a member of a module that is imported."""
+    assert private_names(ast.parse(text))
+
+
 def test_nothing_private_of_another_package_is_imported() -> None:
     """What has no promise may be gone in the next version."""
-    private = []
-    for path in (ROOT / "python").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(node, ast.ImportFrom) or node.module == "__future__":
-                continue
-            module = node.module or ""
-            if module.startswith("tidegate") or node.level:
-                continue
-            parts = [*module.split("."), *(each.name for each in node.names)]
-            private += [f"{path.name}: {module}" for part in parts if part.startswith("_")]
-    assert not private
+    found = {
+        f"{path.name}: {name}"
+        for path in (ROOT / "python").rglob("*.py")
+        for name in private_names(ast.parse(path.read_text()))
+    }
+    assert not found
 
 
 def test_extras_have_an_upper_bound_only_where_a_break_is_known() -> None:

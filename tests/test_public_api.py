@@ -122,7 +122,7 @@ def types_of(name: str) -> Iterator[tuple[str, Any]]:
 ALIASES = {"Action", "ActionType", "Strictness", "Clock", "Evaluator", "FailMode", "Mode", "Part",
            "Reason", "Source", "Type"}  # fmt: skip
 """Names for several types; each has to be there."""
-WITHOUT_PAGE = {"Calls", "Redactor", "ReferenceRedactor"}
+WITHOUT_PAGE = {"Backend", "Calls", "ProofKeys", "Redactor", "ReferenceRedactor", "ShownProof"}
 """Of the service's own way through the engine."""
 
 

@@ -153,7 +153,9 @@ def accounts(demo: Demo) -> None:
     for name in ("list-tenants", "read-tenant"):
         demo.call(name)
     demo.call("change-tenant", {"settings": {"retention_days": 30}})
+    demo.call("list-providers")
     demo.call("put-membership", {"user_id": me["user_id"], "role": "Owner"})
+    demo.call("put-membership", {"email": "ann@example.test", "role": "Analyst"})
     demo.call("list-memberships")
     key = demo.call("create-api-key", {"name": "edge", "rate_limit_per_minute": 6_000})
     ids = {"api_key_id": key["api_key_id"]}

@@ -1,7 +1,7 @@
 """Builds wheels that run on older systems than this one, by the linker of Zig.
 
 One for manylinux_2_28; one for musllinux_1_2 where rustup has the target.  They are put into
-``target/wheels``.
+``dist``, in place of what is there.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+DIST = ROOT / "dist"
 MACHINE = platform.machine()
 WHEELS = {
     f"{MACHINE}-unknown-linux-gnu": "manylinux_2_28",
@@ -34,6 +35,8 @@ def installed_targets() -> set[str]:
 def main() -> int:
     """Build what can be built here, and say what cannot."""
     targets = installed_targets()
+    for old in DIST.glob("tidegate-*.whl"):
+        old.unlink()
     # Zig is found as a module of the first `python3`.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for target, compatibility in WHEELS.items():
@@ -42,7 +45,7 @@ def main() -> int:
             continue
         command = [
             sys.executable, "-m", "maturin", "build", "--release", "--locked", "--zig",
-            "--target", target, "--compatibility", compatibility,
+            "--target", target, "--compatibility", compatibility, "--out", str(DIST),
         ]  # fmt: skip
         subprocess.run(command, cwd=ROOT, env={**os.environ, "PATH": path}, check=True)
     return 0

@@ -132,7 +132,7 @@ def write_log(directory: Path, tenant_id: UUID, decisions: int) -> None:
     async def compiled(tenant_id: UUID) -> CompiledSet:
         return compile_newest(tenant_id, application)
 
-    runtimes = Runtimes(store, keys.redaction, compiled)
+    runtimes = Runtimes(store, keys, compiled)
     asyncio.run(runtimes.load())
     tenant = runtimes.find(tenant_id)
     assert tenant is not None

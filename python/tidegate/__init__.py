@@ -12,7 +12,7 @@ import typing
 from tidegate import testing
 from tidegate.decider import Action, ActionType, Allow, Block, Challenge, Decider, Decision, Reason
 from tidegate.definitions import Source, load_definitions, parse_definitions
-from tidegate.engine import Clock, Engine, Frozen
+from tidegate.engine import Clock, Engine
 from tidegate.errors import (
     DefinitionsError,
     EffectsError,
@@ -33,6 +33,7 @@ from tidegate.language.tree.ast import Span
 from tidegate.language.tree.diagnostics import Diagnostic
 from tidegate.language.tree.schema import NamedList, Schema
 from tidegate.limits import Limits
+from tidegate.policy.backend import Frozen
 from tidegate.policy.decision import EngineDecision, Entity, FiredClause, WindowValue
 from tidegate.policy.definitions.findings import Finding, SecondPlace
 from tidegate.policy.definitions.keys import Part

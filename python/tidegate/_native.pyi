@@ -19,6 +19,7 @@ __all__ = [
     "LearnedNames",
     "PlainForm",
     "Prepared",
+    "ProofKeys",
     "Redactor",
     "RuleSet",
     "Served",
@@ -116,6 +117,7 @@ class Engine:
         sample: events that the index learns the frequency of conditions from.
         redactor: keeps secrets out of keys, state, effects and records.
         events: which events it decides on.
+        proof_keys: read the proofs of challenges; without, none is read.
 
     Raises:
         CanonicalFormError: the bundle is malformed.
@@ -129,12 +131,14 @@ class Engine:
         sample: Sequence[bytes] = ...,
         redactor: Redactor | None = ...,
         events: Strictness = ...,
+        proof_keys: ProofKeys | None = ...,
     ) -> Engine: ...
     def decide_record(
         self,
         event: Mapping[str, Any] | bytes,
         received_at: int,
         ended_at: Sequence[str] | None = ...,
+        proofs: bytes | None = ...,
     ) -> bytes:
         """Decide, remember, and give the full record.
 
@@ -143,6 +147,8 @@ class Engine:
             received_at: when it arrived.
             ended_at: where the budget is known to have ended, in place of counting; empty when
                 it is known not to have.
+            proofs: what is known of the proofs that the event shows, in place of reading them: a
+                JSON array of what records have as ``proof``.
 
         Raises:
             EventError: the event is refused.
@@ -159,7 +165,9 @@ class Engine:
     def decide_batch(self, bodies: list[bytes], received_at: int) -> list[bytes | EventError]:
         """As :meth:`decide_json` for each; a refused event has its error in its place."""
 
-    def serve(self, body: bytes, received_at: int, decision_id: str) -> Served:
+    def serve(
+        self, body: bytes, received_at: int, decision_id: str, proofs: bytes | None = ...
+    ) -> Served:
         """Decide, remember, and give all that a service needs.
 
         Raises:
@@ -185,6 +193,7 @@ class Engine:
         event: Mapping[str, Any] | bytes,
         received_at: int,
         ended_at: Sequence[str] | None = ...,
+        proofs: bytes | None = ...,
     ) -> bytes:
         """The record that :meth:`decide_record` would give; nothing is remembered.
 
@@ -198,6 +207,7 @@ class Engine:
         event: Mapping[str, Any] | bytes,
         received_at: int,
         ended_at: Sequence[str] | None = ...,
+        proofs: bytes | None = ...,
     ) -> bytes:
         """A snapshot with only the keys of the event's entities.
 
@@ -266,6 +276,13 @@ class Engine:
         """End the mitigations that a policy, or one of its clauses, has set; the effects, or
         None."""
 
+    def revoke_pass(self, pass_id: bytes, expires_at: int, at: int) -> bytes | None:
+        """Revoke a pass of an id of 16 bytes; the effects, or None when it is revoked already or
+        has expired."""
+
+    def is_revoked(self, pass_id: bytes) -> bool:
+        """Whether a pass was revoked, as long as that is remembered."""
+
     def entity_state(self, definition: str, key: bytes, at: int) -> bytes | None:
         """The state of an entity, as JSON, or None when nothing is known of it."""
 
@@ -274,6 +291,29 @@ class Engine:
 
     def stats(self) -> dict[str, int]:
         """Keys held, their bound, and evictions."""
+
+@final
+class ProofKeys:
+    """What reads the proofs of a tenant's challenges; ``tidegate.policy.proofs`` is the definition.
+
+    Ids have 16 bytes, keys 32, the hash of a user agent 16; a network is text, empty for none.
+    """
+
+    def __new__(cls, tenant: bytes, proof_key: bytes, sealing_key: bytes) -> ProofKeys: ...
+    def client(self, client_ip: str | None, user_agent: str | None) -> tuple[str, bytes]:
+        """Network and user agent."""
+
+    def read(
+        self, token: str, at: int
+    ) -> tuple[str, tuple[bytes, bytes, int, int, str, bytes] | None]:
+        """The status, and of a verified token pass, challenge, issue, end, network and agent."""
+
+    def seal(self, decision_id: bytes, return_url: str | None, network: str, agent: bytes) -> bytes:
+        """What a challenge needs, sealed.
+
+        Raises:
+            ValueError: the network is none.
+        """
 
 @final
 class Frozen:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args, get_origin
 
 import attrs
+import orjson
 import typed_settings as ts
 import yaml
 from typed_settings.loaders import Loader
@@ -31,6 +32,7 @@ DEFAULT_DIRECTORY = "~/.tidegate"
 Durability: TypeAlias = Literal["full", "relaxed"]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 LogFormat: TypeAlias = Literal["auto", "json", "text"]
+NewOperators: TypeAlias = Literal["invited", "anyone"]
 PublicMetrics: TypeAlias = Literal["none", "health", "all"]
 
 
@@ -54,6 +56,24 @@ class Between:
         if self.most == math.inf:
             return f"{self.least:,} or more"
         return f"{self.least:,} to {self.most:,.0f}"
+
+
+@attrs.frozen
+class JsonObject:
+    """Holds a text to be a JSON object, or empty; a settings file has the object itself."""
+
+    def __call__(self, _instance: object, _attribute: object, value: str) -> None:
+        """Check a value.
+
+        Raises:
+            ValueError: it is neither.
+        """
+        try:
+            is_object = not value or isinstance(orjson.loads(value), dict)
+        except orjson.JSONDecodeError:
+            is_object = False
+        if not is_object:
+            raise ValueError("it must be a JSON object")
 
 
 _PER_MINUTE = Between(1, 100_000_000)
@@ -194,6 +214,25 @@ class TokenSettings:
 
 
 @ts.settings
+class LoginSettings:
+    """How operators log in."""
+
+    local: bool = ts.option(default=True, help="Log in with email and password.")
+    providers: str = ts.secret(
+        default="",
+        validator=JsonObject(),
+        help="Identity providers by name, each an object: client_id, client_secret or "
+        "client_secret_file, issuer, display_name, scopes, hosts, email_domains. docs/login.md "
+        "has all members. JSON in the environment; in the settings file a group.",
+    )
+    new_operators: NewOperators = ts.option(
+        default="invited",
+        help="Who becomes an operator by a first login with an identity provider: invited, whose "
+        "address a tenant has given a role; anyone, whom a provider knows.",
+    )
+
+
+@ts.settings
 class MetricsSettings:
     """Who sees which figures."""
 
@@ -259,6 +298,7 @@ class Settings:
     catalog: CatalogSettings = CatalogSettings()
     log: LogSettings = LogSettings()
     token: TokenSettings = TokenSettings()
+    login: LoginSettings = LoginSettings()
     metrics: MetricsSettings = MetricsSettings()
     workers: WorkersSettings = WorkersSettings()
     console: ConsoleSettings = ConsoleSettings()
@@ -375,7 +415,20 @@ class _File:
             ) from None
         if not isinstance(data, dict | None):
             raise SettingsError(f"the settings file `{self.path}` must hold an object")
-        return data or {}
+        return _with_texts(data or {})
+
+
+def _with_texts(content: dict[Any, Any]) -> dict[Any, Any]:
+    """The content of a file, with a JSON text for each setting that is an object there."""
+    for name, field in fields_of(Settings):
+        group, member = name.split(".")
+        members = content.get(group)
+        if isinstance(field.validator, JsonObject) and isinstance(members, dict):
+            value = members.get(member)
+            if isinstance(value, dict):
+                written = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+                content = {**content, group: {**members, member: written.decode()}}
+    return content
 
 
 def _flat(content: dict[Any, Any], group: str = "") -> Iterator[tuple[str, object]]:

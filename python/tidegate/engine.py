@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import orjson
 
@@ -30,15 +30,20 @@ from tidegate.policy.state.snapshot import restore
 from tidegate.policy.state.standing import read_active, read_state
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from tidegate.definitions import Source
     from tidegate.errors import EventError
-    from tidegate.evaluation.native import Calls, Redactor
+    from tidegate.evaluation.native import Calls, NativeProofKeys, Redactor
     from tidegate.evaluation.rules import Evaluator
+    from tidegate.policy.backend import Backend, Frozen
     from tidegate.policy.definitions.compile import Compilation
     from tidegate.policy.definitions.compiled import CompiledDefinitions
     from tidegate.policy.definitions.keys import Part
+    from tidegate.policy.proofs import ProofKeys
     from tidegate.policy.served import Served
-    from tidegate.policy.state.standing import ActiveMitigation, EntityState, MitigationName
+    from tidegate.policy.shown_proof import ShownProof
+    from tidegate.policy.state.standing import ActiveMitigation, EntityState
 
 _EXPLAIN_ATTEMPTS = 5
 """Another thread may decide on the same actor between the two looks at the state."""
@@ -55,7 +60,7 @@ class _Deciding:
         clock: gives the time in nanoseconds since 1970.
     """
 
-    def __init__(self, backend: _Backend, clock: Clock) -> None:
+    def __init__(self, backend: Backend, clock: Clock) -> None:
         self._backend = backend
         self._clock = clock
 
@@ -65,6 +70,7 @@ class _Deciding:
         received_at: int | None = None,
         *,
         ended_at: Sequence[str] | None = None,
+        proofs: Sequence[ShownProof] | None = None,
     ) -> EngineDecision:
         """Decide on one event and remember it.
 
@@ -74,13 +80,16 @@ class _Deciding:
             ended_at: to repeat a decision, its ``budget_ended_at``: its budget ends there and
                 nowhere else (docs/decision.md, "Budget").  When left out, the native evaluator
                 counts; the reference decides all.
+            proofs: to repeat a decision, what was found of the proofs of challenges that the event
+                shows, its ``proof``.  When left out, they are read with the engine's keys.
 
         Raises:
             EventError: the event is refused; nothing is remembered of it.
             ValueError: the budget ended at no place of the definitions.
         """
         at = self._at(received_at)
-        return EngineDecision.from_record(self._backend.decide_record(event, at, ended_at))
+        record = self._backend.decide_record(event, at, ended_at, _given(proofs))
+        return EngineDecision.from_record(record)
 
     def decide_json(self, body: bytes, received_at: int | None = None) -> bytes:
         """As :meth:`decide`, from JSON to the JSON that the caller is sent: the fastest way.
@@ -98,13 +107,26 @@ class _Deciding:
         """As :meth:`decide_json` for each, in order; a refused event has its error in its place."""
         return self._backend.decide_batch(bodies, self._at(received_at))
 
-    def serve(self, body: bytes, received_at: int, decision_id: str) -> Served:
+    def serve(
+        self,
+        body: bytes,
+        received_at: int,
+        decision_id: str,
+        *,
+        proofs: Sequence[ShownProof] | None = None,
+    ) -> Served:
         """As :meth:`decide_json`, with all that a service sends, records and finds it by.
+
+        Args:
+            body: the event.
+            received_at: nanoseconds since 1970.
+            decision_id: a UUID as text.
+            proofs: as of :meth:`decide`.
 
         Raises:
             EventError: the event is refused.
         """
-        return self._backend.serve(body, self._at(received_at), decision_id)
+        return self._backend.serve(body, self._at(received_at), decision_id, _given(proofs))
 
     def read_calls(self, bodies: list[bytes], needs_content: list[bool], hash_key: bytes) -> Calls:
         """Read hot calls of the tenant, which can then be decided on together.
@@ -168,6 +190,25 @@ class _Deciding:
             Effects that repeat it (:meth:`apply_effects`); None when there is nothing to end.
         """
         return self._backend.lift(definition, orjson.dumps(list(key)), policy, clause, self._at(at))
+
+    def revoke_pass(self, pass_id: UUID, expires_at: int, at: int) -> bytes | None:
+        """Revoke a pass: its proof is good no more.
+
+        Args:
+            pass_id: of the pass.
+            expires_at: when its proof expires, in nanoseconds since 1970.
+            at: when it is revoked.
+
+        Returns:
+            Effects that repeat it (:meth:`apply_effects`); None when it is revoked already, or
+            has expired.
+        """
+        at = self._at(at)
+        return self._backend.revoke_pass(pass_id.bytes, self._at(expires_at), at)
+
+    def is_revoked(self, pass_id: UUID) -> bool:
+        """Whether a pass was revoked, by an operator or a Block; until it expires."""
+        return self._backend.is_revoked(pass_id.bytes)
 
     def entity_state(self, definition: str, key: Sequence[Part], at: int) -> EntityState | None:
         """How an entity stands at a time, None when nothing is known of it.
@@ -247,6 +288,8 @@ class Engine(_Deciding):
             ``request`` and ``fields``, or an unknown member at its top: a line of a foreign log, a
             misspelt name.  ``"lenient"`` keeps unknown members out quietly.  ``"any"`` decides
             on everything, as a service recorded it.
+        proof_keys: of the tenant; they read the proofs of challenges that events show.  Without,
+            no proof is read.
 
     Raises:
         DefinitionsError: the definitions are refused, with every finding.
@@ -264,7 +307,9 @@ class Engine(_Deciding):
         sample: Sequence[bytes] = (),
         redaction_key: bytes | None = None,
         events: Strictness = "strict",
+        proof_keys: ProofKeys | None = None,
     ) -> None:
+        self._proof_keys = proof_keys
         self.evaluator = evaluator
         self._events: Strictness = _known(events)
         self._compiled = _compiled(definitions)
@@ -285,6 +330,7 @@ class Engine(_Deciding):
         sample: Sequence[bytes] = (),
         redaction_key: bytes | None = None,
         events: Strictness = "strict",
+        proof_keys: ProofKeys | None = None,
     ) -> Engine:
         """An engine with the state of a snapshot, as far as the definitions have a place for it.
 
@@ -300,6 +346,7 @@ class Engine(_Deciding):
             sample=sample,
             redaction_key=redaction_key,
             events=events,
+            proof_keys=proof_keys,
         )
         engine._backend.restore(snapshot)
         return engine
@@ -347,6 +394,7 @@ class Engine(_Deciding):
         received_at: int | None = None,
         *,
         ended_at: Sequence[str] | None = None,
+        proofs: Sequence[ShownProof] | None = None,
     ) -> Explanation:
         """Why an event would now be decided as it would; nothing is remembered.
 
@@ -357,6 +405,7 @@ class Engine(_Deciding):
             event: as for :meth:`decide`.
             received_at: the same.
             ended_at: the same; when left out, the budget ends where it would end now.
+            proofs: the same.
 
         Raises:
             EventError: the event is refused.
@@ -366,7 +415,8 @@ class Engine(_Deciding):
         """
         at = self._at(received_at)
         for _ in range(_EXPLAIN_ATTEMPTS):
-            decided = EngineDecision.from_record(self._backend.peek(event, at, ended_at))
+            peeked = self._backend.peek(event, at, ended_at, _given(proofs))
+            decided = EngineDecision.from_record(peeked)
             ends = decided.budget_ended_at if ended_at is None else ended_at
             known = self._backend.entity_states(event, at, ends)
             explanation = explain(
@@ -378,6 +428,7 @@ class Engine(_Deciding):
                 ended_at=ends,
                 redactor=self.redactor,
                 names=None if self.redactor is None else Names(self._key_forms.patterns),
+                proof=decided.proof,
             )
             if explanation.decision == decided:
                 return explanation
@@ -423,17 +474,27 @@ class Engine(_Deciding):
 
             self.redactor = Redactor(patterns, redaction_key)
 
-    def _make_backend(self, databases: list[bytes], sample: Sequence[bytes]) -> _Backend:
+    def _make_backend(self, databases: list[bytes], sample: Sequence[bytes]) -> Backend:
         if self.evaluator == "reference":
             return ReferenceEngine(
-                self._compiled, self._addresses, threading.Lock, self.redactor, self._events
+                self._compiled,
+                self._addresses,
+                threading.Lock,
+                self.redactor,
+                self._events,
+                self._proof_keys,
             )
         if self.evaluator == "native":
             from tidegate.evaluation.native import NativeEngine
 
             assert not isinstance(self.redactor, ReferenceRedactor)
             return NativeEngine(
-                bundle(self._compiled), databases, sample, self.redactor, self._events
+                bundle(self._compiled),
+                databases,
+                sample,
+                self.redactor,
+                self._events,
+                _native_keys(self._proof_keys),
             )
         raise ValueError(f'there is no evaluator `{self.evaluator}`; it is "native" or "reference"')
 
@@ -444,7 +505,7 @@ class BundledEngine(_Deciding):
     Args:
         content: what :func:`tidegate.policy.definitions.bundle.bundle` made of the definitions.
         redactor: makes hashes of the secrets in keys; None keeps them in clear.
-        clock: as of :class:`Engine`; so is ``sample``.
+        clock: as of :class:`Engine`; so are ``sample`` and ``proof_keys``.
     """
 
     def __init__(
@@ -454,10 +515,12 @@ class BundledEngine(_Deciding):
         *,
         clock: Clock = time.time_ns,
         sample: Sequence[bytes] = (),
+        proof_keys: ProofKeys | None = None,
     ) -> None:
         from tidegate.evaluation.native import NativeEngine
 
-        self._native = NativeEngine(content, [], sample, redactor)
+        keys = _native_keys(proof_keys)
+        self._native = NativeEngine(content, [], sample, redactor, "any", keys)
         super().__init__(self._native, clock)
 
     def with_bundle(
@@ -502,45 +565,17 @@ class BundledEngine(_Deciding):
         self._native.rebuild()
 
 
-class Frozen(Protocol):
-    """The state of an engine at one moment."""
-
-    def snapshot(self) -> bytes:
-        """It as JSON, as ``Engine.snapshot`` gives it."""
-
-    def write(self, take: Callable[[bytes], object], /) -> None:
-        """Hand over what :meth:`snapshot` gives in pieces: a large one is never held whole.
-
-        Args:
-            take: given each piece, in order; what it raises ends the writing.
-        """
+def _given(proofs: Sequence[ShownProof] | None) -> bytes | None:
+    """Proofs for a backend."""
+    return None if proofs is None else orjson.dumps([each.to_record() for each in proofs])
 
 
-class _Backend(Protocol):
-    """What an evaluator offers an engine; answers are JSON."""
+def _native_keys(keys: ProofKeys | None) -> NativeProofKeys | None:
+    if keys is None:
+        return None
+    from tidegate.evaluation.native import NativeProofKeys
 
-    def decide_record(self, event: Event, at: int, ends: Sequence[str] | None, /) -> bytes: ...
-    def decide_json(self, body: bytes, received_at: int, /) -> bytes: ...
-    def decide_batch(self, bodies: list[bytes], at: int, /) -> list[bytes | EventError]: ...
-    def serve(self, body: bytes, received_at: int, decision_id: str, /) -> Served: ...
-    def apply_effects(self, effects: Iterable[bytes], /) -> None: ...
-    def peek(self, event: Event, at: int, ends: Sequence[str] | None, /) -> bytes: ...
-    def entity_states(
-        self, event: Event, at: int, ends: Sequence[str] | None = None, /
-    ) -> bytes: ...
-    def snapshot(self) -> bytes: ...
-    def restore(self, snapshot: bytes, /) -> None: ...
-    def freeze(self) -> Frozen: ...
-    def with_definitions(
-        self, definitions: Any, sample: Sequence[bytes], redactor: Any, /
-    ) -> _Backend: ...
-    def active_mitigations(self, at: int, limit: int, after: MitigationName | None, /) -> bytes: ...
-    def lift(
-        self, definition: str, key: bytes, policy: str, clause: str | None, at: int, /
-    ) -> bytes | None: ...
-    def entity_state(self, definition: str, key: bytes, at: int, /) -> bytes | None: ...
-    def find_entity(self, entity_id: str, /) -> bytes | None: ...
-    def stats(self) -> dict[str, int]: ...
+    return NativeProofKeys(keys.tenant.bytes, keys.proof_key, keys.sealing_key)
 
 
 def _known(events: Strictness) -> Strictness:

@@ -60,7 +60,7 @@ def test_apply_is_idempotent(run: Run, document: Path) -> None:
 
 
 def test_a_dry_run_changes_nothing(run: Run, document: Path) -> None:
-    """It prints what the same call without the option then does, and exits with 2 if anything."""
+    """A dry run prints what the call would change, and exits with 2 if that is anything."""
     wanted = changes(run("apply", str(document), "--dry-run", "--json", code=2))
     assert wanted
     assert changes(run("apply", str(document), "--dry-run", "--json", code=2)) == wanted

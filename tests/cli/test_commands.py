@@ -143,7 +143,7 @@ def test_explain_shows_values_and_windows() -> None:
 
 
 def test_demo_shows_summary_and_one_block() -> None:
-    """What `make run` runs."""
+    """`tidegate demo` prints a summary and one block."""
     done = run("demo")
     assert done.returncode == 0
     assert b"1,000 events" in done.stdout

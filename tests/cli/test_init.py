@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from tests.server.serving import serving
 
+from tidegate.cli.tenants.init import Made, next_steps
+from tidegate.config import ServerSettings, Settings
+
 
 def tidegate(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tidegate", *arguments]
@@ -40,6 +43,16 @@ def test_one_command_makes_all_that_a_first_server_needs(tmp_path: Path) -> None
         assert [each["mitigation_id"] for each in policy["clauses"]] == [None]
         (key,) = served.http.get(f"{path}/api-keys", headers=headers).json()
         assert made["api_key"].startswith(f"tg_{key['prefix']}_")
+
+
+@pytest.mark.parametrize(("port", "is_named"), [(8080, False), (8099, True)])
+def test_the_next_steps_name_an_address_that_is_not_the_usual_one(
+    port: int, is_named: bool
+) -> None:
+    """The commands that change definitions would ask another server otherwise."""
+    made = Made("data", "me@example.test", "my-shop", "an id", "a key")
+    said = next_steps(made, Settings(server=ServerSettings(port=port)))
+    assert (f"  export TIDEGATE_URL=http://127.0.0.1:{port}\n" in said) == is_named
 
 
 def test_a_server_of_an_empty_directory_says_what_to_do_next(tmp_path: Path) -> None:

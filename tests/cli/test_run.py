@@ -80,7 +80,7 @@ def test_an_access_log_is_decided(guessing: str, log: str) -> None:
 
 
 def test_a_form_can_be_named(guessing: str, log: str) -> None:
-    """Then every line is held to it."""
+    """Every line is read in the form that the option names."""
     done = run("decide", guessing, log, "--input", "caddy", "--summary", "--json")
     assert json.loads(done.stdout)["refused"] == {"unreadable-line": 8}
 
@@ -109,7 +109,7 @@ def test_many_refusals_in_a_row_end_a_command(events: Callable[[bytes], str]) ->
 
 
 def test_refusals_between_good_lines_end_nothing(events: Callable[[bytes], str]) -> None:
-    """Only a row without a good line counts."""
+    """Only many refusals without a good line between them end the run."""
     done = run(
         "eval", "1 == 1", events((b"nonsense\n" * 19 + b'{"fields":{"n":"1"}}\n') * 3), "--json"
     )

@@ -85,7 +85,7 @@ def test_a_refusal_by_something_else_is_still_an_error(document: object) -> None
 
 
 def test_a_page_is_not_read_as_a_problem() -> None:
-    """Only a declared problem document is read as one."""
+    """An answer is read as a problem only where its content type says so."""
     answer = Answer(503, {"content-type": "text/html", "retry-after": "4"}, b'{"code": "x"}')
     with pytest.raises(UnavailableError) as caught:
         answer.json()

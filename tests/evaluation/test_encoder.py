@@ -215,7 +215,7 @@ def test_known_agents_are_robots_in_every_form(known: KnownAgent) -> None:
 
 
 def test_a_word_that_only_begins_like_a_known_agent_is_none() -> None:
-    """``Claude-Users`` may be anybody."""
+    """A user agent that only begins with the word of a known agent is not that agent."""
     for user_agent in ("Claude-Users/1.0", "MyGoogleOther/1.0", "xClaude-Userx"):
         names = ("derived.ua_family", "derived.is_bot")
         assert fields(request(user_agent=user_agent), *names)[1] is False, user_agent

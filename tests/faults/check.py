@@ -18,6 +18,7 @@ from tests.faults.load import Acknowledged
 from tidegate.definitions import load_compiled
 from tidegate.engine import BundledEngine, Engine
 from tidegate.evaluation.native import Redactor
+from tidegate.policy.decision import EngineDecision
 from tidegate.server.engines.compiling import CompiledSet
 from tidegate.server.engines.engines import rebuilt
 from tidegate.stores.decision_log import decisions, log
@@ -33,6 +34,7 @@ class Checker:
     Attributes:
         reference: the engine that never stops.
         seq: number of the last decision that it made too.
+        revoked: passes that a Block revoked.
         logged: by idempotency key, the id of the decision and the answer.
     """
 
@@ -40,6 +42,7 @@ class Checker:
     document: dict[str, object]
     reference: Engine = attrs.field(init=False)
     seq: int = 0
+    revoked: int = 0
     logged: dict[str, tuple[str, bytes]] = attrs.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -74,8 +77,14 @@ class Checker:
             key = json.loads(decision.event)["idempotency_key"]
             assert key not in self.logged, f"{key} was decided twice"
             self.logged[key] = (str(decision.decision_id), decision.answer)
+            found = EngineDecision.from_record(decision.record)
+            self.revoked += any(each[0] == "revoke" for each in json.loads(decision.effects))
             repeated = self.reference.serve(
-                decision.event, decision.received_at_ns, str(decision.decision_id)
+                decision.event,
+                decision.received_at_ns,
+                str(decision.decision_id),
+                # Which passes are revoked, this engine knows too.
+                proofs=[proof.as_read() for proof in found.proofs],
             )
             assert repeated.effects == decision.effects, f"{key} changed the state otherwise"
             assert repeated.record == decision.record, (

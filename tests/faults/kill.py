@@ -103,7 +103,7 @@ class Run:
     async def _load(self, seed: int, moment: float, is_stop: bool, is_written: bool) -> Outcome:
         """Send events until the server is gone."""
         notebook = Notebook(self.notebook)
-        calls = _calls(Traffic(seed))
+        calls = _calls(Traffic(seed, self.target.proof_keys))
         loading = asyncio.create_task(
             send(self.target.base_url, self.target.api_key, calls, notebook.add)
         )

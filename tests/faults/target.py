@@ -10,7 +10,8 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import attrs
 import httpx2 as httpx
@@ -18,7 +19,11 @@ from tests.faults.traffic import definitions
 
 from tidegate.operators.keys import load_keys
 from tidegate.server.demo import make_owner
+from tidegate.server.engines.engines import proof_keys_of
 from tidegate.stores import SqliteStore, migrate
+
+if TYPE_CHECKING:
+    from tidegate.policy.proofs import ProofKeys
 
 NAME = "Faults"
 UNLIMITED = 100_000_000
@@ -74,6 +79,11 @@ class Target:
     def tenant(self) -> str:
         """Path of the tenant."""
         return f"/tenants/{self.tenant_id}"
+
+    @property
+    def proof_keys(self) -> ProofKeys:
+        """What makes the proofs of challenges of the tenant."""
+        return proof_keys_of(UUID(self.tenant_id), load_keys(self.directory / "keys"))
 
     @property
     def database(self) -> Path:

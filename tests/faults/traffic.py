@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import json
 import random
-from typing import Any
+import time
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+if TYPE_CHECKING:
+    from tidegate.policy.proofs import ProofKeys
 
 BEACON, RUNTIME = "/api/v1/beacon/event", "/api/v1/runtime/mitigation"
 MARKERS = 6
@@ -86,12 +91,20 @@ def _policy(
 
 
 class Traffic:
-    """A stream of events, the same for the same seed; each has an idempotency key of its own."""
+    """A stream of events, the same for the same seed; each has an idempotency key of its own.
 
-    def __init__(self, seed: int) -> None:
+    Args:
+        seed: of the draws.
+        proof_keys: with them, many actors show proofs of challenges, some from a second network,
+            so that Blocks revoke passes all the time.
+    """
+
+    def __init__(self, seed: int, proof_keys: ProofKeys | None = None) -> None:
         self._random = random.Random(seed)
         self._seed = seed
         self._made = 0
+        self._proof_keys = proof_keys
+        self._began = time.time_ns()
 
     def next(self) -> tuple[str, str, bytes]:
         """The path of the call, the key, and the body of an event."""
@@ -110,4 +123,13 @@ class Traffic:
             "fields": {"account": f"account-{draw.randrange(30)}"},
             "idempotency_key": key,
         }
+        if self._proof_keys is not None and actor % 3:
+            body["request"]["cookies"] = {"service_challenge": self._proof(self._proof_keys, actor)}
         return draw.choice([BEACON, RUNTIME]), key, json.dumps(body).encode()
+
+    def _proof(self, keys: ProofKeys, actor: int) -> str:
+        """The token of an actor, whose challenge was perhaps solved from elsewhere."""
+        home = f"10.{7 + actor % 2}.{actor // 250 % 250}.1"
+        pass_id = UUID(int=self._seed << 32 | actor)
+        ends = self._began + 1_800 * 10**9
+        return keys.mint(pass_id, pass_id, self._began, ends, keys.client(home, None))

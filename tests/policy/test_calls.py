@@ -17,12 +17,13 @@ from shared_data import shared_lines
 from tidegate.errors import EventError
 from tidegate.evaluation import redact as reference_redaction
 from tidegate.evaluation.envelope import envelope
-from tidegate.evaluation.native import NativeEngine, Redactor
+from tidegate.evaluation.native import NativeEngine, NativeProofKeys, Redactor
 from tidegate.policy.definitions.bundle import bundle
 from tidegate.policy.definitions.compile import compile_all
 from tidegate.policy.reference_engine import ReferenceEngine
 from tidegate.testing.choices import RandomChoices, pick
 from tidegate.testing.log_entries import LoggedCall, Surroundings, entry
+from tidegate.testing.proofs import proof_keys
 from tidegate.testing.scenarios import START, TENANT, arrivals, definitions
 from tidegate.testing.strategies import event_bytes
 
@@ -36,6 +37,8 @@ SECRET = b"k" * 32
 BASE_URL = 'https://edge.test/"x'
 API_KEYS = ("018f0000-0000-7000-8000-0000000000cc", "018f0000-0000-7000-8000-0000000000dd")
 PATTERNS = ["account", "*token*"]
+KEYS = proof_keys(TENANT)
+NATIVE_KEYS = NativeProofKeys(TENANT.bytes, KEYS.proof_key, KEYS.sealing_key)
 
 
 def compiled(number: int) -> CompiledDefinitions:
@@ -61,9 +64,9 @@ def test_a_block_is_what_its_definition_says(seed: int) -> None:
     choices = RandomChoices(random.Random(seed))
     made = compile_all(definitions(choices)).compiled
     together, single, reference = (
-        NativeEngine(bundle(made)),
-        NativeEngine(bundle(made)),
-        ReferenceEngine(made),
+        NativeEngine(bundle(made), proof_keys=NATIVE_KEYS),
+        NativeEngine(bundle(made), proof_keys=NATIVE_KEYS),
+        ReferenceEngine(made, proof_keys=KEYS),
     )
     around = Surroundings(
         tenant_id=TENANT,
@@ -72,9 +75,10 @@ def test_a_block_is_what_its_definition_says(seed: int) -> None:
         redact=reference_redaction.Redactor(PATTERNS, SECRET).redact,
         base_url=BASE_URL,
         hash_key=SECRET,
+        proof_keys=KEYS,
     )
     redactor = Redactor(PATTERNS, SECRET)
-    events = list(arrivals(choices, EVENTS))
+    events = list(arrivals(choices, EVENTS, KEYS))
     while events:
         size = 1 + choices.below(12)
         part, events = events[:size], events[size:]

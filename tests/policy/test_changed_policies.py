@@ -82,7 +82,7 @@ def test_what_did_not_change_is_not_checked_again() -> None:
 
 
 def test_a_warning_keeps_to_its_policy_when_that_moves() -> None:
-    """Its pointer is where the policy is now."""
+    """The pointer of a warning moves with its policy."""
     never = policy("/a", expression="request.path == request.path")
     first = attrs.evolve(definitions([]), policies=(never,))
     before = compile_all(first)
@@ -106,7 +106,7 @@ def test_what_is_more_than_policies_is_no_change() -> None:
 
 
 def test_a_change_of_other_definitions_is_refused() -> None:
-    """It would be read by positions that are not its own."""
+    """A change is refused by definitions other than those it was made for."""
     before = compile_all(definitions(["/a"]))
     after = compile_all(definitions(["/b"], revision=2), before=before)
     change = bundle.change(before.compiled, after.compiled)

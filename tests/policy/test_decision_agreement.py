@@ -9,7 +9,7 @@ import attrs
 import orjson
 import pytest
 
-from tidegate.evaluation.native import NativeEngine
+from tidegate.evaluation.native import NativeEngine, NativeProofKeys
 from tidegate.policy.decide import decide
 from tidegate.policy.definitions.bundle import bundle
 from tidegate.policy.definitions.compile import compile_all
@@ -18,9 +18,13 @@ from tidegate.policy.served import ServedDecision
 from tidegate.policy.state import snapshot
 from tidegate.policy.state.state import State
 from tidegate.testing.choices import RandomChoices
-from tidegate.testing.scenarios import arrivals, changed, definitions
+from tidegate.testing.proofs import proof_keys
+from tidegate.testing.scenarios import TENANT, arrivals, changed, definitions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tidegate.policy.decide import Decided
     from tidegate.policy.definitions.compiled import CompiledDefinitions
     from tidegate.policy.definitions.model import Definitions
     from tidegate.testing.scenarios import Arrival
@@ -30,18 +34,36 @@ SCENARIOS = 150
 PEEK_EVERY = 7
 
 
+KEYS = proof_keys(TENANT)
+
+
+def native(compiled: CompiledDefinitions, sample: Sequence[bytes] = ()) -> NativeEngine:
+    """The native evaluator, which reads proofs of challenges."""
+    keys = NativeProofKeys(KEYS.tenant.bytes, KEYS.proof_key, KEYS.sealing_key)
+    return NativeEngine(bundle(compiled), [], sample, None, "any", keys)
+
+
+def reference(compiled: CompiledDefinitions) -> ReferenceEngine:
+    """The reference, which reads them too."""
+    return ReferenceEngine(compiled, proof_keys=KEYS)
+
+
+def decided_by(compiled: CompiledDefinitions, state: State, arrival: Arrival) -> Decided:
+    return decide(compiled, state, arrival.body, arrival.received_at, proof_keys=KEYS)
+
+
 class Pair:
     """One definition set in both evaluators."""
 
     def __init__(self, compiled: CompiledDefinitions) -> None:
         self.compiled = compiled
         self.state = State(compiled.max_keys)
-        self.native = NativeEngine(bundle(compiled))
+        self.native = native(compiled)
         self.effects: list[bytes] = []
 
     def serve(self, arrival: Arrival) -> None:
         """As :meth:`decide`, in the parts that a service needs."""
-        decided = decide(self.compiled, self.state, arrival.body, arrival.received_at)
+        decided = decided_by(self.compiled, self.state, arrival)
         expected = ServedDecision.of(decided, "an id")
         self.state.apply(decided.changes)
         served = self.native.serve(arrival.body, arrival.received_at, "an id")
@@ -52,7 +74,7 @@ class Pair:
         self.effects.append(served.effects)
 
     def decide(self, arrival: Arrival) -> None:
-        decided = decide(self.compiled, self.state, arrival.body, arrival.received_at)
+        decided = decided_by(self.compiled, self.state, arrival)
         expected = decided.decision.to_record()
         event = orjson.loads(arrival.body)
         if arrival.received_at % PEEK_EVERY == 0:
@@ -78,7 +100,7 @@ class Pair:
         """Restore each from the snapshot of the other, the native one trained."""
         of_native = self.native.snapshot()
         of_reference = snapshot.save(self.compiled, self.state)
-        self.native = NativeEngine(bundle(self.compiled), sample=sample)
+        self.native = native(self.compiled, sample)
         self.native.restore(of_reference)
         self.state = snapshot.restore(self.compiled, of_native)
 
@@ -104,7 +126,7 @@ def test_both_evaluators_decide_and_remember_alike(seed: int) -> None:
         compiled = attrs.evolve(compiled, limits=limits)
     pair = Pair(compiled)
     arrived: list[bytes] = []
-    for arrival in arrivals(choices, EVENTS):
+    for arrival in arrivals(choices, EVENTS, KEYS):
         if len(arrived) == EVENTS // 2:
             pair.exchange(arrived)
         arrived.append(arrival.body)
@@ -118,13 +140,13 @@ def test_both_serve_alike_and_effects_make_the_state_again(seed: int) -> None:
     choices = RandomChoices(random.Random(seed))
     pair = Pair(compile_all(definitions(choices)).compiled)
     middle = pair.native.snapshot()
-    for number, arrival in enumerate(arrivals(choices, EVENTS)):
+    for number, arrival in enumerate(arrivals(choices, EVENTS, KEYS)):
         if number == EVENTS // 2:
             middle = pair.native.snapshot()
             pair.effects.clear()
         pair.serve(arrival)
         pair.compare_states()
-    for again in (ReferenceEngine(pair.compiled), NativeEngine(bundle(pair.compiled))):
+    for again in (reference(pair.compiled), native(pair.compiled)):
         again.restore(middle)
         again.apply_effects(pair.effects)
         assert orjson.loads(again.snapshot()) == orjson.loads(pair.native.snapshot())
@@ -136,13 +158,14 @@ def test_both_apply_effects_to_changed_definitions_alike(seed: int) -> None:
     choices = RandomChoices(random.Random(seed))
     before = definitions(choices)
     old = Pair(compile_all(before).compiled)
-    for arrival in arrivals(choices, EVENTS):
+    for arrival in arrivals(choices, EVENTS, KEYS):
         old.serve(arrival)
     new = compile_all(_others(choices, seed, before)).compiled
-    reference, native = ReferenceEngine(new), NativeEngine(bundle(new))
-    reference.apply_effects(old.effects)
-    native.apply_effects(old.effects)
-    assert orjson.loads(native.snapshot()) == orjson.loads(reference.snapshot())
+    both = reference(new), native(new)
+    for engine in both:
+        engine.apply_effects(old.effects)
+    ours, theirs = (orjson.loads(engine.snapshot()) for engine in both)
+    assert ours == theirs
 
 
 @pytest.mark.parametrize("seed", range(0, SCENARIOS, 5))
@@ -153,21 +176,21 @@ def test_both_change_definitions_under_way_alike(seed: int) -> None:
     before = definitions(choices)
     old = compile_all(before).compiled
     new = compile_all(_others(choices, seed, before)).compiled
-    reference, native = ReferenceEngine(old), NativeEngine(bundle(old))
-    events = list(arrivals(choices, EVENTS))
+    slow, fast = reference(old), native(old)
+    events = list(arrivals(choices, EVENTS, KEYS))
     for arrival in events[:40]:
-        for engine in (reference, native):
+        for engine in (slow, fast):
             engine.decide_json(arrival.body, arrival.received_at)
-    heirs = reference.with_definitions(new), native.with_definitions(bundle(new))
-    restored = NativeEngine(bundle(new))
-    restored.restore(native.snapshot())
+    heirs = slow.with_definitions(new), fast.with_definitions(bundle(new))
+    restored = native(new)
+    restored.restore(fast.snapshot())
     assert heirs[1].snapshot() == restored.snapshot()
     for arrival in events[40:]:
-        for engine in (reference, native):
+        for engine in (slow, fast):
             engine.decide_json(arrival.body, arrival.received_at)
     ours, theirs = (orjson.loads(heir.snapshot()) for heir in heirs)
     assert ours == theirs
-    for arrival in arrivals(choices, EVENTS):
+    for arrival in arrivals(choices, EVENTS, KEYS):
         first, second = (h.decide_record(arrival.body, arrival.received_at) for h in heirs)
         assert orjson.loads(first) == orjson.loads(second)
     ours, theirs = (orjson.loads(heir.snapshot()) for heir in heirs)
@@ -179,7 +202,7 @@ def test_both_tell_and_lift_alike(seed: int) -> None:
     """Pages of active mitigations, states of entities and their ids, lifts and their effects."""
     choices = RandomChoices(random.Random(seed))
     compiled = compile_all(definitions(choices)).compiled
-    both = ReferenceEngine(compiled), NativeEngine(bundle(compiled))
+    both = reference(compiled), native(compiled)
 
     def asked(question: str, *about: Any) -> Any:
         answers = [getattr(engine, question)(*about) for engine in both]
@@ -187,7 +210,7 @@ def test_both_tell_and_lift_alike(seed: int) -> None:
         assert ours == theirs
         return ours
 
-    for arrival in arrivals(choices, EVENTS):
+    for arrival in arrivals(choices, EVENTS, KEYS):
         at = arrival.received_at
         asked("decide_record", arrival.body, at)
         asked("snapshot")
@@ -206,13 +229,13 @@ def test_both_take_a_snapshot_into_changed_definitions_alike(seed: int) -> None:
     choices = RandomChoices(random.Random(seed))
     before = definitions(choices)
     old = Pair(compile_all(before).compiled)
-    for arrival in arrivals(choices, EVENTS):
+    for arrival in arrivals(choices, EVENTS, KEYS):
         old.decide(arrival)
     new = Pair(compile_all(_others(choices, seed, before)).compiled)
     saved = old.native.snapshot()
     new.native.restore(saved)
     new.state = snapshot.restore(new.compiled, saved)
     new.compare_states()
-    for arrival in arrivals(choices, EVENTS):
+    for arrival in arrivals(choices, EVENTS, KEYS):
         new.decide(arrival)
     new.compare_states()

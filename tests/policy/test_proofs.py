@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.shared_data import shared_path
 
+from tidegate.evaluation.native import NativeProofKeys
 from tidegate.limits import CLOCK_TOLERANCE
 from tidegate.policy.proofs import (
     MAX_TOKEN_LENGTH,
     ChallengeContext,
     Client,
+    Finding,
     ProofKeys,
     claimed_tenant,
     network_of,
@@ -209,3 +211,71 @@ def test_keys_and_secrets_are_not_shown() -> None:
     assert "ppp" not in repr(KEYS)
     assert "secret" not in repr(CONTEXT)
     assert "agent" not in repr(Client("198.51.100.0/24", b"a" * 16))
+
+
+NATIVE = NativeProofKeys(TENANT.bytes, KEYS.proof_key, KEYS.sealing_key)
+
+
+def natively(token: str, at: int) -> Finding:
+    """What the native keys say of a token."""
+    status, claims = NATIVE.read(token, at)
+    if claims is None:
+        return Finding(status)
+    pass_id, challenge_id, issued_at, expires_at, network, agent = claims
+    ids = UUID(bytes=bytes(pass_id)), UUID(bytes=bytes(challenge_id))
+    return Finding(status, *ids, issued_at, expires_at, Client(network or None, bytes(agent)))
+
+
+@given(
+    tenant=st.sampled_from([TENANT, TENANT, OTHER]), at=st.integers(0, 2**63 - 1),
+    issued_at=st.integers(0, 2**63 - 1), expires_at=st.integers(0, 2**63 - 1),
+    address=st.one_of(st.none(), st.ip_addresses().map(str), st.text()), agent=st.text(),
+    cut=st.integers(0, 3),
+)  # fmt: skip
+def test_both_read_a_token_alike(
+    tenant: UUID, at: int, issued_at: int, expires_at: int,
+    address: str | None, agent: str, cut: int,
+) -> None:  # fmt: skip
+    """Of any tenant, client and time, whole or cut short."""
+    keys = ProofKeys(tenant, KEYS.proof_key, KEYS.sealing_key)
+    client = keys.client(address, agent)
+    token = keys.mint(UUID(int=7), UUID(int=8), issued_at, expires_at, client)
+    token = token[: len(token) - cut]
+    assert natively(token, at) == KEYS.read(token, at)
+
+
+@given(st.one_of(st.text(), st.binary().map(text)))
+def test_both_refuse_any_other_text_alike(anything: str) -> None:
+    """Neither takes a text for a token that the other does not."""
+    assert natively(anything, ISSUED) == KEYS.read(anything, ISSUED)
+
+
+def test_both_refuse_what_was_changed_alike() -> None:
+    """Bit by bit, in the bytes and in the text."""
+    whole = content(TOKEN)
+    flipped = [
+        text(bytes([*whole[:place], whole[place] ^ 1 << bit, *whole[place + 1 :]]))
+        for place in range(len(whole))
+        for bit in range(8)
+    ]
+    changed = [TOKEN[:place] + "~" + TOKEN[place + 1 :] for place in range(len(TOKEN))]
+    for token in [*flipped, *changed]:
+        assert natively(token, ISSUED) == KEYS.read(token, ISSUED)
+
+
+@given(
+    st.one_of(st.none(), st.ip_addresses().map(str), st.text()),
+    st.one_of(st.none(), st.text(), st.text(min_size=1_020, max_size=1_030)),
+    st.one_of(st.none(), st.text()),
+)
+def test_both_know_a_client_and_seal_alike(
+    address: str | None, agent: str | None, url: str | None
+) -> None:
+    """The same network, the same hash, the same sealed bytes, which are opened again."""
+    client = KEYS.client(address, agent)
+    network, hashed = NATIVE.client(address, agent)
+    assert (network or None, bytes(hashed)) == (client.network, client.agent)
+    decision_id, context = UUID(int=9), ChallengeContext(url, client)
+    sealed = NATIVE.seal(decision_id.bytes, url, network, client.agent)
+    assert bytes(sealed) == KEYS.seal(decision_id, context)
+    assert KEYS.open(decision_id, bytes(sealed)) == context

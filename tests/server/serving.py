@@ -19,6 +19,7 @@ from tidegate.operators.keys import load_keys
 from tidegate.operators.passwords import hash_password
 from tidegate.server.http.access_log import AccessLog
 from tidegate.server.http.ids import new_id
+from tidegate.server.login.logins import Logins
 from tidegate.server.routing.context import Application
 from tidegate.server.routing.dispatch import control_plane
 from tidegate.server.routing.routes import words_of_paths
@@ -109,8 +110,10 @@ class Served:
 
 
 @contextmanager
-def serving(directory: Path) -> Iterator[Served]:
+def serving(directory: Path, logins: Logins | None = None) -> Iterator[Served]:
     """A server with a store of its own, until the block ends."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     url = f"sqlite:///{directory / 'tidegate.db'}"
     migrate(url)
     store = SqliteStore(url)
@@ -122,8 +125,9 @@ def serving(directory: Path) -> Iterator[Served]:
         definitions_changed=changed.append,
         api_keys_changed=keys_changed.append,
         access=AccessLog(words=words_of_paths()),
+        base_url=lambda: base_url,
+        logins=logins or Logins(),
     )
-    listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(
         uvicorn.Config(
             control_plane(application),
@@ -135,7 +139,6 @@ def serving(directory: Path) -> Iterator[Served]:
     )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
-    base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     try:
         with httpx2.Client(base_url=base_url, timeout=30) as http:
             yield Served(application, base_url, http, changed, keys_changed)

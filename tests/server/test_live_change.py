@@ -86,7 +86,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
             compiled.append(made)
             return made
 
-        runtimes = Runtimes(served.application.store, b"k" * 32, compile_)  # type: ignore[arg-type]
+        runtimes = Runtimes(served.application.store, served.application.keys, compile_)  # type: ignore[arg-type]
         yield Scene(served, caller, tenant_id, runtimes, compiled)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,15 +84,21 @@ def test_keys_that_are_read_at_the_same_time_are_put_in_place_in_order(
     made = make_key(bytes(42), bytes(32))
     key = ApiKey(UUID(int=1), TENANT, made.prefix, 600, ((made.secret_hash, None),))
     found = [[key], []]
+    is_overtaken = threading.Event()
 
     def read() -> list[ApiKey]:
         keys = found.pop(0)
-        time.sleep(0.1 * len(keys))
+        if keys:
+            is_overtaken.wait(0.2)
         return keys
+
+    async def overtake() -> None:
+        await service._refresh_keys()
+        is_overtaken.set()
 
     async def scene() -> None:
         monkeypatch.setattr(service, "_read_keys", read)
-        await asyncio.gather(service._refresh_keys(), service._refresh_keys())
+        await asyncio.gather(service._refresh_keys(), overtake())
 
     asyncio.run(scene())
     assert len(service.key_ring) == 0
@@ -124,11 +131,15 @@ def test_it_is_written_down_when_a_key_was_used(
             (b"content-type", b"application/json"),
         ]
         hot.admission.admit(headers)
-        await asyncio.sleep(3 * HOUSEKEEPING_SECONDS)
-        with store.read() as connection:
-            found = api_keys.find(connection, TENANT, key.api_key_id)
+        async with asyncio.timeout(60):
+            while (found := read()).last_used_at_ns is None:
+                await asyncio.sleep(HOUSEKEEPING_SECONDS)
         await service.stop()
         return found
+
+    def read() -> api_keys.ApiKey:
+        with store.read() as connection:
+            return api_keys.find(connection, TENANT, key.api_key_id)
 
     found = asyncio.run(scene())
     assert found.last_used_at_ns is not None

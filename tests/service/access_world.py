@@ -31,6 +31,12 @@ PASSWORD = "a password of eight words that nobody else has"
 IDLE_SECONDS = 5.0
 """The server may have closed a connection that was idle for longer."""
 API_KEY_HEADER = "x-service-api-key"
+NAMES = {"provider": "github"}
+"""What paths name otherwise than by ids: the same for every tenant."""
+PROVIDERS = {
+    "github": {"client_id": "x", "issuer": "http://127.0.0.1:9", "api_url": "http://127.0.0.1:9"}
+}
+"""Nothing is asked of it before a login comes back from it."""
 
 
 @attrs.frozen
@@ -211,7 +217,13 @@ def world(directory: Path, **environment: str) -> Iterator[World]:
     people = _people(directory)
     log = directory / "log"
     data = str(directory / "data")
-    process, said = start("--store-directory", data, log=log, environment=environment)
+    # The console, where it is built, would answer at the addresses of the login's pages.
+    known = {
+        "TIDEGATE_LOGIN_PROVIDERS": json.dumps(PROVIDERS),
+        "TIDEGATE_CONSOLE_ENABLED": "false",
+        **environment,
+    }
+    process, said = start("--store-directory", data, log=log, environment=known)
     try:
         connection = Connection(said["base_url"])
         own = _tenant(connection, people["Owner"])
@@ -287,7 +299,7 @@ def _settled(made: World) -> World:
 
 def _tenant(connection: Connection, owner: Person) -> Tenant:
     tenant_id = new_tenant(connection, owner)["tenant_id"]
-    tenant = Tenant(owner, "", {"tenant_id": tenant_id})
+    tenant = Tenant(owner, "", {"tenant_id": tenant_id, **NAMES})
     return attrs.evolve(tenant, key=_key(connection, tenant)["key"])
 
 

@@ -14,7 +14,7 @@ from uuid import UUID
 import attrs
 import pytest
 from access_rows import BODIES, DECIDED, OBJECTS
-from access_world import Caller, Reply, Tenant, World, bearer, world
+from access_world import NAMES, Caller, Reply, Tenant, World, bearer, world
 
 from tidegate.operators.permissions import PERMISSIONS
 from tidegate.server import wire
@@ -70,7 +70,9 @@ def targets(route: Route, made: World) -> Iterator[Target]:
         yield Target("other tenant", other.ids, other)
         yield Target("missing tenant", {**own.ids, "tenant_id": MISSING}, None)
     for name in route.parameters:
-        if name != "tenant_id":
+        if name in NAMES:
+            yield Target(f"missing {name}", {**own.ids, name: "nobody"}, None)
+        elif name != "tenant_id":
             yield Target(f"other {name}", {**own.ids, name: other.ids[name]}, None)
             yield Target(f"missing {name}", {**own.ids, name: MISSING}, None)
 
@@ -79,7 +81,7 @@ def expected(route: Route, caller: Caller, target: Target, made: World) -> int:
     """The status that the declarations ask for."""
     match route.credential:
         case Credential.NONE:
-            return route.status
+            return 404 if target.tenant is None else route.status
         case Credential.METRICS:
             return 401 if "authorization" in caller.headers else route.status
         case Credential.API_KEY:
@@ -145,7 +147,7 @@ def test_every_operation_has_a_row(service: World) -> None:
     assert set(OPERATIONS) == set(DECLARED)
     assert {route.name for route in ROUTES} == set(BODIES)
     named = {name for route in ROUTES for name in route.parameters}
-    assert named <= OBJECTS.keys() | DECIDED.keys() | {"tenant_id", "user_id"}
+    assert named <= OBJECTS.keys() | DECIDED.keys() | NAMES.keys() | {"tenant_id", "user_id"}
 
 
 @pytest.mark.parametrize("key", OPERATIONS, ids=name_of)

@@ -202,7 +202,7 @@ def test_a_challenge_is_told_apart(scene: Scene) -> None:
 
 
 def test_what_is_monitored_is_allowed(scene: Scene) -> None:
-    """However often."""
+    """An event that only monitoring policies match is allowed, however often it comes."""
     assert {scene.decide("/watched", second).action for second in range(5)} == {Allow()}
 
 
@@ -213,7 +213,7 @@ def test_a_final_clause_ends_the_search(scene: Scene) -> None:
 
 
 def test_a_window_is_reached_at_exactly_its_threshold(scene: Scene) -> None:
-    """Neither one event earlier nor one later."""
+    """A window is reached by the event of its threshold, neither one earlier nor one later."""
     assert [scene.fail(second).action.type for second in range(3)] == ["allow", "allow", "block"]
 
 
@@ -223,7 +223,7 @@ def test_a_window_forgets_what_is_older_than_it(scene: Scene) -> None:
 
 
 def test_one_actor_is_not_counted_with_another(scene: Scene) -> None:
-    """Nor blocked with it."""
+    """One actor is neither counted nor blocked with another."""
     for second in range(3):
         scene.fail(second)
     other = f"2001:db8:1::{uuid4().hex[:4]}"
@@ -269,6 +269,6 @@ def test_a_distinct_window_counts_values(scene: Scene) -> None:
     ids=["nothing", "source", "empty", "foreign", "misspelt", "type"],
 )
 def test_what_is_no_event_is_refused(scene: Scene, event: dict[str, Any]) -> None:
-    """With the same exception."""
+    """Every decider refuses what is no event with the same exception."""
     with pytest.raises(EventError):
         scene.ask(event)

@@ -102,7 +102,7 @@ class Summary:
             f" {self.engine_seconds:.2f} s deciding of {self.seconds:.2f} s"
         )
         for code, number in self.refused.items():
-            console.print(f"{number:,} lines refused: {code}", style="red")
+            console.print(f"{number:,} refused: {code}", style="red")
         console.print(self._outcome_table())
         if self.fired or self.answered:
             console.print(self._clause_table())

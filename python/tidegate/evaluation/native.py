@@ -8,6 +8,7 @@ import orjson
 
 from tidegate._native import Block, Calls, PlainForm, Redactor, RuleSet
 from tidegate._native import Engine as NativeEngine
+from tidegate._native import ProofKeys as NativeProofKeys
 from tidegate.evaluation.document import Compiled, Document
 from tidegate.evaluation.outcome import Failure, Outcome
 from tidegate.language.tree.ast import Span
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
     from tidegate.evaluation.document import Programs
     from tidegate.evaluation.rules import Context
 
-__all__ = ["Block", "Calls", "NativeEngine", "NativeRules", "PlainForm", "Redactor"]
+__all__ = [
+    "Block",
+    "Calls",
+    "NativeEngine",
+    "NativeProofKeys",
+    "NativeRules",
+    "PlainForm",
+    "Redactor",
+]
 
 
 class NativeRules:

@@ -25,6 +25,8 @@ ROUNDS = 4
 """How often a text may be decoded, or read as JSON inside JSON; past that it is a secret."""
 MAX_HASHES = 64
 """Hashes in one text; a text with more secrets is one secret as a whole."""
+PROOFS = "service_challenge*"
+"""The names of proofs of challenges, whose tokens are secrets of the service."""
 _SHOWN = 32
 _REDACTED = re.compile("hmac:[0-9a-f]{32}")
 _KNOWN = {
@@ -55,8 +57,9 @@ class Names:
 
     def __init__(self, patterns: Iterable[str]) -> None:
         texts = list(patterns)
-        self._secret = _parts(each for each in texts if not each.startswith("!"))
+        self._secret = _parts([PROOFS, *(each for each in texts if not each.startswith("!"))])
         self._clear = _parts(each[1:] for each in texts if each.startswith("!"))
+        self._always = _parts([PROOFS])
 
     def is_secret(self, name: str) -> bool:
         """Whether a value of this name is a secret; the name may be percent-encoded."""
@@ -68,7 +71,7 @@ class Names:
 
     def is_clear(self, name: str) -> bool:
         """Whether the tenant asked for values of this name in clear text."""
-        return _matches(self._clear, name)
+        return _matches(self._clear, name) and not _matches(self._always, name)
 
 
 class Redactor:

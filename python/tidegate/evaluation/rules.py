@@ -18,7 +18,7 @@ from tidegate.evaluation.document import Compiled, Document, Programs
 from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.matches import Matches
 from tidegate.language import canonical
-from tidegate.language.tree.canonical_writer import VERSION
+from tidegate.language.tree.form import VERSION
 from tidegate.language.tree.schema import NamedList, Schema
 from tidegate.limits import DEFAULT, Limits
 from tidegate.types import parse_type

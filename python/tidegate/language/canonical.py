@@ -11,8 +11,13 @@ from tidegate.language.check.checker import CheckedExpression
 from tidegate.language.check.estimate import estimate
 from tidegate.language.check.references import references_of
 from tidegate.language.parse.parser import parse
-from tidegate.language.tree.canonical_reader import node_from_json, read_string, refuse_tree
-from tidegate.language.tree.canonical_writer import VERSION, envelope
+from tidegate.language.tree.form import (
+    VERSION,
+    envelope,
+    node_from_json,
+    read_string,
+    refuse_tree,
+)
 from tidegate.language.tree.schema import Schema
 from tidegate.limits import DEFAULT, Limits
 from tidegate.types import parse_type

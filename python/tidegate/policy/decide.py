@@ -1,7 +1,8 @@
 """The decision on one event: the definition of its meaning (docs/decision.md).
 
 Short and plain on purpose; the native engine does the same and is held to it.  A decision
-is a function of the compiled definitions, the state, the event and the time it was received.
+is a function of the compiled definitions, the state, the event, the time it was received, and what
+was found of the proofs of challenges that it shows.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from tidegate.policy.budget import Ends, past_budget
 from tidegate.policy.decision import EngineDecision, Entity, FiredClause, WindowValue
 from tidegate.policy.definitions.keys import EntityKey, Part, counted_text, entity_id, part_of
 from tidegate.policy.definitions.secrets import PLAIN, Reading, kept_part
-from tidegate.policy.state.state import Block, Change, Count, Mitigate, State
+from tidegate.policy.shown_proof import FIELDS, ShownProof, counting, shown_proofs
+from tidegate.policy.state.state import Block, Change, Changed, Count, Mitigate, State
 from tidegate.policy.state.windows import added
 from tidegate.types import STRING
 from tidegate.values import Timestamp
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         CompiledPolicy,
     )
     from tidegate.policy.definitions.secrets import Redacts
+    from tidegate.policy.proofs import ProofKeys
 
 LATEST = 2**63 - 1
 MISSING = frozenset({"no_such_key", "no_such_field"})
@@ -81,7 +84,7 @@ class Decided:
     """A decision, what it changes, and how it came about."""
 
     decision: EngineDecision
-    changes: tuple[Change, ...]
+    changes: tuple[Changed, ...]
     time: int
     entities: tuple[AppliedEntity, ...]
     tried: tuple[TriedClause, ...]
@@ -109,6 +112,8 @@ def decide(
     evaluate_at: Evaluate | None = None,
     ended_at: Sequence[str] = (),
     redactor: Redacts | None = None,
+    proof_keys: ProofKeys | None = None,
+    proofs: Sequence[ShownProof] | None = None,
 ) -> Decided:
     """Decide on one event; the state is looked at, not changed.
 
@@ -122,6 +127,8 @@ def decide(
         evaluate_at: in place of the reference evaluator, to observe it.
         ended_at: where the budget of the decision ended; nothing is counted here.
         redactor: keeps secrets out of keys and records; without one they are in clear.
+        proof_keys: read the proofs of challenges; without them none is read.
+        proofs: what was found of them before, in place of reading them.
 
     Raises:
         EventError: the event is refused.
@@ -131,15 +138,17 @@ def decide(
     names = {name for name in compiled.names_read if not name.startswith(("actions.", "entity."))}
     record = encode(
         event,
-        names | {"observed_at", RETURN_URL, PATH},
+        names | FIELDS | {"observed_at", RETURN_URL, PATH},
         variables={RETURN_URL: STRING},
         trusted_proxies=compiled.trusted_proxies,
         addresses=addresses,
     )
     time = event_time(record.get("observed_at"), received_at)
     evaluate_with = evaluate_at or _evaluator(compiled)
+    if proofs is None:
+        proofs = shown_proofs(proof_keys, record, received_at) if proof_keys else []
     walk = _Walk(compiled, state, record, time, evaluate_with, ends, redactor)
-    return walk.run()
+    return walk.run(counting(proofs, state.passes), min(max(received_at, 0), LATEST))
 
 
 def event_time(observed_at: Timestamp | None, received_at: int) -> int:
@@ -186,16 +195,19 @@ class _Walk:
         self._counts: list[tuple[EntityKey, Count]] = []
         self._mitigations: list[tuple[EntityKey, Mitigate]] = []
 
-    def run(self) -> Decided:
+    def run(self, proof: ShownProof | None, received_at: int) -> Decided:
         self._actions()
         for definition in self._compiled.entities:
             self._entity(definition)
         for policy in self._compiled.policies:
             if self._policy(policy):
                 break
+        changes: list[Changed] = [self._change(entity) for entity in self._entities.values()]
+        if proof is not None:
+            changes += proof.changes(self._state.passes, received_at, blocks=self._blocks())
         return Decided(
-            self._decision(),
-            tuple(self._change(entity) for entity in self._entities.values()),
+            self._decision(proof),
+            tuple(changes),
             self._time,
             tuple(self._entities.values()),
             tuple(self._tried),
@@ -377,14 +389,22 @@ class _Walk:
             tuple(each for key, each in self._mitigations if key == entity.key),
         )
 
-    def _decision(self) -> EngineDecision:
+    def _blocks(self) -> bool:
+        """Whether a Block fired, or is the answer past the budget."""
+        modes = [_mode(each.clause) for each in self._tried if each.fired]
+        is_past_budget = bool(self._ends.reached(self._final)) and set(modes) <= {"Monitor"}
+        return "Block" in modes or (is_past_budget and self._compiled.on_budget_exceeded == "block")
+
+    def _decision(self, proof: ShownProof | None) -> EngineDecision:
         fired = [each for each in self._tried if each.fired]
-        answer = next((each for each in fired if _mode(each.clause) != "Monitor"), None)
+        is_proven = proof is not None and proof.status == "valid"
+        answers = (each for each in fired if _mode(each.clause) != "Monitor" and not is_proven)
+        answer = next(answers, None)
         mitigation = answer.clause.mitigation if answer else None
         ended_at = self._ends.reached(self._final)
         return EngineDecision(
-            action=self._action(answer, ended_at),
-            reason=_reason(answer, ended_at),
+            action=decider.Allow() if is_proven else self._action(answer, ended_at),
+            reason="challenge-proof" if is_proven else _reason(answer, ended_at),
             policy=answer.policy.slug if answer else None,
             clause=answer.clause.name if answer else None,
             mitigation=mitigation.slug if mitigation else None,
@@ -396,6 +416,7 @@ class _Walk:
             fired=tuple(_fired_clause(each) for each in fired),
             errors=self._errors,
             budget_ended_at=ended_at,
+            proof=proof,
         )
 
     def _kept_link(self, name: str) -> str | None:

@@ -12,6 +12,7 @@ import orjson
 from tidegate import notebook
 from tidegate.decider import Action, Allow, Block, Challenge, Decision
 from tidegate.policy.definitions.model import Mode
+from tidegate.policy.shown_proof import ShownProof
 
 
 @attrs.frozen
@@ -50,7 +51,8 @@ class EngineDecision(Decision):
 
     Attributes:
         action: what to do with the request.
-        reason: ``policy``, ``active-mitigation``, ``no-match`` or ``budget-exceeded``.
+        reason: ``policy``, ``active-mitigation``, ``no-match``, ``budget-exceeded`` or
+            ``challenge-proof``.
         policy: slug of the policy that decided, None when none did.
         clause: name of its clause.
         mitigation: slug of the mitigation applied.
@@ -60,6 +62,7 @@ class EngineDecision(Decision):
         errors: place of an expression to the code of its error.
         budget_ended_at: where the budget of the decision ended, empty when it did not: the place
             of an expression among actions and policies, one among entities, or both.
+        proof: the proof of a challenge that the event shows, as it was found; None without one.
     """
 
     policy: str | None
@@ -70,6 +73,7 @@ class EngineDecision(Decision):
     fired: tuple[FiredClause, ...]
     errors: Mapping[str, str]
     budget_ended_at: tuple[str, ...] = ()
+    proof: ShownProof | None = None
     _record: bytes | str | Mapping[str, Any] = attrs.field(
         default=b"", init=False, eq=False, repr=False
     )
@@ -121,6 +125,11 @@ class EngineDecision(Decision):
         shown += [(f"error in {place}", code) for place, code in self.errors.items()]
         return [(name, value) for name, value in shown if value]
 
+    @property
+    def proofs(self) -> tuple[ShownProof, ...]:
+        """What is to be known of proofs to repeat the decision."""
+        return () if self.proof is None else (self.proof,)
+
     def to_record(self) -> dict[str, Any]:
         """Everything, as JSON data."""
         ended = {"budget_ended_at": list(self.budget_ended_at)} if self.budget_ended_at else {}
@@ -135,6 +144,7 @@ class EngineDecision(Decision):
             "fired": [attrs.asdict(each) for each in self.fired],
             "errors": dict(self.errors),
             **ended,
+            **({"proof": self.proof.to_record()} if self.proof else {}),
         }
 
     def to_wire(self) -> dict[str, Any]:
@@ -200,5 +210,6 @@ _READ: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "fired": lambda record: tuple(_fired(each) for each in record["fired"]),
     "errors": lambda record: dict(record["errors"]),
     "budget_ended_at": lambda record: tuple(record.get("budget_ended_at", ())),
+    "proof": lambda record: ShownProof.of(record["proof"]) if "proof" in record else None,
 }
 """Member of a decision to how it is read of a record."""

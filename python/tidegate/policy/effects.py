@@ -9,8 +9,17 @@ import orjson
 
 from tidegate.errors import EffectsError
 from tidegate.policy.definitions.secrets import PLAIN, kept_text
-from tidegate.policy.state.places import bound_clause, has_place, kept_key, read_text, read_time
-from tidegate.policy.state.state import Change, Count, Lift, Mitigate
+from tidegate.policy.state.passes import Move, Revoke
+from tidegate.policy.state.places import (
+    bound_clause,
+    has_place,
+    kept_key,
+    read_network,
+    read_pass_id,
+    read_text,
+    read_time,
+)
+from tidegate.policy.state.state import Change, Changed, Count, Lift, Mitigate
 from tidegate.values import INT_MIN, UINT_MAX
 
 if TYPE_CHECKING:
@@ -22,12 +31,15 @@ if TYPE_CHECKING:
     from tidegate.policy.state.state import ClauseKey
 
 
-def save(changes: Iterable[Change | Lift]) -> bytes:
+def save(changes: Iterable[Changed]) -> bytes:
     """The changes of one decision, or by an operator, as JSON."""
     return orjson.dumps([_entry(change) for change in changes])
 
 
-def _entry(change: Change | Lift) -> list[Any]:
+def _entry(change: Changed) -> list[Any]:
+    if isinstance(change, Revoke | Move):
+        ids = [str(change.pass_id), str(change.time), str(change.expires_at)]
+        return ["move", *ids, change.network] if isinstance(change, Move) else ["revoke", *ids]
     about = [change.key.definition, orjson.Fragment(change.key.text), str(change.time)]
     if isinstance(change, Lift):
         return ["lift", *about, [list(clause) for clause in change.clauses]]
@@ -45,7 +57,7 @@ def read(
     effects: bytes,
     position: int = 0,
     redactor: Redacts | None = None,
-) -> tuple[Change | Lift, ...]:
+) -> tuple[Changed, ...]:
     """The changes again, as far as these definitions still have a place for them.
 
     Args:
@@ -62,11 +74,31 @@ def read(
     except (ValueError, TypeError) as error:
         raise EffectsError(f"the effects are malformed: {error}", position) from None
     return tuple(
-        change for change in changes if has_place(compiled, change.key.definition, change.key)
+        change
+        for change in changes
+        if isinstance(change, Revoke | Move)
+        or has_place(compiled, change.key.definition, change.key)
     )
 
 
 def _change(
+    compiled: CompiledDefinitions,
+    redactor: Redacts | None,
+    kind: object,
+    *about: object,
+) -> Changed:
+    match kind, about:
+        case "revoke", (pass_id, time, expires_at):
+            return Revoke(read_pass_id(pass_id), read_time(time), read_time(expires_at))
+        case "move", (pass_id, time, expires_at, network):
+            moved = read_pass_id(pass_id), read_time(time), read_time(expires_at)
+            return Move(*moved, read_network(network))
+        case _, (definition, parts, time, *does):
+            return _of_entity(compiled, redactor, kind, definition, parts, time, *does)
+    raise ValueError("an effect is of an unknown kind or length")
+
+
+def _of_entity(
     compiled: CompiledDefinitions,
     redactor: Redacts | None,
     kind: object,

@@ -245,7 +245,9 @@ class _Claims:
             if body[:1] != VERSION:
                 return None
             tenant, pass_id, challenge, issued, expires, network, agent = _split(body[1:])
-            if len(agent) != AGENT_BYTES:
+            from_network = network.decode("ascii")
+            is_network = network_of(from_network.partition("/")[0]) == (from_network or None)
+            if len(agent) != AGENT_BYTES or not is_network:
                 return None
             return cls(
                 UUID(bytes=tenant),
@@ -253,7 +255,7 @@ class _Claims:
                 UUID(bytes=challenge),
                 _time(issued),
                 _time(expires),
-                Client(network.decode("ascii") or None, agent),
+                Client(from_network or None, agent),
                 body,
                 tag,
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 from weakref import WeakSet
 
 import attrs
@@ -14,7 +15,9 @@ from tidegate.evaluation.envelope import admit
 from tidegate.policy import effects
 from tidegate.policy.decide import decide
 from tidegate.policy.served import ServedDecision
+from tidegate.policy.shown_proof import ShownProof
 from tidegate.policy.state import standing
+from tidegate.policy.state.passes import Revoke
 from tidegate.policy.state.places import kept_key
 from tidegate.policy.state.snapshot import restore, save, save_keys
 from tidegate.policy.state.state import Lift, State
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from tidegate.policy.definitions.compiled import CompiledDefinitions
     from tidegate.policy.definitions.keys import EntityKey
     from tidegate.policy.definitions.secrets import Redacts
+    from tidegate.policy.proofs import ProofKeys
+    from tidegate.policy.state.passes import Pass
     from tidegate.policy.state.state import Block, Evictions
 
 
@@ -41,6 +46,7 @@ class ReferenceEngine:
         make_turn: makes a lock, when threads share the engine.
         redactor: keeps secrets out of keys and records, if there is one.
         events: which events it decides on.
+        proof_keys: read the proofs of challenges that events show, if there are any.
     """
 
     def __init__(
@@ -50,7 +56,9 @@ class ReferenceEngine:
         make_turn: Callable[[], AbstractContextManager[object]] = nullcontext,
         redactor: Redacts | None = None,
         events: Strictness = "any",
+        proof_keys: ProofKeys | None = None,
     ) -> None:
+        self._proof_keys = proof_keys
         self._events = events
         self._compiled = compiled
         self._addresses = addresses
@@ -65,17 +73,20 @@ class ReferenceEngine:
         event: Mapping[str, Any] | bytes,
         received_at: int,
         ended_at: Sequence[str] | None = None,
+        proofs: bytes | None = None,
     ) -> bytes:
         """Decide, remember, and give the full record; nothing is counted here."""
-        return orjson.dumps(self._decide(event, received_at, ended_at).decision.to_record())
+        return orjson.dumps(self._decide(event, received_at, ended_at, proofs).decision.to_record())
 
     def decide_json(self, body: bytes, received_at: int) -> bytes:
         """Decide, remember, and give the answer to the caller."""
         return orjson.dumps(self._decide(body, received_at).to_wire())
 
-    def serve(self, body: bytes, received_at: int, decision_id: str) -> ServedDecision:
+    def serve(
+        self, body: bytes, received_at: int, decision_id: str, proofs: bytes | None = None
+    ) -> ServedDecision:
         """Decide, remember, and give all that a service needs."""
-        return ServedDecision.of(self._decide(body, received_at), decision_id)
+        return ServedDecision.of(self._decide(body, received_at, None, proofs), decision_id)
 
     def apply_effects(self, entries: Iterable[bytes]) -> None:
         """Repeat decisions by their effects."""
@@ -99,23 +110,26 @@ class ReferenceEngine:
         event: Mapping[str, Any] | bytes,
         received_at: int,
         ended_at: Sequence[str] | None = None,
+        proofs: bytes | None = None,
     ) -> bytes:
         """The record that :meth:`decide_record` would give; nothing is remembered."""
-        return orjson.dumps(self._look(event, received_at, ended_at).decision.to_record())
+        return orjson.dumps(self._look(event, received_at, ended_at, proofs).decision.to_record())
 
     def entity_states(
         self,
         event: Mapping[str, Any] | bytes,
         received_at: int,
         ended_at: Sequence[str] | None = None,
+        proofs: bytes | None = None,
     ) -> bytes:
-        """A snapshot with only the keys of the event's entities."""
+        """A snapshot with only the keys of the event's entities, and the pass it shows."""
+        decided = self._look(event, received_at, ended_at, proofs)
         known = [
-            (entity.key, entity.block)
-            for entity in self._look(event, received_at, ended_at).entities
-            if entity.block is not None
+            (entity.key, entity.block) for entity in decided.entities if entity.block is not None
         ]
-        return save_keys(self._compiled, self._state.evictions, known)
+        shown = {proof.claim.pass_id for proof in decided.decision.proofs if proof.claim}
+        passes = [each for each in self._state.passes.items() if each[0] in shown]
+        return save_keys(self._compiled, self._state.evictions, known, passes)
 
     def snapshot(self) -> bytes:
         """The whole state."""
@@ -129,7 +143,8 @@ class ReferenceEngine:
     def freeze(self) -> FrozenState:
         """A copy of the state as it is now."""
         with self._turn:
-            return FrozenState(self._compiled, self._state.evictions, tuple(self._state.items()))
+            keys, passes = tuple(self._state.items()), tuple(self._state.passes.items())
+            return FrozenState(self._compiled, self._state.evictions, keys, passes)
 
     def with_definitions(
         self,
@@ -142,7 +157,12 @@ class ReferenceEngine:
             if compiled.tenant != self._compiled.tenant:
                 raise SnapshotError("the definitions are of another tenant")
             heir = ReferenceEngine(
-                compiled, self._addresses, self._make_turn, redactor, self._events
+                compiled,
+                self._addresses,
+                self._make_turn,
+                redactor,
+                self._events,
+                self._proof_keys,
             )
             heir.restore(save(self._compiled, self._state))
             self._heirs.add(heir)
@@ -177,6 +197,22 @@ class ReferenceEngine:
             self._hand_on(written)
             return written
 
+    def revoke_pass(self, pass_id: bytes, expires_at: int, at: int) -> bytes | None:
+        """Revoke a pass that has not expired; the effects, or None when it is already."""
+        with self._turn:
+            if expires_at <= at or self.is_revoked(pass_id):
+                return None
+            revoke = Revoke(UUID(bytes=pass_id), at, expires_at)
+            self._state.apply((revoke,))
+            written = effects.save((revoke,))
+            self._hand_on(written)
+            return written
+
+    def is_revoked(self, pass_id: bytes) -> bool:
+        """Whether a pass was revoked, as long as that is remembered."""
+        known = self._state.passes.get(UUID(bytes=pass_id))
+        return known is not None and known.is_revoked
+
     def entity_state(self, definition: str, key: bytes, at: int) -> bytes | None:
         """How an entity stands, or None when nothing is known of it."""
         entity = self._key(definition, key)
@@ -205,6 +241,7 @@ class ReferenceEngine:
         event: Mapping[str, Any] | bytes,
         received_at: int,
         ended_at: Sequence[str] | None = None,
+        proofs: bytes | None = None,
     ) -> Decided:
         admit(event, self._events)
         return decide(
@@ -215,6 +252,10 @@ class ReferenceEngine:
             addresses=self._addresses,
             ended_at=ended_at or (),
             redactor=self._redactor,
+            proof_keys=self._proof_keys,
+            proofs=None
+            if proofs is None
+            else [ShownProof.of(each) for each in orjson.loads(proofs)],
         )
 
     def _key(self, definition: str, key: bytes) -> EntityKey:
@@ -225,9 +266,10 @@ class ReferenceEngine:
         event: Mapping[str, Any] | bytes,
         received_at: int,
         ended_at: Sequence[str] | None = None,
+        proofs: bytes | None = None,
     ) -> Decided:
         with self._turn:
-            decided = self._look(event, received_at, ended_at)
+            decided = self._look(event, received_at, ended_at, proofs)
             self._state.apply(decided.changes)
             if self._heirs:
                 self._hand_on(effects.save(decided.changes))
@@ -245,10 +287,11 @@ class FrozenState:
     _compiled: CompiledDefinitions
     _evictions: Evictions
     _keys: tuple[tuple[EntityKey, Block], ...]
+    _passes: tuple[tuple[UUID, Pass], ...]
 
     def snapshot(self) -> bytes:
         """It as JSON."""
-        return save_keys(self._compiled, self._evictions, self._keys)
+        return save_keys(self._compiled, self._evictions, self._keys, self._passes)
 
     def write(self, take: Callable[[bytes], object]) -> None:
         """Hand over the JSON, here in one piece."""

@@ -97,13 +97,18 @@ class ServedDecision:
             action=decision.action.type,
             reason=decision.reason,
             policy=decision.policy,
-            mode=next((each.mode for each in decision.fired if each.mode != "Monitor"), None),
+            mode=_mode(decision),
             entity_id=next(iter(entity_ids), None),
             entity_ids=entity_ids,
             observed_at=decided.time,
             path=None if decided.path is None else _without_query(decided.path),
             fired=_strongest(decision),
         )
+
+
+def _mode(decision: EngineDecision) -> Mode | None:
+    modes = (each.mode for each in decision.fired if each.mode != "Monitor")
+    return next(modes, None) if decision.policy is not None else None
 
 
 def _without_query(path: str) -> str:

@@ -1,1 +1,1 @@
-"""The HTTP service over the engine: ``pip install tidegate[server]``, then ``tidegate serve``."""
+"""The HTTP service over the engine: ``pip install 'tidegate[server]'``, then ``tidegate serve``."""

@@ -13,6 +13,7 @@ from uuid import UUID
 
 import attrs
 
+from tidegate.operators.providers import read_providers
 from tidegate.server.definitions.changes import remove_pending
 from tidegate.server.directory.log_check import check_log
 from tidegate.server.engines.compiling import compile_newest
@@ -32,6 +33,7 @@ from tidegate.server.hot.seen_keys import KeyFilter
 from tidegate.server.http.access_log import AccessLog
 from tidegate.server.http.problems import Problem
 from tidegate.server.logging import log
+from tidegate.server.login.logins import Logins
 from tidegate.server.offload.desk import Desk
 from tidegate.server.offload.kinds import SECONDS, Work
 from tidegate.server.offload.places import Party, places_of
@@ -52,8 +54,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tidegate.config import Settings
-    from tidegate.engine import Frozen
     from tidegate.operators.keys import Keys
+    from tidegate.policy.backend import Frozen
     from tidegate.server.engines.compiling import CompiledChange, CompiledSet
     from tidegate.server.hot.unrecorded import Gap
     from tidegate.server.offload.jobs import Job
@@ -91,7 +93,7 @@ class Service:
         self.keys = keys
         self.base_url = base_url
         self.lanes = Lanes(settings.server.tenant_waiting_calls)
-        self.runtimes = Runtimes(store, keys.redaction, self._compile_newest, self.lanes.still)
+        self.runtimes = Runtimes(store, keys, self._compile_newest, self.lanes.still)
         self.key_ring = KeyRing(keys.pepper)
         self.idempotency = IdempotencyKeys(keys.redaction, self._recorded_answer)
         self.metrics = HotMetrics(settings.metrics.policies)
@@ -112,6 +114,12 @@ class Service:
                 settings.workers.places,
             ),
             access=self.access,
+            base_url=lambda: self.base_url,
+            logins=Logins(
+                read_providers(settings.login.providers),
+                local=settings.login.local,
+                anyone=settings.login.new_operators == "anyone",
+            ),
             figures=Figures(settings.metrics.public, settings.metrics.token),
             token_lifetime_seconds=settings.token.lifetime_seconds,
             max_api_key_rate_limit_per_minute=settings.server.max_api_key_rate_limit_per_minute,
@@ -154,6 +162,7 @@ class Service:
         self.store.changed()
         # The first who asked for it would have it made in a thread that holds the interpreter.
         await asyncio.to_thread(docs_page.prepare)
+        await asyncio.to_thread(self.application.logins.prepare)
         retention = Retention(self.store, self.save_states)
         await asyncio.to_thread(self.live.gather)
         for work in (

@@ -11,10 +11,14 @@ import attrs
 import orjson
 from xxhash import xxh3_128_digest
 
+from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.envelope import envelope
+from tidegate.policy.proofs import ChallengeContext
 from tidegate.stores.decision_log.log import encode_index, encode_line
+from tidegate.types import STRING
 
 if TYPE_CHECKING:
+    from tidegate.policy.proofs import ProofKeys
     from tidegate.policy.served import Served
 
 _NO_ERRORS = b'"errors":{}}'
@@ -32,6 +36,7 @@ class Surroundings:
         redact: makes what is kept of an event.
         base_url: of the service.
         hash_key: what idempotency keys are hashed with.
+        proof_keys: seal what challenges need; without, nothing is sealed.
     """
 
     tenant_id: UUID
@@ -40,6 +45,7 @@ class Surroundings:
     redact: Callable[[bytes], bytes]
     base_url: str
     hash_key: bytes
+    proof_keys: ProofKeys | None = None
 
     def identify(self, endpoint: str, key: str) -> bytes:
         """16 bytes that stand for an idempotency key."""
@@ -88,6 +94,7 @@ def entry(around: Surroundings, call: LoggedCall, served: Served, duration_us: i
         served.record,
         served.effects,
         around.redact(call.body),
+        sealed_of(around, call, served),
     )
     ids = around.policy_ids
     index = encode_index(
@@ -133,6 +140,18 @@ def answer_of(around: Surroundings, call: LoggedCall, served: Served) -> bytes:
             "decision_id": call.decision_id,
         }
     )
+
+
+def sealed_of(around: Surroundings, call: LoggedCall, served: Served) -> bytes | None:
+    """What a challenge needs of the exact event, sealed; None for any other decision."""
+    keys = around.proof_keys
+    if keys is None or served.action != "challenge":
+        return None
+    names = ("request.client_ip", "request.user_agent", "return_url")
+    fields = encode(call.body, names, variables={"return_url": STRING})
+    client = keys.client(fields["request.client_ip"], fields["request.user_agent"])
+    context = ChallengeContext(fields.get("return_url") or None, client)
+    return keys.seal(UUID(call.decision_id), context)
 
 
 def failed_policies(policy_ids: Mapping[str, str], record: bytes) -> list[str]:

@@ -27,11 +27,13 @@ from tidegate.policy.definitions.model import (
     Window,
 )
 from tidegate.testing.choices import happens, pick
+from tidegate.testing.proofs import show_proofs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tidegate.policy.definitions.model import Mode
+    from tidegate.policy.proofs import ProofKeys
     from tidegate.testing.choices import Choices
 
 SECOND = 1_000_000_000
@@ -129,12 +131,23 @@ def changed(choices: Choices, definitions: Definitions) -> Definitions:
     return attrs.evolve(definitions, policies=policies)
 
 
-def arrivals(choices: Choices, count: int) -> Iterator[Arrival]:
-    """``count`` events, in the order of their arrival."""
+def arrivals(
+    choices: Choices, count: int, proof_keys: ProofKeys | None = None
+) -> Iterator[Arrival]:
+    """Events in the order of their arrival.
+
+    Args:
+        choices: what is generated.
+        count: how many.
+        proof_keys: with them, some events show proofs of challenges.
+    """
     received_at = START
     for number in range(count):
         received_at += _pause(choices)
-        yield Arrival(orjson.dumps(_event(choices, received_at, number)), received_at)
+        event = _event(choices, received_at, number)
+        if proof_keys is not None and "request" in event and happens(choices, 40):
+            show_proofs(choices, proof_keys, event, received_at)
+        yield Arrival(orjson.dumps(event), received_at)
 
 
 def _count(choices: Choices, least: int, most: int) -> int:

@@ -28,7 +28,7 @@ from tidegate.evaluation.encoder import encode
 from tidegate.evaluation.rules import Rules, bundle, read_rules
 from tidegate.language.check.checker import check
 from tidegate.language.tree import checked
-from tidegate.language.tree.canonical_writer import VERSION, node_to_json
+from tidegate.language.tree.form import VERSION, node_to_json
 from tidegate.language.tree.schema import Schema
 from tidegate.limits import DEFAULT, Limits
 from tidegate.testing.choices import Choices, RandomChoices, happens, pick

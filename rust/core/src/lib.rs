@@ -4,7 +4,8 @@
 //!
 //! - `text` and [`value`]: texts, values, addresses, times, errors, limits, the meter of work;
 //! - [`json`] reads and writes JSON; [`event`] turns an event into a record of the fields that
-//!   programs read; [`redact`] makes what may be kept of an event;
+//!   programs read; [`redact`] makes what may be kept of an event, [`proofs`] finds the proofs of
+//!   challenges in it;
 //! - [`program`] is a compiled expression, [`functions`] are what it may call, [`evaluate`] runs it
 //!   over a record; `predicate` holds the tests that programs of a set share;
 //! - [`index`] finds the few of many rules that can be true of an event; [`ruleset`] is a set of
@@ -13,7 +14,7 @@
 //! - [`decision`] is the decision over one event; [`engine`] puts all this together;
 //! - [`service`] reads calls together, answers them and records them in blocks.
 //!
-//! Regular expressions are the crate `tidegate-regex`. Failures caused by text or data are values
+//! Regular expressions are the crate `tidegate-regex`, proofs `tidegate-proof`. Failures caused by text or data are values
 //! of [`value::error`], never panics.
 
 pub mod decision;
@@ -26,6 +27,7 @@ pub mod index;
 pub mod json;
 mod predicate;
 pub mod program;
+pub mod proofs;
 pub mod redact;
 pub mod ruleset;
 pub mod service;

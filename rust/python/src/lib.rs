@@ -18,6 +18,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<classes::calls::PyBlock>()?;
     module.add_class::<classes::plain_form::PyPlainForm>()?;
     module.add_class::<classes::learned_names::PyLearnedNames>()?;
+    module.add_class::<classes::proof_keys::PyProofKeys>()?;
     module.add_class::<classes::redactor::PyRedactor>()?;
     module.add_class::<classes::rule_set::PyRuleSet>()?;
     module.add_class::<classes::rule_set::PyPrepared>()?;

@@ -13,7 +13,7 @@ from tidegate.cli.inputs.forms import FORMS
 
 
 def test_a_line_without_end_is_one_refusal(tmp_path: Path) -> None:
-    """It is never held whole, the lines around it keep their numbers."""
+    """A line that is too long is never held whole, and the lines around it keep their numbers."""
     file = tmp_path / "events"
     file.write_bytes(b'{"fields":{}}\n' + b"x" * (5 * MAX_LINE_BYTES) + b'\n\n{"fields":{}}\n')
     first, long, last = read_events(Source(str(file)))

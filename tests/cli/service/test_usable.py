@@ -23,5 +23,5 @@ def test_a_proxy_in_front_tls_or_a_socket_covers_any_address() -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.0.1", "::1", "localhost"])
 def test_a_loopback_address_needs_no_cover(host: str) -> None:
-    """Only this machine reaches it."""
+    """A loopback address needs no TLS, because only this machine reaches it."""
     need_cover(ServerSettings(host=host))

@@ -320,7 +320,7 @@ def test_what_nobody_waits_for_any_more_does_not_begin(monkeypatch: pytest.Monke
 
 
 def test_health_is_answered_at_once(connection: Connection) -> None:
-    """It waits for no turn; what a body says, or an id, changes nothing of the answer."""
+    """A health check waits for no turn, and neither its body nor its id changes the answer."""
     for more in (b"", b"x-request-id: a-1\r\n", b"content-length: 2\r\n"):
         connection.receive(b"GET /healthz HTTP/1.1\r\nhost: t\r\n" + more + b"\r\n")
         connection.receive(*([b"{}"] if b"length" in more else []))

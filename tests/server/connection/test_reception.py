@@ -82,7 +82,7 @@ def test_other_threads_have_the_interpreter_while_somebody_waits(
 
 
 def test_a_caller_that_gave_up_waiting_holds_up_nobody() -> None:
-    """Its turn passes, and the next one has theirs."""
+    """The turn of a caller that gave up passes to the next one."""
 
     async def play() -> None:
         reception = Reception()

@@ -115,6 +115,7 @@ class Failing:
     def __init__(self, store: SqliteStore) -> None:
         self._store = store
         self.fails = True
+        self.failed_recoveries = 0
         self.statistics = store.statistics
 
     @property
@@ -130,6 +131,7 @@ class Failing:
 
     def recover(self) -> None:
         if self.fails:
+            self.failed_recoveries += 1
             raise StoreUnavailableError("database or disk is full")
 
 
@@ -156,7 +158,8 @@ def test_a_failed_commit_refuses_all_and_recovers_by_itself(
         with pytest.raises(Problem) as refusal:
             recorder.check(TENANT)
         assert refusal.value.headers["retry-after"] == "1"
-        await asyncio.sleep(0.05)
+        while failing.failed_recoveries < 2:
+            await asyncio.sleep(0.005)
         assert not recorder.is_available
         failing.fails = False
         while not recorder.is_available:

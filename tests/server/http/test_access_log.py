@@ -71,7 +71,7 @@ def test_each_request_of_the_control_plane_is_a_line(owner: Caller, lines: Lines
 def test_each_refusal_is_a_line_with_its_code(
     served: Served, lines: Lines, path: str, status: int, code: str
 ) -> None:
-    """Also where there is no route, and nobody who asks."""
+    """Each refusal has a line with its code, also without a route or a caller."""
     answer = served.http.get(path)
     (line,) = lines.of_request(request_id(answer))
     assert (line["event"], line["status"], line["code"]) == ("refusal", status, code)

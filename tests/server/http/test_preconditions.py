@@ -46,7 +46,7 @@ def test_no_header_is_no_precondition() -> None:
 
 
 def test_a_caller_that_has_it_already_is_recognised() -> None:
-    """`If-None-Match` compares tags weakly."""
+    """`If-None-Match` compares tags weakly, so a caller with the same revision gets 304."""
     assert is_unchanged('"3"', '"3"')
     assert is_unchanged('W/"3", "4"', '"3"')
     assert is_unchanged("*", '"3"')

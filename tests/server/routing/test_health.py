@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.server.deciding import Deciding, Service, deciding
 from tests.server.serving import Served
 
+from tidegate.operators.keys import load_keys
 from tidegate.server.engines.compiling import CompiledSet
 from tidegate.server.engines.control import LiveRuntime, NoRuntime
 from tidegate.server.engines.engines import Runtimes
@@ -58,7 +59,9 @@ def test_a_log_that_cannot_be_written_is_not_ready(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'data' / 'tidegate.db'}"
     migrate(url)
     store = SqliteStore(url)
-    live = LiveRuntime(store, Runtimes(store, b"k" * 32, compiled_nowhere), HotMetrics())
+    live = LiveRuntime(
+        store, Runtimes(store, load_keys(tmp_path / "keys"), compiled_nowhere), HotMetrics()
+    )
     reason = live.why_not_ready()
     assert reason is not None
     assert "starting" in reason

@@ -27,7 +27,7 @@ def unfrozen() -> Iterator[None]:
 
 
 def test_what_a_piece_of_work_leaves_is_collected() -> None:
-    """Also what refers to itself."""
+    """After a piece of work everything it made is collected, also what refers to itself."""
     tidy = Tidying()
     left = weakref.ref(Knot())
     tidy.tidy()

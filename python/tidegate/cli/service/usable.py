@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidegate.cli.service.settings import unusable
+from tidegate.operators.providers import read_providers
 
 if TYPE_CHECKING:
     from tidegate.config import ServerSettings, Settings
@@ -23,7 +24,20 @@ def need_usable(settings: Settings) -> None:
     """
     need_tls(settings.server)
     need_cover(settings.server)
+    need_providers(settings)
     need_directory(settings)
+
+
+def need_providers(settings: Settings) -> None:
+    """See that the identity providers can be used, and the files of their secrets read.
+
+    Raises:
+        SettingsError: they cannot.
+    """
+    try:
+        read_providers(settings.login.providers)
+    except ValueError as error:
+        raise unusable("login.providers", None, str(error)) from None
 
 
 def need_directory(settings: Settings) -> None:

@@ -36,7 +36,7 @@ ENTITY = {
 }
 POLICY: dict[str, Any] = {
     "name": "Many requests of one address",
-    "description": "Watches only: its mitigation is Monitor until another one is chosen.",
+    "description": "Watches only, until its clause names a mitigation that challenges or blocks.",
     "status": "active",
     "clauses": [
         {
@@ -100,7 +100,7 @@ def init(
     if as_json:
         print_json(attrs.asdict(made))
     else:
-        console.print(_next_steps(made, settings), markup=False)
+        console.print(next_steps(made, settings), markup=False)
 
 
 @contextmanager
@@ -145,10 +145,13 @@ def _make(service: Remote, settings: Settings, email: str, name: str) -> Made:
     )
 
 
-def _next_steps(made: Made, settings: Settings) -> str:
+def next_steps(made: Made, settings: Settings) -> str:
+    """What was made, and how to go on with it."""
     server = settings.server
     event = {"request": {"method": "GET", "path": "/", "client_ip": "192.0.2.7"}}
     address = f"{server.host}:{server.port}"
+    is_default = f"http://{address}" == RemoteSettings().url
+    where = "" if is_default else f"  export TIDEGATE_URL=http://{address}\n"
     return f"""\
 directory  {made.directory}
 operator   {made.operator}
@@ -164,7 +167,7 @@ ask it for a decision:
     -H 'content-type: application/json' -d '{json.dumps(event)}'
 
 see and change the definitions:
-  export TIDEGATE_TOKEN=$(tidegate operator token {made.operator} \\
+{where}  export TIDEGATE_TOKEN=$(tidegate operator token {made.operator} \\
     --store-directory {made.directory})
   tidegate export -o definitions.yaml
   tidegate apply definitions.yaml --dry-run

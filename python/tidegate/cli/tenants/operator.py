@@ -179,7 +179,7 @@ def make_operator(
     made = operators.Operator(
         operator_id=new_id(),
         name=name or email,
-        email=email.lower(),
+        email=operators.address_key(email),
         password_hash=password_hash,
         created_at_ns=now,
         updated_at_ns=now,

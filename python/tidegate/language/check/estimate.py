@@ -26,6 +26,7 @@ from tidegate.language.tree.sizes import (
     of_type,
     of_value,
 )
+from tidegate.language.tree.walk import children
 from tidegate.types import BYTES, DYN, STRING, Type
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from tidegate.limits import Limits
 
 PATTERN_WORK_A_UNIT = 100
-"""So much work of a pattern is one unit, as in ``rust/core/src/regex/lazy.rs``."""
+"""Work of a pattern that is one unit, as in ``rust/regex/src/lazy.rs``."""
 Measured: TypeAlias = tuple[int, Size]
 """What a node may cost, and how large its value may be."""
 
@@ -87,7 +88,8 @@ class _Estimator:
 
     def measure(self, node: checked.Checked, times: int) -> Measured:
         """A node that is evaluated several times: what one evaluation costs, and the value."""
-        cost, size = _METHODS[type(node)](self, node, times)
+        bound = BOUNDS.get(type(node), _Estimator.other)
+        cost, size = bound(self, node, times)
         return cost + 1, size
 
     def dominant(self, total: int, root: checked.Checked) -> tuple[int, checked.Checked]:
@@ -96,6 +98,9 @@ class _Estimator:
         macros = [each for each in heavy if isinstance(each[1], checked.Comprehension)]
         chosen = macros or heavy or [(total, root)]
         return min(chosen, key=lambda each: each[0])
+
+    def other(self, node: checked.Checked, times: int) -> Measured:
+        return self._sum(children(node), times)[0], ANYTHING
 
     def _sum(self, nodes: Sequence[checked.Checked], times: int) -> tuple[int, list[Size]]:
         cost, sizes = 0, []
@@ -367,7 +372,7 @@ def _results() -> dict[tuple[str, bool], tuple[Type, ...]]:
 
 _RESULTS = _results()
 
-_METHODS: dict[type, Callable[[_Estimator, Any, int], Measured]] = {
+BOUNDS: dict[type, Callable[[_Estimator, Any, int], Measured]] = {
     checked.Literal: _Estimator.literal,
     checked.Field: _Estimator.field,
     checked.HasField: _Estimator.has_field,
@@ -385,3 +390,4 @@ _METHODS: dict[type, Callable[[_Estimator, Any, int], Measured]] = {
     checked.Bind: _Estimator.bind,
     checked.OptionalMap: _Estimator.optional_map,
 }
+"""What a node may cost by its kind; of any other, what its parts may."""

@@ -388,7 +388,7 @@ class TreeChecker:
         self._comprehensions -= 1
         if shape.macro in _PREDICATES:
             self._require(result, BOOL, shape.body.span, f"the condition of `{node.function}`")
-        root = checked.Comprehension(shape.macro, names, over, body, condition, span=node.span)
+        root = checked.Comprehension(shape.macro, names, over, condition, body, span=node.span)
         return root, self._comprehended(shape, kinds, result)
 
     def _condition(self, condition: ast.Node | None) -> checked.Checked | None:

@@ -1,17 +1,48 @@
 """The checked tree: names resolved, macros recognised, constants folded.
 
-This is the canonical tree: ``canonical`` gives it its JSON form, both
-evaluators run it, and ``docs/canonical-tree.md`` documents it.  It is made by
-``checker`` only.
+This is the canonical tree: both evaluators run it, and ``docs/canonical-tree.md`` documents it.
+It is made by ``checker`` only. Its JSON form follows from the classes here (``form``).
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias, Union
+from typing import Any, TypeAlias, Union
 
 import attrs
 
 from tidegate.language.tree.ast import Span
+
+MEMBER = "member"
+"""In the metadata of an attribute: its member in the JSON form, where the names differ."""
+_ARGS = {MEMBER: "args"}
+
+COMPREHENSIONS = frozenset(
+    (
+        "all",
+        "exists",
+        "exists_one",
+        "map",
+        "filter",
+        "transformList",
+        "transformMap",
+        "transformMapEntry",
+    )
+)
+
+
+def _two_or_more(_node: object, _attribute: object, operands: tuple[Any, ...]) -> None:
+    if len(operands) < 2:
+        raise ValueError("`and` and `or` need two operands or more")
+
+
+def _one_or_two(_node: object, _attribute: object, variables: tuple[str, ...]) -> None:
+    if len(variables) not in (1, 2):
+        raise ValueError("`variables` must be one or two names")
+
+
+def _is_macro(_node: object, _attribute: object, macro: str) -> None:
+    if macro not in COMPREHENSIONS:
+        raise ValueError(f"unknown macro `{macro[:60]}`")
 
 
 def _span() -> Span:
@@ -90,7 +121,7 @@ class Call:
 
     function: str
     member: bool
-    arguments: tuple[Checked, ...]
+    arguments: tuple[Checked, ...] = attrs.field(metadata=_ARGS)
     regexes: tuple[str, ...] = ()
     span: Span = _span()
     pattern_work: int = attrs.field(default=0, eq=False, repr=False)
@@ -98,21 +129,21 @@ class Call:
 
 @attrs.frozen
 class And:
-    operands: tuple[Checked, ...]
+    operands: tuple[Checked, ...] = attrs.field(metadata=_ARGS, validator=_two_or_more)
     span: Span = _span()
 
 
 @attrs.frozen
 class Or:
-    operands: tuple[Checked, ...]
+    operands: tuple[Checked, ...] = attrs.field(metadata=_ARGS, validator=_two_or_more)
     span: Span = _span()
 
 
 @attrs.frozen
 class Conditional:
-    condition: Checked
-    then: Checked
-    otherwise: Checked
+    condition: Checked = attrs.field(metadata=_ARGS)
+    then: Checked = attrs.field(metadata=_ARGS)
+    otherwise: Checked = attrs.field(metadata=_ARGS)
     span: Span = _span()
 
 
@@ -143,19 +174,18 @@ class Map:
 
 @attrs.frozen
 class Comprehension:
-    """One of ``all exists exists_one map filter transformList transformMap
-    transformMapEntry``; ``existsOne`` is ``exists_one``.
+    """One of :data:`COMPREHENSIONS`; ``existsOne`` is ``exists_one``.
 
     ``variables`` has one name (element, or key of a map) or two (index and
     element, or key and value).  ``condition`` is the filter of the three-part
     forms; for ``filter`` itself the predicate is ``body``.
     """
 
-    macro: str
-    variables: tuple[str, ...]
+    macro: str = attrs.field(validator=_is_macro)
+    variables: tuple[str, ...] = attrs.field(validator=_one_or_two)
     range: Checked
+    condition: Checked | None
     body: Checked
-    condition: Checked | None = None
     span: Span = _span()
 
 

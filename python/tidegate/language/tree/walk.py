@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
-from tidegate.language.tree import ast, checked
+from tidegate.language.tree import ast, checked, form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,12 +26,6 @@ def _call(node: Any) -> tuple[Any, ...]:
     return node.arguments if node.target is None else (node.target, *node.arguments)
 
 
-def _comprehension(node: Any) -> tuple[Any, ...]:
-    if node.condition is None:
-        return (node.range, node.body)
-    return (node.range, node.condition, node.body)
-
-
 _CHILDREN: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     ast.Select: lambda node: (node.operand,),
     ast.IndexAccess: lambda node: (node.operand, node.index),
@@ -45,18 +39,7 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     ast.And: lambda node: node.operands,
     ast.Or: lambda node: node.operands,
     ast.Conditional: lambda node: (node.condition, node.then, node.otherwise),
-    checked.Select: lambda node: (node.operand,),
-    checked.Has: lambda node: (node.operand,),
-    checked.Index: lambda node: (node.operand, node.index),
-    checked.Call: lambda node: node.arguments,
-    checked.And: lambda node: node.operands,
-    checked.Or: lambda node: node.operands,
-    checked.Conditional: lambda node: (node.condition, node.then, node.otherwise),
-    checked.List: _elements,
-    checked.Map: _entries,
-    checked.Comprehension: _comprehension,
-    checked.Bind: lambda node: (node.value, node.body),
-    checked.OptionalMap: lambda node: (node.operand, node.body),
+    **{kind: form.children for kind in get_args(checked.Checked) if form.WITH_NODES[kind]},
 }
 
 

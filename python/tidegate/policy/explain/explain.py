@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         CompiledPolicy,
     )
     from tidegate.policy.definitions.secrets import Redacts
+    from tidegate.policy.shown_proof import ShownProof
     from tidegate.policy.state.state import State
 
 PAST_BUDGET = "not tried: the budget of the decision ended before it"
@@ -164,6 +165,7 @@ def explain(
     ended_at: Sequence[str] = (),
     redactor: Redacts | None = None,
     names: Names | None = None,
+    proof: ShownProof | None = None,
 ) -> Explanation:
     """Decide on an event under observation; the state is read, not changed.
 
@@ -176,6 +178,7 @@ def explain(
         ended_at: where the budget of the decision ended.
         redactor: keeps secrets out of keys, and of the values that are shown; with ``names``.
         names: which names are those of secrets.
+        proof: the proof of a challenge that the event shows, as it was found.
 
     Raises:
         EventError: the event is refused.
@@ -198,6 +201,7 @@ def explain(
         evaluate_at=observe,
         ended_at=ended_at,
         redactor=redactor,
+        proofs=[] if proof is None else [proof],
     )
     return _Explainer(compiled, decided, observed).explanation()
 

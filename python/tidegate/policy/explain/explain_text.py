@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ExpressionExplanation,
         PolicyExplanation,
     )
+    from tidegate.policy.shown_proof import ShownProof
 
 MAX_STEPS = 40
 """Steps of one expression that are shown; the JSON form has more."""
@@ -34,6 +35,8 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         yield f"  by policy {decision.policy}, clause {decision.clause!r}: {decision.mitigation}"
     if decision.budget_ended_at:
         yield f"  the budget of the decision ended at {' and '.join(decision.budget_ended_at)}"
+    if decision.proof is not None:
+        yield f"  {_proof(decision.proof)}"
     yield ""
     yield "actions"
     for action in explanation.actions:
@@ -44,6 +47,11 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     yield "policies"
     for policy in explanation.policies:
         yield from _policy(policy)
+
+
+def _proof(proof: ShownProof) -> str:
+    pass_id = f" of pass {proof.claim.pass_id}" if proof.claim else ""
+    return f"the event shows a proof of a challenge{pass_id}: {proof.status}"
 
 
 def _action(action: ActionExplanation) -> Iterator[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from tidegate.policy.definitions.keys import EntityKey
 from tidegate.policy.definitions.secrets import kept_parts
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 LATEST = 2**63 - 1
 _MAX_DIGITS = 19
+_NETWORKS = {(4, 24), (6, 48)}
 
 
 def has_place(compiled: CompiledDefinitions, slug: str, key: EntityKey) -> bool:
@@ -71,3 +74,31 @@ def read_time(value: object) -> int:
     if not is_decimal or len(text) > _MAX_DIGITS or int(text) > LATEST or text != str(int(text)):
         raise ValueError("a time is out of range")
     return int(text)
+
+
+def read_pass_id(value: object) -> UUID:
+    """The id of a pass, in the one text that ids have.
+
+    Raises:
+        TypeError: it is no text.
+        ValueError: it is no id.
+    """
+    text = read_text(value)
+    if str(UUID(text)) != text:
+        raise ValueError("the id of a pass is in another form")
+    return UUID(text)
+
+
+def read_network(value: object) -> str | None:
+    """The network of a client, None where there is none.
+
+    Raises:
+        TypeError: it is no text.
+        ValueError: it is no /24 or /48.
+    """
+    if value is None:
+        return None
+    network = ip_network(read_text(value))
+    if str(network) != value or (network.version, network.prefixlen) not in _NETWORKS:
+        raise ValueError("a network is in another form")
+    return str(network)

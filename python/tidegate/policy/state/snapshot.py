@@ -10,7 +10,16 @@ import orjson
 from tidegate.errors import SnapshotError
 from tidegate.policy.definitions.keys import EntityKey, part_of
 from tidegate.policy.definitions.secrets import PLAIN, kept_text
-from tidegate.policy.state.places import bound_clause, has_place, kept_key, read_text, read_time
+from tidegate.policy.state.passes import Pass
+from tidegate.policy.state.places import (
+    bound_clause,
+    has_place,
+    kept_key,
+    read_network,
+    read_pass_id,
+    read_text,
+    read_time,
+)
 from tidegate.policy.state.state import Block, ClauseKey, Evictions, State
 from tidegate.policy.state.windows import CountWindow, DistinctWindow, Window
 from tidegate.values import INT_MAX, UInt
@@ -28,15 +37,20 @@ MAX_COUNT = 2**64 - 1
 
 def save(compiled: CompiledDefinitions, state: State) -> bytes:
     """The whole state as JSON."""
-    return save_keys(compiled, state.evictions, state.items())
+    return save_keys(compiled, state.evictions, state.items(), state.passes.items())
 
 
 def save_keys(
     compiled: CompiledDefinitions,
     evictions: Evictions,
     keys: Iterable[tuple[EntityKey, Block]],
+    passes: Iterable[tuple[UUID, Pass]] = (),
 ) -> bytes:
-    """The same form with these keys only."""
+    """The same form with these keys and passes only."""
+    kept = [
+        [str(pass_id), str(each.expires_at), each.is_revoked, each.moved_to]
+        for pass_id, each in passes
+    ]
     return orjson.dumps(
         {
             "version": VERSION,
@@ -44,6 +58,7 @@ def save_keys(
             "revision": compiled.revision,
             "evictions": {"total": evictions.total, "mitigated": evictions.mitigated},
             "keys": [_key(compiled, key, block) for key, block in keys],
+            **({"passes": kept} if kept else {}),
         }
     )
 
@@ -134,7 +149,19 @@ def _restore(
             state.put(key, block)
             if len(state) > state.max_keys:
                 state.forget_oldest()
+    passes = document.get("passes", [])
+    _require(isinstance(passes, list), "the passes are no list")
+    for pass_id, *known in passes:
+        state.passes.put(read_pass_id(pass_id), _pass(*known))
+    state.passes.limit()
     return state
+
+
+def _pass(expires_at: object, is_revoked: object, moved_to: object) -> Pass:
+    _require(isinstance(is_revoked, bool), "a pass is neither revoked nor not")
+    _require(isinstance(moved_to, list) and len(moved_to) <= 1, "a pass was moved twice")
+    networks = moved_to if isinstance(moved_to, list) else []
+    return Pass(read_time(expires_at), bool(is_revoked), tuple(map(read_network, networks)))
 
 
 def _windows(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
+from tidegate.policy.state.passes import Move, Passes, Revoke
 from tidegate.policy.state.windows import added
 
 if TYPE_CHECKING:
@@ -72,6 +73,10 @@ class Lift:
     clauses: tuple[ClauseKey, ...]
 
 
+Changed: TypeAlias = Change | Lift | Revoke | Move
+"""What one entry of effects does."""
+
+
 @attrs.frozen
 class Evictions:
     """The number of evicted keys, and of those that lost a mitigation before its end."""
@@ -86,6 +91,7 @@ class State:
     def __init__(self, max_keys: int, evictions: Evictions = Evictions()) -> None:
         self.max_keys = max_keys
         self.evictions = evictions
+        self.passes = Passes(max_keys)
         self._blocks: OrderedDict[EntityKey, Block] = OrderedDict()
         self._plain: OrderedDict[EntityKey, None] = OrderedDict()
         self._mitigated: OrderedDict[EntityKey, None] = OrderedDict()
@@ -101,11 +107,14 @@ class State:
         """Keys and blocks in order of their last update, oldest first."""
         return iter(self._blocks.items())
 
-    def apply(self, changes: Iterable[Change | Lift]) -> None:
+    def apply(self, changes: Iterable[Changed]) -> None:
         """Turn the state before an event into the state after it."""
         for change in changes:
             if isinstance(change, Lift):
                 self._lift(change)
+                continue
+            if isinstance(change, Revoke | Move):
+                self.passes.apply(change)
                 continue
             block = self._blocks.get(change.key)
             if block is None:

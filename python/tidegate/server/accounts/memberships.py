@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from tidegate.operators.permissions import Role, may_change_membership
 from tidegate.server import wire
 from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.ids import new_id
 from tidegate.server.http.pages import page_by_id
-from tidegate.server.http.problems import Problem
+from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.stores.base import ConflictError, NotFoundError
 from tidegate.stores.objects import memberships, operators
 
@@ -30,26 +32,29 @@ def list_(call: Call) -> Answer:
 
 
 def put(call: Call) -> Answer:
-    """Give an operator a role, in place of the present one.
+    """Give an operator or an address a role, in place of the present one.
 
-    Name and address are shown once the operator has used the tenant. The answer never says whether
-    there is such an operator.
+    Name and address of an operator are shown once the operator has used the tenant. The answer
+    never says whether there is such an operator.
     """
     body: wire.MembershipWrite = call.body
 
     def work(connection: Connection) -> wire.Membership:
-        before = _find(connection, call.tenant_id, body.user_id)
+        before = _named(connection, call)
         _require_allowed(connection, call, before, Role(body.role))
         _require_revision(call, before)
+        user_id = before.user_id if before else body.user_id or new_id()
         try:
-            made = memberships.put(connection, call.tenant_id, body.user_id, body.role, call.now)
+            made = memberships.put(
+                connection, call.tenant_id, user_id, body.role, call.now, email=body.email
+            )
         except ConflictError as error:
             raise Problem("last-owner", str(error)) from None
         call.audit(
             connection,
             "update" if before else "create",
             "membership",
-            body.user_id,
+            user_id,
             before=wire.audited(_answer(connection, before)) if before else None,
             after=wire.audited(_answer(connection, made)),
         )
@@ -62,7 +67,7 @@ def put(call: Call) -> Answer:
 def present(call: Call) -> Answer:
     """The membership that a body names, if there is one."""
     with call.app.store.read() as connection:
-        found = _find(connection, call.tenant_id, call.body.user_id)
+        found = _named(connection, call)
         if found is None:
             return Answer()
         return Answer(body=_answer(connection, found), revision=found.revision)
@@ -105,25 +110,34 @@ def _require_revision(call: Call, before: Membership | None) -> None:
         raise Problem("stale-revision", "the operator is no member of the tenant")
 
 
-def _find(connection: Connection, tenant_id: UUID, user_id: UUID) -> Membership | None:
-    try:
-        return memberships.find(connection, tenant_id, user_id)
-    except NotFoundError:
-        return None
+def _named(connection: Connection, call: Call) -> Membership | None:
+    """The membership that a body names by id or address, if there is one.
+
+    Raises:
+        Problem: ``invalid-request``; it names none, or by an id and the address of another.
+    """
+    body: wire.MembershipWrite = call.body
+    found = None
+    with suppress(NotFoundError):
+        if body.user_id is not None:
+            found = memberships.find(connection, call.tenant_id, body.user_id)
+        elif body.email is not None:
+            return memberships.find_by_email(connection, call.tenant_id, body.email)
+    if body.user_id is None:
+        if body.email is None:
+            detail = "name an operator by `user_id`, or an address by `email`"
+            raise Problem("invalid-request", detail)
+    elif body.email is not None:
+        shown = None if found is None else _answer(connection, found).email
+        if shown is None or shown != operators.address_key(body.email):
+            detail = "`email` is not the address of the membership of `user_id`"
+            errors = [ErrorDetail(detail=detail, pointer="/email", hint="leave one of them out")]
+            raise Problem("invalid-request", detail, errors=errors)
+    return found
 
 
 def _answer(connection: Connection, membership: Membership) -> wire.Membership:
     """A membership; with name and address once its operator has used it."""
-    is_pending = membership.accepted_at_ns is None
-    operator = None if is_pending else operators.find(connection, membership.user_id)
-    return wire.Membership(
-        tenant_id=membership.tenant_id,
-        user_id=membership.user_id,
-        role=membership.role,  # type: ignore[arg-type]
-        name=operator.name if operator else None,
-        email=operator.email if operator else None,
-        pending=is_pending,
-        created_at=wire.time_text(membership.created_at_ns),
-        updated_at=wire.time_text(membership.updated_at_ns),
-        revision=membership.revision,
-    )
+    is_used = membership.accepted_at_ns is not None
+    operator = operators.find(connection, membership.user_id) if is_used else None
+    return wire.membership_answer(membership, operator)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from uuid import UUID
 
 import attrs
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from tidegate.server.hot.metrics import HotMetrics
     from tidegate.server.hot.recorder import Recorder
     from tidegate.stores.base import Store
+    from tidegate.stores.decision_log.log import LogBlock
+
+PassStatus: TypeAlias = Literal["alive", "revoked"]
 
 LIFT_SECONDS = 30.0
 """A lift waits this long for its commit; the log gives up sooner when it cannot be written."""
@@ -80,6 +83,28 @@ class Runtime(Protocol):
             Problem: ``decision-log-unavailable``; nothing is ended.
         """
 
+    def revoke_pass(
+        self, tenant_id: UUID, pass_id: UUID, expires_at: int, actor: str, request_id: str
+    ) -> bool:
+        """Revoke the pass of a challenge; durable, and audited, when it returns.
+
+        Args:
+            tenant_id: whose.
+            pass_id: which.
+            expires_at: when its proof expires, in nanoseconds since 1970.
+            actor: who revokes it.
+            request_id: by which request.
+
+        Returns:
+            Whether it was good until now: not when it was revoked before, or has expired.
+
+        Raises:
+            Problem: ``decision-log-unavailable``; nothing is revoked.
+        """
+
+    def pass_status(self, tenant_id: UUID, pass_id: UUID) -> PassStatus:
+        """What the state knows of a pass; one that has expired counts as alive."""
+
 
 class NoRuntime:
     """The runtime of a control plane by itself, where nothing decides."""
@@ -110,6 +135,19 @@ class NoRuntime:
         request_id: str,  # noqa: ARG002
     ) -> bool:
         return False
+
+    def revoke_pass(
+        self,
+        tenant_id: UUID,  # noqa: ARG002
+        pass_id: UUID,  # noqa: ARG002
+        expires_at: int,  # noqa: ARG002
+        actor: str,  # noqa: ARG002
+        request_id: str,  # noqa: ARG002
+    ) -> bool:
+        return False
+
+    def pass_status(self, tenant_id: UUID, pass_id: UUID) -> PassStatus:  # noqa: ARG002
+        return "alive"
 
 
 @attrs.define
@@ -178,43 +216,94 @@ class LiveRuntime:
         self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str
     ) -> bool:
         """See :class:`Runtime`."""
+
+        def lifted(tenant: Tenant) -> LogBlock | None:
+            return self._lifted(tenant, wanted, actor, request_id)
+
+        return self._end(tenant_id, lifted)
+
+    def revoke_pass(
+        self, tenant_id: UUID, pass_id: UUID, expires_at: int, actor: str, request_id: str
+    ) -> bool:
+        """See :class:`Runtime`."""
+
+        def revoked(tenant: Tenant) -> LogBlock | None:
+            now = self._clock()
+            effects = tenant.engine.revoke_pass(pass_id, expires_at, now)
+            if effects is None:
+                return None
+            return lifts.revocation_entry(
+                lifts.Revocation(
+                    revocation_id=new_id(),
+                    tenant_id=tenant_id,
+                    pass_id=pass_id,
+                    at_ns=now,
+                    actor=actor,
+                    request_id=request_id,
+                    revision=tenant.revision,
+                    expires_at=wire.time_text(expires_at),
+                    effects=effects,
+                )
+            )
+
+        return self._end(tenant_id, revoked)
+
+    def pass_status(self, tenant_id: UUID, pass_id: UUID) -> PassStatus:
+        """See :class:`Runtime`."""
+        tenant = self._runtimes.find(tenant_id)
+        is_revoked = tenant is not None and tenant.engine.is_revoked(pass_id)
+        return "revoked" if is_revoked else "alive"
+
+    def _end(self, tenant_id: UUID, end: Callable[[Tenant], LogBlock | None]) -> bool:
+        """End something in the state of a tenant, and wait until that is durable.
+
+        Args:
+            tenant_id: whose.
+            end: ends it between two decisions; gives the entry for the log, None when there was
+                nothing to end.
+        """
         if self.loop is None:
             return False
-        lifting = self._lift(tenant_id, wanted, actor, request_id)
-        return asyncio.run_coroutine_threadsafe(lifting, self.loop).result(LIFT_SECONDS)
+        ending = self._end_between(tenant_id, end)
+        return asyncio.run_coroutine_threadsafe(ending, self.loop).result(LIFT_SECONDS)
 
-    async def _lift(
-        self, tenant_id: UUID, wanted: Sequence[ActiveMitigation], actor: str, request_id: str
-    ) -> bool:
+    async def _end_between(self, tenant_id: UUID, end: Callable[[Tenant], LogBlock | None]) -> bool:
         if self.recorder is None or self._runtimes.find(tenant_id) is None:
             return False
         async with self.lanes.still(tenant_id):
-            lifted = self._lift_now(self.recorder, tenant_id, wanted, actor, request_id)
-        if lifted is None:
+            ended = self._end_now(self.recorder, tenant_id, end)
+        if ended is None:
             return False
-        await lifted
+        await ended
         return True
 
-    def _lift_now(
+    def _end_now(
         self,
         recorder: Recorder,
         tenant_id: UUID,
-        wanted: Sequence[ActiveMitigation],
-        actor: str,
-        request_id: str,
+        end: Callable[[Tenant], LogBlock | None],
     ) -> asyncio.Future[None] | None:
-        """Lift the active mitigations, in engine and log at once, so that the orders are equal.
+        """End it in engine and log at once, so that the orders are equal.
 
         Returns:
-            Done when it is durable; None when none was active.
+            Done when it is durable; None when there was nothing to end.
         """
         recorder.check(tenant_id)
         if not recorder.is_available:
-            raise unavailable()  # relaxed durability is for decisions: a lift is audited in the log
+            raise unavailable()  # relaxed durability is for decisions: this is audited in the log
         tenant = self._runtimes.find(tenant_id)
-        if tenant is None:
-            return None
-        now = self._clock()
+        block = None if tenant is None else end(tenant)
+        return None if block is None else recorder.append(block)
+
+    def _lifted(
+        self,
+        tenant: Tenant,
+        wanted: Sequence[ActiveMitigation],
+        actor: str,
+        request_id: str,
+    ) -> LogBlock | None:
+        """Lift the active mitigations of an entity; the entry for the log."""
+        now, tenant_id = self._clock(), tenant.tenant_id
         effects = {
             each: tenant.engine.lift(each.definition, each.key, each.policy, each.clause, now)
             for each in wanted
@@ -222,7 +311,7 @@ class LiveRuntime:
         lifted = {each: effect for each, effect in effects.items() if effect is not None}
         if not lifted:
             return None
-        block = lifts.entry(
+        return lifts.entry(
             lifts.Lift(
                 lift_id=new_id(),
                 tenant_id=tenant_id,
@@ -238,7 +327,6 @@ class LiveRuntime:
                 effects=lifts.join_effects(list(lifted.values())),
             )
         )
-        return recorder.append(block)
 
     def gather(self) -> None:
         """Read the figures that take a while, on any thread."""

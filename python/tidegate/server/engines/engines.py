@@ -20,6 +20,7 @@ from tidegate.engine import BundledEngine
 from tidegate.errors import DefinitionsError, SnapshotError, WorkerError
 from tidegate.evaluation.native import Redactor
 from tidegate.policy.definitions.model import Settings
+from tidegate.policy.proofs import ProofKeys
 from tidegate.server.engines.compiling import CompiledChange, CompiledSet, Names
 from tidegate.server.logging import log
 from tidegate.stores.base import DamagedLogError, NotFoundError
@@ -31,6 +32,7 @@ from tidegate.stores.objects import tenants
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from tidegate.operators.keys import Keys
     from tidegate.policy.definitions.key_forms import KeyForms
     from tidegate.stores.base import Store
 
@@ -39,7 +41,7 @@ Revision: TypeAlias = tuple[int, int]
 
 Compile: TypeAlias = "Callable[[UUID, int | None], Awaitable[CompiledSet | CompiledChange]]"
 """Given a tenant, and the revision of which a change will do."""
-Make: TypeAlias = "Callable[[CompiledSet, Redactor], BundledEngine]"
+Make: TypeAlias = "Callable[[CompiledSet, Redactor, ProofKeys], BundledEngine]"
 Still: TypeAlias = Callable[[UUID], AbstractAsyncContextManager[None]]
 
 
@@ -81,18 +83,19 @@ class Runtimes:
 
     Args:
         store: where definitions, snapshots and the log are.
-        redaction_key: what the hashes of redacted values are made with.
+        keys: what the hashes of redacted values are made with, and the keys of proofs of
+            challenges.
         compile_newest: has a worker compile the newest definitions of a tenant, or what differs
             in them from those of a revision.
         still: entered to swap a tenant's definitions, between two of its decisions.
     """
 
     def __init__(
-        self, store: Store, redaction_key: bytes, compile_newest: Compile, still: Still = _still
+        self, store: Store, keys: Keys, compile_newest: Compile, still: Still = _still
     ) -> None:
         self._store = store
         self._still = still
-        self._redaction_key = redaction_key
+        self._keys = keys
         self._compile = compile_newest
         self._tenants: dict[UUID, Tenant] = {}
         self._changing: dict[UUID, asyncio.Lock] = {}
@@ -199,8 +202,9 @@ class Runtimes:
             self.refused[tenant_id] = (revision, str(error))
             return None
         assert isinstance(made, CompiledSet)
-        redactor = Redactor(list(made.settings.redact), self._redaction_key)
-        engine = await asyncio.to_thread(make, made, redactor)
+        redactor = Redactor(list(made.settings.redact), self._keys.redaction)
+        proof_keys = proof_keys_of(tenant_id, self._keys)
+        engine = await asyncio.to_thread(make, made, redactor, proof_keys)
         self.refused.pop(tenant_id, None)
         return Tenant(
             tenant_id,
@@ -234,16 +238,28 @@ class Runtimes:
 
         self._builder.submit(rebuild)
 
-    def _rebuilt(self, tenant_id: UUID, made: CompiledSet, redactor: Redactor) -> BundledEngine:
+    def _rebuilt(
+        self, tenant_id: UUID, made: CompiledSet, redactor: Redactor, proof_keys: ProofKeys
+    ) -> BundledEngine:
         with self._store.read() as connection:
-            return rebuilt(connection, tenant_id, made, redactor)
+            return rebuilt(connection, tenant_id, made, redactor, proof_keys)
 
 
-def _new(made: CompiledSet, redactor: Redactor) -> BundledEngine:
-    return BundledEngine(made.content, redactor, sample=made.sample)
+def proof_keys_of(tenant_id: UUID, keys: Keys) -> ProofKeys:
+    """What makes and reads the proofs of a tenant's challenges."""
+    return ProofKeys(tenant_id, keys.proofs, keys.sealing)
 
 
-def _succeeded(present: BundledEngine, made: CompiledSet, redactor: Redactor) -> BundledEngine:
+def _new(made: CompiledSet, redactor: Redactor, proof_keys: ProofKeys | None) -> BundledEngine:
+    return BundledEngine(made.content, redactor, sample=made.sample, proof_keys=proof_keys)
+
+
+def _succeeded(
+    present: BundledEngine,
+    made: CompiledSet,
+    redactor: Redactor,
+    _: ProofKeys,  # which the present one has
+) -> BundledEngine:
     return present.with_bundle(made.content, redactor, sample=made.sample)
 
 
@@ -265,10 +281,14 @@ def _changed(present: Tenant, made: CompiledChange, revision: Revision) -> Tenan
 
 
 def rebuilt(
-    connection: Connection, tenant_id: UUID, made: CompiledSet, redactor: Redactor
+    connection: Connection,
+    tenant_id: UUID,
+    made: CompiledSet,
+    redactor: Redactor,
+    proof_keys: ProofKeys | None = None,
 ) -> BundledEngine:
     """An engine in the state after the last decision in the log."""
-    engine, after = _new(made, redactor), 0
+    engine, after = _new(made, redactor, proof_keys), 0
     for snapshot in snapshots.newest(connection, tenant_id):
         try:
             engine.load_state(snapshot.body)

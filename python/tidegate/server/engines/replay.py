@@ -24,6 +24,7 @@ import orjson
 
 from tidegate.engine import Engine
 from tidegate.errors import EventError, TidegateError
+from tidegate.policy.decision import EngineDecision
 from tidegate.server.engines.comparison import Outcomes
 from tidegate.server.logging import log
 from tidegate.stores.base import (
@@ -183,6 +184,8 @@ def run(job_id: UUID, draft: Draft, application: Application) -> None:
         for line in batch:
             if line.is_decision:
                 decide(engine, line, draft, outcomes)
+            else:
+                engine.apply_effects([revocations(line.effects())])
         progress += len(batch)
         note(
             replay_jobs.advance,
@@ -263,8 +266,13 @@ def decide(engine: Engine, line: LogLine, draft: Draft, outcomes: Outcomes) -> N
     A refused event has only the time of its receipt.
     """
     logged = line.decision()
+    # Whether a pass is revoked, the state of the draft is to say.
+    shown = EngineDecision.from_record(logged.record).proofs
+    proofs = [proof.as_read() for proof in shown]
     try:
-        served = engine.serve(logged.event, logged.received_at_ns, str(logged.decision_id))
+        served = engine.serve(
+            logged.event, logged.received_at_ns, str(logged.decision_id), proofs=proofs
+        )
     except EventError:
         if draft.counts(logged.received_at_ns):
             outcomes.skip()
@@ -272,6 +280,12 @@ def decide(engine: Engine, line: LogLine, draft: Draft, outcomes: Outcomes) -> N
     is_observed = draft.clock == "observed"
     if draft.counts(served.observed_at if is_observed else logged.received_at_ns):
         outcomes.add(logged.decision_id, orjson.loads(logged.record), orjson.loads(served.record))
+
+
+def revocations(effects: bytes) -> bytes:
+    """Of what an operator ended, the passes, which hold for a draft too; lifts are of the
+    definitions that decided."""
+    return orjson.dumps([each for each in orjson.loads(effects) if each[0] == "revoke"])
 
 
 def bounded(document: Mapping[str, Any]) -> Mapping[str, Any]:

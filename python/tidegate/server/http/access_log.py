@@ -87,6 +87,21 @@ class AccessLog:
                 **self._counted(),
             )
 
+    def logged_in(self, provider: str, operator_id: UUID, request_id: str) -> None:
+        """An operator logged in at an identity provider."""
+        log.info("login", provider=provider, operator_id=str(operator_id), request_id=request_id)
+
+    def login_refused(self, provider: str, reason: str, request_id: str) -> None:
+        """A login at an identity provider failed; the browser learns less than this."""
+        if self._may_write():
+            log.info(
+                "login refused",
+                provider=provider,
+                reason=reason,
+                request_id=request_id,
+                **self._counted(),
+            )
+
     def decided(self, blocks: Sequence[LogBlock]) -> None:
         """Decisions that were committed: now and then the last of them gets a line."""
         if not self._sample_seconds or not blocks:

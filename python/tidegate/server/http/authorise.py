@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tidegate.operators.compact import InvalidTokenError
 from tidegate.operators.permissions import may
-from tidegate.operators.tokens import InvalidTokenError
 from tidegate.server.http.call import Caller
 from tidegate.server.http.problems import Problem
 from tidegate.stores.base import NotFoundError

@@ -54,8 +54,12 @@ class Call:
     ids: Mapping[str, UUID]
     """The ids in the path, by their names there."""
     path: str
+    names: Mapping[str, str] = attrs.field(factory=dict)
+    """What the path names by other texts than ids."""
     address: str = ""
     """The address of the other end of the connection."""
+    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    """Those of the request that the route names, by name in lower case."""
     authorization: str | None = attrs.field(default=None, repr=False)
     """The header, where the handler looks at it."""
     caller: Caller | None = None

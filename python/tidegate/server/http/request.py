@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+NAME_FORM = "[a-z0-9-]{1,40}"
+"""Of what a path names otherwise than by an id."""
 _MAX_PARAMETERS = 32
 _MEDIA_TYPE = re.compile(rb'([!-:<-~]+)[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?')
 
@@ -45,14 +47,32 @@ def only_header(headers: Headers, name: str) -> str | None:
 
 
 def path_ids(values: Mapping[str, str]) -> dict[str, UUID]:
-    """The ids in the path.
+    """The ids in the path: what is called so.
 
     Raises:
         Problem: ``not-found``; an id is malformed.
     """
-    if not all(_UUID.fullmatch(value) for value in values.values()):
+    found = {name: value for name, value in values.items() if is_id(name)}
+    if not all(_UUID.fullmatch(value) for value in found.values()):
         raise Problem("not-found")
-    return {name: UUID(value) for name, value in values.items()}
+    return {name: UUID(value) for name, value in found.items()}
+
+
+def path_names(values: Mapping[str, str]) -> dict[str, str]:
+    """What the path names by other texts than ids.
+
+    Raises:
+        Problem: ``not-found``; nothing has such a name.
+    """
+    found = {name: value for name, value in values.items() if not is_id(name)}
+    if not all(re.fullmatch(NAME_FORM, value) for value in found.values()):
+        raise Problem("not-found")
+    return found
+
+
+def is_id(name: str) -> bool:
+    """Whether a part of a path is an id, by what it is called."""
+    return name.endswith("_id")
 
 
 def query_parameters(query: bytes) -> dict[str, str]:

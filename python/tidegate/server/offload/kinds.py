@@ -17,7 +17,7 @@ class Work(Enum):
     """The kinds of work."""
 
     LOOP = "answered on the event loop at once: no thread, no store"
-    LOGIN = "a password is looked at: a coroutine, which waits on the loop"
+    LOGIN = "a password is looked at, or a provider asked: a coroutine, which waits on the loop"
     LIGHT = "a few statements of the store, in a thread"
     CHECK = "an expression is parsed and checked"
     DOCUMENT = "a large document is read or written"

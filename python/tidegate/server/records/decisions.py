@@ -8,6 +8,7 @@ from uuid import UUID
 
 import orjson
 
+from tidegate.policy.shown_proof import ShownProof
 from tidegate.server import wire
 from tidegate.server.engines.history import Names, names_of
 from tidegate.server.http.call import Answer, Call
@@ -160,9 +161,24 @@ def _answer(
             wire.ExpressionError(place=place, code=code) for place, code in record["errors"].items()
         ),
         budget_ended_at=tuple(record.get("budget_ended_at", ())),
+        proof=_proof(record.get("proof")),
         duration_us=logged.duration_us,
         answer=orjson.loads(logged.answer),
         event=kept.event(logged.event),
+    )
+
+
+def _proof(record: dict[str, Any] | None) -> wire.ShownProof | None:
+    if record is None:
+        return None
+    proof = ShownProof.of(record)
+    claim = proof.claim
+    return wire.ShownProof(
+        status=proof.status,
+        pass_id=claim.pass_id if claim else None,
+        expires_at=wire.time_text(claim.expires_at) if claim else None,
+        network=claim.network if claim else None,
+        differs=claim.differs if claim else (),
     )
 
 

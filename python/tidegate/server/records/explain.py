@@ -45,8 +45,13 @@ def explain(call: Call) -> Answer:
             gone = f"the definitions of revision {logged.revision} are no longer kept"
             return _answer(found, logged, recorded, because=[gone])
     try:
-        ended_at = EngineDecision.from_record(logged.record).budget_ended_at
-        explanation = past.engine.explain(logged.event, logged.received_at_ns, ended_at=ended_at)
+        known = EngineDecision.from_record(logged.record)
+        explanation = past.engine.explain(
+            logged.event,
+            logged.received_at_ns,
+            ended_at=known.budget_ended_at,
+            proofs=known.proofs,
+        )
     except EventError as error:
         refused = f"the event as it is kept is refused: {error.message}"
         return _answer(found, logged, recorded, past, because=[refused])

@@ -12,6 +12,7 @@ from tidegate.policy.explain.explain import Explanation
 from tidegate.server import wire
 from tidegate.server.definitions.changes import load_present
 from tidegate.server.engines.drafts import in_member, with_policy
+from tidegate.server.engines.engines import proof_keys_of
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.problems import problem_of
 from tidegate.server.records.explain import trace_of
@@ -49,7 +50,13 @@ def simulate(call: Call) -> Answer:
 
 
 def _explained(call: Call, definitions: Definitions, event: bytes) -> Explanation:
-    engine = Engine(definitions, redaction_key=call.app.keys.redaction, events="any")
+    keys = call.app.keys
+    engine = Engine(
+        definitions,
+        redaction_key=keys.redaction,
+        events="any",
+        proof_keys=proof_keys_of(call.tenant_id, keys),
+    )
     try:
         state = call.app.runtime.state_of(call.tenant_id, event, call.now)
         if state is not None:

@@ -12,7 +12,7 @@ import msgspec
 from starlette.responses import Response
 
 from tidegate.server.http.call import Answer, Call
-from tidegate.server.http.convert import convert_body, convert_parameters
+from tidegate.server.http.convert import convert_body, convert_parameters, member_types
 from tidegate.server.http.given_back import unchanged
 from tidegate.server.http.headers import DATA_HEADERS, STRICT_TRANSPORT
 from tidegate.server.http.json_body import read_json_body
@@ -47,6 +47,9 @@ class Given:
     address: str
     """Of the other end of the connection; empty for a Unix socket."""
     ids: Mapping[str, UUID]
+    names: Mapping[str, str] = attrs.field(factory=dict)
+    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    """Those that the route names."""
     authorization: str | None = attrs.field(default=None, repr=False)
     """The header, where the handler looks at it."""
     caller: Caller | None = None
@@ -155,7 +158,7 @@ def _handled(route: Route, call: Call) -> Any:
 
 
 def _call(application: Application, route: Route, given: Given) -> Call:
-    query = convert_parameters(query_parameters(given.query), route.query or _NoQuery)
+    query = convert_parameters(_parameters(route, given), route.query or _NoQuery)
     content = None
     given_back: dict[str, dict[str, Any]] = {}
     if route.body is not None and route.body is not bytes:
@@ -169,6 +172,8 @@ def _call(application: Application, route: Route, given: Given) -> Call:
         address=given.address,
         authorization=given.authorization,
         ids=given.ids,
+        names=given.names,
+        headers=given.headers,
         caller=given.caller,
         role=given.role,
         query=query,
@@ -179,6 +184,15 @@ def _call(application: Application, route: Route, given: Given) -> Call:
         repeatable=_repeatable(application, route, given),
     )
     return unchanged(route, call)
+
+
+def _parameters(route: Route, given: Given) -> dict[str, str]:
+    """The parameters of the query that the route is to read."""
+    found = query_parameters(given.query)
+    if not route.open_query:
+        return found
+    known = member_types(route.query)
+    return {name: value for name, value in found.items() if name in known}
 
 
 def _repeatable(application: Application, route: Route, given: Given) -> Repeatable | None:

@@ -11,7 +11,6 @@ import attrs
 from anyio import CapacityLimiter
 
 from tidegate.operators.tokens import LIFETIME_SECONDS, Tokens
-from tidegate.server.accounts.login_attempts import LoginAttempts
 from tidegate.server.connection.reception import Reception
 from tidegate.server.engines.control import NoRuntime
 from tidegate.server.engines.replay import NoReplays
@@ -19,6 +18,8 @@ from tidegate.server.hot.metrics import Figures
 from tidegate.server.http.access_log import AccessLog
 from tidegate.server.http.cursor import Cursors
 from tidegate.server.http.latency import ControlLatency
+from tidegate.server.login.attempts import LoginAttempts
+from tidegate.server.login.logins import Logins
 from tidegate.server.offload.jobs import Inline
 from tidegate.server.offload.known import KnownSets
 from tidegate.server.offload.patience import Patience
@@ -84,7 +85,9 @@ class Application:
     """The parts of a running service, handed to every call.
 
     Attributes:
+        base_url: gives the address that browsers reach the service by, without a slash at its end.
         issuer: the claim ``iss`` of operator tokens.
+        logins: the ways to log in.
         api_key_rate_limit_per_minute: of keys that name no limit of their own.
         max_api_key_rate_limit_per_minute: what a key may have.
         definitions_changed: called with the tenant whose definitions, settings or existence
@@ -106,7 +109,9 @@ class Application:
 
     store: Records
     keys: Keys
+    base_url: Callable[[], str] = lambda: ""
     issuer: str = "tidegate"
+    logins: Logins = attrs.field(factory=Logins)
     token_lifetime_seconds: int = LIFETIME_SECONDS
     api_key_rate_limit_per_minute: int = 6_000
     max_api_key_rate_limit_per_minute: int = 600_000

@@ -27,6 +27,7 @@ from tidegate.server.http.request import (
     only_header,
     path_as_written,
     path_ids,
+    path_names,
     read_body,
     request_id_of,
     require_media_type,
@@ -155,6 +156,7 @@ async def _serve(application: Application, route: Route, request: Request, given
             given,
             if_match=only_header(request.headers, "if-match"),
             if_none_match=only_header(request.headers, "if-none-match"),
+            headers=_named(route, request),
             idempotency_key=(
                 only_header(request.headers, IDEMPOTENCY_KEY) if route.repeatable else None
             ),
@@ -178,7 +180,8 @@ async def _admitted(
         NotFoundError: there is no such tenant, or the caller is nobody in it.
     """
     if route.credential is not Credential.OPERATOR:
-        return attrs.evolve(given, ids=path_ids(request.path_params))
+        values = request.path_params
+        return attrs.evolve(given, ids=path_ids(values), names=path_names(values))
     token = bearer(only_header(request.headers, "authorization"))
     return await to_thread.run_sync(
         _admit, application, route, request, given, token, limiter=application.admitting_threads
@@ -207,6 +210,12 @@ def _admit(
     if route.permission is not None:
         require(role, route.permission)
     return attrs.evolve(given, ids=ids, caller=caller, role=role)
+
+
+def _named(route: Route, request: Request) -> dict[str, str]:
+    """The headers that the handler looks at, as far as there are any."""
+    found = {name: only_header(request.headers, name) for name in route.headers}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _holders(given: Given) -> list[Holder]:

@@ -21,6 +21,7 @@ from tidegate.server import wire
 from tidegate.server.http.convert import answer_of, member_types, read_only_types
 from tidegate.server.http.problems import CONTENT_TYPE, KINDS, ProblemDocument
 from tidegate.server.http.repeats import KEY_FORM
+from tidegate.server.http.request import NAME_FORM, is_id
 from tidegate.server.routing.route import Credential, Route
 from tidegate.server.routing.routes import ROUTES, TAGS
 
@@ -221,8 +222,9 @@ def _examples() -> dict[str, Any]:
 
 def _parameters(route: Route, schemas: _Schemas) -> Iterator[dict[str, Any]]:
     for name in route.parameters:
-        identifier = {"type": "string", "format": "uuid"}
-        yield {"name": name, "in": "path", "required": True, "schema": identifier}
+        form = {"format": "uuid"} if is_id(name) else {"pattern": f"^{NAME_FORM}$"}
+        schema: dict[str, Any] = {"type": "string", **form}
+        yield {"name": name, "in": "path", "required": True, "schema": schema}
     if route.query is not None:
         types = member_types(route.query)
         for attribute in attrs.fields(route.query):
@@ -267,6 +269,9 @@ def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
         headers["Idempotency-Replayed"] = _header("`true` when the answer is an earlier one")
     if route.status == HTTPStatus.CREATED:
         headers["Location"] = _header("the path of the new object")
+    if route.status == HTTPStatus.SEE_OTHER:
+        headers["Location"] = _header("where the browser goes next")
+        headers["Set-Cookie"] = _header("what the browser keeps of the login")
     success["headers"] = headers
     responses = {str(route.status): success}
     responses |= {str(status): {"description": text} for status, text in route.also.items()}

@@ -48,6 +48,8 @@ class Route:
         work: what kind of work the handler does, which says where it runs.
         body: the class of the request body; bytes for one that the handler reads itself.
         query: the class of the query parameters.
+        open_query: parameters that the class does not have are passed over: others wrote the query.
+        headers: names of request headers that the handler looks at, in lower case.
         answer: the class of the answer, or a list of it; None without a body.
         status: of success.
         also: what else is answered that is no problem, by status.
@@ -75,6 +77,8 @@ class Route:
     work: Work = Work.LIGHT
     body: Any = None
     query: Any = None
+    open_query: bool = False
+    headers: tuple[str, ...] = ()
     answer: Any = None
     status: int = 200
     also: Mapping[int, str] = attrs.field(factory=dict)

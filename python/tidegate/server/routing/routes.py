@@ -11,13 +11,14 @@ from typing import Any
 
 from tidegate.operators.permissions import Permission
 from tidegate.server import wire
-from tidegate.server.accounts import api_keys, login, me, memberships, tenants
+from tidegate.server.accounts import api_keys, memberships, tenants
 from tidegate.server.definitions import document, expressions, lists, policies
 from tidegate.server.definitions.objects import Handlers
 from tidegate.server.http.cursor import Paging
 from tidegate.server.offload.kinds import Work
 from tidegate.server.routing import docs_page
 from tidegate.server.routing.definition_routes import CONFLICTS, DefinitionResource
+from tidegate.server.routing.login_routes import LOGIN_ROUTES
 from tidegate.server.routing.record_routes import OPERATION_ROUTES, RECORD_ROUTES
 from tidegate.server.routing.route import Credential, Route
 from tidegate.server.wire.kinds import ACTION, ENTITY, MITIGATION
@@ -36,8 +37,6 @@ TAGS: Mapping[str, str] = {
 _TENANT = "/tenants/{tenant_id}"
 _KEY = f"{_TENANT}/api-keys/{{api_key_id}}"
 _POLICY = f"{_TENANT}/policies/{{policy_id}}"
-_LOGIN_BYTES = 16 * 1024
-"""Bound of a body that anybody can send: it is read on the loop."""
 _LIST_BYTES = 4 * 1024 * 1024
 """Bound of a body with the entries of a list."""
 _DOCUMENT_BYTES = 32 * 1024 * 1024
@@ -114,47 +113,6 @@ _EVENTS: tuple[Route, ...] = (
         answer_type="text/plain",
         rooted=True,
         any_method=True,
-    ),
-)
-
-_OPERATORS: tuple[Route, ...] = (
-    Route(
-        method="POST",
-        path="/auth/local/token",
-        name="create-token",
-        summary="Log in with email and password",
-        description=(
-            "After ten failures of a name from an address, both together have to wait; a name that"
-            " fails from many addresses is looked at once a second."
-        ),
-        tag="operators",
-        credential=Credential.NONE,
-        handler=login.local_token,
-        work=Work.LOGIN,
-        max_bytes=_LOGIN_BYTES,
-        body=wire.Login,
-        answer=wire.AccessToken,
-        refusals=("unauthenticated", "rate-limited", "overloaded"),
-    ),
-    Route(
-        method="DELETE",
-        path="/auth/token",
-        name="revoke-token",
-        summary="End the token of this request, or all of its operator",
-        tag="operators",
-        handler=login.revoke,
-        query=wire.Revocation,
-        status=204,
-        refusals=("overloaded",),
-    ),
-    Route(
-        method="GET",
-        path="/me",
-        name="read-me",
-        summary="Who is calling",
-        tag="operators",
-        handler=me.read,
-        answer=wire.Me,
     ),
 )
 
@@ -515,7 +473,7 @@ _DOCUMENTATION: tuple[Route, ...] = (
 
 ROUTES: tuple[Route, ...] = (
     *_EVENTS,
-    *_OPERATORS,
+    *LOGIN_ROUTES,
     *_TENANTS,
     *_API_KEYS,
     *_DEFINITIONS,

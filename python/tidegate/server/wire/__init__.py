@@ -46,6 +46,7 @@ from tidegate.server.wire.decisions import (
     KeyPart,
     ModeName,
     Reason,
+    ShownProof,
     Trace,
     WindowValue,
 )
@@ -117,7 +118,10 @@ from tidegate.server.wire.operation import (
 )
 from tidegate.server.wire.operators import (
     AccessToken,
+    IdentityProvider,
     Login,
+    LoginResponse,
+    LoginStart,
     Me,
     MyMembership,
     Revocation,
@@ -160,6 +164,7 @@ from tidegate.server.wire.tenants import (
     TenantSettings,
     TenantSettingsChange,
     all_settings,
+    membership_answer,
     tenant_answer,
 )
 
@@ -216,6 +221,7 @@ __all__ = [
     "FiredClause",
     "FiredPolicy",
     "Health",
+    "IdentityProvider",
     "JobStatus",
     "KeyPart",
     "LiftQuery",
@@ -223,6 +229,8 @@ __all__ = [
     "ListCreate",
     "ListSummary",
     "Login",
+    "LoginResponse",
+    "LoginStart",
     "Me",
     "Membership",
     "MembershipWrite",
@@ -262,6 +270,7 @@ __all__ = [
     "RuntimeAction",
     "RuntimeAnswer",
     "SavedPolicy",
+    "ShownProof",
     "SimulatedEvent",
     "Simulation",
     "SimulationResult",
@@ -283,6 +292,7 @@ __all__ = [
     "all_settings",
     "audited",
     "given",
+    "membership_answer",
     "mitigation_answer",
     "nanoseconds",
     "optional_time",

@@ -9,6 +9,7 @@ import attrs
 from msgspec import Meta
 
 from tidegate.policy.explain.explain import ActionExplanation, EntityExplanation, PolicyExplanation
+from tidegate.policy.shown_proof import Part, ProofStatus
 from tidegate.server.http.cursor import Paging
 from tidegate.server.wire.common import Time
 from tidegate.server.wire.period import Period
@@ -103,6 +104,23 @@ class ExpressionError:
 
 
 @attrs.frozen(kw_only=True)
+class ShownProof:
+    """The proof of a challenge that the event showed.
+
+    All but the status is there when the token was verified and good.
+    """
+
+    status: ProofStatus
+    pass_id: UUID | None
+    expires_at: Time | None
+    network: Annotated[str | None, Meta(description="from which it was shown, /24 or /48")]
+    differs: Annotated[
+        tuple[Part, ...],
+        Meta(description="what of the client was not as when the challenge was solved"),
+    ]
+
+
+@attrs.frozen(kw_only=True)
 class Decision:
     """A decision in full.  Ids are null where the definitions of its time are no longer kept."""
 
@@ -128,6 +146,9 @@ class Decision:
     budget_ended_at: Annotated[
         tuple[str, ...],
         Meta(description="places at which the budget of the decision ended; mostly none"),
+    ]
+    proof: Annotated[
+        ShownProof | None, Meta(description="null when the event showed no proof of a challenge")
     ]
     duration_us: int
     answer: Annotated[Any, Meta(description="what the caller was sent")]

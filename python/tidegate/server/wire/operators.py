@@ -48,6 +48,33 @@ class AccessToken:
 
 
 @attrs.frozen(kw_only=True)
+class IdentityProvider:
+    """A way to log in."""
+
+    name: str
+    display_name: str
+    login_url: Annotated[str, Meta(description="where a browser begins; may have `?next=`")]
+
+
+@attrs.frozen(kw_only=True)
+class LoginStart:
+    next: Annotated[
+        str,
+        Meta(max_length=1_024, description="path of this server to go to at the end"),
+    ] = ""
+
+
+@attrs.frozen(kw_only=True)
+class LoginResponse:
+    """What a provider has the browser bring (RFC 6749, section 4.1.2; RFC 9207)."""
+
+    state: str | None = None
+    code: str | None = None
+    iss: str | None = None
+    error: str | None = None
+
+
+@attrs.frozen(kw_only=True)
 class Revocation:
     """Which tokens end: the one that came with the request, or all of the operator."""
 

@@ -23,7 +23,7 @@ from tidegate.server.wire.common import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tidegate.stores.objects import tenants
+    from tidegate.stores.objects import memberships, operators, tenants
 
 
 @attrs.frozen(kw_only=True)
@@ -92,21 +92,69 @@ def all_settings(given: Mapping[str, Any]) -> dict[str, Any]:
 RoleName: TypeAlias = Literal["Viewer", "Analyst", "Admin", "Owner"]
 
 
+Address: TypeAlias = Annotated[
+    str, Meta(min_length=3, max_length=320, pattern="^[^@\\s]+@[^@\\s]+$")
+]
+
+
 @attrs.frozen(kw_only=True)
 class MembershipWrite:
-    user_id: UUID
+    """Who gets the role: the operator of an id, or whoever logs in with an e-mail address."""
+
+    user_id: Annotated[
+        UUID | None, Meta(description="of an operator; not needed beside `email`")
+    ] = None
+    email: Annotated[
+        Address | None,
+        Meta(description="not needed beside `user_id`, whose address it must be then"),
+    ] = None
     role: RoleName
 
 
 @attrs.frozen(kw_only=True)
 class Membership(Versioned):
     tenant_id: UUID
-    user_id: UUID
+    user_id: Annotated[
+        UUID,
+        Meta(
+            description="of the operator; of the membership itself, while it waits for the first"
+            " login with its address"
+        ),
+    ]
     role: RoleName
     name: Annotated[str | None, Meta(extra=UNSTABLE)]
-    """Absent until the operator has used the tenant; so is ``email``."""
-    email: Annotated[str | None, Meta(extra=UNSTABLE)]
+    """Absent until the operator has used the tenant."""
+    email: Annotated[
+        str | None,
+        Meta(
+            extra=UNSTABLE,
+            description="the address that was given the role, else null until the operator has used"
+            " the tenant",
+        ),
+    ]
     pending: Annotated[bool, Meta(extra=UNSTABLE)]
 
 
 answered_as(Membership, MembershipWrite)
+
+
+def membership_answer(
+    membership: memberships.Membership, operator: operators.Operator | None
+) -> Membership:
+    """The answer for a membership.
+
+    Args:
+        membership: as it is kept.
+        operator: whose it is, once they have used it.
+    """
+    return Membership(
+        tenant_id=membership.tenant_id,
+        user_id=membership.user_id,
+        role=membership.role,  # type: ignore[arg-type]
+        name=operator.name if operator else None,
+        email=operator.email if operator else membership.email,
+        pending=membership.accepted_at_ns is None,
+        created_at=time_text(membership.created_at_ns),
+        updated_at=time_text(membership.updated_at_ns),
+        revision=membership.revision,
+    )

@@ -1,8 +1,8 @@
-"""Mitigations that operators ended: log entries that are no decisions.
+"""What operators ended, mitigations and passes: log entries that are no decisions.
 
-A lift is in the log for its effects, so that whoever repeats the log repeats it, and beside the
-decisions in the history of its entity.  Its audit entry is written with it: both or neither are
-there.
+An entry is in the log for its effects, so that whoever repeats the log repeats it; a lift stands
+beside the decisions in the history of its entity.  The audit entry is written with it: both or
+neither are there.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 AUDIT_KIND = "active-mitigation"
+REVOKED_KIND = "pass"
 
 
 @attrs.frozen(kw_only=True)
@@ -42,38 +43,28 @@ class Lift:
     """The effects that repeat it on the state, as JSON."""
 
 
+@attrs.frozen(kw_only=True)
+class Revocation:
+    """A pass of a challenge that was revoked."""
+
+    revocation_id: UUID
+    """A UUID of version 7."""
+    tenant_id: UUID
+    pass_id: UUID
+    at_ns: int
+    actor: str
+    request_id: str
+    revision: int
+    """Revision of the active definitions."""
+    expires_at: str
+    """When it would have expired, as it is answered, for the audit."""
+    effects: bytes
+    """The effects that repeat it on the state, as JSON."""
+
+
 def entry(lift: Lift) -> LogBlock:
     """The lift on its way into the log."""
-    lift_id, before = str(lift.lift_id), list(lift.mitigations)
-    line = encode_line(
-        lift_id,
-        lift.at_ns,
-        None,
-        b"null",
-        LIFT,
-        None,
-        lift.revision,
-        0,
-        b"null",
-        orjson.dumps({"actor": lift.actor, "mitigations": before}),
-        lift.effects,
-        b"{}",
-    )
-    index = encode_index(
-        str(lift.tenant_id),
-        lift_id,
-        lift.at_ns,
-        None,
-        None,
-        lift.at_ns,
-        LIFT,
-        LIFT,
-        None,
-        None,
-        [str(lift.entity_id)],
-        [],
-        [],
-    )
+    before = list(lift.mitigations)
     audit = AuditEntry(
         audit_id=lift.lift_id,
         tenant_id=lift.tenant_id,
@@ -85,7 +76,51 @@ def entry(lift: Lift) -> LogBlock:
         before=before,
         request_id=lift.request_id,
     )
-    return LogBlock.of_one(lift.tenant_id, lift.lift_id, lift.at_ns, line, index, audit)
+    ended = {"actor": lift.actor, "mitigations": before}
+    of_entity = [str(lift.entity_id)]
+    return _entry(
+        lift.tenant_id, lift.lift_id, audit, lift.revision, ended, lift.effects, of_entity
+    )
+
+
+def revocation_entry(revocation: Revocation) -> LogBlock:
+    """The revocation on its way into the log."""
+    ended = {"pass_id": str(revocation.pass_id), "expires_at": revocation.expires_at}
+    audit = AuditEntry(
+        audit_id=revocation.revocation_id,
+        tenant_id=revocation.tenant_id,
+        at_ns=revocation.at_ns,
+        actor=revocation.actor,
+        action="revoke",
+        kind=REVOKED_KIND,
+        object_id=str(revocation.pass_id),
+        before=ended,
+        request_id=revocation.request_id,
+    )
+    about = {"actor": revocation.actor, "pass": ended}
+    tenant_id, name = revocation.tenant_id, revocation.revocation_id
+    return _entry(tenant_id, name, audit, revocation.revision, about, revocation.effects, [])
+
+
+def _entry(
+    tenant_id: UUID,
+    entry_id: UUID,
+    audit: AuditEntry,
+    revision: int,
+    ended: Mapping[str, Any],
+    effects: bytes,
+    entity_ids: Sequence[str],
+) -> LogBlock:
+    name, at_ns = str(entry_id), audit.at_ns
+    record = orjson.dumps(ended)
+    line = encode_line(
+        name, at_ns, None, b"null", LIFT, None, revision, 0, b"null", record, effects, b"{}"
+    )
+    tenant = str(tenant_id)
+    index = encode_index(
+        tenant, name, at_ns, None, None, at_ns, LIFT, LIFT, None, None, entity_ids, [], []
+    )
+    return LogBlock.of_one(tenant_id, entry_id, at_ns, line, index, audit)
 
 
 def join_effects(effects: Sequence[bytes]) -> bytes:

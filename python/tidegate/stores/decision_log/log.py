@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 import threading
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from tidegate.stores.objects.audit import AuditEntry
 
 LIFT = "lift"
-"""Stands in place of the endpoint and of the action when the entry is a lift, see lifts.py."""
+"""Stands in place of the endpoint and of the action when the entry is what an operator ended, a
+mitigation or a pass: see lifts.py."""
 MAX_ROW_ENTRIES = 256
 """Lines in a row: reading one decision unpacks its row, so a row stays below about 0.5 MB."""
 PACKED_BYTES = 64 * 1024
@@ -97,6 +99,7 @@ def encode_line(
     record: bytes,
     effects: bytes,
     event: bytes,
+    sealed: bytes | None = None,
 ) -> bytes:
     """A decision as its line of the log.
 
@@ -113,14 +116,16 @@ def encode_line(
         record: the decision in full, as JSON.
         effects: what repeats it on the state, as JSON.
         event: the event, redacted, as JSON without line feeds.
+        sealed: what a challenge needs of the exact event; None for other decisions.
     """
     key = b"null" if api_key_id is None else b'"%b"' % api_key_id.encode()
     pair = b"null"
     if idempotency is not None:
         pair = b'["%b","%b"]' % (idempotency[0].hex().encode(), idempotency[1].hex().encode())
+    kept = b"" if sealed is None else b'"sealed":"%b",' % urlsafe_b64encode(sealed).rstrip(b"=")
     return (
         b'{"decision_id":"%b","received_at":%d,"api_key_id":%b,"source":%b,"endpoint":"%b",'
-        b'"idempotency":%b,"revision":%d,"duration_us":%d,"answer":%b,"record":%b,"effects":%b,'
+        b'"idempotency":%b,"revision":%d,"duration_us":%d,%b"answer":%b,"record":%b,"effects":%b,'
         b'"event":%b}'
     ) % (
         decision_id.encode(),
@@ -131,6 +136,7 @@ def encode_line(
         pair,
         revision,
         duration_us,
+        kept,
         answer,
         record,
         effects,
@@ -209,6 +215,9 @@ class LoggedDecision:
     record: bytes
     effects: bytes
     event: bytes
+    sealed: bytes | None = None
+    """What a challenge needs of the exact event; None for other decisions, and those of earlier
+    versions."""
 
 
 @attrs.frozen
@@ -236,11 +245,12 @@ class LogLine:
             record=bytes(read.record),
             effects=bytes(read.effects),
             event=bytes(read.event),
+            sealed=None if read.sealed is None else urlsafe_b64decode(read.sealed + "=="),
         )
 
     @property
     def is_decision(self) -> bool:
-        """Whether it is one, and not the end of a mitigation."""
+        """Whether it is one, and not what an operator ended."""
         return _ENDPOINTS.decode(self.line).endpoint != LIFT
 
     def effects(self) -> bytes:
@@ -267,6 +277,7 @@ class _Line(_Endpoint):
     answer: msgspec.Raw
     record: msgspec.Raw
     event: msgspec.Raw
+    sealed: str | None = None
 
 
 _LINES = msgspec.json.Decoder(_Line)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 import attrs
-from sqlalchemy import func, select, update
+from sqlalchemy import and_, func, or_, select, update
 
 from tidegate.stores.base import ConflictError, NotFoundError
+from tidegate.stores.objects.operators import address_key
 from tidegate.stores.rows import records
 from tidegate.stores.rows.tables import memberships as table
+from tidegate.stores.rows.tables import operators
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -32,6 +35,9 @@ class Membership:
     updated_at_ns: int
     accepted_at_ns: int | None = None
     """When the operator first used it; before that, nothing about the operator is shown."""
+    email: str | None = None
+    """The address that was given the role. Until somebody logs in with it, ``user_id`` is the
+    membership's own and no operator's."""
 
 
 def put(
@@ -43,6 +49,7 @@ def put(
     *,
     expected_revision: int | None = None,
     accepted_at_ns: int | None = None,
+    email: str | None = None,
 ) -> Membership:
     """Give an operator a role in a tenant, in place of the one they have.
 
@@ -51,6 +58,7 @@ def put(
 
     Args:
         accepted_at_ns: when a new membership is accepted from the start.
+        email: address of a new membership whose ``user_id`` is no operator's.
 
     Raises:
         ConflictError: it would leave the tenant without an Owner.
@@ -70,6 +78,7 @@ def put(
             created_at_ns=now_ns,
             updated_at_ns=now_ns,
             accepted_at_ns=accepted_at_ns,
+            email=None if email is None else address_key(email),
         )
         records.add(connection, table, new)
         return new
@@ -90,6 +99,66 @@ def accept(connection: Connection, tenant_id: UUID, user_id: UUID, now_ns: int) 
         )
         .values(accepted_at_ns=now_ns)
     )
+
+
+def is_invited(connection: Connection, email: str) -> bool:
+    """Whether some tenant gave a role to an address that nobody has logged in with since."""
+    query = select(table.c.user_id).where(table.c.email == address_key(email))
+    return connection.execute(query).first() is not None
+
+
+def claim(connection: Connection, email: str, user_id: UUID, now_ns: int) -> list[Membership]:
+    """Give an operator the memberships of an address; they count as accepted.
+
+    Where the operator is a member already, the role that was given later holds.
+
+    Args:
+        email: an address that was verified to be the operator's.
+
+    Returns:
+        The memberships that changed hands, as they were before.
+    """
+    query = select(table).where(table.c.email == address_key(email)).order_by(table.c.tenant_id)
+    found = records.many(connection, query, Membership)
+    for each in found:
+        key = _key(each.tenant_id, each.user_id)
+        try:
+            own = find(connection, each.tenant_id, user_id)
+        except NotFoundError:
+            mine = {"user_id": user_id, "email": None, "accepted_at_ns": now_ns}
+            records.change(connection, table, _NAME, key, mine, now_ns)
+            continue
+        records.remove(connection, table, _NAME, key)
+        if each.updated_at_ns > own.updated_at_ns:
+            with suppress(ConflictError):  # the last Owner stays one
+                put(connection, each.tenant_id, user_id, each.role, now_ns)
+        accept(connection, each.tenant_id, user_id, now_ns)
+    return found
+
+
+def find_by_email(connection: Connection, tenant_id: UUID, email: str) -> Membership:
+    """The membership of an address: one that was given to it, else one that its operator accepted.
+
+    A membership that the operator has not accepted is not found: nobody learns whose address it is.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    address = address_key(email)
+    holder = select(operators.c.operator_id).where(operators.c.email == address).scalar_subquery()
+    is_accepted = table.c.accepted_at_ns.is_not(None)
+    query = (
+        select(table)
+        .where(
+            table.c.tenant_id == tenant_id,
+            or_(table.c.email == address, and_(table.c.user_id == holder, is_accepted)),
+        )
+        .order_by(table.c.email.is_(None))
+    )
+    found = records.many(connection, query, Membership)
+    if not found:
+        raise NotFoundError(_NAME)
+    return found[0]
 
 
 def find(connection: Connection, tenant_id: UUID, user_id: UUID) -> Membership:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from string import ascii_uppercase
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -17,6 +18,16 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _NAME = "operator"
+_LOWER = str.maketrans({letter: letter.lower() for letter in ascii_uppercase})
+
+
+def address_key(email: str) -> str:
+    """The form in which two spellings of one address are equal.
+
+    Only ASCII letters have two cases here: by Unicode's rules the Kelvin sign would become a `k`,
+    and two mailboxes one operator.
+    """
+    return email.translate(_LOWER)
 
 
 @attrs.frozen(kw_only=True)
@@ -26,7 +37,7 @@ class Operator:
     operator_id: UUID
     name: str
     email: str
-    """In lower case, so that it is unique however its letters are written."""
+    """As :func:`address_key` has it, so that it is unique however its letters are written."""
     password_hash: str | None = attrs.field(default=None, repr=False)
     disabled: bool = False
     tokens_valid_from_ns: int = 0
@@ -41,7 +52,7 @@ def create(connection: Connection, operator: Operator) -> None:
     Raises:
         ConflictError: another has this address.
     """
-    records.add(connection, table, attrs.evolve(operator, email=operator.email.lower()))
+    records.add(connection, table, attrs.evolve(operator, email=address_key(operator.email)))
 
 
 def find(connection: Connection, operator_id: UUID) -> Operator:
@@ -59,7 +70,7 @@ def find_by_email(connection: Connection, email: str) -> Operator:
     Raises:
         NotFoundError: there is none.
     """
-    return records.find(connection, table, Operator, _NAME, {"email": email.lower()})
+    return records.find(connection, table, Operator, _NAME, {"email": address_key(email)})
 
 
 def names(connection: Connection, operator_ids: Iterable[UUID]) -> dict[UUID, str]:

@@ -13,14 +13,18 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-def revoke(connection: Connection, token_id: str, expires_at_ns: int, now_ns: int) -> None:
-    """End a token; one that is ended stays so."""
-    if not is_revoked(connection, token_id):
-        connection.execute(
-            insert(table).values(
-                token_id=token_id, expires_at_ns=expires_at_ns, revoked_at_ns=now_ns
-            )
-        )
+def revoke(connection: Connection, token_id: str, expires_at_ns: int, now_ns: int) -> bool:
+    """End a token; one that is ended stays so.
+
+    Returns:
+        Whether this call ended it.
+    """
+    if is_revoked(connection, token_id):
+        return False
+    connection.execute(
+        insert(table).values(token_id=token_id, expires_at_ns=expires_at_ns, revoked_at_ns=now_ns)
+    )
+    return True
 
 
 def is_revoked(connection: Connection, token_id: str) -> bool:

@@ -190,9 +190,28 @@ memberships = Table(
     Column("role", Text, nullable=False),
     *_versioned(),
     Column("accepted_at_ns", BigInteger),
+    Column("email", Text),
     PrimaryKeyConstraint("tenant_id", "user_id"),
     Index(None, "user_id"),
+    Index(None, "email", "tenant_id", unique=True),
     comment="no foreign key to operators: giving a role does not reveal whether there is one",
+)
+
+identities = Table(
+    "identities",
+    metadata,
+    Column("issuer", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column(
+        "operator_id",
+        Id,
+        ForeignKey("operators.operator_id", ondelete="CASCADE"),
+        nullable=False,
+    ),
+    Column("created_at_ns", BigInteger, nullable=False),
+    PrimaryKeyConstraint("issuer", "subject"),
+    Index(None, "operator_id"),
+    comment="whom an identity provider means by a subject",
 )
 
 revoked_tokens = Table(

@@ -25,9 +25,15 @@ POLICY = UUID("018f0000-0000-7000-8000-0000000000aa")
 API_KEY = UUID("018f0000-0000-7000-8000-0000000000cc")
 START_NS = 1_760_000_040_000_000_000
 """A full minute in October 2025."""
+LATER_NS = START_NS + 1_000
 SECOND_NS = 1_000_000_000
 WAIT_SECONDS = 30
 """Seconds to wait for something that should be done at once; only a fault takes this long."""
+
+
+def numbered(number: int) -> UUID:
+    """An id; greater numbers come later."""
+    return UUID(int=POLICY.int + 0x1000 + number)
 
 
 def decision_id(number: int, received_at_ns: int = START_NS) -> UUID:

@@ -1,8 +1,6 @@
-"""The tests that define what a store keeps of tenants, definitions, keys and people."""
+"""The tests that define what a store keeps of tenants, definitions and keys."""
 
 from __future__ import annotations
-
-from uuid import UUID
 
 import attrs
 import pytest
@@ -16,32 +14,24 @@ from tidegate.stores.objects import (
     api_keys,
     audit,
     definitions,
-    memberships,
-    operators,
-    revoked_tokens,
     tenants,
     versions,
 )
 from tidegate.stores.objects.api_keys import ApiKey
 from tidegate.stores.objects.audit import AuditEntry
 from tidegate.stores.objects.definitions import Definition
-from tidegate.stores.objects.operators import Operator
 from tidegate.testing.store_contract.examples import (
+    LATER_NS,
     OTHER_TENANT,
     POLICY,
     START_NS,
     TENANT,
     StorePlaces,
     done,
+    numbered,
     tenant,
 )
-
-LATER_NS = START_NS + 1_000
-
-
-def numbered(number: int) -> UUID:
-    """An id; greater numbers come later."""
-    return UUID(int=POLICY.int + 0x1000 + number)
+from tidegate.testing.store_contract.people import OperatorContract
 
 
 class TenantContract(StorePlaces):
@@ -319,114 +309,6 @@ class ApiKeyContract(StorePlaces):
     def test_secrets_do_not_show(self) -> None:
         """What is printed of a key has nothing of its secret."""
         assert "secret_hash" not in repr(api_key(1))
-
-
-def operator(number: int, email: str) -> Operator:
-    """A person."""
-    return Operator(
-        operator_id=numbered(number),
-        name="Ann",
-        email=email,
-        created_at_ns=START_NS,
-        updated_at_ns=START_NS,
-    )
-
-
-class OperatorContract(StorePlaces):
-    """Operators, what they may do, and their tokens."""
-
-    @pytest.fixture
-    def staffed(self, shop: Store) -> Store:
-        """A store with two operators, the first an Owner."""
-
-        def fill(connection: Connection) -> None:
-            operators.create(connection, operator(1, "Ann@Example.com"))
-            operators.create(connection, operator(2, "bob@example.com"))
-            owner = memberships.put(
-                connection, TENANT, numbered(1), "Owner", START_NS, accepted_at_ns=START_NS
-            )
-            assert owner.accepted_at_ns == START_NS
-
-        done(shop.write(fill))
-        return shop
-
-    def test_an_address_is_one_operator(self, staffed: Store) -> None:
-        """An operator is found by e-mail address, however its letters are written."""
-        with staffed.read() as connection:
-            assert operators.find_by_email(connection, "ANN@example.com").name == "Ann"
-            assert len(operators.page(connection, 10)) == 2
-            assert len(operators.page(connection, 10, after=numbered(1))) == 1
-            with pytest.raises(NotFoundError):
-                operators.find(connection, numbered(3))
-        with pytest.raises(ConflictError, match="email"):
-            done(staffed.write(lambda c: operators.create(c, operator(3, "BOB@example.com"))))
-
-    def test_an_operator_is_disabled_by_a_change(self, staffed: Store) -> None:
-        """A change is a revision like any other."""
-        change = operators.change
-        assert done(staffed.write(lambda c: change(c, numbered(1), LATER_NS, disabled=True))) == 2
-        with staffed.read() as connection:
-            assert operators.find(connection, numbered(1)).disabled
-
-    def test_a_membership_is_made_and_changed(self, staffed: Store) -> None:
-        """Writing a membership again changes its role."""
-        put = memberships.put
-        made = done(staffed.write(lambda c: put(c, TENANT, numbered(2), "Viewer", START_NS)))
-        changed = done(staffed.write(lambda c: put(c, TENANT, numbered(2), "Admin", LATER_NS)))
-        assert (made.role, made.revision) == ("Viewer", 1)
-        assert (changed.role, changed.revision, changed.updated_at_ns) == ("Admin", 2, LATER_NS)
-        with staffed.read() as connection:
-            assert len(memberships.page(connection, TENANT, 10)) == 2
-            assert memberships.page(connection, TENANT, 10, after=numbered(1)) == [changed]
-            assert memberships.of_operator(connection, numbered(2)) == [changed]
-            mine = tenants.page_of_operator(connection, numbered(2), 10)
-            assert [each.tenant_id for each in mine] == [TENANT]
-
-    def test_a_membership_may_name_nobody(self, staffed: Store) -> None:
-        """Giving a role does not reveal whether such an operator exists."""
-        put = memberships.put
-        made = done(staffed.write(lambda c: put(c, TENANT, numbered(9), "Viewer", START_NS)))
-        assert made.accepted_at_ns is None
-
-    def test_a_membership_is_accepted_once(self, staffed: Store) -> None:
-        """A membership is accepted when its operator first uses it; later uses, and uses of no
-        membership, change nothing."""
-        put, accept, user = memberships.put, memberships.accept, numbered(2)
-        done(staffed.write(lambda c: put(c, TENANT, user, "Viewer", START_NS)))
-        done(staffed.write(lambda c: accept(c, TENANT, user, LATER_NS)))
-        done(staffed.write(lambda c: accept(c, TENANT, user, LATER_NS + 1)))
-        done(staffed.write(lambda c: accept(c, TENANT, numbered(9), LATER_NS)))
-        with staffed.read() as connection:
-            found = memberships.find(connection, TENANT, user)
-        assert (found.accepted_at_ns, found.revision) == (LATER_NS, 1)
-
-    def test_a_tenant_is_never_without_an_owner(self, staffed: Store) -> None:
-        """The last Owner can be neither removed nor demoted; one of two can."""
-        put = memberships.put
-        with pytest.raises(ConflictError, match="last Owner"):
-            done(staffed.write(lambda c: memberships.delete(c, TENANT, numbered(1))))
-        with pytest.raises(ConflictError, match="last Owner"):
-            done(
-                staffed.write(lambda c: memberships.put(c, TENANT, numbered(1), "Admin", LATER_NS))
-            )
-        done(staffed.write(lambda c: put(c, TENANT, numbered(2), "Owner", LATER_NS)))
-        with pytest.raises(ConflictError, match="last Owner"):  # the other one never came
-            done(staffed.write(lambda c: memberships.delete(c, TENANT, numbered(1))))
-        done(staffed.write(lambda c: memberships.accept(c, TENANT, numbered(2), LATER_NS)))
-        done(staffed.write(lambda c: memberships.delete(c, TENANT, numbered(1))))
-        with pytest.raises(NotFoundError):
-            done(staffed.write(lambda c: memberships.delete(c, TENANT, numbered(1))))
-
-    def test_a_revoked_token_stays_revoked_until_its_end(self, store: Store) -> None:
-        """A revoked token is forgotten after its own expiry, when it is refused anyway."""
-        for _ in range(2):
-            done(store.write(lambda c: revoked_tokens.revoke(c, "jti", LATER_NS, START_NS)))
-        with store.read() as connection:
-            assert revoked_tokens.is_revoked(connection, "jti")
-            assert not revoked_tokens.is_revoked(connection, "other")
-            assert revoked_tokens.live(connection, START_NS) == {"jti"}
-            assert revoked_tokens.live(connection, LATER_NS) == set()
-        assert done(store.write(lambda c: revoked_tokens.prune(c, LATER_NS))) == 1
 
 
 class RecordContract(StorePlaces):

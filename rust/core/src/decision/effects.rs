@@ -5,6 +5,8 @@ use std::fmt::Write;
 
 use bumpalo::Bump;
 use smallvec::SmallVec;
+use tidegate_proof::Network;
+use uuid::Uuid;
 
 use crate::decision::Decision;
 use crate::definitions::entity_key::{KeyWriter, Part, split};
@@ -12,8 +14,10 @@ use crate::definitions::trigger::WindowFamily;
 use crate::definitions::{Clause, Definitions};
 use crate::json::write::{list, push_int, write_string};
 use crate::json::{Fault, Kind, Reader, Result, integer_value};
+use crate::proofs::{network, pass_id, write_network};
 use crate::state::Change;
 use crate::state::lock::Locked;
+use crate::state::passes::{PassChange, PassDoes};
 use crate::state::snapshot::write_clause;
 use crate::value::Value;
 use crate::value::error::EventError;
@@ -21,6 +25,8 @@ use crate::value::limits::Limits;
 
 const EVENT: &str = "event";
 const LIFT: &str = "lift";
+const REVOKE: &str = "revoke";
+const MOVE: &str = "move";
 /// Windows that count one event without memory on the heap.
 const FEW_COUNTS: usize = 16;
 
@@ -46,52 +52,84 @@ pub fn written(definitions: &Definitions, decision: &Decision<'_>) -> String {
     out
 }
 
-/// Appends the effects of a decision.
+/// Appends the effects of a decision: of its entities, then of the pass it was shown.
 pub(crate) fn write(out: &mut String, definitions: &Definitions, decision: &Decision<'_>) {
-    list(out, decision.entities.iter().enumerate(), |out, (position, entity)| {
-        let slug = definitions.entity(entity.definition).map_or("", |definition| &definition.slug);
-        let (_, parts) = split(&entity.key);
-        let changes = || decision.changes_of(position);
-        out.push('[');
-        write_string(out, EVENT);
-        out.push(',');
-        write_string(out, slug);
-        out.push(',');
-        out.push_str(parts);
-        out.push_str(",\"");
-        push_int(out, decision.time);
-        out.push_str("\",");
-        let mut counts: SmallVec<[(u32, Option<&str>); FEW_COUNTS]> = SmallVec::new();
-        for change in changes() {
-            counts.extend(counted(definitions, change));
-        }
-        counts.sort_unstable_by_key(|(clause, _)| *clause);
-        list(out, counts.iter(), |out, (clause, value)| {
-            out.push('[');
-            write_clause(out, definitions, *clause);
-            match value {
-                Some(value) => {
-                    out.push(',');
-                    write_string(out, value);
-                    out.push(']');
-                }
-                None => out.push_str(",null]"),
-            }
-        });
-        out.push(',');
-        let mitigations = changes().filter_map(|change| match change {
-            Change::Mitigate { clause, expires_at } => Some((clause, expires_at)),
-            _ => None,
-        });
-        list(out, mitigations, |out, (clause, expires_at)| {
-            out.push('[');
-            write_clause(out, definitions, clause);
-            out.push_str(",\"");
-            push_int(out, expires_at);
-            out.push_str("\"]");
-        });
-        out.push(']');
+    let entities = 0..decision.entities.len();
+    let passes = decision.pass_changes.iter().map(Err);
+    list(out, entities.map(Ok).chain(passes), |out, entry| match entry {
+        Ok(position) => write_entity(out, definitions, decision, position),
+        Err(change) => write_pass(out, change),
     });
+}
+
+fn write_entity(
+    out: &mut String,
+    definitions: &Definitions,
+    decision: &Decision<'_>,
+    position: usize,
+) {
+    let Some(entity) = decision.entities.get(position) else { return };
+    let slug = definitions.entity(entity.definition).map_or("", |definition| &definition.slug);
+    let (_, parts) = split(&entity.key);
+    let changes = || decision.changes_of(position);
+    out.push('[');
+    write_string(out, EVENT);
+    out.push(',');
+    write_string(out, slug);
+    out.push(',');
+    out.push_str(parts);
+    out.push_str(",\"");
+    push_int(out, decision.time);
+    out.push_str("\",");
+    let mut counts: SmallVec<[(u32, Option<&str>); FEW_COUNTS]> = SmallVec::new();
+    for change in changes() {
+        counts.extend(counted(definitions, change));
+    }
+    counts.sort_unstable_by_key(|(clause, _)| *clause);
+    list(out, counts.iter(), |out, (clause, value)| {
+        out.push('[');
+        write_clause(out, definitions, *clause);
+        match value {
+            Some(value) => {
+                out.push(',');
+                write_string(out, value);
+                out.push(']');
+            }
+            None => out.push_str(",null]"),
+        }
+    });
+    out.push(',');
+    let mitigations = changes().filter_map(|change| match change {
+        Change::Mitigate { clause, expires_at } => Some((clause, expires_at)),
+        _ => None,
+    });
+    list(out, mitigations, |out, (clause, expires_at)| {
+        out.push('[');
+        write_clause(out, definitions, clause);
+        out.push_str(",\"");
+        push_int(out, expires_at);
+        out.push_str("\"]");
+    });
+    out.push(']');
+}
+
+fn write_pass(out: &mut String, change: &PassChange) {
+    let PassChange { pass_id, at, expires_at, does } = change;
+    let kind = if *does == PassDoes::Revoke { REVOKE } else { MOVE };
+    _ = write!(out, "[\"{kind}\",\"{pass_id}\",\"{at}\",\"{expires_at}\"");
+    if let PassDoes::Move(network) = does {
+        out.push(',');
+        write_network(out, *network);
+    }
+    out.push(']');
+}
+
+/// The effects of a change of a pass alone.
+pub(crate) fn written_pass(change: &PassChange) -> String {
+    let mut out = String::from("[");
+    write_pass(&mut out, change);
+    out.push(']');
+    out
 }
 
 /// The effects of ending an entity's mitigations by some clauses.
@@ -147,6 +185,8 @@ enum Does<'a> {
     Count(Vec<Change<'a>>),
     /// The mitigations of some clauses were ended.
     Lift(Vec<u32>),
+    /// Something became of a pass.
+    Pass(PassChange),
 }
 
 impl Effect<'_> {
@@ -156,6 +196,7 @@ impl Effect<'_> {
                 state.update(&self.key, None, self.time, changes.iter().copied());
             }
             Does::Lift(clauses) => state.lift(&self.key, self.time, clauses),
+            Does::Pass(change) => state.passes().apply(change),
         }
     }
 }
@@ -235,10 +276,14 @@ impl<'a> Row<'a> {
         if let Does::Count(changes) = &mut does {
             add_counts(definitions, counts, changes);
         }
-        key.map(|key| Effect { key, time, does })
+        let is_pass = matches!(does, Does::Pass(_));
+        key.or(is_pass.then(String::new)).map(|key| Effect { key, time, does })
     }
 
     fn read(&mut self, reader: &mut Reader<'a>, index: usize) -> Result<()> {
+        if let Does::Pass(change) = &mut self.does {
+            return read_pass(change, reader, index, self.len);
+        }
         match index {
             0 => self.kind(reader)?,
             1 => self.definition = self.definitions.entity_of(reader.string()?),
@@ -256,6 +301,8 @@ impl<'a> Row<'a> {
         match reader.string()? {
             EVENT => {}
             LIFT => (self.len, self.does) = (5, Does::Lift(Vec::new())),
+            REVOKE => (self.len, self.does) = (4, no_pass(PassDoes::Revoke)),
+            MOVE => (self.len, self.does) = (5, no_pass(PassDoes::Move(Network::None))),
             _ => return Err(place.shape_fault("an effect of an unknown kind")),
         }
         Ok(())
@@ -277,6 +324,7 @@ impl<'a> Row<'a> {
         let number = clause.number;
         match &mut self.does {
             Does::Lift(clauses) => clauses.push(number),
+            Does::Pass(_) => {}
             Does::Count(_) => {
                 let Some(window) = &clause.window else { return Ok(()) };
                 match (value, window.distinct) {
@@ -314,6 +362,37 @@ impl<'a> Row<'a> {
         let (definition, _) = self.definition?;
         self.definitions.clause_of(definition, policy, clause)
     }
+}
+
+/// A change of a pass that is still to be read.
+fn no_pass<'a>(does: PassDoes) -> Does<'a> {
+    Does::Pass(PassChange { pass_id: Uuid::nil(), at: 0, expires_at: 0, does })
+}
+
+/// Reads a part of an entry about a pass.
+fn read_pass(
+    change: &mut PassChange,
+    reader: &mut Reader<'_>,
+    index: usize,
+    len: usize,
+) -> Result<()> {
+    let place = reader.clone();
+    match index {
+        1 => {
+            let id = pass_id(reader.string()?);
+            change.pass_id = id.ok_or_else(|| place.shape_fault("must be the id of a pass"))?;
+        }
+        2 => change.at = time(reader)?,
+        3 => change.expires_at = time(reader)?,
+        _ if index >= len => return Err(wrong_length(reader, len)),
+        _ if reader.kind()? == Kind::Null => reader.null()?,
+        _ => {
+            let network = network(reader.string()?);
+            let network = network.ok_or_else(|| place.shape_fault("must be a network or null"))?;
+            change.does = PassDoes::Move(network);
+        }
+    }
+    Ok(())
 }
 
 /// Adds changes for windows that count: one for a family of which all count the same.

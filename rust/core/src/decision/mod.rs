@@ -13,6 +13,7 @@ pub(crate) mod walk;
 
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
+use smallvec::SmallVec;
 
 use crate::decision::budget::{Ends, Spent};
 use crate::decision::candidates::{EventEntity, Survey};
@@ -21,7 +22,9 @@ use crate::decision::walk::Walk;
 use crate::definitions::document::Mode;
 use crate::definitions::window_rule::Family;
 use crate::definitions::{Clause, Definitions, Fallback, Mitigation, Policy, Response};
+use crate::proofs::{Shown, Status};
 use crate::state::lock::Locked;
+use crate::state::passes::{PassChange, PassDoes, Passes};
 use crate::state::{AllKnown, Change, Known};
 use crate::value::error::ErrorCode;
 use crate::value::limits::CLOCK_TOLERANCE;
@@ -97,6 +100,7 @@ pub enum Reason {
     Policy,
     ActiveMitigation,
     BudgetExceeded,
+    ChallengeProof,
 }
 
 impl Reason {
@@ -106,6 +110,7 @@ impl Reason {
             Self::Policy => "policy",
             Self::ActiveMitigation => "active-mitigation",
             Self::BudgetExceeded => "budget-exceeded",
+            Self::ChallengeProof => "challenge-proof",
         }
     }
 }
@@ -123,6 +128,10 @@ pub struct Decision<'a> {
     pub ends: Ends,
     /// The work it took.
     pub spent: Spent,
+    /// The proof of a challenge that the event shows, as it was found.
+    pub proof: Option<Shown>,
+    /// What becomes of its pass.
+    pub(crate) pass_changes: SmallVec<[PassChange; 2]>,
     on_budget_exceeded: &'a Fallback,
     changes: ArenaVec<'a, Pending<'a>>,
 }
@@ -159,9 +168,40 @@ impl PendingChange<'_> {
 }
 
 impl<'a> Decision<'a> {
-    /// The first fired clause that challenges or blocks.
+    /// The first fired clause that challenges or blocks; none in spite of a proof.
     pub fn answer(&self) -> Option<&FiredClause<'a>> {
-        self.fired.iter().find(|fired| fired.mode() != Mode::Monitor)
+        self.fired.iter().find(|fired| fired.mode() != Mode::Monitor && !self.is_proven())
+    }
+
+    /// Whether the event shows a valid proof, which is the answer.
+    fn is_proven(&self) -> bool {
+        self.proof.is_some_and(|proof| proof.status == Status::Valid)
+    }
+
+    /// Whether a Block fired, or is the answer past the budget.
+    fn blocks(&self) -> bool {
+        self.mode() == Some(Mode::Block)
+            || self.fired.iter().any(|fired| fired.mode() == Mode::Block)
+    }
+
+    /// Takes the proofs that an event shows, received at a time, before it is applied: the first
+    /// that is valid counts, else the first.
+    pub(crate) fn show(&mut self, proofs: &[Shown], passes: &Passes, at: i64) {
+        let mut found = proofs.iter().map(|proof| settled(*proof, passes));
+        let first = found.next();
+        let is_valid = |proof: &Shown| proof.status == Status::Valid;
+        let counts = first.filter(is_valid).or_else(|| found.find(is_valid)).or(first);
+        if let Some(Shown { status: Status::Valid, claim: Some(claim) }) = counts {
+            let known = passes.get(claim.pass_id);
+            let is_known = known.is_some_and(|pass| pass.moved_to.is_some());
+            let moves = (claim.is_moved && !is_known).then_some(PassDoes::Move(claim.network));
+            let revokes = self.blocks().then_some(PassDoes::Revoke);
+            let (pass_id, expires_at) = (claim.pass_id, claim.expires_at);
+            let changes = moves.into_iter().chain(revokes);
+            let changes = changes.map(|does| PassChange { pass_id, at, expires_at, does });
+            self.pass_changes = changes.collect();
+        }
+        self.proof = counts;
     }
 
     /// The answer without a clause that gave it, where the budget ended.
@@ -188,6 +228,9 @@ impl<'a> Decision<'a> {
     }
 
     pub fn reason(&self) -> Reason {
+        if self.is_proven() {
+            return Reason::ChallengeProof;
+        }
         match self.answer() {
             None if self.ends.are_any() => Reason::BudgetExceeded,
             None => Reason::NoMatch,
@@ -231,6 +274,19 @@ impl<'a> Decision<'a> {
     }
 }
 
+/// A proof with what the state knows of its pass. One that is no more valid stays as it is.
+fn settled(proof: Shown, passes: &Passes) -> Shown {
+    let Shown { status: Status::Valid, claim: Some(claim) } = proof else { return proof };
+    let Some(pass) = passes.get(claim.pass_id) else { return proof };
+    let is_elsewhere = claim.is_moved && pass.moved_to.is_some_and(|it| it != claim.network);
+    let status = match (pass.is_revoked, is_elsewhere) {
+        (true, _) => Status::Revoked,
+        (false, true) => Status::OtherClient,
+        (false, false) => Status::Valid,
+    };
+    Shown { status, ..proof }
+}
+
 /// Decides on one event at `time`; the state stays as it is.
 pub fn decide<'a>(
     definitions: &'a Definitions,
@@ -251,6 +307,8 @@ pub fn decide<'a>(
         errors: std::mem::take(&mut survey.errors),
         ends: Ends::default(),
         spent: Spent::default(),
+        proof: None,
+        pass_changes: SmallVec::new(),
         on_budget_exceeded: &definitions.on_budget_exceeded,
         changes: ArenaVec::with_capacity_in(survey.triggers.len(), arena),
     };

@@ -79,6 +79,10 @@ impl<'a, 'k> Conditions<'a, 'k> {
         Self { definitions, record, known, work: Cell::new(Work::unlimited()) }
     }
 
+    pub(crate) fn record(&self) -> &Record<'a> {
+        &self.record
+    }
+
     /// Goes on with other work. Gives what was done up to now.
     pub(crate) fn exchange_work(&self, work: Work) -> Work {
         self.work.replace(work)

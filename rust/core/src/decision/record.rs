@@ -75,6 +75,10 @@ pub(crate) fn write_record(
     list(out, decision.fired.iter(), |out, fired| write_fired(out, fired, ids));
     write_errors(out, decision);
     write_ends(out, definitions, decision);
+    if let Some(proof) = &decision.proof {
+        out.push_str(",\"proof\":");
+        proof.write(out);
+    }
     out.push('}');
 }
 

@@ -21,7 +21,9 @@ use crate::functions::named_lists::Lists;
 use crate::index::layered::{LayeredIndex, Segment};
 use crate::index::requirements::error_free::{Requirement, requirements};
 use crate::index::requirements::worst_cost::{Cost, cost};
-use crate::index::{Analysed, Atoms, ExactRule, Formula, Index, Report, Rules, Truth, analyse};
+use crate::index::{
+    Analysed, Exact, Extractor, Index, IndexedRule, Necessary, Report, Rules, analyse,
+};
 use crate::value::limits::Limits;
 use crate::value::work::Work;
 
@@ -242,11 +244,11 @@ impl Plan {
 /// An index of statements.
 fn index(planned: &Planned<'_>, statements: &[Statement], samples: &[Record<'_>]) -> Index {
     let mut builder = Builder::new(planned);
-    let rules: Vec<ExactRule> =
+    let rules: Vec<IndexedRule> =
         statements.iter().map(|statement| builder.rule(statement)).collect();
     let Planned { expressions, lists, limits, .. } = *planned;
     let programs = Rules { programs: expressions.programs(), lists, limits };
-    Index::exact(&builder.atoms, &rules, programs, samples)
+    Index::new(&builder.extractor, &rules, programs, samples)
 }
 
 /// Each scope with the policies that have it, in their order.
@@ -292,34 +294,34 @@ fn read_actions(planned: &Planned<'_>) -> Vec<u32> {
 /// Makes rules of statements.
 struct Builder<'d> {
     planned: &'d Planned<'d>,
-    atoms: Atoms<'d>,
+    extractor: Extractor<'d>,
     /// By position: what an action needs to match.
-    matching: Vec<Formula>,
+    matching: Vec<Necessary>,
 }
 
 impl<'d> Builder<'d> {
     fn new(planned: &'d Planned<'d>) -> Self {
-        let mut atoms = Atoms::new(planned.layout);
-        atoms.judges_errors = true;
-        let mut builder = Self { planned, atoms, matching: Vec::new() };
+        let mut extractor = Extractor::new(planned.layout);
+        extractor.judges_errors = true;
+        let mut builder = Self { planned, extractor, matching: Vec::new() };
         for action in planned.actions {
             let (analysed, _) = builder.analyse(action.expression);
             // An action that does not match is no error to those who ask for it.
-            builder.matching.push(analysed.formula.with(Some(Vec::new())));
+            builder.matching.push(analysed.necessary.with(Some(Vec::new())));
         }
-        for (action, formula) in planned.actions.iter().zip(&builder.matching) {
+        for (action, necessary) in planned.actions.iter().zip(&builder.matching) {
             if let Some(slot) = action.slot {
-                builder.atoms.actions.insert(slot, formula.clone());
+                builder.extractor.actions.insert(slot, necessary.clone());
             }
         }
         builder
     }
 
-    fn rule(&mut self, statement: &Statement) -> ExactRule {
+    fn rule(&mut self, statement: &Statement) -> IndexedRule {
         match statement {
             Statement::Action(_, expression) | Statement::Match(_, expression) => {
                 let (analysed, cost) = self.analyse(*expression);
-                exact(analysed, cost, Vec::new())
+                indexed(analysed, cost, Vec::new())
             }
             Statement::Scope(expression) => self.scope(*expression),
             Statement::Trigger { actions, .. } => self.trigger(actions, &statement.expressions()),
@@ -328,36 +330,36 @@ impl<'d> Builder<'d> {
 
     /// A scope is looked for because of its errors alone: whether it is true is part of the
     /// triggers.
-    fn scope(&mut self, expression: ExpressionId) -> ExactRule {
+    fn scope(&mut self, expression: ExpressionId) -> IndexedRule {
         let (analysed, cost) = self.analyse(expression);
         match self.requirements(expression) {
             Some(requirements) if cost.is_some() => {
-                let never = Formula::Any(Vec::new());
+                let never = Necessary::Any(Vec::new());
                 let analysed =
-                    Analysed { formula: never, truth: Truth::Open, conjuncts: Vec::new() };
-                exact(analysed, cost, requirements)
+                    Analysed { necessary: never, exact: Exact::Open, subexpressions: Vec::new() };
+                indexed(analysed, cost, requirements)
             }
-            _ => exact(analysed, cost, Vec::new()),
+            _ => indexed(analysed, cost, Vec::new()),
         }
     }
 
-    fn trigger(&mut self, actions: &[u32], expressions: &[ExpressionId]) -> ExactRule {
+    fn trigger(&mut self, actions: &[u32], expressions: &[ExpressionId]) -> IndexedRule {
         let matching = |action: &u32| self.matching.get(*action as usize).cloned();
-        let mut parts: Vec<Formula> = actions.iter().filter_map(matching).collect();
-        let (mut truths, mut conjuncts) = (Vec::new(), Vec::new());
+        let mut parts: Vec<Necessary> = actions.iter().filter_map(matching).collect();
+        let (mut exacts, mut subexpressions) = (Vec::new(), Vec::new());
         let mut total = Cost::default();
         for expression in expressions {
             if let (analysed, Some(cost)) = self.analyse(*expression) {
-                parts.push(analysed.formula);
-                truths.push(analysed.truth);
-                conjuncts.extend(analysed.conjuncts);
+                parts.push(analysed.necessary);
+                exacts.push(analysed.exact);
+                subexpressions.extend(analysed.subexpressions);
                 total = total.max(cost);
             } else {
-                truths.push(Truth::Open);
+                exacts.push(Exact::Open);
             }
         }
-        let (formula, truth) = (Formula::All(parts), Truth::All(truths.into()));
-        exact(Analysed { formula, truth, conjuncts }, Some(total), Vec::new())
+        let (necessary, exact) = (Necessary::All(parts), Exact::All(exacts.into()));
+        indexed(Analysed { necessary, exact, subexpressions }, Some(total), Vec::new())
     }
 
     /// What an expression needs to be true, and a bound on its cost.
@@ -365,8 +367,8 @@ impl<'d> Builder<'d> {
         let number = u32::try_from(id.index()).unwrap_or(u32::MAX);
         match self.planned.expressions.program(id) {
             Some(program) => {
-                let analysed = analyse(number, &program.root, &mut self.atoms);
-                (analysed, cost(&program.root, &self.atoms.costs))
+                let analysed = analyse(number, &program.root, &mut self.extractor);
+                (analysed, cost(&program.root, self.planned.layout))
             }
             None => (Analysed::of_nothing(), None),
         }
@@ -376,17 +378,17 @@ impl<'d> Builder<'d> {
     fn requirements(&self, id: ExpressionId) -> Option<Vec<Requirement>> {
         let mut requirements = requirements(&self.planned.expressions.program(id)?.root)?;
         requirements.retain(|requirement| match requirement {
-            Requirement::Bool(slot) => !self.atoms.actions.contains_key(slot),
+            Requirement::Bool(slot) => !self.extractor.actions.contains_key(slot),
             _ => true,
         });
         Some(requirements)
     }
 }
 
-fn exact(analysed: Analysed, cost: Option<Cost>, requirements: Vec<Requirement>) -> ExactRule {
-    match cost {
-        Some(cost) => ExactRule { analysed, cost, requirements },
-        // Looked at on every event.
-        None => ExactRule { analysed: Analysed::of_nothing(), cost: Cost::default(), requirements },
-    }
+/// A rule whose errors are reported; its preconditions make a candidate of it where it may cost too
+/// much.
+fn indexed(analysed: Analysed, cost: Option<Cost>, requirements: Vec<Requirement>) -> IndexedRule {
+    // Without a bound on its cost it is looked at on every event.
+    let analysed = if cost.is_some() { analysed } else { Analysed::of_nothing() };
+    IndexedRule { analysed, cost: Some(cost.unwrap_or_default()), requirements }
 }

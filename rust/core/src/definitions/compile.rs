@@ -26,6 +26,7 @@ use crate::functions::named_lists::Lists;
 use crate::index::layered::Built;
 use crate::json::tree::Tree;
 use crate::program::decode::Compiler;
+use crate::proofs::Slots;
 use crate::ruleset::{read_json, read_tree};
 use crate::value::address::{Network, NetworkSet};
 use crate::value::error::ProgramError;
@@ -69,6 +70,7 @@ impl Definitions {
             compiler.policy(form, at, references)
         })?;
         let DefinitionsCompiler { expressions, clause_places, .. } = compiler;
+        let proof_slots = Slots::new(&mut layout);
         let definitions = Self {
             plan: Built::default(),
             newest: Arc::default(),
@@ -80,6 +82,7 @@ impl Definitions {
             max_keys: bundle.max_keys,
             limits: bundle.limits,
             layout,
+            proof_slots,
             lists: Arc::new(lists),
             trusted_proxies: trusted_proxies(&bundle.trusted_proxies)?.into(),
             names: Names::default(),

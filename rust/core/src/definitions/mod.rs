@@ -33,6 +33,7 @@ use crate::event::user_agent::UserAgents;
 use crate::functions::named_lists::Lists;
 use crate::index::layered::{Built, Newest};
 use crate::program::Program;
+use crate::proofs::Slots;
 use crate::redact::Redactor;
 use crate::value::Text;
 use crate::value::address::NetworkSet;
@@ -197,6 +198,8 @@ pub struct Definitions {
     pub max_keys: u32,
     pub limits: Limits,
     pub layout: Layout,
+    /// Where proofs of challenges stand; `None` where their fields are not declared.
+    pub proof_slots: Option<Slots>,
     pub lists: Arc<Lists>,
     pub trusted_proxies: Arc<NetworkSet>,
     pub expressions: Expressions,

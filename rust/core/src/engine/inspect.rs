@@ -14,6 +14,7 @@ use crate::definitions::entity_key::split;
 use crate::engine::Engine;
 use crate::json::write::{list, write_string};
 use crate::state::entity::{ActiveMitigation, Entity};
+use crate::state::passes::{PassChange, PassDoes};
 use crate::state::snapshot::per_clause::{Held, held};
 
 /// A mitigation of an entity by its names, in the order of which they are listed:
@@ -86,6 +87,27 @@ impl Engine {
         let lifted = effects::write_lift(definitions, &key, at, &clauses);
         self.heirs().tell(|| lifted.clone());
         Some(lifted)
+    }
+
+    /// Revokes a pass that has not expired at `at`. Gives the effects that repeat it; `None` when
+    /// it is revoked already.
+    pub fn revoke_pass(&self, pass_id: Uuid, expires_at: i64, at: i64) -> Option<String> {
+        let change = PassChange { pass_id, at, expires_at, does: PassDoes::Revoke };
+        let state = self.state();
+        let mut passes = state.passes();
+        let is_revoked = passes.get().get(pass_id).is_some_and(|pass| pass.is_revoked);
+        if expires_at <= at || is_revoked {
+            return None;
+        }
+        passes.apply(&change);
+        let revoked = effects::written_pass(&change);
+        self.heirs().tell(|| revoked.clone());
+        Some(revoked)
+    }
+
+    /// Whether a pass was revoked, as long as that is remembered.
+    pub fn is_revoked(&self, pass_id: Uuid) -> bool {
+        self.state().passes().get().get(pass_id).is_some_and(|pass| pass.is_revoked)
     }
 
     /// How an entity stands at `at`, as JSON; `None` when nothing is known of it. The key

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use bumpalo::Bump;
 use foldhash::fast::RandomState;
+use tidegate_proof::{Client, Keys};
 
 use crate::decision::budget::{Budget, Spent};
 use crate::decision::candidates::Survey;
@@ -16,6 +17,7 @@ use crate::decision::outcomes::{Conditions, KnownOutcomes};
 use crate::decision::{Decision, decide, effects, event_time, record};
 use crate::definitions::Definitions;
 use crate::definitions::candidates_index::Concerns;
+use crate::definitions::document::Mode;
 use crate::engine::successor::{Heirs, Journal};
 use crate::event::encode::{Settings, encode};
 use crate::event::field::Member;
@@ -24,10 +26,11 @@ use crate::event::layout::Layout;
 use crate::event::strictness::Strictness;
 use crate::event::user_agent::UserAgents;
 use crate::event::{self, RawEvent};
+use crate::proofs::{AllShown, Slots};
 use crate::state::frozen::FrozenState;
 use crate::state::lock::Locked;
 use crate::state::snapshot::SnapshotError;
-use crate::state::{AllKnown, Evictions, State, Touches, snapshot};
+use crate::state::{AllKnown, Evictions, LockedPasses, State, Touches, snapshot};
 use crate::value::error::EventError;
 use crate::value::limits::Limits;
 
@@ -104,9 +107,22 @@ thread_local! {
     static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
+/// What of a decision is known already, and of what the engine is to find out by itself: the
+/// places where its budget ended, and the proofs of challenges that its event shows.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    pub budget: Budget,
+    /// None are read then.
+    pub proofs: Option<AllShown>,
+}
+
 /// A decision that is made and not yet applied; the state of its entities waits for it.
 pub(crate) struct Decided<'a, 's> {
     decision: Decision<'a>,
+    /// While the event shows a proof.
+    passes: Option<LockedPasses<'s>>,
+    /// Of a challenge, by whom it may be solved.
+    pub(crate) challenged: Option<Client>,
     return_url: Option<&'a str>,
     /// `request.path` as received.
     pub(crate) path: Option<&'a str>,
@@ -136,6 +152,8 @@ pub struct Engine {
     inherited: Option<Arc<Journal>>,
     heirs: Heirs,
     strictness: Strictness,
+    /// Without them no proof is read.
+    proof_keys: Option<Arc<Keys>>,
 }
 
 impl Engine {
@@ -151,6 +169,7 @@ impl Engine {
             inherited: None,
             heirs: Heirs::default(),
             strictness: Strictness::Any,
+            proof_keys: None,
         }
     }
 
@@ -168,6 +187,15 @@ impl Engine {
     /// The same engine, which decides on events by this strictness.
     pub fn with_strictness(self, strictness: Strictness) -> Self {
         Self { strictness, ..self }
+    }
+
+    /// The same engine, which reads proofs of challenges with these keys.
+    pub fn with_proof_keys(self, proof_keys: Option<Arc<Keys>>) -> Self {
+        Self { proof_keys, ..self }
+    }
+
+    pub fn proof_keys(&self) -> Option<&Arc<Keys>> {
+        self.proof_keys.as_ref()
     }
 
     pub fn strictness(&self) -> Strictness {
@@ -213,7 +241,7 @@ impl Engine {
         let mut touches = Touches::of_a_batch();
         let answers = events.iter().map(|event| {
             text.clear();
-            self.decided_with(*event, (received_at, Budget::Own), &mut touches, |decided| {
+            self.decided_with(*event, (received_at, Given::default()), &mut touches, |decided| {
                 let (decision, return_url) = self.apply(decided);
                 record::answer(&mut text, &decision, return_url);
             })?;
@@ -229,16 +257,11 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::answer`].
-    pub fn record<S>(
-        &self,
-        source: &S,
-        received_at: i64,
-        budget: Budget,
-    ) -> Result<String, S::Error>
+    pub fn record<S>(&self, source: &S, received_at: i64, given: Given) -> Result<String, S::Error>
     where
         S: EventSource + ?Sized,
     {
-        self.decided_within(source, (received_at, budget), |decided| {
+        self.decided_within(source, (received_at, given), |decided| {
             let (decision, return_url) = self.apply(decided);
             record::record(&self.definitions, &decision, return_url)
         })
@@ -248,13 +271,13 @@ impl Engine {
     ///
     /// # Errors
     /// It is no event.
-    pub fn peek<S>(&self, source: &S, received_at: i64, budget: Budget) -> Result<String, S::Error>
+    pub fn peek<S>(&self, source: &S, received_at: i64, given: Given) -> Result<String, S::Error>
     where
         S: EventSource + ?Sized,
     {
         self.decided_within(
             source,
-            (received_at, budget),
+            (received_at, given),
             |Decided { decision, return_url, state, .. }| {
                 drop(state);
                 record::record(&self.definitions, &decision, return_url)
@@ -273,7 +296,7 @@ impl Engine {
         self.decided(source, received_at, |Decided { decision, .. }| decision.spent)
     }
 
-    /// The state of an event's entities, as a snapshot of no others.
+    /// The state of an event's entities and of the pass it shows, as a snapshot of no others.
     ///
     /// # Errors
     /// It is no event.
@@ -281,15 +304,19 @@ impl Engine {
         &self,
         source: &S,
         received_at: i64,
-        budget: Budget,
+        given: Given,
     ) -> Result<String, S::Error>
     where
         S: EventSource + ?Sized,
     {
-        self.decided_within(source, (received_at, budget), |Decided { decision, state, .. }| {
+        self.decided_within(source, (received_at, given), |decided| {
+            let Decided { decision, passes, state, .. } = decided;
+            let claim = decision.proof.and_then(|proof| proof.claim);
+            let shown = passes.zip(claim).map(|(passes, it)| passes.get().only(it.pass_id));
             let keys = decision.entities.iter().map(|entity| state.find(&entity.key));
             let blocks = keys.filter_map(|known| state.get(known));
-            snapshot::save_entities(&self.definitions, state.evictions(), blocks)
+            let about = (state.evictions(), &shown.unwrap_or_default());
+            snapshot::save_entities(&self.definitions, about, blocks)
         })
     }
 
@@ -324,7 +351,8 @@ impl Engine {
 
     /// A copy of the state as JSON.
     pub fn save(&self, frozen: &FrozenState) -> String {
-        snapshot::save_entities(&self.definitions, frozen.evictions(), frozen.iter())
+        let about = (frozen.evictions(), &**frozen.passes());
+        snapshot::save_entities(&self.definitions, about, frozen.iter())
     }
 
     /// A copy of the state as JSON, in pieces.
@@ -336,7 +364,8 @@ impl Engine {
         frozen: &FrozenState,
         take: impl FnMut(&str) -> Result<(), E>,
     ) -> Result<(), E> {
-        snapshot::write_entities(&self.definitions, frozen.evictions(), frozen.iter(), take)
+        let about = (frozen.evictions(), &**frozen.passes());
+        snapshot::write_entities(&self.definitions, about, frozen.iter(), take)
     }
 
     pub fn stats(&self) -> Stats {
@@ -353,13 +382,13 @@ impl Engine {
     where
         S: EventSource + ?Sized,
     {
-        self.decided_within(source, (received_at, Budget::Own), finish)
+        self.decided_within(source, (received_at, Given::default()), finish)
     }
 
-    fn decided_within<S, T>(
+    pub(crate) fn decided_within<S, T>(
         &self,
         source: &S,
-        within: (i64, Budget),
+        within: (i64, Given),
         finish: impl FnOnce(Decided<'_, '_>) -> T,
     ) -> Result<T, S::Error>
     where
@@ -371,7 +400,7 @@ impl Engine {
     fn decided_with<S, T>(
         &self,
         source: &S,
-        within: (i64, Budget),
+        within: (i64, Given),
         touches: &mut Touches,
         finish: impl FnOnce(Decided<'_, '_>) -> T,
     ) -> Result<T, S::Error>
@@ -394,7 +423,7 @@ impl Engine {
         arena: &'a Bump,
         (outcomes, concerns, touches): (&mut KnownOutcomes, &mut Concerns, &mut Touches),
         source: &'a S,
-        (received_at, budget): (i64, Budget),
+        (received_at, Given { budget, proofs }): (i64, Given),
         finish: impl FnOnce(Decided<'a, '_>) -> T,
     ) -> Result<T, S::Error>
     where
@@ -414,18 +443,32 @@ impl Engine {
         let record = encode(&event, &definitions.layout, arena, settings)
             .map_err(|error| source.refused(error))?;
         let time = event_time(event.observed_at, received_at);
+        let reads = self.proof_keys.as_deref().zip(definitions.proof_slots.as_ref());
+        let shown = |(keys, slots): (&Keys, &Slots)| slots.shown(keys, &record, received_at);
+        let proofs = proofs.or_else(|| reads.map(shown)).unwrap_or_default();
         let mut conditions = Conditions::new(definitions, record, outcomes);
         let survey = Survey::new(definitions, &mut conditions, concerns, budget, arena);
         let (state, known) = self.look_up(&survey, touches);
-        let decision = decide(definitions, &mut conditions, survey, (&state, known), time, arena);
+        let mut decision =
+            decide(definitions, &mut conditions, survey, (&state, known), time, arena);
+        let passes = (!proofs.is_empty()).then(|| self.state.passes());
+        if let Some(passes) = &passes {
+            decision.show(&proofs, passes.get(), received_at.max(0));
+        }
+        let challenged = reads.filter(|_| decision.mode() == Some(Mode::Challenge));
+        let challenged = challenged.map(|(keys, slots)| slots.client(keys, conditions.record()));
         let path = event.member(Member::Path);
-        Ok(finish(Decided { decision, return_url: event.return_url, path, state }))
+        let return_url = event.return_url;
+        Ok(finish(Decided { decision, passes, challenged, return_url, path, state }))
     }
 
     /// Applies a decision and lets the state go.
     pub(crate) fn apply<'a>(&self, decided: Decided<'a, '_>) -> (Decision<'a>, Option<&'a str>) {
-        let Decided { decision, return_url, mut state, .. } = decided;
+        let Decided { decision, return_url, mut state, mut passes, .. } = decided;
         decision.apply(&mut state);
+        if let Some(passes) = &mut passes {
+            decision.pass_changes.iter().for_each(|change| passes.apply(change));
+        }
         self.heirs.tell(|| effects::written(&self.definitions, &decision));
         (decision, return_url)
     }

@@ -124,7 +124,8 @@ impl Engine {
         };
         drop(frozen);
         let reference_data = self.reference_data().with_user_agents(user_agents);
-        let engine = Self::inheriting(definitions, reference_data, state, Arc::clone(&journal));
+        let engine = Self::inheriting(definitions, reference_data, state, Arc::clone(&journal))
+            .with_proof_keys(self.proof_keys().cloned());
         // The first decision need not wait for all that came meanwhile.
         for _ in 0..ROUNDS {
             if journal.len() <= FEW_ENTRIES {

@@ -60,7 +60,7 @@ fn engine(bundle: &Json) -> Engine {
 
 fn record(engine: &Engine, event: &Json, seconds: i64) -> Json {
     let body = event.to_string();
-    let record = engine.record(body.as_bytes(), NOW + seconds * SECOND, Budget::Own).unwrap();
+    let record = engine.record(body.as_bytes(), NOW + seconds * SECOND, Given::default()).unwrap();
     serde_json::from_str(&record).unwrap()
 }
 
@@ -206,12 +206,13 @@ fn a_look_ahead_changes_nothing() {
     let engine = engine(&bundle(&[clause("c", members)]));
     record(&engine, &json!({"user": "ann"}), 5);
     let peeked =
-        engine.peek(br#"{"user": "ann"}"#.as_slice(), NOW + 6 * SECOND, Budget::Own).unwrap();
+        engine.peek(br#"{"user": "ann"}"#.as_slice(), NOW + 6 * SECOND, Given::default()).unwrap();
     let again =
-        engine.peek(br#"{"user": "ann"}"#.as_slice(), NOW + 6 * SECOND, Budget::Own).unwrap();
+        engine.peek(br#"{"user": "ann"}"#.as_slice(), NOW + 6 * SECOND, Given::default()).unwrap();
     assert_eq!(peeked, again);
     assert!(peeked.contains("\"reason\":\"policy\""));
-    let states = engine.entity_states(br#"{"user": "ann"}"#.as_slice(), NOW, Budget::Own).unwrap();
+    let states =
+        engine.entity_states(br#"{"user": "ann"}"#.as_slice(), NOW, Given::default()).unwrap();
     let states: Json = serde_json::from_str(&states).unwrap();
     let time = (NOW + 5 * SECOND).to_string();
     let window = json!(["p", "c", "count", [time]]);
@@ -223,7 +224,7 @@ fn a_look_ahead_changes_nothing() {
 fn a_refused_event_counts_nothing() {
     let engine = engine(&bundle(&[]));
     for body in [&b""[..], b"[]", b"{\"user\":1}", b"{\"user\":\"a\",\"user\":\"b\"}", b"{"] {
-        assert!(engine.record(body, NOW, Budget::Own).is_err());
+        assert!(engine.record(body, NOW, Given::default()).is_err());
     }
     assert_eq!(engine.stats().keys, 0);
 }
@@ -420,7 +421,7 @@ fn effects_repeat_a_decision_and_malformed_ones_do_nothing() {
     for (time, path) in ["/a", "/b"].into_iter().enumerate() {
         let event = json!({"user": "ann", "path": path}).to_string();
         let time = NOW + i64::try_from(time).unwrap();
-        let served = one.serve(event.as_bytes(), time, "id").unwrap();
+        let served = one.serve(event.as_bytes(), time, "id", Given::default()).unwrap();
         other.apply_effects([served.effects.as_bytes()]).unwrap();
     }
     assert_eq!(other.snapshot(), one.snapshot());

@@ -11,9 +11,7 @@ use foldhash::fast::RandomState;
 
 use crate::event::Entries;
 use crate::event::field::{Field, Member, Section};
-use crate::event::literal_keys::LiteralKeys;
 use crate::event::variable::VariableType;
-use crate::json::member_names::Name;
 use crate::text::ascii_case::has_upper;
 
 type Table<T> = HashMap<String, T, RandomState>;
@@ -91,7 +89,7 @@ pub struct Layout {
     declared: Table<Source>,
     numbers: Table<Slot>,
     slots: Vec<(String, Source)>,
-    keys: [LiteralKeys; Section::COUNT],
+    keys: [Table<KeySlot>; Section::COUNT],
     key_count: u32,
     /// The slot of the keys that no event has.
     never: Option<KeySlot>,
@@ -169,7 +167,7 @@ impl Layout {
         // No header has a name with a capital once names are folded.
         let never = section == Section::Headers && has_upper(key.as_bytes());
         let known =
-            if never { self.never } else { self.keys.get(section.index())?.get(Name::new(key)) };
+            if never { self.never } else { self.keys.get(section.index())?.get(key).copied() };
         if known.is_some() {
             return known;
         }
@@ -178,7 +176,7 @@ impl Layout {
         if never {
             self.never = Some(slot);
         } else {
-            self.keys.get_mut(section.index())?.insert(key, slot);
+            self.keys.get_mut(section.index())?.insert(key.to_owned(), slot);
         }
         self.note(&Source::Field(Field::Section(section)));
         Some(slot)
@@ -234,7 +232,7 @@ impl Layout {
 
     /// The literal keys that some program reads of a section.
     #[inline]
-    pub(crate) fn keys(&self, section: Section) -> Option<&LiteralKeys> {
+    pub(crate) fn keys(&self, section: Section) -> Option<&Table<KeySlot>> {
         self.keys.get(section.index())
     }
 
@@ -248,7 +246,7 @@ impl Layout {
     ) {
         let Some(keys) = self.keys(section).filter(|keys| !keys.is_empty()) else { return };
         for (key, value) in entries() {
-            let slot = keys.get(Name::new(key));
+            let slot = keys.get(*key);
             if let Some(place) = slot.and_then(|slot| places.get_mut(slot.0 as usize)) {
                 *place = Some(*value);
             }
@@ -325,76 +323,4 @@ fn source_of(name: &str, type_text: &str) -> Result<Source, UnknownType> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn layout() -> Layout {
-        Layout::new([
-            ("request.path", "string"),
-            ("request.headers", "map(string, string)"),
-            ("actions.login", "bool"),
-            ("x", "list(int)"),
-        ])
-        .unwrap()
-    }
-
-    #[test]
-    fn a_field_has_one_slot_however_often_it_is_read() {
-        let mut layout = layout();
-        let path = layout.slot("request.path").unwrap();
-        assert_ne!(layout.slot("x"), Some(path));
-        assert_eq!(layout.slot("request.path"), Some(path));
-        assert_eq!(layout.slot("nothing"), None);
-        assert_eq!(layout.slot_count(), 2);
-    }
-
-    #[test]
-    fn keys_are_numbered_for_the_maps_of_the_event_only() {
-        let mut layout = layout();
-        let host = layout.key_slot("request.headers", "host").unwrap();
-        assert_eq!(layout.key_slot("request.headers", "host"), Some(host));
-        assert_ne!(layout.key_slot("request.headers", "accept"), Some(host));
-        assert_eq!(layout.key_slot("request.path", "host"), None);
-        assert_eq!(layout.key_slot("x", "host"), None);
-    }
-
-    #[test]
-    fn headers_with_capitals_are_one_key_that_no_event_has() {
-        let mut layout = layout();
-        let host = layout.key_slot("request.headers", "host");
-        let never = layout.key_slot("request.headers", "Host");
-        assert_ne!(never, host);
-        assert_eq!(layout.key_slot("request.headers", "ACCEPT"), never);
-        let mut places = vec![None; layout.key_count()];
-        layout.place_keys(Section::Headers, || &[("Host", "a"), ("host", "b")], &mut places);
-        assert_eq!(places, [Some("b"), None]);
-    }
-
-    #[test]
-    fn every_key_of_many_is_found_and_no_other() {
-        let mut layout = layout();
-        let keys: Vec<String> = (0..3_000).map(|number| format!("x-{number}")).collect();
-        let slots: Vec<_> =
-            keys.iter().map(|key| layout.key_slot("request.headers", key).unwrap()).collect();
-        let others: Vec<String> = keys.iter().map(|key| format!("{key}-")).collect();
-        let entries: Vec<_> = keys.iter().zip(&others).map(|(a, b)| (&**a, &**b)).collect();
-        let swapped: Vec<_> = entries.iter().map(|(key, other)| (*other, *key)).collect();
-        let mut places = vec![None; layout.key_count()];
-        layout.place_keys(Section::Headers, || &swapped, &mut places);
-        layout.place_keys(Section::Cookies, || &entries, &mut places);
-        assert!(places.iter().all(Option::is_none));
-        layout.place_keys(Section::Headers, || &entries, &mut places);
-        for (other, slot) in others.iter().zip(slots) {
-            assert_eq!(places[slot.0 as usize], Some(&**other));
-        }
-    }
-
-    #[test]
-    fn sources_follow_from_name_and_type() {
-        let field = Source::Field(Field::Method);
-        assert_eq!(source_of("request.method", "string"), Ok(field));
-        assert_eq!(source_of("actions.login", "bool"), Ok(Source::Decision));
-        assert_eq!(source_of("source", "int"), Ok(Source::Variable(VariableType::Int)));
-        assert!(source_of("y", "list(").is_err());
-    }
-}
+mod tests;

@@ -5,7 +5,6 @@ pub mod field;
 pub mod geo;
 pub mod headers;
 pub mod layout;
-pub(crate) mod literal_keys;
 pub mod path;
 pub mod prepared;
 pub mod record;
@@ -19,7 +18,7 @@ use bumpalo::collections::Vec as ArenaVec;
 
 use crate::event::field::{Member, Section};
 use crate::event::layout::{KeySlot, Layout};
-use crate::json::{self, Fault, FaultKind, Kind, Name, Reader, Result};
+use crate::json::{self, Fault, FaultKind, Kind, Reader, Result};
 use crate::text::ascii_case::has_upper;
 use crate::value::error::EventError;
 use crate::value::limits::Limits;
@@ -184,7 +183,7 @@ impl<'a> Reading<'_, 'a> {
         reader: &mut Reader<'a>,
         member: fn(&mut Self, &mut Reader<'a>, &'a str, Option<&'a str>) -> Result<()>,
     ) -> Result<()> {
-        reader.texts(|reader, name, text| member(self, reader, name.text, text))
+        reader.texts(|reader, name, text| member(self, reader, name, text))
     }
 
     fn member(
@@ -294,11 +293,11 @@ impl<'a> Reading<'_, 'a> {
                 },
             };
             let Some(keys) = keys else { return Ok(()) };
-            entries.push((name.text, text));
+            entries.push((name, text));
             match keys.get(name) {
-                Some(slot) => self.keep(slot, text),
+                Some(slot) => self.keep(*slot, text),
                 None if section == Section::Headers => {
-                    self.has_capitals = self.has_capitals || has_upper(name.text.as_bytes());
+                    self.has_capitals = self.has_capitals || has_upper(name.as_bytes());
                 }
                 None => {}
             }
@@ -309,8 +308,8 @@ impl<'a> Reading<'_, 'a> {
     }
 
     #[cold]
-    fn keep_body(&mut self, name: Name<'_>, text: &'a str) {
-        if name.text == "body" {
+    fn keep_body(&mut self, name: &str, text: &'a str) {
+        if name == "body" {
             self.event.body = Some(RawBody::Text(text));
         }
     }
@@ -321,12 +320,12 @@ impl<'a> Reading<'_, 'a> {
         &mut self,
         reader: &mut Reader<'a>,
         section: Section,
-        name: Name<'_>,
+        name: &str,
     ) -> Result<Option<&'a str>> {
         let kind = reader.kind()?;
         if section == Section::Fields {
             self.event.has_content |= kind != Kind::Null;
-            if name.text == "body" {
+            if name == "body" {
                 return self.body(reader, kind);
             }
         }

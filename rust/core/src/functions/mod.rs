@@ -6,7 +6,7 @@
 
 pub(crate) mod conversions;
 mod encoders;
-mod format;
+mod formatting;
 mod hashing;
 mod lists;
 pub mod named_lists;
@@ -208,7 +208,7 @@ pub(crate) static UNKNOWN: Function = function("", &[]);
 static FAMILIES: [&[Function]; 11] = [
     conversions::FUNCTIONS,
     encoders::FUNCTIONS,
-    format::FUNCTIONS,
+    formatting::FUNCTIONS,
     hashing::FUNCTIONS,
     lists::FUNCTIONS,
     network::FUNCTIONS,

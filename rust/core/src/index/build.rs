@@ -5,19 +5,18 @@ use std::sync::atomic::Ordering;
 
 use foldhash::fast::RandomState;
 
-use crate::event::layout::Layout;
 use crate::event::record::Record;
-use crate::index::postings::guards::Preconditions;
-use crate::index::postings::{Known, Meaning, Posting, Postings, Shared};
+use crate::index::postings::preconditions::Preconditions;
+use crate::index::postings::{CommonSubexpression, Known, Meaning, Posting, Postings};
 use crate::index::requirements::access_path::{AccessPath, Odds, Skipped, Term};
 use crate::index::requirements::condition::Condition;
-use crate::index::requirements::conditions_of::Atoms;
+use crate::index::requirements::conditions_of::Extractor;
 use crate::index::requirements::error_free::{Requirement, requirements};
-use crate::index::requirements::formula::{Analysed, Reason, Truth, analyse, at_path};
+use crate::index::requirements::formula::{Analysed, Exact, Reason, analyse, at_path};
 use crate::index::requirements::worst_cost::{Cost, Size, cost};
 use crate::index::search::Searches;
 use crate::index::{Index, NUMBERS, Rules, Scratch};
-use crate::program::{Expr, Program};
+use crate::program::Program;
 use crate::value::limits::Limits;
 
 /// Shared conjuncts that a posting has bits for.
@@ -48,14 +47,28 @@ pub struct Unindexed {
     pub reason: Reason,
 }
 
-/// A rule whose errors are reported.
+/// A rule, analysed.
 #[derive(Debug)]
-pub(crate) struct ExactRule {
+pub(crate) struct IndexedRule {
     pub(crate) analysed: Analysed,
-    /// What its parts cost at most, as far as they are in the formula.
-    pub(crate) cost: Cost,
+    /// What it costs at most, if it need not be evaluated where it is known to be true.
+    pub(crate) cost: Option<Cost>,
     /// What must be met beside what the access path asks for.
     pub(crate) requirements: Vec<Requirement>,
+}
+
+impl IndexedRule {
+    /// A rule that is the program of a number.
+    pub(crate) fn of_program(
+        number: u32,
+        program: &Program,
+        limits: &Limits,
+        extractor: &mut Extractor<'_>,
+    ) -> Self {
+        let analysed = analyse(number, &program.root, extractor);
+        let cost = cost(&program.root, extractor.layout()).filter(|cost| is_small(*cost, limits));
+        Self { analysed, cost, requirements: Vec::new() }
+    }
 }
 
 /// The conditions that are searched for, by their place here, with their postings.
@@ -113,119 +126,96 @@ struct Frequency {
 }
 
 impl Index {
-    /// An index of rules that are one program each; `samples` are records like those
-    /// to come.
-    pub(crate) fn new(rules: Rules<'_>, layout: &Layout, samples: &[Record<'_>]) -> Self {
-        let mut atoms = Atoms::new(layout);
-        let programs = (0_u32..).zip(rules.programs);
-        let analysed: Vec<Analysed> =
-            programs.map(|(number, program)| analyse(number, &program.root, &mut atoms)).collect();
-        let small_cost = |program: &Program| {
-            cost(&program.root, &atoms.costs).filter(|cost| is_small(*cost, rules.limits))
-        };
-        let costs = rules.programs.iter().map(small_cost).collect();
-        let analysed = analysed.iter().collect();
-        let context = BuildContext::new(&atoms, analysed, costs, rules, samples);
-        // Which subexpressions are worth sharing depends on the access paths, and the cheapest
-        // access path on what is shared. So the paths are chosen twice.
-        let first = context.access_paths(&|_| false, Skipped::NotTrue);
-        let common = Chosen::new(&context, &first);
-        let access_paths =
-            context.access_paths(&|truth| common.bit(truth).is_some(), Skipped::NotTrue);
-        let facts_of = |truth: &Truth, shared: &Shared| {
-            if truth.has_negative() { context.facts(shared) } else { Some(Vec::new()) }
-        };
-        context.index(&access_paths, None, facts_of)
-    }
-
-    /// An index that passes over a rule only when it is certainly false and no error.
-    pub(crate) fn exact(
-        atoms: &Atoms<'_>,
-        rules: &[ExactRule],
+    /// An index of rules; `samples` are records like those to come. Where the extractor judges
+    /// errors, the index passes over a rule only when it is certainly false and no error.
+    pub(crate) fn new(
+        extractor: &Extractor<'_>,
+        rules: &[IndexedRule],
         programs: Rules<'_>,
         samples: &[Record<'_>],
     ) -> Self {
-        let analysed = rules.iter().map(|rule| &rule.analysed).collect();
-        // The preconditions make a candidate of a rule that may cost too much.
-        let costs = rules.iter().map(|rule| Some(rule.cost)).collect();
-        let context = BuildContext::new(atoms, analysed, costs, programs, samples);
-        // A rule whose other alternative may be an error is not dropped for what one needs.
-        let access_paths = context.access_paths(&|_| false, Skipped::False);
-        let mut preconditions = Preconditions::default();
-        for (number, (rule, access)) in (0_u32..).zip(rules.iter().zip(&access_paths)) {
-            preconditions.add(number, rule, access.as_ref().ok());
+        let context = BuildContext::new(extractor, rules, programs, samples);
+        let mut access_paths = context.access_paths(&|_| false);
+        if context.skipped == Skipped::NotTrue {
+            // Which subexpressions are worth sharing depends on the access paths, and the cheapest
+            // access path on what is shared. So the paths are chosen twice. A rule whose other
+            // alternative may be an error is not dropped for what one requires.
+            let common = Chosen::new(&context, &access_paths);
+            access_paths = context.access_paths(&|exact| common.bit(exact).is_some());
         }
-        // What is not true may be an error.
-        context.index(&access_paths, Some(preconditions), |_, shared| context.facts(shared))
+        context.index(&access_paths)
     }
 }
 
 /// What is known of the rules of an index before it is made.
 struct BuildContext<'b> {
-    atoms: &'b Atoms<'b>,
+    extractor: &'b Extractor<'b>,
     programs: &'b [Program],
-    /// By the number of the rule, as the costs.
-    analysed: Vec<&'b Analysed>,
-    /// What a rule costs at most, if it need not be evaluated where it is known to be true.
-    costs: Vec<Option<Cost>>,
+    rules: &'b [IndexedRule],
     /// By the number of the condition, as the weights.
     frequencies: Vec<Frequency>,
     weights: Vec<f64>,
+    /// What it means that the index passes over a rule.
+    skipped: Skipped,
 }
 
 impl<'b> BuildContext<'b> {
     fn new(
-        atoms: &'b Atoms<'b>,
-        analysed: Vec<&'b Analysed>,
-        costs: Vec<Option<Cost>>,
-        rules: Rules<'b>,
+        extractor: &'b Extractor<'b>,
+        rules: &'b [IndexedRule],
+        programs: Rules<'b>,
         samples: &[Record<'_>],
     ) -> Self {
-        let frequencies = frequencies(&analysed, atoms, rules, samples);
-        let weights = weights(&atoms.conditions, &frequencies, analysed.len(), samples.len());
-        Self { atoms, programs: rules.programs, analysed, costs, frequencies, weights }
+        let frequencies = frequencies(rules, extractor, programs, samples);
+        let weights = weights(&extractor.conditions, &frequencies, rules.len(), samples.len());
+        let skipped = if extractor.judges_errors { Skipped::False } else { Skipped::NotTrue };
+        Self { extractor, programs: programs.programs, rules, frequencies, weights, skipped }
     }
 
     /// The access path of each rule, where some expressions are tested once for all rules.
     fn access_paths(
         &self,
-        is_shared: &dyn Fn(&Truth) -> bool,
-        skipped: Skipped,
+        is_shared: &dyn Fn(&Exact) -> bool,
     ) -> Vec<Result<AccessPath<'b>, Reason>> {
         let odds = Odds { weights: &self.weights, is_shared };
-        let access = |rule: &&'b Analysed| {
-            // What a rule needs beside a condition plays no part where skipping must be exact.
-            let truth = if skipped == Skipped::False { &Truth::Open } else { &rule.truth };
-            rule.formula.access(truth, odds, skipped)
+        let access_path = |IndexedRule { analysed, .. }: &'b IndexedRule| {
+            // What a rule requires beside a condition plays no part where skipping must be exact.
+            let is_exact = self.skipped == Skipped::False;
+            let exact = if is_exact { &Exact::Open } else { &analysed.exact };
+            analysed.necessary.access_path(exact, odds, self.skipped)
         };
-        self.analysed.iter().map(access).collect()
+        self.rules.iter().map(access_path).collect()
     }
 
-    /// The facts under which a shared conjunct is no error.
-    fn facts(&self, Shared { program, path, .. }: &Shared) -> Option<Vec<Requirement>> {
-        facts(at_path(&self.programs.get(*program as usize)?.root, path)?)
-    }
-
-    /// The index. `facts_of` gives those under which the search alone says whether a shared
-    /// conjunct is true.
-    fn index(
+    /// Under which preconditions the search alone says whether a common subexpression is true.
+    /// What is not true may be an error, which only some indexes judge.
+    fn preconditions(
         &self,
-        access_paths: &[Result<AccessPath<'_>, Reason>],
-        preconditions: Option<Preconditions>,
-        facts_of: impl Fn(&Truth, &Shared) -> Option<Vec<Requirement>>,
-    ) -> Index {
+        exact: &Exact,
+        CommonSubexpression { program, path, .. }: &CommonSubexpression,
+    ) -> Option<Vec<Requirement>> {
+        if self.skipped == Skipped::NotTrue && !exact.has_negative() {
+            return Some(Vec::new());
+        }
+        let root = &self.programs.get(*program as usize)?.root;
+        let mut preconditions = requirements(at_path(root, path)?)?;
+        preconditions.sort_unstable();
+        preconditions.dedup();
+        Some(preconditions)
+    }
+
+    fn index(&self, access_paths: &[Result<AccessPath<'_>, Reason>]) -> Index {
         let mut gathered = Gathered::default();
         let mut shared = Chosen::new(self, access_paths);
-        shared.search(&mut gathered.searched, facts_of);
-        for (rule, access) in (0_u32..).zip(access_paths) {
-            self.gather(rule, access, &shared, &mut gathered);
+        shared.search(&mut gathered.searched, self);
+        for (rule, access_path) in (0_u32..).zip(access_paths) {
+            self.gather(rule, access_path, &shared, &mut gathered);
         }
         let Gathered { searched, always, unindexed, certain_cost } = gathered;
         let searches = self.searches(&searched);
-        let rules = u32::try_from(self.analysed.len()).unwrap_or(u32::MAX);
-        let guarded = 0..if preconditions.is_some() { rules } else { 0 };
-        let otherwise = always.iter().map(|posting| posting.rule).chain(guarded);
-        let postings = Postings::new(&searched.postings, otherwise);
+        let preconditions =
+            (self.skipped == Skipped::False).then(|| Preconditions::new(self.rules, access_paths));
+        let postings = Postings::new(&searched.postings);
         Index {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             searches,
@@ -234,7 +224,7 @@ impl<'b> BuildContext<'b> {
             shared: shared.shared.into(),
             always: always.into(),
             conditions: searched.conditions.len(),
-            rules: self.analysed.len(),
+            rules: self.rules.len(),
             preconditions,
             certain_cost,
             report: self.report(&searched, unindexed),
@@ -245,48 +235,48 @@ impl<'b> BuildContext<'b> {
     fn gather(
         &self,
         rule: u32,
-        access: &Result<AccessPath<'_>, Reason>,
+        access_path: &Result<AccessPath<'_>, Reason>,
         shared: &Chosen,
         gathered: &mut Gathered,
     ) {
-        let access = match access {
-            Ok(access) => access,
+        let access_path = match access_path {
+            Ok(access_path) => access_path,
             Err(reason) => {
                 gathered.unindexed.push(Unindexed { rule, reason: *reason });
                 return gathered.add(None, self.posting(rule, Reached::Always, shared));
             }
         };
-        for term in &access.terms {
+        for term in &access_path.terms {
             gathered.add(term.condition, self.posting(rule, Reached::By(term), shared));
         }
-        gathered.unindexed.extend(access.reason.map(|reason| Unindexed { rule, reason }));
+        gathered.unindexed.extend(access_path.reason.map(|reason| Unindexed { rule, reason }));
     }
 
     /// The posting of a rule, and what the rule costs at most if the posting proves it.
     fn posting(&self, rule: u32, reached: Reached<'_>, shared: &Chosen) -> (Posting, Option<Cost>) {
-        let cost = self.costs.get(rule as usize).copied().flatten();
-        let (mut need, mut is_true) = (0, false);
-        if let Some(analysed) = self.analysed.get(rule as usize) {
-            need = shared.need(analysed, reached);
-            let is_known = |truth: &Truth| shared.is_in(truth, need) || reached.proves(truth);
-            is_true = cost.is_some() && analysed.truth.follows(&is_known);
+        let (mut required, mut is_true, mut cost) = (0, false, None);
+        if let Some(IndexedRule { analysed, cost: most, .. }) = self.rules.get(rule as usize) {
+            cost = *most;
+            required = shared.required(analysed, reached);
+            let is_known = |exact: &Exact| shared.is_in(exact, required) || reached.proves(exact);
+            is_true = cost.is_some() && analysed.exact.follows(&is_known);
         }
         let meaning = if is_true { Meaning::True } else { Meaning::MaybeTrue };
-        (Posting { rule, need, meaning }, cost.filter(|_| is_true))
+        (Posting { rule, required, meaning }, cost.filter(|_| is_true))
     }
 
     fn searches(&self, searched: &Searched) -> Searches {
         let conditions = searched.conditions.iter();
         let conditions: Vec<&Condition> = conditions
-            .filter_map(|condition| self.atoms.conditions.get(*condition as usize))
+            .filter_map(|condition| self.extractor.conditions.get(*condition as usize))
             .collect();
-        Searches::new(&conditions, &self.atoms.patterns, self.atoms.layout())
+        Searches::new(&conditions, &self.extractor.patterns, self.extractor.layout())
     }
 
     fn report(&self, searched: &Searched, unindexed: Vec<Unindexed>) -> Report {
         Report {
-            rules: self.analysed.len(),
-            conditions: self.atoms.conditions.len(),
+            rules: self.rules.len(),
+            conditions: self.extractor.conditions.len(),
             shared: self.frequencies.iter().filter(|frequency| frequency.rules > 1).count(),
             searched: searched.conditions.len(),
             unindexed,
@@ -301,26 +291,18 @@ fn is_small(cost: Cost, limits: &Limits) -> bool {
     cost.is_within(&limits, COMMON_SIZE)
 }
 
-/// The facts under which an expression is no error, each once.
-fn facts(expression: &Expr) -> Option<Vec<Requirement>> {
-    let mut facts = requirements(expression)?;
-    facts.sort_unstable();
-    facts.dedup();
-    Some(facts)
-}
-
 fn frequencies(
-    analysed: &[&Analysed],
-    atoms: &Atoms<'_>,
-    rules: Rules<'_>,
+    rules: &[IndexedRule],
+    extractor: &Extractor<'_>,
+    programs: Rules<'_>,
     samples: &[Record<'_>],
 ) -> Vec<Frequency> {
-    let mut frequencies = vec![Frequency::default(); atoms.conditions.len()];
+    let mut frequencies = vec![Frequency::default(); extractor.conditions.len()];
     let mut stated = Vec::new();
-    for rule in analysed {
-        rule.formula.conditions(&mut |condition| stated.push(condition));
-        for conjunct in &rule.conjuncts {
-            conjunct.truth.conditions(&mut |condition| stated.push(condition));
+    for IndexedRule { analysed: rule, .. } in rules {
+        rule.necessary.conditions(&mut |condition| stated.push(condition));
+        for subexpression in &rule.subexpressions {
+            subexpression.exact.conditions(&mut |condition| stated.push(condition));
         }
         stated.sort_unstable();
         stated.dedup();
@@ -333,12 +315,12 @@ fn frequencies(
     if samples.is_empty() {
         return frequencies;
     }
-    let all: Vec<&Condition> = atoms.conditions.iter().collect();
-    let searches = Searches::new(&all, &atoms.patterns, atoms.layout());
+    let all: Vec<&Condition> = extractor.conditions.iter().collect();
+    let searches = Searches::new(&all, &extractor.patterns, extractor.layout());
     let mut scratch = Scratch::default();
     for record in samples {
         scratch.begin(&searches, all.len(), 0, crate::value::work::Work::unlimited());
-        searches.run(record, rules.lists, &mut scratch);
+        searches.run(record, programs.lists, &mut scratch);
         for condition in &scratch.found {
             if let Some(frequency) = frequencies.get_mut(*condition as usize) {
                 frequency.hits = frequency.hits.saturating_add(1);
@@ -378,9 +360,9 @@ enum Reached<'t> {
 
 impl Reached<'_> {
     /// Whether it says that part of the rule is true.
-    fn proves(self, truth: &Truth) -> bool {
-        match (self, truth) {
-            (Self::By(term), Truth::One { condition, is_positive: true }) => {
+    fn proves(self, exact: &Exact) -> bool {
+        match (self, exact) {
+            (Self::By(term), Exact::One { condition, is_positive: true }) => {
                 Some(*condition) == term.condition
             }
             _ => false,
@@ -389,27 +371,30 @@ impl Reached<'_> {
 }
 
 /// All that may make a rule a candidate.
-fn reached_by<'t>(access: &'t Result<AccessPath<'t>, Reason>) -> Vec<Reached<'t>> {
-    match access {
-        Ok(access) => access.terms.iter().map(Reached::By).collect(),
+fn reached_by<'t>(access_path: &'t Result<AccessPath<'t>, Reason>) -> Vec<Reached<'t>> {
+    match access_path {
+        Ok(access_path) => access_path.terms.iter().map(Reached::By).collect(),
         Err(_) => vec![Reached::Always],
     }
 }
 
 /// What a candidate needs to be true.
-fn needs<'n>(analysed: &'n Analysed, reached: Reached<'n>) -> impl Iterator<Item = &'n Truth> {
+fn required_beside<'n>(
+    analysed: &'n Analysed,
+    reached: Reached<'n>,
+) -> impl Iterator<Item = &'n Exact> {
     let of_term = match reached {
-        Reached::By(term) => &*term.needs,
+        Reached::By(term) => &*term.required,
         Reached::Always => &[],
     };
-    let of_rule = analysed.conjuncts.iter().map(|conjunct| &conjunct.truth);
-    of_term.iter().copied().chain(of_rule).filter(move |truth| !reached.proves(truth))
+    let of_rule = analysed.subexpressions.iter().map(|subexpression| &subexpression.exact);
+    of_term.iter().copied().chain(of_rule).filter(move |exact| !reached.proves(exact))
 }
 
 /// The shared subexpressions that postings have bits for.
 struct Chosen {
-    shared: Vec<Shared>,
-    bits: HashMap<Truth, u32, RandomState>,
+    shared: Vec<CommonSubexpression>,
+    bits: HashMap<Exact, u32, RandomState>,
 }
 
 /// How a conjunct is used.
@@ -419,68 +404,64 @@ struct Use {
     last: u32,
     /// How many candidates of an event it drops, about.
     power: f64,
-    place: Shared,
+    place: CommonSubexpression,
 }
 
 impl Chosen {
     /// Chooses those that drop the most candidates of these access paths.
     fn new(
-        BuildContext { analysed, weights, .. }: &BuildContext<'_>,
+        BuildContext { rules, weights, .. }: &BuildContext<'_>,
         access_paths: &[Result<AccessPath<'_>, Reason>],
     ) -> Self {
-        let mut uses: HashMap<&Truth, Use, RandomState> = HashMap::default();
-        for conjunct in analysed.iter().flat_map(|analysed| &analysed.conjuncts) {
-            uses.entry(&conjunct.truth).or_insert_with(|| Use {
+        let mut uses: HashMap<&Exact, Use, RandomState> = HashMap::default();
+        for subexpression in rules.iter().flat_map(|rule| &rule.analysed.subexpressions) {
+            uses.entry(&subexpression.exact).or_insert_with(|| Use {
                 rules: 0,
                 last: u32::MAX,
                 power: 0.0,
-                place: Shared {
-                    program: conjunct.program,
-                    path: conjunct.path.clone(),
+                place: CommonSubexpression {
+                    program: subexpression.program,
+                    path: subexpression.path.clone(),
                     known: None,
                 },
             });
         }
-        for (rule, (analysed, access)) in (0_u32..).zip(analysed.iter().zip(access_paths)) {
-            for reached in reached_by(access) {
+        for (rule, (indexed, access_path)) in (0_u32..).zip(rules.iter().zip(access_paths)) {
+            for reached in reached_by(access_path) {
                 let weight = match reached {
                     Reached::By(term) => term.weight,
                     Reached::Always => 1.0,
                 };
-                for truth in needs(analysed, reached) {
-                    let Some(used) = uses.get_mut(truth) else { continue };
+                for exact in required_beside(&indexed.analysed, reached) {
+                    let Some(used) = uses.get_mut(exact) else { continue };
                     if used.last != rule {
                         used.rules = used.rules.saturating_add(1);
                         used.last = rule;
                     }
-                    used.power += weight * (1.0 - truth.weight(weights)).max(0.1);
+                    used.power += weight * (1.0 - exact.weight(weights)).max(0.1);
                 }
             }
         }
-        let mut ranked: Vec<(&Truth, Use)> =
+        let mut ranked: Vec<(&Exact, Use)> =
             uses.into_iter().filter(|(_, used)| used.rules > 1).collect();
-        ranked.sort_by(|(truth, used), (other_truth, other)| {
-            other.power.total_cmp(&used.power).then(truth.cmp(other_truth))
+        ranked.sort_by(|(exact, used), (other_exact, other)| {
+            other.power.total_cmp(&used.power).then(exact.cmp(other_exact))
         });
         ranked.truncate(SHARED);
-        ranked.sort_by_key(|(truth, _)| !matches!(truth, Truth::One { is_positive: true, .. }));
-        let bits = ranked.iter().map(|(truth, _)| Truth::clone(truth)).zip(0..).collect();
+        ranked.sort_by_key(|(exact, _)| !matches!(exact, Exact::One { is_positive: true, .. }));
+        let bits = ranked.iter().map(|(exact, _)| Exact::clone(exact)).zip(0..).collect();
         Self { shared: ranked.into_iter().map(|(_, used)| used.place).collect(), bits }
     }
 
     /// Adds the conditions by which the search says whether one is true. They come first, so
     /// that one which is a condition has its number for its bit.
-    fn search(
-        &mut self,
-        searched: &mut Searched,
-        facts_of: impl Fn(&Truth, &Shared) -> Option<Vec<Requirement>>,
-    ) {
-        let mut bits: Vec<(&Truth, &u32)> = self.bits.iter().collect();
+    fn search(&mut self, searched: &mut Searched, context: &BuildContext<'_>) {
+        let mut bits: Vec<(&Exact, &u32)> = self.bits.iter().collect();
         bits.sort_unstable_by_key(|(_, bit)| **bit);
-        for ((truth, _), shared) in bits.into_iter().zip(&mut self.shared) {
-            let Some(facts) = facts_of(truth, shared) else { continue };
-            let truth = truth.renumbered(&mut |condition| searched.number(condition));
-            shared.known = Some(Known { truth, facts: facts.into() });
+        for ((exact, _), shared) in bits.into_iter().zip(&mut self.shared) {
+            let Some(preconditions) = context.preconditions(exact, shared) else { continue };
+            let exact = exact.renumbered(&mut |condition| searched.number(condition));
+            shared.known = Some(Known { exact, preconditions: preconditions.into() });
         }
     }
 
@@ -493,17 +474,19 @@ impl Chosen {
         bits.fold(0, |bits, bit: u64| bits | bit)
     }
 
-    fn bit(&self, truth: &Truth) -> Option<u64> {
-        self.bits.get(truth).map(|bit| 1 << bit)
+    fn bit(&self, exact: &Exact) -> Option<u64> {
+        self.bits.get(exact).map(|bit| 1 << bit)
     }
 
     /// Whether it is among those whose bits are in a need.
-    fn is_in(&self, truth: &Truth, need: u64) -> bool {
-        self.bit(truth).is_some_and(|bit| need & bit != 0)
+    fn is_in(&self, exact: &Exact, required: u64) -> bool {
+        self.bit(exact).is_some_and(|bit| required & bit != 0)
     }
 
     /// The bits of what a candidate needs.
-    fn need(&self, analysed: &Analysed, reached: Reached<'_>) -> u64 {
-        needs(analysed, reached).filter_map(|truth| self.bit(truth)).fold(0, |need, bit| need | bit)
+    fn required(&self, analysed: &Analysed, reached: Reached<'_>) -> u64 {
+        required_beside(analysed, reached)
+            .filter_map(|exact| self.bit(exact))
+            .fold(0, |required, bit| required | bit)
     }
 }

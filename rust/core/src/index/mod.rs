@@ -1,23 +1,24 @@
 //! The index of a rule set: it finds the few of many rules that can be true of an event.
 //!
-//! **The index proposes, the evaluator decides.** For every rule [`formula`] finds the
-//! [`condition`]s without which the rule is not true. One search answers a condition for all
-//! rules: equality of texts by hash, parts of texts in one pass ([`substring`]), addresses in
-//! [`networks`], numbers by their order. The rarest conditions of a rule are its *access path*
-//! ([`access`]): at least one of them is true whenever the rule is. An event is searched once
-//! ([`searches`]), each condition found has a list of rules ([`postings`]), and only those rules
+//! **The index proposes, the evaluator decides.** For every rule [`requirements::formula`] finds
+//! the conditions without which the rule is not true. One search answers a condition for all
+//! rules: equality of texts by hash, parts of texts in one pass ([`substring`]), addresses
+//! by their networks, numbers by their order. The rarest conditions of a rule are its *access path*
+//! ([`requirements::access_path`]): at least one of them is true whenever the rule is. An event is searched once
+//! ([`search`]), each condition found has a list of rules ([`postings`]), and only those rules
 //! are evaluated. A search may find too much; it never finds too little.
 //!
-//! Rules share subexpressions. The index tests each shared one once an event, and drops all
-//! rules together that need one which is not true ([`led`]). A rule is *proven* where its
-//! condition and its shared subexpressions are all that it asks for ([`formula::Truth`]), the
+//! Rules share subexpressions. The index tests each common one once an event, and drops all rules
+//! that require one which is not true ([`postings::batch`]). A rule is *proven* where its
+//! condition and its shared subexpressions are all that it asks for ([`requirements::formula::Exact`]), the
 //! search found nothing too much and no limit of cost can be met. A proven rule is not evaluated.
 //!
 //! A rule that only says what must not be has no access path. It is evaluated on every event,
 //! and the report of the index names it.
 //!
 //! A decision reports errors. Its index passes over a rule only if the rule is certainly no
-//! error either ([`certainty`], [`worst_cost`], [`guards`]).
+//! error either ([`requirements::error_free`], [`requirements::worst_cost`],
+//! [`postings::preconditions`]).
 //!
 //! The index is immutable and threads share it. Each thread has a [`Scratch`] of its own.
 
@@ -40,16 +41,16 @@ use crate::value::limits::Limits;
 use crate::value::work::Work;
 use requirements::worst_cost::{Cost, Size};
 
-pub(crate) use build::ExactRule;
+pub(crate) use build::IndexedRule;
 pub use build::{Report, Unindexed};
-pub(crate) use requirements::conditions_of::Atoms;
+pub(crate) use requirements::conditions_of::Extractor;
 pub use requirements::formula::Reason;
-pub(crate) use requirements::formula::{Analysed, Formula, Truth, analyse};
+pub(crate) use requirements::formula::{Analysed, Exact, Necessary, analyse};
 pub use scratch::Scratch;
 
 use postings::batch::Batch;
-use postings::guards::Preconditions;
-use postings::{Meaning, Needs, Posting, Postings, Shared};
+use postings::preconditions::Preconditions;
+use postings::{CommonSubexpression, CommonValues, Meaning, Posting, Postings};
 use search::Searches;
 
 /// The programs that an index is of, and what they are evaluated with.
@@ -69,7 +70,7 @@ pub(crate) struct Index {
     number: u64,
     searches: Searches,
     postings: Postings,
-    shared: Box<[Shared]>,
+    shared: Box<[CommonSubexpression]>,
     /// A bit for each of those that is the condition of its own number.
     searched: u64,
     /// Rules without an access path, or with an alternative that has none: candidates on every
@@ -161,11 +162,17 @@ impl Index {
         self.searches.run(record, rules.lists, scratch);
         let found = (!scratch.found_too_much).then_some(&scratch.conditions);
         let Rules { programs, lists, limits } = rules;
-        let mut needs =
-            Needs::new((&self.shared, self.searched), programs, record, lists, limits, found)
-                .after(scratch.work);
+        let mut common = CommonValues::new(
+            (&self.shared, self.searched),
+            programs,
+            record,
+            lists,
+            limits,
+            found,
+        )
+        .after(scratch.work);
         if let Some(preconditions) = &self.preconditions {
-            needs = needs.keeping_errors();
+            common = common.keeping_errors();
             preconditions.each_unmet(record, rules.limits, |rule| {
                 if scratch.rules.mark(rule) {
                     take(&[rule], false);
@@ -173,38 +180,36 @@ impl Index {
             });
         }
         let Scratch { found, rules: seen, found_too_much, proven, batch, .. } = scratch;
-        let mut consider = |batch: &mut Batch, needs: &mut Needs<'_, '_>, proven: &mut Vec<u32>| {
-            for Posting { rule, need, meaning } in batch.take() {
-                if needs.lacks(*need) || !seen.mark(*rule) {
-                    continue;
+        let mut consider =
+            |batch: &mut Batch, common: &mut CommonValues<'_, '_>, proven: &mut Vec<u32>| {
+                for Posting { rule, required, meaning } in batch.take() {
+                    if common.lacks(*required) || !seen.mark(*rule) {
+                        continue;
+                    }
+                    if *meaning == Meaning::True && !common.are_open() {
+                        proven.push(*rule);
+                    } else {
+                        take(&[*rule], false);
+                    }
                 }
-                if *meaning == Meaning::True && !needs.are_open() {
-                    proven.push(*rule);
-                } else {
-                    take(&[*rule], false);
-                }
-            }
-        };
+            };
         for posting in &self.always {
-            if !batch.add(*posting, &needs) {
-                consider(batch, &mut needs, proven);
+            if !batch.add(*posting, &common) {
+                consider(batch, &mut common, proven);
             }
         }
         for condition in found {
-            let proves = self.postings.each(*condition, |posting| {
-                if !batch.add(posting, &needs) {
-                    consider(batch, &mut needs, proven);
+            for posting in self.postings.of(*condition) {
+                if !batch.add(*posting, &common) {
+                    consider(batch, &mut common, proven);
                 }
-            });
-            if let Some(rule) = proves {
-                proven.push(rule);
             }
         }
-        consider(batch, &mut needs, proven);
+        consider(batch, &mut common, proven);
         if !proven.is_empty() {
             take(proven, !*found_too_much);
         }
-        needs.work()
+        common.work()
     }
 
     pub(crate) const fn report(&self) -> &Report {

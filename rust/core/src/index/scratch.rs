@@ -5,76 +5,42 @@ use super::search::Searches;
 use super::search::value_cache::ValueCache;
 use crate::value::work::Work;
 
-/// Marks of numbers. A new event clears all at once, by another stamp.
+/// Marks of numbers.
 #[derive(Debug, Default)]
-pub(crate) struct Marks {
-    stamp: u32,
-    /// Of 32 numbers each, so that the marks of a large set lie in few cache lines.
-    groups: Vec<Group>,
-}
+pub(crate) struct Marks(Vec<u64>);
 
-/// A bit for each of 32 numbers, and above them the stamp of their event.
-type Group = u64;
-
-/// The bits of the stamp.
-const STAMP: Group = !0 << u32::BITS;
-
-/// The group of a number, and its bit there.
+/// The word of a number, and its bit there.
 #[inline]
-const fn place(number: u32) -> (usize, Group) {
-    ((number / u32::BITS) as usize, 1 << (number % u32::BITS))
-}
-
-/// A group as it is in the event of a stamp.
-#[inline]
-fn current(stamp: u32, group: Group) -> Group {
-    if (group ^ none(stamp)) & STAMP == 0 { group } else { none(stamp) }
-}
-
-/// A group without marks.
-#[inline]
-fn none(stamp: u32) -> Group {
-    Group::from(stamp) << u32::BITS
+const fn place(number: u32) -> (usize, u64) {
+    ((number / u64::BITS) as usize, 1 << (number % u64::BITS))
 }
 
 impl Marks {
+    /// Clears all, and makes room for marks of some numbers.
     pub(crate) fn begin(&mut self, count: usize) {
-        let groups = count.div_ceil(u32::BITS as usize);
-        self.stamp = self.stamp.wrapping_add(1);
-        if self.stamp == 0 || self.groups.len() != groups {
-            self.groups.clear();
-            self.groups.resize(groups, 0);
-            self.stamp = 1;
-        }
+        self.0.clear();
+        self.0.resize(count.div_ceil(u64::BITS as usize), 0);
     }
 
     #[inline]
     pub(crate) fn is_marked(&self, number: u32) -> bool {
         let (position, bit) = place(number);
-        let is_here = |group: &Group| (group ^ none(self.stamp)) & (STAMP | bit) == bit;
-        self.groups.get(position).is_some_and(is_here)
+        self.0.get(position).is_some_and(|word| word & bit != 0)
     }
 
-    /// Marks one, and says whether it was not marked before; false where it is past all.
+    /// Marks one, and returns whether it was not marked before; false where it is past all.
     #[inline]
     pub(crate) fn mark(&mut self, number: u32) -> bool {
         let (position, bit) = place(number);
-        let Some(group) = self.groups.get(position) else { return false };
-        let group = current(self.stamp, *group);
-        if let Some(place) = self.groups.get_mut(position) {
-            *place = group | bit;
-        }
-        group & bit == 0
+        let Some(word) = self.0.get_mut(position) else { return false };
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
     }
 
     /// A bit for each of the first 64 numbers.
     pub(crate) fn first(&self) -> u64 {
-        let group = |position: usize| {
-            self.groups
-                .get(position)
-                .map_or(0, |group| current(self.stamp, *group) & u64::from(u32::MAX))
-        };
-        group(0) | (group(1) << u32::BITS)
+        self.0.first().copied().unwrap_or_default()
     }
 }
 
@@ -152,15 +118,12 @@ mod tests {
             assert_eq!(marks.first(), 0b10);
             assert!(marks.mark(0));
             assert_eq!(marks.first(), 0b11);
-            assert!(!marks.mark(32) && !marks.is_marked(32));
+            assert!(!marks.mark(64) && !marks.is_marked(64));
         }
-        marks.stamp = u32::MAX;
-        marks.begin(2);
-        assert!(marks.mark(1));
     }
 
     #[test]
-    fn the_first_marks_are_told_together() {
+    fn the_first_marks_are_one_word() {
         let mut marks = Marks::default();
         marks.begin(100);
         assert_eq!(marks.first(), 0);

@@ -26,11 +26,11 @@ impl<'a> Reader<'a> {
             if let Some(b'"' | b'\\' | b'/') = self.byte_at(escaped) {
                 // It stands for itself: what follows the backslash goes on with it.
                 plain = escaped;
-                self.at = self.specials.next(escaped.wrapping_add(1));
+                self.at = self.string_ends.next(escaped.wrapping_add(1));
             } else {
                 decoded.push(self.escape()?);
                 plain = self.at;
-                self.at = self.specials.next(self.at);
+                self.at = self.string_ends.next(self.at);
             }
         }
         self.step();

@@ -1,6 +1,6 @@
 //! Reading of texts that are no events: canonical trees and what is around them.
 
-use super::{Kind, Reader, Result};
+use super::{Reader, Result};
 
 impl<'a> Reader<'a> {
     /// Reads an object whose names may repeat; `entry` is called after each and reads its value.
@@ -30,30 +30,6 @@ impl<'a> Reader<'a> {
         let rest = rest.strip_prefix(b"]")?;
         self.at = self.text.len().wrapping_sub(rest.len());
         Some((start, end))
-    }
-
-    /// The text of the next value, which is checked and passed over.
-    pub(crate) fn checked(&mut self) -> Result<&'a str> {
-        self.kind()?;
-        let start = self.at;
-        self.skip()?;
-        Ok(self.text.get(start..self.at).unwrap_or_default())
-    }
-
-    /// The text of the next value, in which names may repeat.
-    pub(crate) fn raw(&mut self) -> Result<&'a str> {
-        self.kind()?;
-        let start = self.at;
-        self.pass()?;
-        Ok(self.text.get(start..self.at).unwrap_or_default())
-    }
-
-    fn pass(&mut self) -> Result<()> {
-        match self.kind()? {
-            Kind::Object => self.entries(|reader, _| reader.pass()),
-            Kind::Array => self.array(|reader, _| reader.pass()),
-            _ => self.skip(),
-        }
     }
 }
 

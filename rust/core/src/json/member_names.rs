@@ -4,32 +4,12 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 
-/// The name of a member, with what tells it from most others.
-#[derive(Clone, Copy, Debug)]
-pub struct Name<'a> {
-    pub text: &'a str,
-    sketch: u8,
-}
-
-impl<'a> Name<'a> {
-    #[inline]
-    pub fn new(text: &'a str) -> Self {
-        Self { text, sketch: sketch(text.as_bytes()) }
-    }
-
-    /// A number that differs for most names that differ.
-    #[inline]
-    pub(crate) fn sketch(self) -> u8 {
-        self.sketch
-    }
-}
-
 /// Up to this many names of an object are distinguished by a few of their bytes.
 const FEW_NAMES: usize = 24;
 
 /// The names that an object has so far.
 ///
-/// Among few names a filter of 256 bits tells most new ones at once; behind it stands a
+/// Among few names a filter of 256 bits recognises most new ones at once; behind it stands a
 /// walk, which is short however alike someone makes them. Many names are in a set whose
 /// hash has a secret seed, so that no choice of names is slow.
 #[derive(Default)]
@@ -48,33 +28,33 @@ impl<'a> Names<'a> {
 
     /// Adds a name that is surely new; false where that takes a longer look.
     #[inline]
-    pub(crate) fn add_new_of_few(&mut self, name: Name<'a>) -> bool {
-        self.count < FEW_NAMES && !self.mark(name.sketch) && self.keep(name)
+    pub(crate) fn add_new_of_few(&mut self, name: &'a str) -> bool {
+        self.count < FEW_NAMES && !self.mark(sketch(name.as_bytes())) && self.keep(name)
     }
 
     /// Adds a name; false when it is there already.
-    pub(crate) fn add(&mut self, name: Name<'a>) -> bool {
+    pub(crate) fn add(&mut self, name: &'a str) -> bool {
         if self.count < FEW_NAMES {
-            let may_be_there = self.mark(name.sketch);
+            let may_be_there = self.mark(sketch(name.as_bytes()));
             let others = self.few.get(..self.count).unwrap_or_default();
-            return !(may_be_there && others.contains(&name.text)) && self.keep(name);
+            return !(may_be_there && others.contains(&name)) && self.keep(name);
         }
         let few = self.few;
-        let is_new = self.many.get_or_insert_with(|| few.into_iter().collect()).insert(name.text);
+        let is_new = self.many.get_or_insert_with(|| few.into_iter().collect()).insert(name);
         self.count = self.count.wrapping_add(usize::from(is_new));
         is_new
     }
 
     /// Keeps a name among the few.
     #[inline]
-    fn keep(&mut self, name: Name<'a>) -> bool {
+    fn keep(&mut self, name: &'a str) -> bool {
         let Some(place) = self.few.get_mut(self.count) else { return false };
-        *place = name.text;
+        *place = name;
         self.count = self.count.wrapping_add(1);
         true
     }
 
-    /// Sets a bit of the filter and tells whether it was set.
+    /// Sets a bit of the filter, and returns whether it was set.
     #[inline]
     fn mark(&mut self, bit: u8) -> bool {
         let Some(word) = self.filter.get_mut(usize::from(bit >> 6)) else {
@@ -104,44 +84,4 @@ fn sketch(name: &[u8]) -> u8 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_repeated_names_are_repeated() {
-        let names: Vec<String> = (0..200).map(|number| format!("n{number}")).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let mut seen = Names::default();
-        for (count, name) in names.iter().enumerate() {
-            assert!(seen.add(Name::new(name)), "{name}");
-            assert_eq!(seen.len(), count + 1);
-            for name in &names[..=count] {
-                assert!(!seen.add_new_of_few(Name::new(name)), "{name}");
-                assert!(!seen.add(Name::new(name)), "{name}");
-            }
-        }
-        assert_eq!(seen.len(), names.len());
-    }
-
-    #[test]
-    fn few_new_names_need_no_longer_look() {
-        let names = ["host", "accept", "accept-language", "user-agent", "", "a", "ab"];
-        let mut seen = Names::default();
-        for name in names {
-            assert!(seen.add_new_of_few(Name::new(name)), "{name}");
-            assert!(!seen.add(Name::new(name)), "{name}");
-        }
-        assert_eq!(seen.len(), names.len());
-    }
-
-    #[test]
-    fn names_alike_in_the_sketch_are_still_told_apart() {
-        let names = ["abcdefghij", "abcdeeghij", "abcdxxghij", "abcdyyghij"];
-        let mut seen = Names::default();
-        for name in names {
-            assert!(seen.add(Name::new(name)));
-        }
-        assert!(!seen.add(Name::new(names[0])));
-        assert_eq!(sketch(b"abcdefghij"), sketch(b"abcdxxghij"));
-    }
-}
+mod tests;

@@ -16,9 +16,8 @@ pub mod write;
 use bumpalo::Bump;
 
 pub use crate::json::fault::{Fault, FaultKind, Result, pointer_step};
-pub use crate::json::member_names::Name;
 use crate::json::member_names::Names;
-use crate::json::string_ends::Specials;
+use crate::json::string_ends::StringEnds;
 use crate::value::limits::Limits;
 use crate::value::map::Map;
 use crate::value::{List, Text, Value};
@@ -49,7 +48,7 @@ pub fn check(bytes: &[u8], limits: &Limits) -> Result<()> {
 #[derive(Clone)]
 pub struct Reader<'a> {
     text: &'a str,
-    specials: Specials<'a>,
+    string_ends: StringEnds<'a>,
     at: usize,
     arena: &'a Bump,
     depth: usize,
@@ -74,7 +73,7 @@ impl<'a> Reader<'a> {
     pub fn over(text: &'a str, arena: &'a Bump, limits: &Limits) -> Self {
         Self {
             text,
-            specials: Specials::of(text.as_bytes(), arena),
+            string_ends: StringEnds::of(text.as_bytes(), arena),
             at: 0,
             arena,
             depth: 0,
@@ -169,7 +168,7 @@ impl<'a> Reader<'a> {
     #[cold]
     fn unusual_string(&mut self) -> Result<&'a str> {
         let start = self.at.wrapping_add(1);
-        let end = self.specials.next(start);
+        let end = self.string_ends.next(start);
         if self.byte_at(end) == Some(b'"') {
             return Err(self.long_string(start));
         }
@@ -179,7 +178,7 @@ impl<'a> Reader<'a> {
     /// Reads a name, with its text where that follows, as most are written: nothing is read
     /// where there is no [`Self::plain_name`].
     #[inline(always)]
-    fn plain_member(&mut self, names: &mut Names<'a>) -> Option<(Name<'a>, Option<&'a str>)> {
+    fn plain_member(&mut self, names: &mut Names<'a>) -> Option<(&'a str, Option<&'a str>)> {
         let (name, rest) = self.plain_name(names)?;
         let (text, rest) = match self.plain_string(rest) {
             Some((text, rest)) => (Some(text), rest),
@@ -192,11 +191,11 @@ impl<'a> Reader<'a> {
     /// The name that comes next, where it has no space or escape and is surely new to the
     /// object, and what follows its colon.
     #[inline(always)]
-    fn plain_name(&self, names: &mut Names<'a>) -> Option<(Name<'a>, &'a str)> {
+    fn plain_name(&self, names: &mut Names<'a>) -> Option<(&'a str, &'a str)> {
         // Looked at first, as in a plain string.
         self.byte_at(self.at).filter(|byte| *byte == b'"')?;
         let (name, rest) = self.plain_string(self.text.get(self.at..)?)?;
-        let (name, rest) = (Name::new(name), rest.strip_prefix(':')?);
+        let rest = rest.strip_prefix(':')?;
         let is_added = names.len() < self.max_members && names.add_new_of_few(name);
         is_added.then_some((name, rest))
     }
@@ -212,7 +211,7 @@ impl<'a> Reader<'a> {
     #[inline(always)]
     fn plain_string(&self, rest: &'a str) -> Option<(&'a str, &'a str)> {
         let rest = rest.strip_prefix('"')?;
-        let length = self.specials.distance(self.text.len().wrapping_sub(rest.len()));
+        let length = self.string_ends.distance(self.text.len().wrapping_sub(rest.len()));
         // Looked at first, so that both texts need no other look at where they begin and end.
         if rest.as_bytes().get(length) != Some(&b'"') || length > self.max_string_bytes {
             return None;
@@ -277,7 +276,7 @@ impl<'a> Reader<'a> {
                 }
                 None => Ok((reader.member_name(names)?, ())),
             },
-            |reader, name, ()| member(reader, name.text),
+            |reader, name, ()| member(reader, name),
         )
     }
 
@@ -286,7 +285,7 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn texts(
         &mut self,
-        member: impl FnMut(&mut Self, Name<'a>, Option<&'a str>) -> Result<()>,
+        member: impl FnMut(&mut Self, &'a str, Option<&'a str>) -> Result<()>,
     ) -> Result<()> {
         let read = |reader: &mut Self, names: &mut Names<'a>| match reader.plain_member(names) {
             Some(read) => Ok(read),
@@ -300,8 +299,8 @@ impl<'a> Reader<'a> {
     #[inline(always)]
     fn members<T>(
         &mut self,
-        read: impl Fn(&mut Self, &mut Names<'a>) -> Result<(Name<'a>, T)>,
-        mut member: impl FnMut(&mut Self, Name<'a>, T) -> Result<()>,
+        read: impl Fn(&mut Self, &mut Names<'a>) -> Result<(&'a str, T)>,
+        mut member: impl FnMut(&mut Self, &'a str, T) -> Result<()>,
     ) -> Result<()> {
         self.open(b'{', "an object")?;
         if self.closes(b'}') {
@@ -311,7 +310,7 @@ impl<'a> Reader<'a> {
         loop {
             let (name, value) = read(self, &mut names)?;
             if let Err(fault) = member(self, name, value) {
-                return Err(fault.under(name.text));
+                return Err(fault.under(name));
             }
             if self.ends(b'}')? {
                 return Ok(());
@@ -391,11 +390,11 @@ impl<'a> Reader<'a> {
 
     /// Reads the name of a member, which the object has not had yet, and the colon
     /// after it.
-    fn member_name(&mut self, names: &mut Names<'a>) -> Result<Name<'a>> {
+    fn member_name(&mut self, names: &mut Names<'a>) -> Result<&'a str> {
         let offset = self.at;
-        let name = Name::new(self.name()?);
+        let name = self.name()?;
         if !names.add(name) {
-            return Err(duplicate(name.text, offset));
+            return Err(duplicate(name, offset));
         }
         if names.len() > self.max_members {
             return Err(self.many("members in an object", offset));

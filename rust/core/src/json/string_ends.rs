@@ -16,12 +16,12 @@ const STEP: usize = 32;
 /// Windows of 64 bits begin at every 32nd byte, so that one look sees at least the 33
 /// places that follow: the end of most strings, wherever they begin.
 #[derive(Clone, Copy)]
-pub(crate) struct Specials<'a> {
+pub(crate) struct StringEnds<'a> {
     windows: &'a [u64],
     length: usize,
 }
 
-impl<'a> Specials<'a> {
+impl<'a> StringEnds<'a> {
     /// Marks the special bytes of a text.
     pub(crate) fn of(bytes: &[u8], arena: &'a Bump) -> Self {
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
@@ -101,9 +101,9 @@ mod tests {
                     let mut bytes = vec![b'a'; length];
                     bytes[at] = byte;
                     let is_special = matches!(byte, b'"' | b'\\' | 0..=31);
-                    let specials = Specials::of(&bytes, &arena);
-                    assert_eq!(specials.next(0), if is_special { at } else { length });
-                    assert_eq!(specials.next(at + 1), length);
+                    let string_ends = StringEnds::of(&bytes, &arena);
+                    assert_eq!(string_ends.next(0), if is_special { at } else { length });
+                    assert_eq!(string_ends.next(at + 1), length);
                 }
             }
         }
@@ -113,10 +113,10 @@ mod tests {
     fn the_next_of_many_is_the_nearest() {
         let arena = Bump::new();
         let bytes = b"a\"b\\c\n".repeat(50);
-        let specials = Specials::of(&bytes, &arena);
+        let string_ends = StringEnds::of(&bytes, &arena);
         for at in 0..=bytes.len() {
             let walked = bytes.iter().skip(at).position(|byte| !byte.is_ascii_alphabetic());
-            assert_eq!(specials.next(at), walked.map_or(bytes.len(), |distance| at + distance));
+            assert_eq!(string_ends.next(at), walked.map_or(bytes.len(), |distance| at + distance));
         }
     }
 }

@@ -274,10 +274,6 @@ impl Predicate {
         &self.0.slice
     }
 
-    /// Where the predicate lies, which is the same for those that are shared.
-    pub(crate) fn address(&self) -> usize {
-        self.0.as_ptr().addr()
-    }
     /// Whether the predicate holds; None, and nothing charged, where its nodes have to say.
     #[inline]
     pub(crate) fn holds(&self, record: &Record<'_>, meter: &mut Meter) -> Option<bool> {

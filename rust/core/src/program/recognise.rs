@@ -26,7 +26,7 @@ use crate::value::meter::units;
 use tidegate_regex::find::rarest;
 
 /// A kind of predicate with the cost of the nodes that it stands for, and its constant.
-type Found<'e> = Option<(Kind, u64, Cow<'e, str>)>;
+type Recognised<'e> = Option<(Kind, u64, Cow<'e, str>)>;
 
 /// The predicates of a set, each once.
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ impl Predicates {
 }
 
 /// The node as a predicate, where it has the shape of one.
-pub(crate) fn specialise(
+pub(crate) fn recognise(
     expression: Expr,
     layout: &mut Layout,
     predicates: &mut Predicates,
@@ -109,7 +109,7 @@ fn subject(expression: &Expr, layout: &mut Layout) -> Option<(Subject, u64)> {
     }
 }
 
-fn of_operation<'e>(operation: &'e Operation, layout: &mut Layout) -> Found<'e> {
+fn of_operation<'e>(operation: &'e Operation, layout: &mut Layout) -> Recognised<'e> {
     let [left, right] = &*operation.arguments else { return None };
     let operator = operation.operator;
     let (test, constant) = match (operator, literal(right)) {
@@ -138,7 +138,7 @@ fn json(constant: &Value<'_>) -> Option<Cow<'static, str>> {
 }
 
 /// `field < 5` or `size(field) < 5`.
-fn of_integer(left: &Expr, operator: Operator, literal: i64) -> Found<'static> {
+fn of_integer(left: &Expr, operator: Operator, literal: i64) -> Recognised<'static> {
     let (kind, units) = match &left.node {
         Node::Field(slot) => (Kind::Integer { slot: *slot, operator, literal }, 3),
         Node::Call(call) => match (call.function.shape, &*call.arguments) {
@@ -153,7 +153,7 @@ fn of_integer(left: &Expr, operator: Operator, literal: i64) -> Found<'static> {
 }
 
 /// `double(map["key"]) < 0.5`.
-fn of_number(left: &Expr, operator: Operator, literal: f64) -> Found<'static> {
+fn of_number(left: &Expr, operator: Operator, literal: f64) -> Recognised<'static> {
     let Node::Call(call) = &left.node else { return None };
     let (Shape::Double, [Expr { node: Node::SectionKey(section_key), .. }]) =
         (call.function.shape, &*call.arguments)
@@ -166,14 +166,14 @@ fn of_number(left: &Expr, operator: Operator, literal: f64) -> Found<'static> {
 }
 
 /// `"key" in map` for a map of the event.
-fn of_presence<'e>(key: &'e Expr, map: &Expr, layout: &mut Layout) -> Found<'e> {
+fn of_presence<'e>(key: &'e Expr, map: &Expr, layout: &mut Layout) -> Recognised<'e> {
     let Value::String(key) = literal(key)? else { return None };
     // Three nodes, and one unit that membership of a map costs.
     has_key(map, key, false, 4, layout)
 }
 
 /// `has(map.key)` for a map of the event.
-fn of_has<'e>(member: &'e Member, layout: &mut Layout) -> Found<'e> {
+fn of_has<'e>(member: &'e Member, layout: &mut Layout) -> Recognised<'e> {
     if member.optional { None } else { has_key(&member.operand, &member.field, true, 2, layout) }
 }
 
@@ -183,14 +183,14 @@ fn has_key<'e>(
     is_member: bool,
     units: u64,
     layout: &mut Layout,
-) -> Found<'e> {
+) -> Recognised<'e> {
     let Node::Field(map) = map.node else { return None };
     let name = layout.fields().find(|(each, _, _)| *each == map)?.1.to_owned();
     let kind = Kind::HasKey { key: layout.key_slot(&name, key)?, map, is_member };
     Some((kind, units, key.into()))
 }
 
-fn of_text_call<'e>(call: &'e Call, layout: &mut Layout) -> Found<'e> {
+fn of_text_call<'e>(call: &'e Call, layout: &mut Layout) -> Recognised<'e> {
     let (on, test, part) = text_test(call)?;
     let (subject, entered) = subject(on, layout)?;
     Some((Kind::Text { subject, test }, entered.saturating_add(2), part.into()))
@@ -213,7 +213,7 @@ fn text_test(call: &Call) -> Option<(&Expr, TextTest, &str)> {
 }
 
 /// `cidr("...").containsIP(field)` and `inIpRange(field, constant)`.
-fn of_address_call<'e>(call: &'e Call, layout: &Layout) -> Found<'e> {
+fn of_address_call<'e>(call: &'e Call, layout: &Layout) -> Recognised<'e> {
     let [first, second] = &*call.arguments else { return None };
     let (test, units, constant) = match (call.function.shape, &call.prepared) {
         (Shape::HasAddress, _) => {
@@ -243,7 +243,7 @@ fn of_address_call<'e>(call: &'e Call, layout: &Layout) -> Found<'e> {
 }
 
 /// The searches with `exists` and one variable.
-fn of_comprehension<'e>(comprehension: &'e Comprehension, layout: &Layout) -> Found<'e> {
+fn of_comprehension<'e>(comprehension: &'e Comprehension, layout: &Layout) -> Recognised<'e> {
     if comprehension.operation != Macro::Exists
         || comprehension.has_two_variables
         || comprehension.condition.is_some()
@@ -259,7 +259,7 @@ fn of_comprehension<'e>(comprehension: &'e Comprehension, layout: &Layout) -> Fo
 }
 
 /// `map.exists(k, map[k].contains("..."))`.
-fn of_any_entry(map: Slot, body: &Call, depth: usize) -> Found<'_> {
+fn of_any_entry(map: Slot, body: &Call, depth: usize) -> Recognised<'_> {
     let (on, test, part) = text_test(body)?;
     let lowered = match &on.node {
         Node::Call(call) if call.function.shape == Shape::Lower => call.arguments.first(),
@@ -275,7 +275,12 @@ fn of_any_entry(map: Slot, body: &Call, depth: usize) -> Found<'_> {
 }
 
 /// `["...", ...].exists(c, cidr(c).containsIP(field))`.
-fn of_any_network<'e>(list: &Value<'_>, body: &Call, depth: usize, layout: &Layout) -> Found<'e> {
+fn of_any_network<'e>(
+    list: &Value<'_>,
+    body: &Call,
+    depth: usize,
+    layout: &Layout,
+) -> Recognised<'e> {
     let (Shape::HasAddress, [network, field]) = (body.function.shape, &*body.arguments) else {
         return None;
     };

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use bumpalo::Bump;
 use foldhash::fast::RandomState;
 
 use super::bundle::Bundle;
@@ -13,7 +12,6 @@ use super::{Context, LayeredIndex, RuleSet};
 use crate::event::layout::Layout;
 use crate::program::Program;
 use crate::program::decode::Compiler;
-use crate::text::texts::Texts;
 use crate::value::error::ProgramError;
 
 /// Rules in the layer, or gone from the base, that make a rebuild worth while, and the part of
@@ -58,10 +56,9 @@ impl RuleSet {
     /// # Errors
     /// There is no rule of an id to remove, or a program does not compile.
     pub fn with_changes(&self, bundle: &[u8], removed: &[&str]) -> Result<Self, ChangeError> {
-        let arena = Bump::new();
-        let bundle = Bundle::read(bundle, &arena)?;
+        let bundle = Bundle::read(bundle)?;
         let mut layout = Layout::clone(&self.context.layout);
-        let new = bundle.compile(Compiler::new(&mut layout, &self.context.common.lists))?;
+        let new = bundle.compile(Compiler::new(&mut layout, &self.context.environment.lists))?;
         let new = new.iter().map(|(id, program)| (&**id, program));
         let (ids, programs) = self.changed(new, removed)?;
         keep_variables(&mut layout, programs.iter());
@@ -73,7 +70,7 @@ impl RuleSet {
         let is_much = index.layered() > REBUILT_AT.max(programs.len() / REBUILT_PART);
         let changed = Self {
             context,
-            ids,
+            ids: ids.into(),
             programs: programs.into(),
             index: Arc::new(index.into()),
             is_changed: true,
@@ -90,7 +87,7 @@ impl RuleSet {
         &'s self,
         new: impl Iterator<Item = (&'s str, &'s Program)>,
         removed: &[&str],
-    ) -> Result<(Texts, Vec<Program>), ChangeError> {
+    ) -> Result<(Vec<Box<str>>, Vec<Program>), ChangeError> {
         let mut rules: Vec<Option<(&str, &Program)>> = self.rules().map(Some).collect();
         let ids = self.rules().map(|(id, _)| id);
         let mut places: HashMap<&str, usize, RandomState> = ids.zip(0..).collect();
@@ -107,9 +104,7 @@ impl RuleSet {
             }
         }
         let rules = rules.into_iter().flatten();
-        let (ids, programs): (Texts, Vec<Program>) =
-            rules.map(|(id, program)| (id, program.clone())).unzip();
-        Ok((ids.shrunk(), programs))
+        Ok(rules.map(|(id, program)| (Box::from(id), program.clone())).unzip())
     }
 
     /// Has a thread build one index of all rules, for this set and the changes to come.

@@ -19,13 +19,12 @@ use crate::event::user_agent::UserAgents;
 use crate::event::{self, RawEvent};
 use crate::functions::named_lists::{ListDefinition, Lists};
 use crate::index::layered::{Built, LayeredIndex, Newest, Part, Segment};
-use crate::index::{Index, Report, Rules};
+use crate::index::{Extractor, Index, IndexedRule, Report, Rules};
 use crate::json::fault::{Fault, FaultKind};
 use crate::json::tree;
-use crate::json::tree::{MAX_DEPTH, Tree};
+use crate::json::tree::Tree;
 use crate::program::Program;
 use crate::program::decode::{Compiler, VERSION, refused};
-use crate::text::texts::Texts;
 use crate::value::Value;
 use crate::value::address::{Network, NetworkSet};
 use crate::value::error::{EventError, Failure, ProgramError};
@@ -43,7 +42,7 @@ const MATCHED: usize = 48;
 #[derive(Debug)]
 pub struct RuleSet {
     context: Context,
-    ids: Texts,
+    ids: Box<[Box<str>]>,
     /// By position, as the ids.
     programs: Arc<[Program]>,
     index: Arc<Built<RuleIndex>>,
@@ -60,13 +59,13 @@ type RuleIndex = LayeredIndex<Program, u32>;
 #[derive(Clone, Debug)]
 struct Context {
     layout: Arc<Layout>,
-    common: Arc<Common>,
+    environment: Arc<Environment>,
     sample: Arc<Sample>,
 }
 
 /// What no change of rules changes.
 #[derive(Debug)]
-struct Common {
+struct Environment {
     lists: Lists,
     limits: Limits,
     trusted_proxies: NetworkSet,
@@ -100,8 +99,7 @@ impl RuleSet {
     /// # Errors
     /// The text is no bundle of this version, or something in it does not compile.
     pub fn from_json(bundle: &[u8]) -> Result<Self, ProgramError> {
-        let arena = Bump::new();
-        let bundle = Bundle::read(bundle, &arena)?;
+        let bundle = Bundle::read(bundle)?;
         if bundle.part::<Option<u64>>("version")?.is_some_and(|version| version != VERSION) {
             return Err(refused("the version is not supported").within("version"));
         }
@@ -113,13 +111,14 @@ impl RuleSet {
         let lists = Lists::new(definitions)?;
         let rules = bundle.compile(Compiler::new(&mut layout, &lists))?;
         let trusted_proxies = proxies(&bundle.part::<Vec<String>>("trusted_proxies")?)?;
-        let common = Common { limits: bundle.part("limits")?, lists, trusted_proxies };
-        let (layout, common, sample) = (Arc::new(layout), Arc::new(common), Arc::default());
-        let context = Context { layout, common, sample };
-        let (ids, programs): (Texts, Vec<_>) = rules.into_iter().unzip();
+        let environment = Environment { limits: bundle.part("limits")?, lists, trusted_proxies };
+        let (layout, environment, sample) =
+            (Arc::new(layout), Arc::new(environment), Arc::default());
+        let context = Context { layout, environment, sample };
+        let (ids, programs): (Vec<_>, Vec<_>) = rules.into_iter().unzip();
         Ok(Self {
             context,
-            ids: ids.shrunk(),
+            ids: ids.into(),
             programs: programs.into(),
             index: Arc::default(),
             is_changed: false,
@@ -180,7 +179,8 @@ impl RuleSet {
     /// The outcome of one program, None when there is none of this number.
     pub fn outcome<'a>(&'a self, index: usize, record: &Record<'a>) -> Option<Outcome<'a>> {
         let mut meter = Meter::new(self.limits());
-        let result = self.rule(index)?.1.evaluate(record, &self.context.common.lists, &mut meter);
+        let result =
+            self.rule(index)?.1.evaluate(record, &self.context.environment.lists, &mut meter);
         Some(Outcome { result, cost: meter.spent() })
     }
 
@@ -191,7 +191,7 @@ impl RuleSet {
         mut take: impl FnMut(u32, Result<bool, Failure>),
     ) {
         let mut meter = Meter::new(self.limits());
-        let mut evaluation = Evaluation::new(record, &self.context.common.lists, &mut meter);
+        let mut evaluation = Evaluation::new(record, &self.context.environment.lists, &mut meter);
         for (index, (_, program)) in (0_u32..).zip(self.rules()) {
             evaluation.meter.reset();
             take(index, evaluation.test(&program.root));
@@ -225,11 +225,11 @@ impl RuleSet {
     }
 
     pub fn limits(&self) -> &Limits {
-        &self.context.common.limits
+        &self.context.environment.limits
     }
 
     pub fn trusted_proxies(&self) -> &NetworkSet {
-        &self.context.common.trusted_proxies
+        &self.context.environment.trusted_proxies
     }
 
     /// The record of an event in JSON.
@@ -242,7 +242,7 @@ impl RuleSet {
         user_agents: Option<&UserAgents>,
         arena: &'a Bump,
     ) -> Result<Record<'a>, EventError> {
-        self.context.common.read(bytes, &self.context.layout, user_agents, arena)
+        self.context.environment.read(bytes, &self.context.layout, user_agents, arena)
     }
 
     /// The record of an event that is read as the layout of this set says.
@@ -255,13 +255,13 @@ impl RuleSet {
         user_agents: Option<&UserAgents>,
         arena: &'a Bump,
     ) -> Result<Record<'a>, EventError> {
-        self.context.common.encode(event, &self.context.layout, user_agents, arena)
+        self.context.environment.encode(event, &self.context.layout, user_agents, arena)
     }
 }
 
 impl Context {
     fn rules<'a>(&'a self, programs: &'a [Program]) -> Rules<'a> {
-        Rules { programs, lists: &self.common.lists, limits: &self.common.limits }
+        Rules { programs, lists: &self.environment.lists, limits: &self.environment.limits }
     }
 
     fn whole_index(&self, programs: &[Program], sample: &Sample) -> RuleIndex {
@@ -270,9 +270,14 @@ impl Context {
 
     /// An index of programs; the layout has all their slots.
     fn index(&self, programs: &[Program], sample: &Sample) -> Index {
-        let (arena, Common { trusted_proxies, limits, .. }) = (Bump::new(), &*self.common);
+        let (arena, Environment { trusted_proxies, limits, .. }) =
+            (Bump::new(), &*self.environment);
         let records = sample.records(&self.layout, trusted_proxies, limits, &arena);
-        Index::new(self.rules(programs), &self.layout, &records)
+        let mut extractor = Extractor::new(&self.layout);
+        let rule =
+            |(number, program)| IndexedRule::of_program(number, program, limits, &mut extractor);
+        let rules: Vec<IndexedRule> = (0..).zip(programs).map(rule).collect();
+        Index::new(&extractor, &rules, self.rules(programs), &records)
     }
 
     fn stated(&self, programs: &[Program]) -> Vec<(Program, u32)> {
@@ -280,7 +285,7 @@ impl Context {
     }
 }
 
-impl Common {
+impl Environment {
     fn read<'a>(
         &self,
         bytes: &'a [u8],
@@ -327,125 +332,22 @@ pub fn read_tree<'t>(text: &'t [u8], arena: &'t Bump) -> Result<Tree<'t>, Progra
 /// Why a text is refused that is no JSON or nests too deep.
 fn unread(fault: &Fault) -> ProgramError {
     match fault.kind {
-        FaultKind::Limit => too_deep(),
+        FaultKind::Limit => refused("the JSON nests too deep"),
         _ => refused(&format!("not JSON: {} at byte {}", fault.message, fault.offset)),
     }
 }
 
-/// Reads JSON of bounded depth, past the depth that the library allows.
+/// Reads JSON; trees in it are left as they are written, however deep.
 ///
 /// # Errors
-/// The text is no JSON of the type, or nests deeper than any tree.
+/// The text is no JSON of the type.
 pub(crate) fn read_json<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, ProgramError> {
-    bounded(text).and_then(|()| read_unbounded(text))
-}
-
-fn bounded(text: &[u8]) -> Result<(), ProgramError> {
-    if depth(text) > MAX_DEPTH { Err(too_deep()) } else { Ok(()) }
-}
-
-fn read_unbounded<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, ProgramError> {
-    let mut reader = serde_json::Deserializer::from_str(utf8(text)?);
-    reader.disable_recursion_limit();
-    let json = T::deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
-    json.map_err(|error| not_json(&error))
-}
-
-fn too_deep() -> ProgramError {
-    refused("the JSON nests too deep")
+    serde_json::from_slice(text).map_err(|error| refused(&format!("not JSON: {error}")))
 }
 
 fn utf8(text: &[u8]) -> Result<&str, ProgramError> {
     simdutf8::basic::from_utf8(text).map_err(|_| refused("not JSON: not UTF-8"))
 }
 
-fn not_json(error: &serde_json::Error) -> ProgramError {
-    refused(&format!("not JSON: {error}"))
-}
-
-/// How deep the brackets of a JSON text nest; at least as deep as it is read.
-fn depth(text: &[u8]) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0_usize);
-    let (mut is_string, mut is_escaped) = (false, false);
-    for byte in text {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if is_string => is_escaped = true,
-            b'"' => is_string = !is_string,
-            b'[' | b'{' if !is_string => {
-                depth = depth.saturating_add(1);
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' if !is_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
-}
-
 #[cfg(test)]
-mod tests {
-    use serde_json::{Value as Json, json};
-
-    use super::*;
-
-    #[test]
-    fn depth_is_counted_outside_strings() {
-        assert_eq!(depth(br#"{"a": "[[[\"[", "b": [1, [2]]}"#), 3);
-    }
-
-    #[test]
-    fn json_that_nests_without_end_is_refused() {
-        for text in ["[".repeat(100_000), "[".repeat(100_000) + &"]".repeat(100_000)] {
-            assert_eq!(
-                read_tree(text.as_bytes(), &Bump::new()).unwrap_err().message,
-                "the JSON nests too deep"
-            );
-        }
-        let deep = "[".repeat(MAX_DEPTH) + &"]".repeat(MAX_DEPTH);
-        assert!(read_tree(deep.as_bytes(), &Bump::new()).is_ok());
-    }
-
-    /// `request.path.contains(part) && flag`
-    fn flagged(part: &str) -> Json {
-        let place = json!([0, 1]);
-        let field = |name: &str| json!({"kind": "field", "span": place, "name": name});
-        let value = json!({"type": "string", "value": part});
-        let part = json!({"kind": "literal", "span": place, "value": value});
-        let contains = json!({
-            "kind": "call", "span": place, "function": "contains", "member": true,
-            "args": [field("request.path"), part],
-        });
-        let root = json!({"kind": "and", "span": place, "args": [contains, field("flag")]});
-        json!({"id": "", "version": 1, "text": "", "type": "bool", "root": root})
-    }
-
-    #[test]
-    fn every_candidate_of_a_large_set_is_evaluated() {
-        let programs: Vec<Json> = (0..100).map(|number| flagged(&format!("<{number}>"))).collect();
-        let fields = json!({"request.path": "string", "flag": "bool"});
-        let bundle = json!({"version": 1, "fields": fields, "programs": programs}).to_string();
-        let set = RuleSet::from_json(bundle.as_bytes()).unwrap();
-        let path: String = (0..100).step_by(3).map(|number| format!("<{number}>")).collect();
-        for (flag, expected) in [(true, (0..100).step_by(3).collect()), (false, Vec::new())] {
-            let event = json!({"flag": flag, "request": {"path": path}}).to_string();
-            let arena = Bump::new();
-            let record = set.read(event.as_bytes(), None, &arena).unwrap();
-            assert_eq!(set.matches(&record), expected);
-        }
-    }
-
-    #[test]
-    fn a_bundle_needs_its_programs_and_has_this_version() {
-        assert_eq!(RuleSet::from_json(b"{}").unwrap_err().pointer, "/programs");
-        for (text, pointer) in [("1", ""), ("2", "/version"), ("\"1\"", "/version"), ("-", "")] {
-            let bundle = format!(r#"{{"version": {text}, "programs": []}}"#);
-            let refused = RuleSet::from_json(bundle.as_bytes()).err();
-            assert_eq!(refused.is_none(), text == "1", "{text}");
-            assert_eq!(refused.map_or(String::new(), |error| error.pointer), pointer, "{text}");
-        }
-        assert!(RuleSet::from_json(b"").unwrap_err().message.starts_with("not JSON"));
-        let list = br#"{"lists": {"bad": {"kind": "ip", "entries": ["x"]}}, "programs": []}"#;
-        assert_eq!(RuleSet::from_json(list).unwrap_err().pointer, "/lists/bad");
-    }
-}
+mod tests;

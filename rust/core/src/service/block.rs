@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bumpalo::Bump;
 use smallvec::SmallVec;
 use uuid::Uuid;
@@ -133,11 +135,15 @@ impl Block {
         circumstances.redactor.redact_into(call.body, arena, event)?;
         let text = Text { definitions: engine.definitions(), call, sender, circumstances };
         engine.decided(&call.event, circumstances.received_at, |decided| {
-            let path = decided.path;
+            let (path, challenged) = (decided.path, decided.challenged);
             let (decision, return_url) = engine.apply(decided);
             let redactor = circumstances.redactor;
             let made = Made::new(text.definitions, &decision, path, return_url, redactor);
-            let answer = text.write_line(&mut self.lines, &made, event, duration_us());
+            let sealed = challenged.zip(engine.proof_keys()).map(|(client, keys)| {
+                keys.seal(sender.decision_id, return_url.filter(|url| !url.is_empty()), &client)
+            });
+            let beside = Beside { event, sealed, duration_us: duration_us() };
+            let answer = text.write_line(&mut self.lines, &made, &beside);
             text.write_index(&mut self.index, &made);
             count(&mut self.outcomes, &made);
             Answered {
@@ -205,6 +211,15 @@ impl<'d, 'a> Made<'d, 'a> {
     }
 }
 
+/// What a line has beside the decision.
+struct Beside<'e> {
+    /// Redacted.
+    event: &'e str,
+    /// What a challenge needs of the exact event.
+    sealed: Option<Vec<u8>>,
+    duration_us: u64,
+}
+
 /// What the texts of one decision are written from.
 struct Text<'c> {
     definitions: &'c Definitions,
@@ -219,8 +234,7 @@ impl Text<'_> {
         &self,
         out: &mut String,
         made: &Made<'_, '_>,
-        event: &str,
-        duration_us: u64,
+        beside: &Beside<'_>,
     ) -> Range<usize> {
         if !out.is_empty() {
             out.push('\n');
@@ -248,7 +262,12 @@ impl Text<'_> {
         out.push_str(",\"revision\":");
         push_int(out, self.definitions.revision);
         out.push_str(",\"duration_us\":");
-        push_int(out, duration_us);
+        push_int(out, beside.duration_us);
+        if let Some(sealed) = &beside.sealed {
+            out.push_str(",\"sealed\":\"");
+            URL_SAFE_NO_PAD.encode_string(sealed, out);
+            out.push('"');
+        }
         out.push_str(",\"answer\":");
         let start = out.len();
         let known = self.write_answer(out, made);
@@ -262,7 +281,7 @@ impl Text<'_> {
         out.push_str(",\"effects\":");
         effects::write(out, self.definitions, made.decision);
         out.push_str(",\"event\":");
-        out.push_str(event);
+        out.push_str(beside.event);
         out.push('}');
         answer
     }

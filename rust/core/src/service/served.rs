@@ -9,7 +9,7 @@ use crate::decision::record::Written;
 use crate::decision::{Decision, Reason, effects, record};
 use crate::definitions::document::Mode;
 use crate::definitions::{Clause, Definitions, Policy};
-use crate::engine::Engine;
+use crate::engine::{Engine, Given};
 use crate::value::error::EventError;
 
 /// One decision, counted.
@@ -59,8 +59,9 @@ impl Engine {
         body: &[u8],
         received_at: i64,
         decision_id: &str,
+        given: Given,
     ) -> Result<Served, EventError> {
-        self.decided(body, received_at, |decided| {
+        self.decided_within(body, (received_at, given), |decided| {
             let definitions = self.definitions();
             let path = decided.path.filter(|path| !path.is_empty());
             let path = path.map(|path| definitions.kept_link(path));

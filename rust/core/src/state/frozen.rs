@@ -2,9 +2,11 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use crate::state::Evictions;
 use crate::state::entity::Entity;
+use crate::state::passes::Passes;
 use crate::state::slab::{FreezableSlab, Queue};
 
 /// The blocks of one shard and the queues they are in.
@@ -15,11 +17,16 @@ type Part = (FreezableSlab<Entity>, [Queue; 2]);
 pub struct FrozenState {
     parts: Vec<Part>,
     evictions: Evictions,
+    passes: Arc<Passes>,
 }
 
 impl FrozenState {
-    pub(crate) fn new(parts: Vec<Part>, evictions: Evictions) -> Self {
-        Self { parts, evictions }
+    pub(crate) fn new(parts: Vec<Part>, evictions: Evictions, passes: Arc<Passes>) -> Self {
+        Self { parts, evictions, passes }
+    }
+
+    pub fn passes(&self) -> &Arc<Passes> {
+        &self.passes
     }
 
     /// All blocks in the order of their last touch, oldest first.

@@ -10,7 +10,7 @@ use crate::state::entity::Entity;
 use crate::state::frozen::{FrozenState, by_touch};
 use crate::state::shard::Shard;
 use crate::state::slab::Queue;
-use crate::state::{AT_ONCE, Change, Evictions, Known, SHARDS, State, shard_of};
+use crate::state::{AT_ONCE, Change, Evictions, Known, LockedPasses, SHARDS, State, shard_of};
 
 /// The place of a shard that is not locked.
 const NOT_LOCKED: u8 = u8::MAX;
@@ -84,6 +84,10 @@ impl<'s> Locked<'s> {
         self.state.evictions()
     }
 
+    pub fn passes(&self) -> LockedPasses<'s> {
+        self.state.passes()
+    }
+
     pub fn hasher(&self) -> &'s RandomState {
         self.state.hasher()
     }
@@ -144,7 +148,7 @@ impl<'s> Locked<'s> {
     /// for it bit by bit, when it changes while the copy is there.
     pub fn freeze(&mut self) -> FrozenState {
         let parts = self.shards.iter_mut().map(|shard| shard.freeze()).collect();
-        FrozenState::new(parts, self.evictions())
+        FrozenState::new(parts, self.evictions(), self.passes().freeze())
     }
 
     /// Puts all of another state, of the same hasher, in place of this, of which all

@@ -9,6 +9,7 @@ pub mod cow_vec;
 pub mod entity;
 pub mod frozen;
 pub mod lock;
+pub mod passes;
 pub(crate) mod shard;
 pub mod slab;
 pub mod snapshot;
@@ -18,7 +19,7 @@ pub mod window;
 use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
@@ -26,6 +27,7 @@ use smallvec::SmallVec;
 use crate::definitions::window_rule::Family;
 use crate::state::entity::Entity;
 use crate::state::lock::Locked;
+use crate::state::passes::{MAX_PASSES, PassChange, Passes};
 use crate::state::shard::Shard;
 
 /// Keys that are looked for together without memory on the heap.
@@ -141,6 +143,8 @@ pub struct State {
     counters: Counters,
     /// Changed under the locks of all shards.
     evictions: Mutex<Evictions>,
+    /// Locked after the shards, by whoever needs both.
+    passes: Mutex<Arc<Passes>>,
     max_keys: usize,
     /// Keyed anew in every process: keys are text from outside.
     hasher: RandomState,
@@ -155,6 +159,7 @@ impl State {
             shards: std::iter::repeat_with(shard).take(SHARDS).collect(),
             counters: Counters::default(),
             evictions: Mutex::default(),
+            passes: Mutex::default(),
             max_keys,
             hasher,
         }
@@ -182,6 +187,12 @@ impl State {
 
     pub fn set_evictions(&self, evictions: Evictions) {
         *self.evictions.lock().unwrap_or_else(PoisonError::into_inner) = evictions;
+    }
+
+    /// The passes; nobody else sees or changes them until they are dropped.
+    pub fn passes(&self) -> LockedPasses<'_> {
+        let passes = self.passes.lock().unwrap_or_else(PoisonError::into_inner);
+        LockedPasses { passes, max: self.max_keys.min(MAX_PASSES) }
     }
 
     /// Locks all of it.
@@ -255,6 +266,7 @@ impl State {
         let evictions = self.evictions();
         self.set_evictions(other.evictions());
         other.set_evictions(evictions);
+        std::mem::swap(&mut *self.passes().passes, &mut *other.passes().passes);
     }
 
     pub(crate) fn hash(&self, key: &str) -> u64 {
@@ -285,6 +297,34 @@ impl State {
     /// Reserves a block of stamps; its first.
     pub(crate) fn next_touches(&self, count: u64) -> u64 {
         self.counters.touches.fetch_add(count, Ordering::Relaxed)
+    }
+}
+
+/// The passes while they are locked.
+#[derive(Debug)]
+pub struct LockedPasses<'s> {
+    passes: MutexGuard<'s, Arc<Passes>>,
+    max: usize,
+}
+
+impl LockedPasses<'_> {
+    pub fn get(&self) -> &Passes {
+        &self.passes
+    }
+
+    pub fn apply(&mut self, change: &PassChange) {
+        Arc::make_mut(&mut self.passes).apply(change, self.max);
+    }
+
+    /// Puts others in their place, as many as there is room for.
+    pub fn replace(&mut self, mut passes: Arc<Passes>) {
+        Arc::make_mut(&mut passes).limit(self.max);
+        *self.passes = passes;
+    }
+
+    /// A copy, for which the state pays when it changes them while the copy is there.
+    pub(crate) fn freeze(&self) -> Arc<Passes> {
+        Arc::clone(&self.passes)
     }
 }
 

@@ -1,5 +1,3 @@
-//! Plain texts: tables of them, case, search.
+//! Plain texts: ASCII case.
 
 pub(crate) mod ascii_case;
-pub(crate) mod text_table;
-pub(crate) mod texts;

@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyInt, PySequence};
 use tidegate_core::EventError;
 use tidegate_core::decision::budget::{Budget, Ends, Spent};
 use tidegate_core::definitions::Definitions;
-use tidegate_core::engine::{Engine, EventSource, ReferenceData};
+use tidegate_core::engine::{Engine, EventSource, Given, ReferenceData};
 use tidegate_core::event::RawEvent;
 use tidegate_core::event::geo::AddressDatabases;
 use tidegate_core::event::layout::Layout;
@@ -17,9 +17,11 @@ use tidegate_core::event::strictness::Strictness;
 use tidegate_core::event::user_agent::UserAgents;
 use tidegate_core::state::frozen::FrozenState;
 use tidegate_core::value::limits::Limits;
+use uuid::Uuid;
 
 use crate::background_drop::drop_aside;
 use crate::classes::calls::PyCalls;
+use crate::classes::proof_keys::PyProofKeys;
 use crate::classes::redactor::PyRedactor;
 use crate::classes::served::PyServed;
 use crate::convert::error::{Error, Result, event_error_object, value_error};
@@ -38,7 +40,8 @@ pub(crate) struct PyEngine {
 impl PyEngine {
     #[new]
     #[pyo3(signature = (
-        bundle, databases = Vec::new(), sample = Vec::new(), redactor = None, events = "any"
+        bundle, databases = Vec::new(), sample = Vec::new(), redactor = None, events = "any",
+        proof_keys = None
     ))]
     fn new(
         py: Python<'_>,
@@ -47,6 +50,7 @@ impl PyEngine {
         sample: Vec<PyBackedBytes>,
         redactor: Option<&Bound<'_, PyRedactor>>,
         events: &str,
+        proof_keys: Option<&Bound<'_, PyProofKeys>>,
     ) -> Result<Self> {
         let strictness = Strictness::named(events)
             .ok_or_else(|| value_error(format!("there is no strictness `{events}`")))?;
@@ -54,31 +58,39 @@ impl PyEngine {
         let databases = (!databases.is_empty()).then(|| AddressDatabases::new(databases));
         let databases = databases.transpose().map_err(value_error)?;
         let reference_data = ReferenceData { user_agents, databases: databases.map(Arc::new) };
-        Ok(Self { engine: Engine::new(definitions, reference_data).with_strictness(strictness) })
+        let proof_keys = proof_keys.map(|keys| Arc::clone(&keys.get().0));
+        let engine = Engine::new(definitions, reference_data)
+            .with_strictness(strictness)
+            .with_proof_keys(proof_keys);
+        Ok(Self { engine })
     }
 
-    #[pyo3(signature = (event, received_at, ended_at = None))]
+    #[pyo3(signature = (event, received_at, ended_at = None, proofs = None))]
     fn decide_record(
         &self,
         event: &Bound<'_, PyAny>,
         received_at: Received,
         ended_at: Option<Vec<PyBackedStr>>,
+        proofs: Option<&[u8]>,
     ) -> Result<Vec<u8>> {
-        self.run(event, received_at, ended_at, Engine::record, Engine::record)
+        self.run(event, received_at, self.given(ended_at, proofs)?, Engine::record, Engine::record)
     }
 
     fn decide_json(&self, py: Python<'_>, body: &[u8], received_at: Received) -> Result<Vec<u8>> {
         Ok(py.detach(|| self.engine.answer(body, received_at.0))?.into_bytes())
     }
 
+    #[pyo3(signature = (body, received_at, decision_id, proofs = None))]
     fn serve(
         &self,
         py: Python<'_>,
         body: &[u8],
         received_at: Received,
         decision_id: &str,
+        proofs: Option<&[u8]>,
     ) -> Result<PyServed> {
-        let served = py.detach(|| self.engine.serve(body, received_at.0, decision_id))?;
+        let given = self.given(None, proofs)?;
+        let served = py.detach(|| self.engine.serve(body, received_at.0, decision_id, given))?;
         Ok(PyServed::new(served, self.engine.definitions()))
     }
 
@@ -123,14 +135,15 @@ impl PyEngine {
         answers.collect()
     }
 
-    #[pyo3(signature = (event, received_at, ended_at = None))]
+    #[pyo3(signature = (event, received_at, ended_at = None, proofs = None))]
     fn peek(
         &self,
         event: &Bound<'_, PyAny>,
         received_at: Received,
         ended_at: Option<Vec<PyBackedStr>>,
+        proofs: Option<&[u8]>,
     ) -> Result<Vec<u8>> {
-        self.run(event, received_at, ended_at, Engine::peek, Engine::peek)
+        self.run(event, received_at, self.given(ended_at, proofs)?, Engine::peek, Engine::peek)
     }
 
     fn work_of(
@@ -144,14 +157,21 @@ impl PyEngine {
         Ok((search, entities, walk))
     }
 
-    #[pyo3(signature = (event, received_at, ended_at = None))]
+    #[pyo3(signature = (event, received_at, ended_at = None, proofs = None))]
     fn entity_states(
         &self,
         event: &Bound<'_, PyAny>,
         received_at: Received,
         ended_at: Option<Vec<PyBackedStr>>,
+        proofs: Option<&[u8]>,
     ) -> Result<Vec<u8>> {
-        self.run(event, received_at, ended_at, Engine::entity_states, Engine::entity_states)
+        self.run(
+            event,
+            received_at,
+            self.given(ended_at, proofs)?,
+            Engine::entity_states,
+            Engine::entity_states,
+        )
     }
 
     fn snapshot(&self, py: Python<'_>) -> Vec<u8> {
@@ -222,6 +242,21 @@ impl PyEngine {
         py.detach(lift).map(String::into_bytes)
     }
 
+    fn revoke_pass(
+        &self,
+        py: Python<'_>,
+        pass_id: [u8; 16],
+        expires_at: Received,
+        at: Received,
+    ) -> Option<Vec<u8>> {
+        let revoke = || self.engine.revoke_pass(Uuid::from_bytes(pass_id), expires_at.0, at.0);
+        py.detach(revoke).map(String::into_bytes)
+    }
+
+    fn is_revoked(&self, py: Python<'_>, pass_id: [u8; 16]) -> bool {
+        py.detach(|| self.engine.is_revoked(Uuid::from_bytes(pass_id)))
+    }
+
     fn entity_state(
         &self,
         py: Python<'_>,
@@ -275,16 +310,8 @@ fn read_definitions(
 }
 
 impl PyEngine {
-    /// Runs an operation on JSON text without the interpreter, on any other event with it. Its
-    /// budget is its own, or known to have ended at some places.
-    fn run<'py>(
-        &self,
-        event: &Bound<'py, PyAny>,
-        Received(at): Received,
-        ended_at: Option<Vec<PyBackedStr>>,
-        on_text: impl FnOnce(&Engine, &[u8], i64, Budget) -> Result<String, EventError> + Send,
-        on_object: impl FnOnce(&Engine, &Object<'py>, i64, Budget) -> Result<String>,
-    ) -> Result<Vec<u8>> {
+    /// What is known of a decision beforehand.
+    fn given(&self, ended_at: Option<Vec<PyBackedStr>>, proofs: Option<&[u8]>) -> Result<Given> {
         let budget = match ended_at {
             None => Budget::Own,
             Some(places) => {
@@ -294,12 +321,25 @@ impl PyEngine {
                 Budget::Known(ends.ok_or_else(|| value_error(unknown()))?)
             }
         };
+        let proofs = proofs.map(tidegate_core::proofs::read).transpose().map_err(value_error)?;
+        Ok(Given { budget, proofs })
+    }
+
+    /// Runs an operation on JSON text without the interpreter, on any other event with it.
+    fn run<'py>(
+        &self,
+        event: &Bound<'py, PyAny>,
+        Received(at): Received,
+        given: Given,
+        on_text: impl FnOnce(&Engine, &[u8], i64, Given) -> Result<String, EventError> + Send,
+        on_object: impl FnOnce(&Engine, &Object<'py>, i64, Given) -> Result<String>,
+    ) -> Result<Vec<u8>> {
         let json = match event.cast::<PyBytes>() {
             Ok(text) => {
                 let text = text.as_bytes();
-                event.py().detach(|| on_text(&self.engine, text, at, budget))?
+                event.py().detach(|| on_text(&self.engine, text, at, given))?
             }
-            Err(_) => on_object(&self.engine, &Object(event.clone()), at, budget)?,
+            Err(_) => on_object(&self.engine, &Object(event.clone()), at, given)?,
         };
         Ok(json.into_bytes())
     }

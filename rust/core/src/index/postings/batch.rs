@@ -1,6 +1,6 @@
 //! Candidates, gathered before any of them is looked at.
 
-use crate::index::postings::{Meaning, Needs, Posting};
+use crate::index::postings::{CommonValues, Meaning, Posting};
 
 /// How many are looked at together.
 const TOGETHER: usize = 64;
@@ -14,7 +14,7 @@ pub(crate) struct Batch {
 
 impl Default for Batch {
     fn default() -> Self {
-        let none = Posting { rule: 0, need: 0, meaning: Meaning::MaybeTrue };
+        let none = Posting { rule: 0, required: 0, meaning: Meaning::MaybeTrue };
         Self { postings: [none; TOGETHER], count: 0 }
     }
 }
@@ -22,12 +22,12 @@ impl Default for Batch {
 impl Batch {
     /// Adds a posting, and returns whether there is room for another.
     #[inline(always)]
-    pub(crate) fn add(&mut self, posting: Posting, needs: &Needs<'_, '_>) -> bool {
+    pub(crate) fn add(&mut self, posting: Posting, common: &CommonValues<'_, '_>) -> bool {
         if let Some(place) = self.postings.get_mut(self.count) {
             *place = posting;
         }
         // The posting is written and then kept or not: a branch would often be mispredicted.
-        let is_kept = !needs.is_known_to_lack(posting.need);
+        let is_kept = !common.is_known_to_lack(posting.required);
         self.count = self.count.wrapping_add(usize::from(is_kept));
         self.count < TOGETHER
     }

@@ -1,23 +1,17 @@
 //! From true conditions to the rules that may be true.
 //!
-//! Beside each rule stands the mask of what it needs of the 64 subexpressions that rules share
-//! most. One that is not true drops the rule before it is evaluated. A condition may prove a
+//! Beside each rule stands the mask of what it requires of the 64 most common subexpressions. One that is not true drops the rule before it is evaluated. A condition may prove a
 //! rule, which is then not evaluated at all ([`Meaning`]).
 
 pub(crate) mod batch;
-pub(crate) mod guards;
 pub(crate) mod per_thread;
-
-use std::collections::HashMap;
-use std::iter::once;
-
-use foldhash::fast::RandomState;
+pub(crate) mod preconditions;
 
 use crate::evaluate::Meter;
 use crate::event::record::Record;
 use crate::functions::named_lists::Lists;
 use crate::index::requirements::error_free::Requirement;
-use crate::index::requirements::formula::{Truth, at_path};
+use crate::index::requirements::formula::{Exact, at_path};
 use crate::index::scratch::Marks;
 use crate::program::{Expr, Program};
 use crate::value::error::ErrorCode;
@@ -26,7 +20,7 @@ use crate::value::work::Work;
 
 /// A subexpression that many rules share, by one of the places where it stands.
 #[derive(Clone, Debug)]
-pub(crate) struct Shared {
+pub(crate) struct CommonSubexpression {
     pub(crate) program: u32,
     pub(crate) path: Box<[u16]>,
     /// If what the search found says whether it is true.
@@ -36,24 +30,24 @@ pub(crate) struct Shared {
 /// A shared subexpression by conditions that are searched for.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
-    pub(crate) truth: Truth,
+    pub(crate) exact: Exact,
     /// The facts under which it is true if the search says so.
-    pub(crate) facts: Box<[Requirement]>,
+    pub(crate) preconditions: Box<[Requirement]>,
 }
 
 impl Known {
     /// Whether it is the condition of a number, no more and no less.
     pub(crate) fn is_condition(&self, number: u32) -> bool {
-        let condition = Truth::One { condition: number, is_positive: true };
-        self.truth == condition && self.facts.is_empty()
+        let condition = Exact::One { condition: number, is_positive: true };
+        self.exact == condition && self.preconditions.is_empty()
     }
 
     /// Whether the subexpression is true, if no search found too much. None if it may be an
     /// error and errors are not dropped.
     fn holds(&self, found: &Marks, record: &Record<'_>, drops_errors: bool) -> Option<bool> {
-        let is_true = self.truth.holds(&|condition| found.is_marked(condition));
-        let is_certain =
-            (drops_errors && !is_true) || self.facts.iter().all(|fact| fact.is_met(record));
+        let is_true = self.exact.holds(&|condition| found.is_marked(condition));
+        let is_certain = (drops_errors && !is_true)
+            || self.preconditions.iter().all(|precondition| precondition.is_met(record));
         is_certain.then_some(is_true)
     }
 }
@@ -62,8 +56,8 @@ impl Known {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Posting {
     pub(crate) rule: u32,
-    /// The mask of the shared subexpressions that it needs.
-    pub(crate) need: u64,
+    /// The mask of the common subexpressions that it requires.
+    pub(crate) required: u64,
     pub(crate) meaning: Meaning,
 }
 
@@ -74,118 +68,36 @@ pub(crate) enum Meaning {
     True,
 }
 
-impl Meaning {
-    /// The bits that say it above the number of a rule.
-    const fn bits(self) -> u32 {
-        match self {
-            Self::MaybeTrue => 0,
-            Self::True => TRUE,
-        }
-    }
-
-    const fn of(bits: u32) -> Self {
-        if bits & TRUE == 0 { Self::MaybeTrue } else { Self::True }
-    }
-}
-
-/// The bit of a proven rule, above the number of any.
-const TRUE: u32 = 1 << 30;
-/// The bit of the last rule of a condition.
-const LAST: u32 = 1 << 29;
-const RULE: u32 = LAST - 1;
-/// The bit of a rule that stands in place of where the postings of a condition begin.
-const PROVES: u32 = 1 << 31;
-/// Where the postings of a condition begin that has none.
-const NOTHING: u32 = PROVES - 1;
-
+/// The candidates of each condition, in one piece of memory.
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
-    /// By condition: where its postings begin, or the rule that it proves.
-    leads: Box<[u32]>,
-    rules: Box<[u32]>,
-    /// Which of `needs` stands beside each rule.
-    needed: Box<[u16]>,
-    /// Each once, nothing first.
-    needs: Box<[u64]>,
+    /// By condition: where its postings begin; one more than there are conditions.
+    starts: Box<[u32]>,
+    postings: Box<[Posting]>,
 }
 
 impl Postings {
-    /// The postings of each condition; `led_to_otherwise` are rules that are candidates without.
-    pub(crate) fn new(
-        by_condition: &[Vec<Posting>],
-        led_to_otherwise: impl Iterator<Item = u32>,
-    ) -> Self {
-        let mut ways: HashMap<u32, u32, RandomState> = HashMap::default();
-        let led_to = by_condition.iter().flatten().map(|posting| posting.rule);
-        for rule in led_to.chain(led_to_otherwise) {
-            let count = ways.entry(rule).or_default();
-            *count = count.saturating_add(1);
-        }
-        let mut numbers: HashMap<u64, u16, RandomState> = once((0, 0)).collect();
-        let (mut rules, mut needed, mut needs) = (Vec::new(), Vec::new(), vec![0]);
-        let leads = by_condition.iter().map(|postings| {
-            if let [Posting { rule, need: 0, meaning: Meaning::True }] = postings.as_slice()
-                && ways.get(rule) == Some(&1)
-            {
-                return PROVES | rule;
-            }
-            let start = u32::try_from(rules.len()).unwrap_or(NOTHING);
-            for Posting { rule, need, meaning } in postings {
-                let number = numbers.get(need).copied().or_else(|| {
-                    let next = u16::try_from(needs.len()).ok()?;
-                    needs.push(*need);
-                    numbers.insert(*need, next);
-                    Some(next)
-                });
-                // A mask past the last number is left out, and the rule then evaluated.
-                let meaning = match (*meaning, number) {
-                    (Meaning::True, None) => Meaning::MaybeTrue,
-                    (meaning, _) => meaning,
-                };
-                rules.push(rule | meaning.bits());
-                needed.push(number.unwrap_or_default());
-            }
-            match rules.last_mut() {
-                Some(last) if !postings.is_empty() => *last |= LAST,
-                _ => return NOTHING,
-            }
-            start
-        });
-        let leads = leads.collect();
-        Self { leads, rules: rules.into(), needed: needed.into(), needs: needs.into() }
+    pub(crate) fn new(by_condition: &[Vec<Posting>]) -> Self {
+        let mut starts = vec![0];
+        starts.extend(by_condition.iter().scan(0_u32, |end, postings| {
+            *end = end.saturating_add(u32::try_from(postings.len()).unwrap_or(u32::MAX));
+            Some(*end)
+        }));
+        Self { starts: starts.into(), postings: by_condition.concat().into() }
     }
 
-    #[inline(always)]
-    fn lead(&self, condition: u32) -> u32 {
-        self.leads.get(condition as usize).copied().unwrap_or(NOTHING)
-    }
-
-    /// Calls `take` with the candidates of a true condition, and returns the rule it proves.
-    #[inline(always)]
-    pub(crate) fn each(&self, condition: u32, mut take: impl FnMut(Posting)) -> Option<u32> {
-        let lead = self.lead(condition);
-        if lead & PROVES != 0 {
-            return Some(lead ^ PROVES);
-        }
-        let rules = self.rules.get(lead as usize..).unwrap_or_default();
-        let needed = self.needed.get(lead as usize..).unwrap_or_default();
-        for (rule, number) in rules.iter().zip(needed) {
-            take(Posting {
-                rule: rule & RULE,
-                need: self.needs.get(usize::from(*number)).copied().unwrap_or_default(),
-                meaning: Meaning::of(*rule),
-            });
-            if rule & LAST != 0 {
-                break;
-            }
-        }
-        None
+    /// The candidates of a condition that is true.
+    #[inline]
+    pub(crate) fn of(&self, condition: u32) -> &[Posting] {
+        let start = |number: usize| self.starts.get(number).map_or(0, |start| *start as usize);
+        let number = condition as usize;
+        self.postings.get(start(number)..start(number.wrapping_add(1))).unwrap_or_default()
     }
 }
 
 /// What is known of the shared subexpressions for one event; each is tested when first needed.
-pub(crate) struct Needs<'a, 'e> {
-    shared: &'a [Shared],
+pub(crate) struct CommonValues<'a, 'e> {
+    shared: &'a [CommonSubexpression],
     programs: &'a [Program],
     record: &'e Record<'a>,
     lists: &'a Lists,
@@ -200,11 +112,11 @@ pub(crate) struct Needs<'a, 'e> {
     is_open: bool,
 }
 
-impl<'a, 'e> Needs<'a, 'e> {
+impl<'a, 'e> CommonValues<'a, 'e> {
     /// At first only those that are `searched` are known: each is the condition of its own
     /// number.
     pub(crate) fn new(
-        (shared, searched): (&'a [Shared], u64),
+        (shared, searched): (&'a [CommonSubexpression], u64),
         programs: &'a [Program],
         record: &'e Record<'a>,
         lists: &'a Lists,
@@ -245,17 +157,17 @@ impl<'a, 'e> Needs<'a, 'e> {
 
     /// Whether something that is needed is known not to be true.
     #[inline]
-    pub(crate) const fn is_known_to_lack(&self, need: u64) -> bool {
-        need & self.missing != 0
+    pub(crate) const fn is_known_to_lack(&self, required: u64) -> bool {
+        required & self.missing != 0
     }
 
     /// Whether something that is needed is not true.
     #[inline]
-    pub(crate) fn lacks(&mut self, need: u64) -> bool {
-        if self.is_known_to_lack(need) {
+    pub(crate) fn lacks(&mut self, required: u64) -> bool {
+        if self.is_known_to_lack(required) {
             return true;
         }
-        let unknown = need & !self.known;
+        let unknown = required & !self.known;
         unknown != 0 && self.are_missing(unknown)
     }
 
@@ -281,7 +193,8 @@ impl<'a, 'e> Needs<'a, 'e> {
 
     fn is_missing(&mut self, number: usize) -> bool {
         let shared = self.shared.get(number);
-        if let (Some(Shared { known: Some(known), .. }), Some(found)) = (shared, self.found)
+        if let (Some(CommonSubexpression { known: Some(known), .. }), Some(found)) =
+            (shared, self.found)
             && let Some(holds) = known.holds(found, self.record, self.drops_errors)
         {
             return !holds;
@@ -311,63 +224,7 @@ impl<'a, 'e> Needs<'a, 'e> {
         }
     }
 
-    fn expression(&self, shared: &Shared) -> Option<&'a Expr> {
+    fn expression(&self, shared: &CommonSubexpression) -> Option<&'a Expr> {
         at_path(&self.programs.get(shared.program as usize)?.root, &shared.path)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::iter::empty;
-
-    use super::*;
-
-    #[test]
-    fn a_need_past_all_numbers_is_nothing_that_suffices() {
-        let posting = |need: u32| Posting { rule: need, need: need.into(), meaning: Meaning::True };
-        let postings =
-            Postings::new(&[(0..70_000).map(posting).collect(), vec![], vec![posting(7)]], empty());
-        let of = |condition| {
-            let mut found = Vec::new();
-            assert_eq!(postings.each(condition, |posting| found.push(posting)), None);
-            found
-        };
-        let first = of(0);
-        assert_eq!(first.len(), 70_000);
-        for (rule, posting) in (0..).zip(&first) {
-            let is_known = rule < 1 << 16;
-            let need = if is_known { rule.into() } else { 0 };
-            let found = (posting.rule, posting.need, posting.meaning == Meaning::True);
-            assert_eq!(found, (rule, need, is_known));
-        }
-        assert!(of(1).is_empty());
-        assert_eq!(of(2).iter().map(|posting| posting.need).collect::<Vec<_>>(), [7]);
-    }
-
-    #[test]
-    fn a_rule_is_proven_where_nothing_else_leads_to_it() {
-        let posting = |rule, meaning| Posting { rule, need: 0, meaning };
-        let is_true = |rule| posting(rule, Meaning::True);
-        let by_condition = [
-            vec![is_true(0)],
-            vec![is_true(1)],
-            vec![is_true(1), is_true(2)],
-            vec![is_true(3)],
-            vec![posting(4, Meaning::MaybeTrue)],
-            vec![],
-        ];
-        let postings = Postings::new(&by_condition, once(3));
-        for (condition, by_condition) in (0..).zip(&by_condition) {
-            let mut found = Vec::new();
-            let proven = postings.each(condition, |posting| found.push(posting));
-            if condition == 0 {
-                assert_eq!((proven, found.len()), (Some(0), 0));
-                continue;
-            }
-            let found = found.iter().map(|posting| (posting.rule, posting.meaning));
-            let expected = by_condition.iter().map(|posting| (posting.rule, posting.meaning));
-            assert_eq!(proven, None);
-            assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
-        }
     }
 }

@@ -8,7 +8,7 @@
 use smallvec::SmallVec;
 
 use crate::index::requirements::error_free::Requirement;
-use crate::index::requirements::formula::{Formula, Reason, Truth, Watch};
+use crate::index::requirements::formula::{Exact, Necessary, Reason, Watch};
 
 /// What it takes to evaluate a rule, in units of what a candidate takes.
 const EVALUATION: f64 = 48.0;
@@ -21,13 +21,13 @@ pub(crate) struct Odds<'o> {
     /// How often each condition is true.
     pub(crate) weights: &'o [f64],
     /// Whether an expression is tested once for all rules.
-    pub(crate) is_shared: &'o dyn Fn(&Truth) -> bool,
+    pub(crate) is_shared: &'o dyn Fn(&Exact) -> bool,
 }
 
 impl Odds<'_> {
     /// How often an expression is true that is tested once for all rules.
-    fn of_shared(self, truth: &Truth) -> Option<f64> {
-        (self.is_shared)(truth).then(|| truth.weight(self.weights))
+    fn of_shared(self, exact: &Exact) -> Option<f64> {
+        (self.is_shared)(exact).then(|| exact.weight(self.weights))
     }
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Term<'t> {
     /// How often it is true, about.
     pub(crate) weight: f64,
     /// What is true as well where the rule is true by way of this condition.
-    pub(crate) needs: Vec<&'t Truth>,
+    pub(crate) required: Vec<&'t Exact>,
     /// How often that is, as far as it is tested once for all rules.
     chance: f64,
     /// Whether all of it is, so that the rule is proven.
@@ -77,10 +77,10 @@ impl<'t> AccessPath<'t> {
     }
 
     /// Adds the needs that come with the other parts of a conjunction.
-    fn add_needs(&mut self, parts: &Parts<'t>, position: usize) {
+    fn add_required(&mut self, parts: &Parts<'t>, position: usize) {
         for term in &mut self.terms {
             let closed = parts.others(position).filter(|part| part.is_closed);
-            term.needs.extend(closed.map(|part| part.truth));
+            term.required.extend(closed.map(|part| part.exact));
         }
     }
 
@@ -106,7 +106,7 @@ impl Term<'_> {
 
     /// Whether the rule is evaluated on every event, whatever its other terms are.
     fn is_hopeless(&self) -> bool {
-        self.condition.is_none() && self.needs.is_empty() && !self.is_proven
+        self.condition.is_none() && self.required.is_empty() && !self.is_proven
     }
 }
 
@@ -114,7 +114,7 @@ impl Term<'_> {
 struct Parts<'t>(SmallVec<[Part<'t>; 8]>);
 
 struct Part<'t> {
-    truth: &'t Truth,
+    exact: &'t Exact,
     /// How often it is true, where that is tested once for all rules.
     chance: Option<f64>,
     is_closed: bool,
@@ -123,57 +123,57 @@ struct Part<'t> {
 }
 
 impl<'t> Parts<'t> {
-    fn of(truths: &'t [Truth], odds: Odds<'_>) -> Self {
+    fn of(exacts: &'t [Exact], odds: Odds<'_>) -> Self {
         let mut parts = SmallVec::<[Part<'t>; 8]>::new();
-        for truth in truths {
-            let is_closed = truth.is_closed();
-            let is_repeated = is_closed && parts.iter().any(|part| part.truth == truth);
-            parts.push(Part { truth, chance: odds.of_shared(truth), is_closed, is_repeated });
+        for exact in exacts {
+            let is_closed = exact.is_closed();
+            let is_repeated = is_closed && parts.iter().any(|part| part.exact == exact);
+            parts.push(Part { exact, chance: odds.of_shared(exact), is_closed, is_repeated });
         }
         Self(parts)
     }
 
     /// All but one, and what says the same.
     fn others(&self, position: usize) -> impl Iterator<Item = &Part<'t>> {
-        let own = self.0.get(position).map(|part| part.truth);
-        self.0.iter().filter(move |part| !part.is_repeated && Some(part.truth) != own)
+        let own = self.0.get(position).map(|part| part.exact);
+        self.0.iter().filter(move |part| !part.is_repeated && Some(part.exact) != own)
     }
 }
 
-impl Formula {
-    /// The conditions to watch for, where the same expression is `truth` by its conditions.
+impl Necessary {
+    /// The conditions to watch for, where the same expression is `exact` by its conditions.
     ///
     /// # Errors
     /// There are none, and why: only where it must be false when skipped.
-    pub(crate) fn access<'t>(
+    pub(crate) fn access_path<'t>(
         &self,
-        truth: &'t Truth,
+        exact: &'t Exact,
         odds: Odds<'_>,
         skipped: Skipped,
     ) -> Result<AccessPath<'t>, Reason> {
         match self {
-            Self::Open(reason) => open(*reason, truth, odds, skipped),
-            Self::One(watch) => one(watch, truth, odds, skipped),
-            Self::All(parts) => all(parts, truth, odds, skipped),
-            Self::Any(parts) => any(parts, truth, odds, skipped),
+            Self::Open(reason) => open(*reason, exact, odds, skipped),
+            Self::One(watch) => one(watch, exact, odds, skipped),
+            Self::All(parts) => all(parts, exact, odds, skipped),
+            Self::Any(parts) => any(parts, exact, odds, skipped),
         }
     }
 }
 
 fn open<'t>(
     reason: Reason,
-    truth: &'t Truth,
+    exact: &'t Exact,
     odds: Odds<'_>,
     skipped: Skipped,
 ) -> Result<AccessPath<'t>, Reason> {
     if skipped == Skipped::False {
         return Err(reason);
     }
-    let chance = odds.of_shared(truth);
+    let chance = odds.of_shared(exact);
     let term = Term {
         condition: None,
         weight: 1.0,
-        needs: if truth.is_closed() { vec![truth] } else { Vec::new() },
+        required: if exact.is_closed() { vec![exact] } else { Vec::new() },
         chance: chance.unwrap_or(1.0),
         is_proven: chance.is_some(),
     };
@@ -181,12 +181,12 @@ fn open<'t>(
 }
 
 fn one<'t>(
-    Watch { condition, certain }: &Watch,
-    truth: &'t Truth,
+    Watch { condition, error_free }: &Watch,
+    exact: &'t Exact,
     odds: Odds<'_>,
     skipped: Skipped,
 ) -> Result<AccessPath<'t>, Reason> {
-    let requirements = match (skipped, certain) {
+    let requirements = match (skipped, error_free) {
         (Skipped::NotTrue, _) => Vec::new(),
         (Skipped::False, Some(requirements)) => requirements.clone(),
         (Skipped::False, None) => return Err(Reason::Error),
@@ -194,33 +194,33 @@ fn one<'t>(
     let term = Term {
         condition: Some(*condition),
         weight: odds.weights.get(*condition as usize).copied().unwrap_or(1.0),
-        needs: Vec::new(),
+        required: Vec::new(),
         chance: 1.0,
-        is_proven: *truth == Truth::One { condition: *condition, is_positive: true },
+        is_proven: *exact == Exact::One { condition: *condition, is_positive: true },
     };
     Ok(AccessPath { requirements, ..AccessPath::by(term) })
 }
 
 fn all<'t>(
-    parts: &[Formula],
-    truth: &'t Truth,
+    parts: &[Necessary],
+    exact: &'t Exact,
     odds: Odds<'_>,
     skipped: Skipped,
 ) -> Result<AccessPath<'t>, Reason> {
-    let truths = match truth {
-        Truth::All(truths) if truths.len() == parts.len() => &**truths,
+    let exacts = match exact {
+        Exact::All(exacts) if exacts.len() == parts.len() => &**exacts,
         _ => &[],
     };
-    let conjuncts = Parts::of(truths, odds);
+    let subexpressions = Parts::of(exacts, odds);
     let mut best: Result<(AccessPath<'t>, usize, f64), Reason> = Err(Reason::Test);
     let mut is_indexed = false;
     for (position, part) in parts.iter().enumerate() {
-        let part_truth = truths.get(position).unwrap_or(&Truth::Open);
-        let found = part.access(part_truth, odds, skipped).map(|mut access| {
-            access.weigh(&conjuncts, position);
-            is_indexed |= access.reason.is_none();
-            let cost = access.cost();
-            (access, position, cost)
+        let part_exact = exacts.get(position).unwrap_or(&Exact::Open);
+        let found = part.access_path(part_exact, odds, skipped).map(|mut access_path| {
+            access_path.weigh(&subexpressions, position);
+            is_indexed |= access_path.reason.is_none();
+            let cost = access_path.cost();
+            (access_path, position, cost)
         });
         best = match (best, found) {
             (Ok(best), Ok(found)) => Ok(if found.2 < best.2 { found } else { best }),
@@ -228,38 +228,38 @@ fn all<'t>(
             (Err(_), found) => found,
         };
     }
-    let (mut access, position, _) = best?;
-    access.add_needs(&conjuncts, position);
+    let (mut access_path, position, _) = best?;
+    access_path.add_required(&subexpressions, position);
     if is_indexed {
-        access.reason = None;
+        access_path.reason = None;
     }
-    Ok(access)
+    Ok(access_path)
 }
 
 fn any<'t>(
-    parts: &[Formula],
-    truth: &'t Truth,
+    parts: &[Necessary],
+    exact: &'t Exact,
     odds: Odds<'_>,
     skipped: Skipped,
 ) -> Result<AccessPath<'t>, Reason> {
-    let truths = match truth {
-        Truth::Any(truths) if truths.len() == parts.len() => &**truths,
+    let exacts = match exact {
+        Exact::Any(exacts) if exacts.len() == parts.len() => &**exacts,
         _ => &[],
     };
     let mut all = AccessPath { terms: Vec::new(), requirements: Vec::new(), reason: None };
     for (position, part) in parts.iter().enumerate() {
-        let truth = truths.get(position).unwrap_or(&Truth::Open);
-        let access = part.access(truth, odds, skipped)?;
-        all.terms.extend(access.terms);
-        all.requirements.extend(access.requirements);
-        all.reason = all.reason.or(access.reason);
+        let exact = exacts.get(position).unwrap_or(&Exact::Open);
+        let access_path = part.access_path(exact, odds, skipped)?;
+        all.terms.extend(access_path.terms);
+        all.requirements.extend(access_path.requirements);
+        all.reason = all.reason.or(access_path.reason);
     }
     all.terms.sort_by_key(|term| term.condition);
     all.terms.dedup_by(|other, term| {
         let is_same = other.condition == term.condition;
         if is_same {
-            if term.needs != other.needs {
-                term.needs.retain(|need| other.needs.contains(need));
+            if term.required != other.required {
+                term.required.retain(|required| other.required.contains(required));
                 term.chance = 1.0;
                 term.is_proven = false;
             }

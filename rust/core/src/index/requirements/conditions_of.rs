@@ -12,8 +12,7 @@ use crate::functions::prepared::{LikePattern, Prepared};
 use crate::functions::{Place, Shape};
 use crate::index::requirements::compiled_pattern::{CompiledPattern, CompiledPatterns};
 use crate::index::requirements::condition::{Condition, Pattern, TextSource, TextTest};
-use crate::index::requirements::formula::{Formula, Reason};
-use crate::index::requirements::worst_cost::Costs;
+use crate::index::requirements::formula::{Necessary, Reason};
 use crate::predicate::Kind;
 use crate::program::{Call, Comprehension, Expr, Node, Operation};
 use crate::value::Value;
@@ -49,24 +48,19 @@ pub(crate) enum Case {
 
 /// A condition that is necessary for an expression to be true, or to be false.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Atom {
+pub(crate) struct Extracted {
     pub(crate) condition: u32,
     /// Whether it is sufficient as well, errors apart.
     pub(crate) is_exact: bool,
 }
 
 /// A condition with whether it is exact.
-type Found = Option<(Condition, bool)>;
+type Extraction = Option<(Condition, bool)>;
 
 /// Finds the conditions of expressions and numbers them, equal ones once.
-pub(crate) struct Atoms<'l> {
+pub(crate) struct Extractor<'l> {
     layout: &'l Layout,
     numbers: HashMap<Condition, u32, RandomState>,
-    /// Those of predicates, by address and value. A predicate reads fields alone, so that it has
-    /// the same condition wherever it stands.
-    predicates: HashMap<(usize, bool), Option<Atom>, RandomState>,
-    /// What the expressions cost at most.
-    pub(crate) costs: Costs<'l>,
     /// By number.
     pub(crate) conditions: Vec<Condition>,
     /// The patterns that conditions name.
@@ -74,18 +68,16 @@ pub(crate) struct Atoms<'l> {
     /// What the variables of the enclosing macros stand for.
     pub(crate) locals: Vec<Local>,
     /// What fields that say whether an action has matched need to be true.
-    pub(crate) actions: HashMap<Slot, Formula, RandomState>,
+    pub(crate) actions: HashMap<Slot, Necessary, RandomState>,
     /// Whether the index must pass over no error.
     pub(crate) judges_errors: bool,
 }
 
-impl<'l> Atoms<'l> {
+impl<'l> Extractor<'l> {
     pub(crate) fn new(layout: &'l Layout) -> Self {
         Self {
             layout,
             numbers: HashMap::default(),
-            predicates: HashMap::default(),
-            costs: Costs::new(layout),
             conditions: Vec::new(),
             patterns: HashMap::default(),
             locals: Vec::new(),
@@ -95,22 +87,9 @@ impl<'l> Atoms<'l> {
     }
 
     /// The condition that is necessary for an expression to have a value.
-    pub(crate) fn atom(&mut self, expression: &Expr, value: bool) -> Option<Atom> {
-        let Node::Predicate(predicate) = &expression.node else {
-            return self.numbered(expression, value);
-        };
-        let key = (predicate.address(), value);
-        if let Some(known) = self.predicates.get(&key) {
-            return *known;
-        }
-        let atom = self.numbered(expression, value);
-        self.predicates.insert(key, atom);
-        atom
-    }
-
-    fn numbered(&mut self, expression: &Expr, value: bool) -> Option<Atom> {
+    pub(crate) fn extract(&mut self, expression: &Expr, value: bool) -> Option<Extracted> {
         let (condition, is_exact) = self.find(expression, value)?;
-        Some(Atom { condition: self.number(condition), is_exact })
+        Some(Extracted { condition: self.number(condition), is_exact })
     }
 
     /// Why an expression has no condition.
@@ -131,15 +110,11 @@ impl<'l> Atoms<'l> {
         number
     }
 
-    fn find(&mut self, expression: &Expr, value: bool) -> Found {
+    fn find(&mut self, expression: &Expr, value: bool) -> Extraction {
         match &expression.node {
             Node::Predicate(predicate) => match predicate.kind {
                 Kind::HasKey { key, .. } => value.then_some((Condition::Present(key), true)),
-                _ => {
-                    let nodes = predicate.nodes(expression.span.start);
-                    self.costs.note(predicate.address(), &nodes);
-                    self.find(&nodes, value)
-                }
+                _ => self.find(&predicate.nodes(expression.span.start), value),
             },
             Node::Field(slot) if value && !self.is_late(*slot) => {
                 Some((Condition::True(*slot), true))
@@ -150,7 +125,7 @@ impl<'l> Atoms<'l> {
         }
     }
 
-    fn of_operation(&self, operation: &Operation, value: bool) -> Found {
+    fn of_operation(&self, operation: &Operation, value: bool) -> Extraction {
         let [left, right] = &*operation.arguments else { return None };
         match (operation.operator, value) {
             (Operator::Equal, true) | (Operator::NotEqual, false) => self
@@ -162,12 +137,12 @@ impl<'l> Atoms<'l> {
         }
     }
 
-    fn equality(&self, side: &Expr, other: &Expr) -> Found {
+    fn equality(&self, side: &Expr, other: &Expr) -> Extraction {
         let text = self.constant(other)?.as_str()?;
         self.text_condition(self.subject(side)?, TextTest::Equals, &[text])
     }
 
-    fn membership(&self, element: &Expr, range: &Expr) -> Found {
+    fn membership(&self, element: &Expr, range: &Expr) -> Extraction {
         if let (Some(constant), Node::Field(slot)) = (self.constant(element), &range.node) {
             let subject = Subject { source: self.list_elements(*slot)?, case: Case::AsIs };
             return self.text_condition(subject, TextTest::Equals, &[constant.as_str()?]);
@@ -179,7 +154,7 @@ impl<'l> Atoms<'l> {
         self.one_of(element, members)
     }
 
-    fn of_call(&mut self, call: &Call) -> Found {
+    fn of_call(&mut self, call: &Call) -> Extraction {
         let [first, second] = &*call.arguments else { return None };
         match call.function.shape {
             Shape::Has(place) => self.one_part(first, second, test_at(place)),
@@ -213,11 +188,11 @@ impl<'l> Atoms<'l> {
         }
     }
 
-    fn one_part(&self, on: &Expr, part: &Expr, test: fn(Vec<Box<str>>) -> TextTest) -> Found {
+    fn one_part(&self, on: &Expr, part: &Expr, test: fn(Vec<Box<str>>) -> TextTest) -> Extraction {
         self.text_condition(self.subject(on)?, test, &[self.constant(part)?.as_str()?])
     }
 
-    fn any_part(&self, on: &Expr, parts: &Expr, test: fn(Vec<Box<str>>) -> TextTest) -> Found {
+    fn any_part(&self, on: &Expr, parts: &Expr, test: fn(Vec<Box<str>>) -> TextTest) -> Extraction {
         let Value::List(members) = self.constant(parts)? else { return None };
         self.text_condition(self.subject(on)?, test, &texts(members)?)
     }
@@ -228,7 +203,7 @@ impl<'l> Atoms<'l> {
         subject: Subject,
         test: fn(Vec<Box<str>>) -> TextTest,
         parts: &[&str],
-    ) -> Found {
+    ) -> Extraction {
         let mut is_exact = true;
         let mut folded = Vec::with_capacity(parts.len());
         for part in parts {
@@ -257,7 +232,7 @@ impl<'l> Atoms<'l> {
     }
 
     /// A pattern with stars, by the longest text in it.
-    fn like(&self, subject: Subject, pattern: &str) -> Found {
+    fn like(&self, subject: Subject, pattern: &str) -> Extraction {
         let pattern = LikePattern::new(pattern);
         let (first, inside, last) = pattern.parts();
         let Some(last) = last else {
@@ -275,7 +250,7 @@ impl<'l> Atoms<'l> {
         found.map(|(condition, _)| (condition, false))
     }
 
-    fn patterns(&mut self, subject: Subject, prepared: &Prepared) -> Found {
+    fn patterns(&mut self, subject: Subject, prepared: &Prepared) -> Extraction {
         let Prepared::Patterns(patterns) = prepared else { return None };
         let patterns: Vec<Pattern> = patterns.iter().map(|each| self.pattern(each)).collect();
         let source = subject.source;
@@ -333,7 +308,7 @@ impl<'l> Atoms<'l> {
         Some(self.number(condition))
     }
 
-    fn network_condition(&self, address: &Expr, mut networks: Vec<Network>) -> Found {
+    fn network_condition(&self, address: &Expr, mut networks: Vec<Network>) -> Extraction {
         let text = match &address.node {
             Node::Call(call) if call.function.shape == Shape::Address => call.arguments.first()?,
             _ => address,

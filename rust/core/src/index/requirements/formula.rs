@@ -1,12 +1,10 @@
 //! Rules as combinations of conditions that can be searched for.
 //!
-//! A [`Formula`] is necessary: if a rule is true then its formula holds. Errors do not weaken
-//! this, because an error makes nothing true. A [`Truth`] is exact as far as it goes: it says
-//! of which parts the conditions alone decide, errors apart.
+//! A [`Necessary`] formula holds whenever its rule is true. Errors do not weaken this, because an
+//! error makes nothing true. An [`Exact`] formula is the rule itself as far as it goes: it says of
+//! which parts the conditions alone decide, errors apart.
 
-use std::hash::{Hash, Hasher};
-
-use crate::index::requirements::conditions_of::{Atom, Atoms, Local};
+use crate::index::requirements::conditions_of::{Extracted, Extractor, Local};
 use crate::index::requirements::error_free::{Requirement, requirements};
 use crate::predicate::Kind;
 use crate::program::{Bind, Comprehension, Conditional, Expr, Macro, Node};
@@ -44,7 +42,7 @@ impl Reason {
 
 /// What is necessary for an expression to be true.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Formula {
+pub(crate) enum Necessary {
     /// Nothing is known to be necessary.
     Open(Reason),
     One(Watch),
@@ -59,12 +57,12 @@ pub(crate) struct Watch {
     pub(crate) condition: u32,
     /// If all of these are met and the condition is false, then the expression is false and no
     /// error. None if that is not known, or nobody asks.
-    pub(crate) certain: Option<Vec<Requirement>>,
+    pub(crate) error_free: Option<Vec<Requirement>>,
 }
 
 /// An expression as a combination of conditions, as far as it is one.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Truth {
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Exact {
     /// It is something else as well.
     Open,
     /// True if and only if the condition is, or its opposite where not `is_positive`.
@@ -76,27 +74,7 @@ pub(crate) enum Truth {
     Any(Box<[Self]>),
 }
 
-impl Hash for Truth {
-    /// A single condition, the usual case, is hashed as one number.
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        match self {
-            Self::Open => state.write_u64(0),
-            Self::One { condition, is_positive } => {
-                state.write_u64(u64::from(*condition) << 3 | u64::from(*is_positive) << 2 | 1);
-            }
-            Self::All(parts) => {
-                state.write_u64(2);
-                parts.hash(state);
-            }
-            Self::Any(parts) => {
-                state.write_u64(3);
-                parts.hash(state);
-            }
-        }
-    }
-}
-
-impl Truth {
+impl Exact {
     /// Whether the expression is true because some of its parts are known to be.
     pub(crate) fn follows(&self, is_known: &impl Fn(&Self) -> bool) -> bool {
         is_known(self)
@@ -201,22 +179,26 @@ impl Truth {
 /// The conditions of a rule.
 #[derive(Debug)]
 pub(crate) struct Analysed {
-    pub(crate) formula: Formula,
-    pub(crate) truth: Truth,
+    pub(crate) necessary: Necessary,
+    pub(crate) exact: Exact,
     /// Conjuncts that are combinations of conditions and nothing else.
-    pub(crate) conjuncts: Vec<Conjunct>,
+    pub(crate) subexpressions: Vec<Subexpression>,
 }
 
 impl Analysed {
     /// The conditions of a rule that asks for nothing.
     pub(crate) const fn of_nothing() -> Self {
-        Self { formula: Formula::All(Vec::new()), truth: Truth::Open, conjuncts: Vec::new() }
+        Self {
+            necessary: Necessary::All(Vec::new()),
+            exact: Exact::Open,
+            subexpressions: Vec::new(),
+        }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Conjunct {
-    pub(crate) truth: Truth,
+pub(crate) struct Subexpression {
+    pub(crate) exact: Exact,
     /// The program that it stands in.
     pub(crate) program: u32,
     /// The way from the root of the program, through chains of `&&`.
@@ -224,64 +206,71 @@ pub(crate) struct Conjunct {
 }
 
 /// Analyses the program of a number, which is true or not as its root is.
-pub(crate) fn analyse(program: u32, root: &Expr, atoms: &mut Atoms<'_>) -> Analysed {
-    let formula = formula(root, true, atoms);
-    let truth = truth(root, true, atoms);
-    let mut conjuncts = Vec::new();
-    collect_conjuncts(program, root, &truth, &mut Vec::new(), &mut conjuncts);
-    Analysed { formula, truth, conjuncts }
+pub(crate) fn analyse(program: u32, root: &Expr, extractor: &mut Extractor<'_>) -> Analysed {
+    let necessary = necessary(root, true, extractor);
+    let exact = exact(root, true, extractor);
+    let mut subexpressions = Vec::new();
+    collect_subexpressions(program, root, &exact, &mut Vec::new(), &mut subexpressions);
+    Analysed { necessary, exact, subexpressions }
 }
 
 /// An expression, or its opposite where not `positive`, by its conditions.
-fn truth(expression: &Expr, positive: bool, atoms: &mut Atoms<'_>) -> Truth {
+fn exact(expression: &Expr, positive: bool, extractor: &mut Extractor<'_>) -> Exact {
     match &expression.node {
-        Node::And(operands) if positive => Truth::All(truths(operands, true, atoms)),
-        Node::Or(operands) if !positive => Truth::All(truths(operands, false, atoms)),
-        Node::And(operands) | Node::Or(operands) => Truth::Any(truths(operands, positive, atoms)),
-        Node::Comprehension(comprehension) => truth_of_search(comprehension, positive, atoms),
-        Node::Predicate(predicate) if matches!(predicate.kind, Kind::AnyEntry(_)) => {
-            truth(&predicate.nodes(expression.span.start), positive, atoms)
+        Node::And(operands) if positive => Exact::All(exacts(operands, true, extractor)),
+        Node::Or(operands) if !positive => Exact::All(exacts(operands, false, extractor)),
+        Node::And(operands) | Node::Or(operands) => {
+            Exact::Any(exacts(operands, positive, extractor))
         }
-        Node::Not(operand) => truth(operand, !positive, atoms),
-        _ => match literal(expression, atoms) {
-            Some((condition, value)) => Truth::One { condition, is_positive: value == positive },
-            None => Truth::Open,
+        Node::Comprehension(comprehension) => exact_search(comprehension, positive, extractor),
+        Node::Predicate(predicate) if matches!(predicate.kind, Kind::AnyEntry(_)) => {
+            exact(&predicate.nodes(expression.span.start), positive, extractor)
+        }
+        Node::Not(operand) => exact(operand, !positive, extractor),
+        _ => match literal(expression, extractor) {
+            Some((condition, value)) => Exact::One { condition, is_positive: value == positive },
+            None => Exact::Open,
         },
     }
 }
 
-fn truths(operands: &[Expr], positive: bool, atoms: &mut Atoms<'_>) -> Box<[Truth]> {
-    operands.iter().map(|operand| truth(operand, positive, atoms)).collect()
+fn exacts(operands: &[Expr], positive: bool, extractor: &mut Extractor<'_>) -> Box<[Exact]> {
+    operands.iter().map(|operand| exact(operand, positive, extractor)).collect()
 }
 
 /// `exists` over a field is true, and `all` false, if the body is for some element. Conditions
 /// are about any element, so that two of them may be true of two elements.
-fn truth_of_search(comprehension: &Comprehension, positive: bool, atoms: &mut Atoms<'_>) -> Truth {
+fn exact_search(
+    comprehension: &Comprehension,
+    positive: bool,
+    extractor: &mut Extractor<'_>,
+) -> Exact {
     let sought = match comprehension.operation {
         Macro::Exists => true,
         Macro::All => false,
-        _ => return Truth::Open,
+        _ => return Exact::Open,
     };
     let is_search = matches!(comprehension.range.node, Node::Field(_))
-        && comprehension.depth == atoms.locals.len();
+        && comprehension.depth == extractor.locals.len();
     if !is_search {
-        return Truth::Open;
+        return Exact::Open;
     }
-    let locals = atoms.elements(&comprehension.range, comprehension.has_two_variables);
-    let body = within(locals, atoms, |atoms| truth(&comprehension.body, sought, atoms));
+    let locals = extractor.elements(&comprehension.range, comprehension.has_two_variables);
+    let body = within(locals, extractor, |extractor| exact(&comprehension.body, sought, extractor));
     match body.is_one_of() {
         true if sought == positive => body,
         true => body.opposite(),
-        false => Truth::Open,
+        false => Exact::Open,
     }
 }
 
 /// The condition that an expression is, or the opposite of.
-fn literal(expression: &Expr, atoms: &mut Atoms<'_>) -> Option<(u32, bool)> {
-    let atom =
-        [true, false].into_iter().find_map(|value| Some((atoms.atom(expression, value)?, value)));
-    match atom {
-        Some((Atom { condition, is_exact: true }, value)) => Some((condition, value)),
+fn literal(expression: &Expr, extractor: &mut Extractor<'_>) -> Option<(u32, bool)> {
+    let extract = [true, false]
+        .into_iter()
+        .find_map(|value| Some((extractor.extract(expression, value)?, value)));
+    match extract {
+        Some((Extracted { condition, is_exact: true }, value)) => Some((condition, value)),
         _ => None,
     }
 }
@@ -294,49 +283,50 @@ pub(crate) fn at_path<'e>(root: &'e Expr, path: &[u16]) -> Option<&'e Expr> {
     })
 }
 
-fn collect_conjuncts(
+fn collect_subexpressions(
     program: u32,
     expression: &Expr,
-    truth: &Truth,
+    exact: &Exact,
     path: &mut Vec<u16>,
-    conjuncts: &mut Vec<Conjunct>,
+    subexpressions: &mut Vec<Subexpression>,
 ) {
-    if let (Node::And(operands), Truth::All(parts)) = (&expression.node, truth) {
-        for (step, (operand, truth)) in (0..u16::MAX).zip(operands.iter().zip(parts)) {
+    if let (Node::And(operands), Exact::All(parts)) = (&expression.node, exact) {
+        for (step, (operand, exact)) in (0..u16::MAX).zip(operands.iter().zip(parts)) {
             path.push(step);
-            collect_conjuncts(program, operand, truth, path, conjuncts);
+            collect_subexpressions(program, operand, exact, path, subexpressions);
             path.pop();
         }
-    } else if truth.is_closed() {
-        let (truth, path) = (truth.clone(), path.as_slice().into());
-        conjuncts.push(Conjunct { truth, program, path });
+    } else if exact.is_closed() {
+        let (exact, path) = (exact.clone(), path.as_slice().into());
+        subexpressions.push(Subexpression { exact, program, path });
     }
 }
 
 /// What must hold for an expression to be true, or false where not `positive`.
-pub(in crate::index) fn formula(
+pub(in crate::index) fn necessary(
     expression: &Expr,
     positive: bool,
-    atoms: &mut Atoms<'_>,
-) -> Formula {
+    extractor: &mut Extractor<'_>,
+) -> Necessary {
     match &expression.node {
         Node::Predicate(predicate)
             if matches!(predicate.kind, Kind::AnyEntry(_) | Kind::FirstNetwork(_)) =>
         {
             let nodes = predicate.nodes(expression.span.start);
-            formula(&nodes, positive, atoms).with(certainty(expression, atoms))
+            necessary(&nodes, positive, extractor).with(error_free_if(expression, extractor))
         }
-        Node::And(operands) => chain(operands, positive, positive, atoms),
-        Node::Or(operands) => chain(operands, !positive, positive, atoms),
-        Node::Literal(value) if is_bool(value, !positive) => Formula::Any(Vec::new()),
+        Node::And(operands) => chain(operands, positive, positive, extractor),
+        Node::Or(operands) => chain(operands, !positive, positive, extractor),
+        Node::Literal(value) if is_bool(value, !positive) => Necessary::Any(Vec::new()),
         // Parts of these may be errors that nothing passes over.
-        Node::Conditional(conditional) => of_conditional(conditional, positive, atoms).with(None),
-        Node::Bind(bind) => of_bind(bind, positive, atoms).with(None),
-        Node::Comprehension(comprehension) => {
-            of_comprehension(comprehension, positive, atoms).with(certainty(expression, atoms))
+        Node::Conditional(conditional) => {
+            of_conditional(conditional, positive, extractor).with(None)
         }
-        Node::Not(operand) => formula(operand, !positive, atoms),
-        _ => of_test(expression, positive, atoms),
+        Node::Bind(bind) => of_bind(bind, positive, extractor).with(None),
+        Node::Comprehension(comprehension) => of_comprehension(comprehension, positive, extractor)
+            .with(error_free_if(expression, extractor)),
+        Node::Not(operand) => necessary(operand, !positive, extractor),
+        _ => of_test(expression, positive, extractor),
     }
 }
 
@@ -344,44 +334,58 @@ fn is_bool(value: &Value<'_>, expected: bool) -> bool {
     matches!(value, Value::Bool(value) if *value == expected)
 }
 
-fn chain(operands: &[Expr], is_all: bool, positive: bool, atoms: &mut Atoms<'_>) -> Formula {
-    let parts = operands.iter().map(|operand| formula(operand, positive, atoms)).collect();
-    if is_all { Formula::All(parts) } else { Formula::Any(parts) }
+fn chain(
+    operands: &[Expr],
+    is_all: bool,
+    positive: bool,
+    extractor: &mut Extractor<'_>,
+) -> Necessary {
+    let parts = operands.iter().map(|operand| necessary(operand, positive, extractor)).collect();
+    if is_all { Necessary::All(parts) } else { Necessary::Any(parts) }
 }
 
-fn of_test(expression: &Expr, positive: bool, atoms: &mut Atoms<'_>) -> Formula {
+fn of_test(expression: &Expr, positive: bool, extractor: &mut Extractor<'_>) -> Necessary {
     if let Node::Field(slot) = &expression.node
-        && let Some(formula) = atoms.actions.get(slot)
+        && let Some(necessary) = extractor.actions.get(slot)
     {
-        return if positive { formula.clone() } else { Formula::Open(Reason::Negation) };
+        return if positive { necessary.clone() } else { Necessary::Open(Reason::Negation) };
     }
-    match atoms.atom(expression, positive) {
-        Some(Atom { condition, .. }) => {
-            Formula::One(Watch { condition, certain: certainty(expression, atoms) })
+    match extractor.extract(expression, positive) {
+        Some(Extracted { condition, .. }) => {
+            Necessary::One(Watch { condition, error_free: error_free_if(expression, extractor) })
         }
-        None if atoms.atom(expression, !positive).is_some() => Formula::Open(Reason::Negation),
-        None => Formula::Open(atoms.reason(expression)),
+        None if extractor.extract(expression, !positive).is_some() => {
+            Necessary::Open(Reason::Negation)
+        }
+        None => Necessary::Open(extractor.reason(expression)),
     }
 }
 
 /// The facts under which an expression is no error; None as well if nobody asks.
-fn certainty(expression: &Expr, atoms: &Atoms<'_>) -> Option<Vec<Requirement>> {
-    if atoms.judges_errors { requirements(expression) } else { None }
+fn error_free_if(expression: &Expr, extractor: &Extractor<'_>) -> Option<Vec<Requirement>> {
+    if extractor.judges_errors { requirements(expression) } else { None }
 }
 
-fn of_conditional(conditional: &Conditional, positive: bool, atoms: &mut Atoms<'_>) -> Formula {
-    let then = formula(&conditional.then, positive, atoms);
-    let otherwise = formula(&conditional.otherwise, positive, atoms);
-    let holds = formula(&conditional.condition, true, atoms);
-    let holds_not = formula(&conditional.condition, false, atoms);
-    Formula::Any(vec![Formula::All(vec![holds, then]), Formula::All(vec![holds_not, otherwise])])
+fn of_conditional(
+    conditional: &Conditional,
+    positive: bool,
+    extractor: &mut Extractor<'_>,
+) -> Necessary {
+    let then = necessary(&conditional.then, positive, extractor);
+    let otherwise = necessary(&conditional.otherwise, positive, extractor);
+    let holds = necessary(&conditional.condition, true, extractor);
+    let holds_not = necessary(&conditional.condition, false, extractor);
+    Necessary::Any(vec![
+        Necessary::All(vec![holds, then]),
+        Necessary::All(vec![holds_not, otherwise]),
+    ])
 }
 
-fn of_bind(bind: &Bind, positive: bool, atoms: &mut Atoms<'_>) -> Formula {
-    let local = atoms.meaning(&bind.value);
-    atoms.locals.push(local);
-    let body = formula(&bind.body, positive, atoms);
-    atoms.locals.pop();
+fn of_bind(bind: &Bind, positive: bool, extractor: &mut Extractor<'_>) -> Necessary {
+    let local = extractor.meaning(&bind.value);
+    extractor.locals.push(local);
+    let body = necessary(&bind.body, positive, extractor);
+    extractor.locals.pop();
     body
 }
 
@@ -389,35 +393,35 @@ fn of_bind(bind: &Bind, positive: bool, atoms: &mut Atoms<'_>) -> Formula {
 fn of_comprehension(
     comprehension: &Comprehension,
     positive: bool,
-    atoms: &mut Atoms<'_>,
-) -> Formula {
+    extractor: &mut Extractor<'_>,
+) -> Necessary {
     match (comprehension.operation, positive) {
         (Macro::Exists | Macro::ExistsOne, true) | (Macro::All, false) => {}
         (Macro::All, true) | (Macro::Exists | Macro::ExistsOne, false) => {
-            return Formula::Open(Reason::Negation);
+            return Necessary::Open(Reason::Negation);
         }
-        _ => return Formula::Open(Reason::Loop),
+        _ => return Necessary::Open(Reason::Loop),
     }
-    if comprehension.depth != atoms.locals.len() {
-        return Formula::Open(Reason::Loop);
+    if comprehension.depth != extractor.locals.len() {
+        return Necessary::Open(Reason::Loop);
     }
-    if let Some(condition) = atoms.network_search(comprehension) {
-        return Formula::One(Watch { condition, certain: None });
+    if let Some(condition) = extractor.network_search(comprehension) {
+        return Necessary::One(Watch { condition, error_free: None });
     }
     let Node::Literal(range) = &comprehension.range.node else {
-        let locals = atoms.elements(&comprehension.range, comprehension.has_two_variables);
-        return body(comprehension, locals, positive, atoms);
+        let locals = extractor.elements(&comprehension.range, comprehension.has_two_variables);
+        return body(comprehension, locals, positive, extractor);
     };
     match &**range {
         Value::List(elements)
             if elements.len() <= MAX_ELEMENTS && !comprehension.has_two_variables =>
         {
             let each = elements.iter().map(|element| {
-                body(comprehension, vec![Local::Constant(element.clone())], positive, atoms)
+                body(comprehension, vec![Local::Constant(element.clone())], positive, extractor)
             });
-            Formula::Any(each.collect())
+            Necessary::Any(each.collect())
         }
-        _ => Formula::Open(Reason::Loop),
+        _ => Necessary::Open(Reason::Loop),
     }
 }
 
@@ -425,33 +429,34 @@ fn body(
     comprehension: &Comprehension,
     locals: Vec<Local>,
     positive: bool,
-    atoms: &mut Atoms<'_>,
-) -> Formula {
-    within(locals, atoms, |atoms| formula(&comprehension.body, positive, atoms))
+    extractor: &mut Extractor<'_>,
+) -> Necessary {
+    within(locals, extractor, |extractor| necessary(&comprehension.body, positive, extractor))
 }
 
 /// Calls `find` while some more variables are known.
 fn within<T>(
     locals: Vec<Local>,
-    atoms: &mut Atoms<'_>,
-    find: impl FnOnce(&mut Atoms<'_>) -> T,
+    extractor: &mut Extractor<'_>,
+    find: impl FnOnce(&mut Extractor<'_>) -> T,
 ) -> T {
-    let depth = atoms.locals.len();
-    atoms.locals.extend(locals);
-    let found = find(atoms);
-    atoms.locals.truncate(depth);
+    let depth = extractor.locals.len();
+    extractor.locals.extend(locals);
+    let found = find(extractor);
+    extractor.locals.truncate(depth);
     found
 }
 
-impl Formula {
+impl Necessary {
     /// The same formula of an expression that is no error if these are met.
     #[must_use]
-    pub(crate) fn with(self, certain: Option<Vec<Requirement>>) -> Self {
-        let each =
-            |parts: Vec<Self>| parts.into_iter().map(|part| part.with(certain.clone())).collect();
+    pub(crate) fn with(self, error_free: Option<Vec<Requirement>>) -> Self {
+        let each = |parts: Vec<Self>| {
+            parts.into_iter().map(|part| part.with(error_free.clone())).collect()
+        };
         match self {
             Self::Open(reason) => Self::Open(reason),
-            Self::One(watch) => Self::One(Watch { certain, ..watch }),
+            Self::One(watch) => Self::One(Watch { error_free, ..watch }),
             Self::All(parts) => Self::All(each(parts)),
             Self::Any(parts) => Self::Any(each(parts)),
         }

@@ -1,10 +1,6 @@
 //! What an expression costs at most, by the size of the event: below the limit it is no
 //! `cost_exceeded` error.
 
-use std::collections::HashMap;
-
-use foldhash::fast::RandomState;
-
 use crate::event::field::Field;
 use crate::event::layout::{Layout, Source};
 use crate::event::record::Record;
@@ -99,51 +95,29 @@ impl Cost {
     }
 }
 
-/// What costs are worked out from: the fields, and the costs of predicates that are known.
-#[derive(Debug)]
-pub(crate) struct Costs<'l> {
-    layout: &'l Layout,
-    /// By their address.
-    predicates: HashMap<usize, Option<Cost>, RandomState>,
-}
-
-impl<'l> Costs<'l> {
-    pub(crate) fn new(layout: &'l Layout) -> Self {
-        Self { layout, predicates: HashMap::default() }
-    }
-
-    /// Notes what a predicate costs while its nodes are at hand: to make them again takes longer.
-    pub(crate) fn note(&mut self, address: usize, nodes: &Expr) {
-        if !self.predicates.contains_key(&address) {
-            let cost = cost(nodes, self);
-            self.predicates.insert(address, cost);
-        }
-    }
-}
-
 /// A bound on the cost of an expression; None where there is none.
-pub(crate) fn cost(expression: &Expr, costs: &Costs<'_>) -> Option<Cost> {
+pub(crate) fn cost(expression: &Expr, layout: &Layout) -> Option<Cost> {
     let node = Cost::units(1);
     match &expression.node {
         Node::Literal(value) => Some(node.and(Cost::units(length_units(value)))),
         Node::HasField(_) | Node::Undeclared | Node::Local(_) => Some(node),
         Node::Index(index) => entry_map(index).map(|_| Cost::units(3)),
-        Node::Comprehension(comprehension) => of_entries(comprehension, costs),
-        Node::Field(slot) => is_scalar(costs.layout.source(*slot)?).then_some(node),
+        Node::Comprehension(comprehension) => of_entries(comprehension, layout),
+        Node::Field(slot) => is_scalar(layout.source(*slot)?).then_some(node),
         Node::SectionKey(section_key) => Some(Cost::units(section_key.entered.len() as u64)),
-        Node::And(operands) | Node::Or(operands) => sum(node, operands, costs),
+        Node::And(operands) | Node::Or(operands) => sum(node, operands, layout),
         Node::Conditional(conditional) => {
             let parts = [&conditional.condition, &conditional.then, &conditional.otherwise];
-            parts.into_iter().try_fold(node, |sum, part| Some(sum.and(cost(part, costs)?)))
+            parts.into_iter().try_fold(node, |sum, part| Some(sum.and(cost(part, layout)?)))
         }
-        Node::Not(operand) => Some(node.and(cost(operand, costs)?)),
+        Node::Not(operand) => Some(node.and(cost(operand, layout)?)),
         Node::Operator(operation) => match operation.operator {
             Operator::Add => None,
             Operator::In if operation.members.is_none() => None,
             // The operands are texts of the event, constants or short.
-            _ => sum(Cost { fixed: 2, scans: 1, entries: 0 }, &operation.arguments, costs),
+            _ => sum(Cost { fixed: 2, scans: 1, entries: 0 }, &operation.arguments, layout),
         },
-        Node::Call(call) => of_call(call, costs),
+        Node::Call(call) => of_call(call, layout),
         Node::Predicate(predicate) => match &predicate.kind {
             Kind::AnyEntry(test) => {
                 let each = test.units().saturating_add(test_units(predicate)).saturating_add(1);
@@ -156,10 +130,7 @@ pub(crate) fn cost(expression: &Expr, costs: &Costs<'_>) -> Option<Cost> {
                 Some(Cost { fixed: predicate.units.saturating_add(walk), scans, entries: 0 })
             }
             Kind::HasKey { .. } => Some(Cost::units(predicate.units)),
-            _ => match costs.predicates.get(&predicate.address()) {
-                Some(cost) => *cost,
-                None => cost(&predicate.nodes(expression.span.start), costs),
-            },
+            _ => cost(&predicate.nodes(expression.span.start), layout),
         },
         _ => None,
     }
@@ -167,9 +138,9 @@ pub(crate) fn cost(expression: &Expr, costs: &Costs<'_>) -> Option<Cost> {
 
 /// A loop over entries whose body looks at nothing else: all bodies together look at
 /// no more text than there is.
-fn of_entries(comprehension: &Comprehension, costs: &Costs<'_>) -> Option<Cost> {
+fn of_entries(comprehension: &Comprehension, layout: &Layout) -> Option<Cost> {
     let Node::Field(_) = comprehension.range.node else { return None };
-    let body = cost(&comprehension.body, costs)?;
+    let body = cost(&comprehension.body, layout)?;
     if comprehension.condition.is_some() || body.entries > 0 || reads_event(&comprehension.body) {
         return None;
     }
@@ -189,12 +160,12 @@ fn reads_event(expression: &Expr) -> bool {
     }
 }
 
-fn sum(start: Cost, operands: &[Expr], costs: &Costs<'_>) -> Option<Cost> {
-    operands.iter().try_fold(start, |sum, operand| Some(sum.and(cost(operand, costs)?)))
+fn sum(start: Cost, operands: &[Expr], layout: &Layout) -> Option<Cost> {
+    operands.iter().try_fold(start, |sum, operand| Some(sum.and(cost(operand, layout)?)))
 }
 
 /// Functions that give a scalar or one of their texts in another case.
-fn of_call(call: &Call, costs: &Costs<'_>) -> Option<Cost> {
+fn of_call(call: &Call, layout: &Layout) -> Option<Cost> {
     let shape = call.function.shape;
     if let (Shape::Size, [Expr { node: Node::Field(_), .. }]) = (shape, &*call.arguments) {
         return Some(Cost { fixed: 2, scans: 1, entries: 0 });
@@ -203,7 +174,7 @@ fn of_call(call: &Call, costs: &Costs<'_>) -> Option<Cost> {
     let arguments = (call.arguments.len() as u64).saturating_add(1);
     let constants = call.arguments.iter().map(constant_units).fold(0, u64::saturating_add);
     let start = Cost { fixed: constants.saturating_add(2), scans: arguments, entries: 0 };
-    if shape.reads_its_texts_once() { sum(start, &call.arguments, costs) } else { None }
+    if shape.reads_its_texts_once() { sum(start, &call.arguments, layout) } else { None }
 }
 
 /// Units for the constants in an expression, each perhaps charged again.

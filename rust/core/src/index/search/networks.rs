@@ -2,29 +2,24 @@
 //! from it outwards.
 
 use std::cmp::Reverse;
+use std::iter::successors;
 
 use crate::predicate::first_network::FirstNetwork;
 use crate::value::address::{Address, Network};
 
-/// Set in the number of a node; what is less is the only condition of a network that
-/// nothing is around, which is most of them.
-const NODE: u32 = 1 << 31;
-
 /// Networks, each with the conditions that name it.
 #[derive(Debug)]
 pub(crate) struct Networks {
-    /// The node of each, or its condition.
     innermost: FirstNetwork,
-    nodes: Box<[Node]>,
-    conditions: Box<[u32]>,
+    named: Box<[Named]>,
 }
 
+/// A network that conditions name.
 #[derive(Debug)]
-struct Node {
-    /// The node or the condition of the next network around this one.
+struct Named {
+    /// The next network around this one.
     outer: Option<u32>,
-    /// The end of its conditions; they begin where those of the one before end.
-    end: u32,
+    conditions: Box<[u32]>,
 }
 
 impl Networks {
@@ -36,47 +31,20 @@ impl Networks {
         let named: Vec<&[(Network, u32)]> = named.chunk_by(|one, other| one.0 == other.0).collect();
         let networks: Vec<Network> =
             named.iter().filter_map(|named| named.first()).map(|(network, _)| *network).collect();
-        let outer = around(&networks);
-        let mut nodes = NODE..;
-        let codes = named.iter().zip(&outer).map(|(named, outer)| match (named, outer) {
-            (&[(_, condition)], None) if *condition < NODE => *condition,
-            _ => nodes.next().unwrap_or(u32::MAX),
+        let named = around(&networks).into_iter().zip(named).map(|(outer, named)| Named {
+            outer,
+            conditions: named.iter().map(|(_, condition)| *condition).collect(),
         });
-        let codes: Vec<u32> = codes.collect();
-        let code = |number: u32| codes.get(number as usize).copied();
-        let mut conditions = Vec::new();
-        let mut nodes = Vec::new();
-        for ((own, outer), named) in codes.iter().zip(&outer).zip(named) {
-            if *own >= NODE {
-                conditions.extend(named.iter().map(|(_, condition)| *condition));
-                let end = u32::try_from(conditions.len()).unwrap_or(u32::MAX);
-                nodes.push(Node { outer: outer.and_then(code), end });
-            }
-        }
-        let innermost = FirstNetwork::new(&networks);
-        Self {
-            innermost: innermost.renumbered(|number| code(number).unwrap_or(u32::MAX)),
-            nodes: nodes.into(),
-            conditions: conditions.into(),
-        }
+        Self { named: named.collect(), innermost: FirstNetwork::new(&networks) }
     }
 
     /// Reports the conditions of every network that contains an address.
     #[inline]
-    pub(crate) fn report(&self, address: Address, mut report: impl FnMut(u32)) {
-        let mut next = self.innermost.find(address);
-        while let Some(code) = next {
-            let Some(number) = code.checked_sub(NODE).map(|number| number as usize) else {
-                return report(code);
-            };
-            let before = number.checked_sub(1).and_then(|before| self.nodes.get(before));
-            let Some(node) = self.nodes.get(number) else { return };
-            let start = before.map_or(0, |before| before.end as usize);
-            for condition in self.conditions.get(start..node.end as usize).unwrap_or_default() {
-                report(*condition);
-            }
-            next = node.outer;
-        }
+    pub(crate) fn report(&self, address: Address, report: impl FnMut(u32)) {
+        let get = |number: u32| self.named.get(number as usize);
+        let innermost = self.innermost.find(address).and_then(get);
+        let around = successors(innermost, |named| named.outer.and_then(get));
+        around.flat_map(|named| named.conditions.iter().copied()).for_each(report);
     }
 }
 

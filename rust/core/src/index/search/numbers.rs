@@ -6,7 +6,7 @@ use crate::event::variable::VariableType;
 use crate::functions::Shape;
 use crate::functions::operators::Operator;
 use crate::index::requirements::condition::{Bound, Condition, NumberSource, TextSource, order_of};
-use crate::index::requirements::conditions_of::{Atoms, Case, Subject};
+use crate::index::requirements::conditions_of::{Case, Extractor, Subject};
 use crate::program::{Expr, Node};
 use crate::value::Value;
 
@@ -17,7 +17,7 @@ enum Kind {
     Double,
 }
 
-impl Atoms<'_> {
+impl Extractor<'_> {
     /// A number compared with a constant, for the comparison to have a value.
     pub(in crate::index) fn comparison(
         &self,

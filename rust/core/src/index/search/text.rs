@@ -9,7 +9,6 @@ use crate::index::requirements::condition::{Pattern, TextTest};
 use crate::index::scratch::Scratch;
 use crate::index::search::value_cache::Recall;
 use crate::index::substring::{Part, Place, Scanned, Substrings};
-use crate::text::text_table::TextTable;
 use crate::value::work::Work;
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
@@ -23,35 +22,8 @@ pub(in crate::index) const FIRST_LITERAL: u32 = 1 << 31;
 /// Fewer patterns than this that require one text are soon run.
 const MANY: u32 = 16;
 
-/// Conditions by the whole text.
-#[derive(Debug, Default)]
-pub(in crate::index) struct Whole {
-    texts: TextTable,
-    /// Where the conditions of each text end; they begin where those of the one before end.
-    ends: Box<[u32]>,
-    conditions: Box<[u32]>,
-}
-
-impl Whole {
-    fn new(named: &HashMap<Box<str>, Vec<u32>, RandomState>) -> Self {
-        let mut conditions = Vec::new();
-        let ends = named.values().map(|of_text| {
-            conditions.extend(of_text);
-            u32::try_from(conditions.len()).unwrap_or(u32::MAX)
-        });
-        let ends = ends.collect();
-        Self { texts: named.keys().collect(), ends, conditions: conditions.into() }
-    }
-
-    #[inline]
-    pub(in crate::index) fn find(&self, text: &str) -> &[u32] {
-        let Some(number) = self.texts.find(text).map(|number| number as usize) else { return &[] };
-        let before = number.checked_sub(1).and_then(|before| self.ends.get(before));
-        let start = before.map_or(0, |end| *end as usize);
-        let end = self.ends.get(number).map_or(start, |end| *end as usize);
-        self.conditions.get(start..end).unwrap_or_default()
-    }
-}
+/// Conditions by the whole text; most texts have one.
+type Whole = HashMap<Box<str>, SmallVec<[u32; 4]>, RandomState>;
 
 /// A pattern of a condition that is true if any of its patterns matches.
 #[derive(Debug)]
@@ -82,9 +54,9 @@ pub(crate) struct TextSearch {
     pub(in crate::index) whole_folded: Whole,
     pub(in crate::index) substrings: Option<Substrings>,
     /// Patterns that are run where a text that they require was found.
-    pub(in crate::index) led_to: Box<[SoughtPattern]>,
-    /// Those patterns by such a text.
-    literals: Literals,
+    pub(in crate::index) with_literal: Box<[SoughtPattern]>,
+    /// Those patterns by such a text, from [`FIRST_LITERAL`] on.
+    literals: Box<[Vec<u32>]>,
     /// Patterns that are run on every text.
     pub(in crate::index) others: Box<[SoughtPattern]>,
     pub(in crate::index) lists: Box<[(ListIndex, u32)]>,
@@ -137,12 +109,12 @@ impl TextSearch {
     fn search(&self, text: &str, lists: &Lists, scratch: &mut Scratch) {
         let Scratch { local, folded, found_too_much, work, .. } = scratch;
         local.clear();
-        local.extend(self.whole.find(text));
+        local.extend(self.whole.get(text).into_iter().flatten());
         if self.folds {
             folded.clear();
             folded.push_str(text);
             folded.make_ascii_lowercase();
-            local.extend(self.whole_folded.find(folded));
+            local.extend(self.whole_folded.get(&**folded).into_iter().flatten());
         }
         let subject = Subject { text, folded };
         if let Some(substrings) = &self.substrings {
@@ -191,12 +163,13 @@ impl TextSearch {
         literals.dedup();
         let mut patterns: SmallVec<[u32; 32]> = SmallVec::new();
         for literal in literals {
-            patterns.extend_from_slice(self.literals.patterns_of(literal));
+            let literal = (literal ^ FIRST_LITERAL) as usize;
+            patterns.extend_from_slice(self.literals.get(literal).map_or(&[], Vec::as_slice));
         }
         patterns.sort_unstable();
         patterns.dedup();
         for number in patterns {
-            let Some(pattern) = self.led_to.get(number as usize) else { continue };
+            let Some(pattern) = self.with_literal.get(number as usize) else { continue };
             let is_known = local.last() == Some(&pattern.condition);
             if !is_known && (scanned == Scanned::GivenUp || pattern.matches(subject, work)) {
                 local.push(pattern.condition);
@@ -205,56 +178,33 @@ impl TextSearch {
     }
 }
 
-/// Which patterns to run where a text was found that they require.
-#[derive(Debug)]
-struct Literals {
-    /// Where the patterns of each text begin; one more than there are texts.
-    starts: Box<[u32]>,
-    patterns: Box<[u32]>,
-}
-
-impl Literals {
-    /// Chooses for each pattern one of the texts it requires, the best that few other patterns
-    /// require. Also returns the texts chosen.
-    fn new(required: &[Vec<Vec<Box<str>>>]) -> (Self, Vec<Box<str>>) {
-        let mut sharers: HashMap<&str, u32, RandomState> = HashMap::default();
-        for text in required.iter().flatten().flatten() {
-            let count = sharers.entry(text).or_default();
-            *count = count.saturating_add(1);
-        }
-        let sharers = |text: &str| sharers.get(text).copied().unwrap_or(0);
-        let crowd = |texts: &&Vec<Box<str>>| {
-            texts.iter().map(|text| sharers(text)).max().map(|most| most / MANY)
-        };
-        let mut by_text: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
-        for (number, choices) in (0_u32..).zip(required) {
-            for text in choices.iter().min_by_key(crowd).into_iter().flatten() {
-                by_text.entry(text).or_default().push(number);
-            }
-        }
-        let (mut starts, mut patterns) = (vec![0], Vec::new());
-        for of_text in by_text.values() {
-            patterns.extend(of_text);
-            starts.push(u32::try_from(patterns.len()).unwrap_or(u32::MAX));
-        }
-        let texts = by_text.into_keys().map(Box::from).collect();
-        (Self { starts: starts.into(), patterns: patterns.into() }, texts)
+/// Chooses for each pattern one of the texts it requires, the best that few other patterns
+/// require. Returns the texts chosen, each with its patterns.
+fn literals(required: &[Vec<Vec<Box<str>>>]) -> BTreeMap<&str, Vec<u32>> {
+    let mut sharers: HashMap<&str, u32, RandomState> = HashMap::default();
+    for text in required.iter().flatten().flatten() {
+        let count = sharers.entry(text).or_default();
+        *count = count.saturating_add(1);
     }
-
-    /// The patterns that require a text, by what the search for parts reports.
-    fn patterns_of(&self, found: u32) -> &[u32] {
-        let literal = (found ^ FIRST_LITERAL) as usize;
-        let bound = |literal: usize| self.starts.get(literal).map_or(0, |start| *start as usize);
-        self.patterns.get(bound(literal)..bound(literal.wrapping_add(1))).unwrap_or_default()
+    let sharers = |text: &str| sharers.get(text).copied().unwrap_or(0);
+    let sharing = |texts: &&Vec<Box<str>>| {
+        texts.iter().map(|text| sharers(text)).max().map(|most| most / MANY)
+    };
+    let mut by_text: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    for (number, choices) in (0_u32..).zip(required) {
+        for text in choices.iter().min_by_key(sharing).into_iter().flatten() {
+            by_text.entry(text).or_default().push(number);
+        }
     }
+    by_text
 }
 
 #[derive(Default)]
 pub(crate) struct TextSearchBuilder {
-    whole: HashMap<Box<str>, Vec<u32>, RandomState>,
-    whole_folded: HashMap<Box<str>, Vec<u32>, RandomState>,
+    whole: Whole,
+    whole_folded: Whole,
     parts: Vec<Part>,
-    led_to: Vec<SoughtPattern>,
+    with_literal: Vec<SoughtPattern>,
     /// Of each of those its [`CompiledPattern::required`].
     required: Vec<Vec<Vec<Box<str>>>>,
     others: Vec<SoughtPattern>,
@@ -306,14 +256,16 @@ impl TextSearchBuilder {
         if required.is_empty() {
             return self.others.push(sought);
         }
-        self.led_to.push(sought);
+        self.with_literal.push(sought);
         self.required.push(required.clone());
     }
 
     pub(crate) fn build(mut self) -> TextSearch {
-        let (literals, texts) = Literals::new(&self.required);
-        self.parts.extend((FIRST_LITERAL..).zip(texts).map(|(number, text)| Part {
-            text,
+        self.whole.shrink_to_fit();
+        self.whole_folded.shrink_to_fit();
+        let literals = literals(&self.required);
+        self.parts.extend((FIRST_LITERAL..).zip(literals.keys()).map(|(number, text)| Part {
+            text: Box::from(*text),
             place: Place::Anywhere,
             is_folded: true,
             condition: number,
@@ -329,11 +281,11 @@ impl TextSearchBuilder {
             finds_in_nothing: is_named || !others.is_empty() || !self.lists.is_empty(),
             folds: substrings.is_some() || has_folded_patterns || !self.whole_folded.is_empty(),
             remembers: substrings.is_some() || !others.is_empty(),
-            whole: Whole::new(&self.whole),
-            whole_folded: Whole::new(&self.whole_folded),
+            whole: self.whole,
+            whole_folded: self.whole_folded,
             substrings,
-            led_to: self.led_to.into(),
-            literals,
+            with_literal: self.with_literal.into(),
+            literals: literals.into_values().collect(),
             others,
             lists: self.lists.into(),
         }
@@ -341,130 +293,4 @@ impl TextSearchBuilder {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A search whose conditions are the positions of the patterns of each.
-    fn search(conditions: &[&[&str]]) -> TextSearch {
-        let mut compiled = CompiledPatterns::default();
-        let mut builder = TextSearchBuilder::default();
-        for (number, texts) in (0_u32..).zip(conditions) {
-            let patterns = texts.iter().map(|text| {
-                let known = CompiledPattern::new(&Regex::new(text).unwrap());
-                let required = known.required.first().cloned();
-                compiled.insert((*text).into(), known);
-                Pattern { text: (*text).into(), required }
-            });
-            let test = TextTest::Matches(patterns.collect());
-            builder.add(&test, false, number, &compiled);
-        }
-        builder.build()
-    }
-
-    fn required(patterns: &[String]) -> Vec<Vec<Vec<Box<str>>>> {
-        let compiled = patterns.iter().map(|text| CompiledPattern::new(&Regex::new(text).unwrap()));
-        compiled.map(|compiled| compiled.required).collect()
-    }
-
-    fn found(search: &TextSearch, text: &str) -> Vec<u32> {
-        let mut scratch = Scratch::default();
-        search.search(text, &Lists::default(), &mut scratch);
-        scratch.local.sort_unstable();
-        scratch.local
-    }
-
-    #[test]
-    fn patterns_are_run_where_a_text_that_they_require_stands() {
-        let search =
-            search(&[&["Bot/[0-9]", "crawl(er)?"], &["[0-9]{3}"], &["(?i)bot/x"], &["bots?"]]);
-        for (text, expected) in [
-            ("Bot/7", vec![0]),
-            ("bot/7", vec![3]),
-            ("BOT/X 123", vec![1, 2]),
-            ("Bot/7 crawler", vec![0]),
-            ("bots bots", vec![3]),
-            ("", vec![]),
-        ] {
-            assert_eq!(found(&search, text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_true_of_nothing_is_found_in_nothing() {
-        let found = |search: &TextSearch| {
-            let mut scratch = Scratch::default();
-            scratch.conditions.begin(1);
-            search.run(0, "", &Lists::default(), &mut scratch);
-            scratch.found
-        };
-        for (pattern, expected) in [("^$", vec![0]), ("x*", vec![0]), ("bot/[0-9]", vec![])] {
-            assert_eq!(found(&search(&[&[pattern]])), expected, "{pattern}");
-        }
-        for (text, expected) in [("", vec![0]), ("x", vec![])] {
-            for is_folded in [false, true] {
-                let mut builder = TextSearchBuilder::default();
-                let test = TextTest::Equals(vec!["y".into(), text.into()]);
-                builder.add(&test, is_folded, 0, &CompiledPatterns::default());
-                assert_eq!(found(&builder.build()), expected, "{text}");
-            }
-        }
-    }
-
-    #[test]
-    fn patterns_are_led_to_by_what_few_of_them_require() {
-        let texts: Vec<String> =
-            (0..1000).map(|number| format!("admin[0-9]*{number:03}$")).collect();
-        let (literals, found) = Literals::new(&required(&texts));
-        assert_eq!(found.len(), 1000);
-        for (number, text) in (0_u32..).zip(&found) {
-            assert_eq!(&**text, format!("{number:03}"));
-            assert_eq!(literals.patterns_of(FIRST_LITERAL + number), [number]);
-        }
-    }
-
-    #[test]
-    fn patterns_that_no_text_leads_to_are_run_on_every_text() {
-        let search = search(&[
-            &["[\"'][0-9]"],
-            &["(?i)k<|>"],
-            &["(?:admin|root);"],
-            &["é"],
-            &["^$"],
-            &["[^a]"],
-        ]);
-        for (text, expected) in [
-            ("", vec![4]),
-            ("aaa", vec![]),
-            ("'1 or 1'", vec![0, 5]),
-            ("' 1\"", vec![5]),
-            ("K<ADMIN;", vec![1, 5]),
-            ("\u{212a}<", vec![1, 5]),
-            ("admin;", vec![2, 5]),
-            ("adminé", vec![3, 5]),
-        ] {
-            assert_eq!(found(&search, text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn what_leads_to_many_patterns_is_found_once() {
-        let texts: Vec<String> =
-            (0..1000).map(|number| format!("admin[0-9]{{{}}}x", number % 10 + 1)).collect();
-        let (literals, found) = Literals::new(&required(&texts));
-        assert_eq!(found, ["admin".into()]);
-        assert_eq!(literals.patterns_of(FIRST_LITERAL).len(), 1000);
-        let texts: Vec<[&str; 1]> = texts.iter().map(|text| [text.as_str()]).collect();
-        let conditions: Vec<&[&str]> = texts.iter().map(|text| &text[..]).collect();
-        let expected: Vec<u32> = (0..1000).filter(|number| number % 10 == 2).collect();
-        assert_eq!(self::found(&search(&conditions), "admin123x admin"), expected);
-    }
-
-    #[test]
-    fn a_search_that_is_given_up_finds_every_pattern_and_runs_none() {
-        let texts: Vec<String> = (4..100).map(|length| "a".repeat(length) + "[0-9]").collect();
-        let patterns: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let search = search(&[&patterns, &["aaab[0-9]"]]);
-        assert_eq!(found(&search, &"a".repeat(8000)), [0, 1, GIVEN_UP]);
-        assert!(found(&search, &"a".repeat(8)).is_empty());
-    }
-}
+mod tests;

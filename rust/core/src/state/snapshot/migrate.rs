@@ -24,6 +24,7 @@ pub(crate) fn carried(
         state.adopt(entity);
     }
     state.set_evictions(frozen.evictions());
+    state.passes().replace(frozen.passes().clone());
     state.limit();
     state
 }

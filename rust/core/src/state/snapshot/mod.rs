@@ -7,12 +7,16 @@ mod restore;
 use std::convert::Infallible;
 use std::fmt::Write;
 
+use uuid::Uuid;
+
 use crate::definitions::Definitions;
 use crate::definitions::entity_key::split;
 use crate::json::write::{list, write_string};
+use crate::proofs::write_network;
 use crate::state::Evictions;
 use crate::state::entity::Entity;
 use crate::state::lock::Locked;
+use crate::state::passes::{Pass, Passes};
 use crate::state::snapshot::per_clause::{Held, held};
 
 pub use restore::restore;
@@ -36,17 +40,17 @@ impl std::error::Error for SnapshotError {}
 
 /// Writes the whole state.
 pub fn save(definitions: &Definitions, state: &Locked<'_>) -> String {
-    save_entities(definitions, state.evictions(), state.iter())
+    save_entities(definitions, (state.evictions(), state.passes().get()), state.iter())
 }
 
-/// Writes a snapshot of some blocks.
+/// Writes a snapshot of some blocks and passes.
 pub fn save_entities<'s>(
     definitions: &Definitions,
-    evictions: Evictions,
+    about: (Evictions, &Passes),
     entities: impl Iterator<Item = &'s Entity>,
 ) -> String {
     let mut whole = String::new();
-    let written = write_entities(definitions, evictions, entities, |piece| {
+    let written = write_entities(definitions, about, entities, |piece| {
         whole.push_str(piece);
         Ok::<_, Infallible>(())
     });
@@ -55,13 +59,13 @@ pub fn save_entities<'s>(
     }
 }
 
-/// Writes a snapshot of some blocks in pieces of about [`PIECE`] bytes.
+/// Writes a snapshot of some blocks and passes in pieces of about [`PIECE`] bytes.
 ///
 /// # Errors
 /// What `take` did not do with a piece.
 pub fn write_entities<'s, E>(
     definitions: &Definitions,
-    evictions: Evictions,
+    (evictions, passes): (Evictions, &Passes),
     entities: impl Iterator<Item = &'s Entity>,
     mut take: impl FnMut(&str) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -83,8 +87,20 @@ pub fn write_entities<'s, E>(
             out.clear();
         }
     }
-    out.push_str("]}");
+    out.push(']');
+    if !passes.is_empty() {
+        out.push_str(",\"passes\":");
+        list(&mut out, passes.iter(), |out, (id, pass)| write_pass(out, id, pass));
+    }
+    out.push('}');
     take(&out)
+}
+
+fn write_pass(out: &mut String, pass_id: Uuid, pass: &Pass) {
+    let Pass { expires_at, is_revoked, .. } = pass;
+    _ = write!(out, "[\"{pass_id}\",\"{expires_at}\",{is_revoked},");
+    list(out, pass.moved_to.iter(), |out, network| write_network(out, *network));
+    out.push(']');
 }
 
 fn write_entity(out: &mut String, definitions: &Definitions, entity: &Entity) {

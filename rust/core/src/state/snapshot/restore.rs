@@ -13,7 +13,9 @@ use uuid::Uuid;
 use super::{SnapshotError, VERSION};
 use crate::definitions::entity_key::{KeyWriter, Part};
 use crate::definitions::{ClauseWindow, Definitions};
+use crate::proofs::{NetworkForm, PassId};
 use crate::state::entity::{ActiveMitigation, Entity};
+use crate::state::passes::{Pass, Passes};
 use crate::state::snapshot::per_clause::folded;
 use crate::state::window::Window;
 use crate::state::{Evictions, State};
@@ -133,6 +135,7 @@ enum Member {
     Revision,
     Evictions,
     Keys,
+    Passes,
 }
 
 impl<'i> Visitor<'i> for Restorer<'_> {
@@ -144,7 +147,7 @@ impl<'i> Visitor<'i> for Restorer<'_> {
 
     fn visit_map<A: MapAccess<'i>>(mut self, mut members: A) -> Result<State, A::Error> {
         let (mut version, mut tenant, mut revision) = (None, None, None);
-        let (mut evictions, mut keys) = (None, None);
+        let (mut evictions, mut keys, mut passes) = (None, None, None);
         while let Some(member) = members.next_key()? {
             match member {
                 Member::Version => once(&mut version, members.next_value::<u32>()?)?,
@@ -152,6 +155,7 @@ impl<'i> Visitor<'i> for Restorer<'_> {
                 Member::Revision => once(&mut revision, members.next_value::<u64>()?)?,
                 Member::Evictions => once(&mut evictions, members.next_value::<EvictionsForm>()?)?,
                 Member::Keys => once(&mut keys, members.next_value_seed(Rows(&mut self))?)?,
+                Member::Passes => once(&mut passes, members.next_value::<PassesForm>()?.0)?,
             }
         }
         if version != Some(VERSION) {
@@ -166,6 +170,7 @@ impl<'i> Visitor<'i> for Restorer<'_> {
         };
         let EvictionsForm { total, mitigated } = evictions;
         self.state.set_evictions(Evictions { total, mitigated });
+        self.state.passes().replace(passes.unwrap_or_default().into());
         Ok(self.state)
     }
 }
@@ -195,6 +200,32 @@ impl<'i> Visitor<'i> for Rows<'_, '_> {
         Ok(())
     }
 }
+
+/// The passes, each once; earlier versions wrote none.
+#[derive(Deserialize)]
+#[serde(try_from = "Vec<PassRow>")]
+struct PassesForm(Passes);
+
+impl TryFrom<Vec<PassRow>> for PassesForm {
+    type Error = &'static str;
+
+    fn try_from(rows: Vec<PassRow>) -> Result<Self, Self::Error> {
+        let mut passes = Passes::default();
+        for PassRow(id, Time(expires_at), is_revoked, moved_to) in rows {
+            let ([] | [_]) = &*moved_to else { return Err("a pass was moved twice") };
+            let moved_to = moved_to.first().map(|network| network.0);
+            if !passes.put(id.0, Pass { expires_at, is_revoked, moved_to }) {
+                return Err("a pass is there twice");
+            }
+        }
+        Ok(Self(passes))
+    }
+}
+
+/// Id, end, whether it is revoked, and the other network, if there is one.
+#[derive(Deserialize)]
+#[serde(expecting = "an array of the four parts of a pass")]
+struct PassRow(PassId, Time, bool, Vec<NetworkForm>);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

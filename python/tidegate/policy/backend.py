@@ -1,0 +1,71 @@
+"""What an engine needs of an evaluator, the reference or the native one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from tidegate.errors import EventError
+    from tidegate.policy.served import Served
+    from tidegate.policy.state.standing import MitigationName
+
+
+class Frozen(Protocol):
+    """The state of an engine at one moment."""
+
+    def snapshot(self) -> bytes:
+        """It as JSON, as ``Engine.snapshot`` gives it."""
+
+    def write(self, take: Callable[[bytes], object], /) -> None:
+        """Hand over what :meth:`snapshot` gives in pieces: a large one is never held whole.
+
+        Args:
+            take: given each piece, in order; what it raises ends the writing.
+        """
+
+
+class Backend(Protocol):
+    """What an evaluator offers an engine; answers are JSON."""
+
+    def decide_record(
+        self,
+        event: Mapping[str, Any] | bytes,
+        at: int,
+        ends: Sequence[str] | None,
+        proofs: bytes | None,
+        /,
+    ) -> bytes: ...
+    def decide_json(self, body: bytes, received_at: int, /) -> bytes: ...
+    def decide_batch(self, bodies: list[bytes], at: int, /) -> list[bytes | EventError]: ...
+    def serve(
+        self, body: bytes, received_at: int, decision_id: str, proofs: bytes | None = None, /
+    ) -> Served: ...
+    def apply_effects(self, effects: Iterable[bytes], /) -> None: ...
+    def peek(
+        self,
+        event: Mapping[str, Any] | bytes,
+        at: int,
+        ends: Sequence[str] | None,
+        proofs: bytes | None,
+        /,
+    ) -> bytes: ...
+    def entity_states(
+        self, event: Mapping[str, Any] | bytes, at: int, ends: Sequence[str] | None = None, /
+    ) -> bytes: ...
+    def snapshot(self) -> bytes: ...
+    def restore(self, snapshot: bytes, /) -> None: ...
+    def freeze(self) -> Frozen: ...
+    def with_definitions(
+        self, definitions: Any, sample: Sequence[bytes], redactor: Any, /
+    ) -> Backend: ...
+    def active_mitigations(self, at: int, limit: int, after: MitigationName | None, /) -> bytes: ...
+    def lift(
+        self, definition: str, key: bytes, policy: str, clause: str | None, at: int, /
+    ) -> bytes | None: ...
+    def revoke_pass(self, pass_id: bytes, expires_at: int, at: int, /) -> bytes | None: ...
+    def is_revoked(self, pass_id: bytes, /) -> bool: ...
+    def entity_state(self, definition: str, key: bytes, at: int, /) -> bytes | None: ...
+    def find_entity(self, entity_id: str, /) -> bytes | None: ...
+    def stats(self) -> dict[str, int]: ...

@@ -1,0 +1,154 @@
+"""The proofs of challenges that an event shows (docs/decision.md, "Proofs of challenges")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from uuid import UUID
+
+import attrs
+
+from tidegate.policy.state.passes import Move, Revoke
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tidegate.policy.proofs import Finding, ProofKeys
+    from tidegate.policy.state.passes import Passes
+
+PLACES = (
+    ("request.query_params", "service_challenge_proof"),
+    ("request.cookies", "service_challenge"),
+)
+"""Where proofs stand, in the order in which they are looked at."""
+FIELDS = frozenset({*(name for name, _ in PLACES), "request.client_ip", "request.user_agent"})
+"""The fields of an event that a proof is read from and bound to."""
+
+ProofStatus: TypeAlias = Literal[
+    "valid", "expired", "invalid", "foreign", "other-client", "revoked"
+]
+Part: TypeAlias = Literal["network", "agent"]
+
+
+@attrs.frozen
+class Claim:
+    """What a verified proof says, and who shows it.
+
+    Args:
+        pass_id: of the pass.
+        expires_at: when it ends, in nanoseconds since 1970.
+        network: from which it is shown.
+        differs: what of the client differs from the one that solved the challenge.
+    """
+
+    pass_id: UUID
+    expires_at: int
+    network: str | None
+    differs: tuple[Part, ...]
+
+
+@attrs.frozen
+class ShownProof:
+    """A proof that an event shows.
+
+    Args:
+        status: what is known of it.
+        claim: there when the token is verified and good at the time.
+    """
+
+    status: ProofStatus
+    claim: Claim | None = None
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> ShownProof:
+        """The proof of a record of a decision."""
+        if "pass_id" not in record:
+            return cls(record["status"])
+        claim = Claim(
+            UUID(record["pass_id"]),
+            int(record["expires_at"]),
+            record["network"],
+            tuple(record["differs"]),
+        )
+        return cls(record["status"], claim)
+
+    def to_record(self) -> dict[str, Any]:
+        """It as JSON data."""
+        if self.claim is None:
+            return {"status": self.status}
+        return {
+            "status": self.status,
+            "pass_id": str(self.claim.pass_id),
+            "expires_at": str(self.claim.expires_at),
+            "network": self.claim.network,
+            "differs": list(self.claim.differs),
+        }
+
+    def as_read(self) -> ShownProof:
+        """It without what the state knew: for another state to say."""
+        if self.claim is None:
+            return self
+        is_other = "agent" in self.claim.differs
+        return attrs.evolve(self, status="other-client" if is_other else "valid")
+
+    def settled(self, passes: Passes) -> ShownProof:
+        """It with what the state knows of its pass; one that is no more valid stays as it is."""
+        known = None if self.claim is None else passes.get(self.claim.pass_id)
+        if self.status != "valid" or self.claim is None or known is None:
+            return self
+        if known.is_revoked:
+            return attrs.evolve(self, status="revoked")
+        is_elsewhere = "network" in self.claim.differs and known.moved_to not in (
+            (),
+            (self.claim.network,),
+        )
+        return attrs.evolve(self, status="other-client") if is_elsewhere else self
+
+    def changes(self, passes: Passes, at: int, *, blocks: bool) -> tuple[Move | Revoke, ...]:
+        """What becomes of the pass of a proof that counts.
+
+        Args:
+            passes: as they were before the event.
+            at: when it was received.
+            blocks: whether a Block fired.
+        """
+        if self.status != "valid" or self.claim is None:
+            return ()
+        about = self.claim.pass_id, at, self.claim.expires_at
+        known = passes.get(self.claim.pass_id)
+        moves = "network" in self.claim.differs and (known is None or not known.moved_to)
+        moved = [Move(*about, self.claim.network)] if moves else []
+        return (*moved, *([Revoke(*about)] if blocks else []))
+
+
+def shown_proofs(keys: ProofKeys, record: Mapping[str, Any], at: int) -> list[ShownProof]:
+    """The proofs that an event shows, read with the keys of its tenant.
+
+    Args:
+        keys: of the tenant.
+        record: the :data:`FIELDS` of the event.
+        at: when it was received, in nanoseconds since 1970.
+    """
+    tokens = [record[name].get(key, "") for name, key in PLACES if name in record]
+    return [_shown(keys, keys.read(token, at), record) for token in tokens if token]
+
+
+def counting(proofs: Sequence[ShownProof], passes: Passes) -> ShownProof | None:
+    """The proof that counts, with what the state knows of it: the first that is valid, else the
+    first."""
+    settled = [proof.settled(passes) for proof in proofs]
+    return next((proof for proof in settled if proof.status == "valid"), next(iter(settled), None))
+
+
+def _shown(keys: ProofKeys, finding: Finding, record: Mapping[str, Any]) -> ShownProof:
+    if finding.status != "valid" or finding.client is None:
+        return ShownProof(finding.status)
+    assert finding.pass_id is not None
+    assert finding.expires_at is not None
+    client = keys.client(record.get("request.client_ip"), record.get("request.user_agent"))
+    differs: list[Part] = []
+    if client.network != finding.client.network:
+        differs.append("network")
+    if client.agent != finding.client.agent:
+        differs.append("agent")
+    claim = Claim(finding.pass_id, finding.expires_at, client.network, tuple(differs))
+    return ShownProof("valid", claim).as_read()

@@ -1,0 +1,103 @@
+"""What is remembered of the passes of solved challenges: which are revoked, and which were shown
+from another network (docs/decision.md, "Proofs of challenges")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_PASSES = 100_000
+"""The most passes that are remembered, however many keys are."""
+
+
+@attrs.frozen
+class Pass:
+    """What is remembered of one pass; ``moved_to`` has the one other network, once there is one."""
+
+    expires_at: int
+    is_revoked: bool = False
+    moved_to: tuple[str | None, ...] = ()
+
+
+@attrs.frozen
+class Revoke:
+    """A pass is good no more."""
+
+    pass_id: UUID
+    time: int
+    expires_at: int
+
+
+@attrs.frozen
+class Move:
+    """A pass was shown from another network."""
+
+    pass_id: UUID
+    time: int
+    expires_at: int
+    network: str | None
+
+
+class Passes:
+    """The passes of a tenant of which something is remembered.
+
+    Args:
+        max_passes: how many at most.
+    """
+
+    def __init__(self, max_passes: int) -> None:
+        self._max = min(max_passes, MAX_PASSES)
+        self._passes: dict[UUID, Pass] = {}
+
+    def get(self, pass_id: UUID) -> Pass | None:
+        """What is remembered of a pass."""
+        return self._passes.get(pass_id)
+
+    def items(self) -> Iterator[tuple[UUID, Pass]]:
+        """All of them, in the order in which they are evicted: those that are not revoked first,
+        each kind by its end."""
+
+        def place(entry: tuple[UUID, Pass]) -> tuple[bool, int, UUID]:
+            return entry[1].is_revoked, entry[1].expires_at, entry[0]
+
+        return iter(sorted(self._passes.items(), key=place))
+
+    def apply(self, change: Revoke | Move) -> None:
+        """Change a pass, once those that have expired are forgotten."""
+        for pass_id, known in list(self._passes.items()):
+            if known.expires_at <= change.time:
+                del self._passes[pass_id]
+        if change.expires_at <= change.time:
+            return
+        if change.pass_id not in self._passes:
+            self._limit(self._max - 1)
+        known = self._passes.get(change.pass_id, Pass(0))
+        known = attrs.evolve(known, expires_at=max(known.expires_at, change.expires_at))
+        if isinstance(change, Revoke):
+            known = attrs.evolve(known, is_revoked=True)
+        elif not known.moved_to:
+            known = attrs.evolve(known, moved_to=(change.network,))
+        self._passes[change.pass_id] = known
+
+    def put(self, pass_id: UUID, known: Pass) -> None:
+        """Put a pass of a snapshot in place.
+
+        Raises:
+            ValueError: it is there already.
+        """
+        if pass_id in self._passes:
+            raise ValueError("a pass is there twice")
+        self._passes[pass_id] = known
+
+    def limit(self) -> None:
+        """Let what is past the bound leave, in order."""
+        self._limit(self._max)
+
+    def _limit(self, most: int) -> None:
+        for pass_id, _ in list(self.items())[: max(len(self._passes) - most, 0)]:
+            del self._passes[pass_id]

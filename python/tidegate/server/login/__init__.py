@@ -1,0 +1,1 @@
+"""Login of operators with identity providers, and the pages of every login."""

@@ -1,0 +1,64 @@
+"""The ``local`` provider: email and password in, a token out."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from tidegate.operators.passwords import is_password
+from tidegate.server.http.authorise import CHALLENGE
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.problems import Problem
+from tidegate.server.login.signing_in import Moment, claim
+from tidegate.server.login.tokens import access_token
+from tidegate.server.offload.desk import Desk
+from tidegate.stores.base import NotFoundError
+from tidegate.stores.objects import memberships, operators
+
+if TYPE_CHECKING:
+    from tidegate.server import wire
+    from tidegate.server.routing.context import Application
+
+
+PASSWORD_SECONDS = 20.0
+
+
+async def local_token(call: Call) -> Answer:
+    """A token for whoever knows the password of an operator."""
+    call.app.logins.need_local()
+    body: wire.Login = call.body
+    name, attempts = operators.address_key(body.email), call.app.login_attempts
+    await attempts.enter(call.address, name)
+    operator = await to_thread.run_sync(_operator, call, name, limiter=call.app.light_threads)
+    look = partial(_is_password, body.password, operator.password_hash if operator else None)
+    is_known = await call.app.passwords.run(look, Desk(call.app), name, PASSWORD_SECONDS)
+    if operator is None or not is_known or operator.disabled:
+        raise Problem("unauthenticated", "the email or the password is wrong", headers=CHALLENGE)
+    attempts.succeeded(call.address, name)
+    await to_thread.run_sync(_claim, call, operator, limiter=call.app.light_threads)
+    return Answer(body=access_token(call, operator))
+
+
+def _is_password(password: str, kept: str | None, _: Application) -> bool:
+    return is_password(password, kept)
+
+
+def _operator(call: Call, name: str) -> operators.Operator | None:
+    try:
+        with call.app.store.read() as connection:
+            return operators.find_by_email(connection, name)
+    except NotFoundError:
+        return None
+
+
+def _claim(call: Call, operator: operators.Operator) -> None:
+    """Give the operator the roles that waited for their address: mostly none, and no write."""
+    with call.app.store.read() as connection:
+        if not memberships.is_invited(connection, operator.email):
+            return
+    moment = Moment(call.now, call.request_id)
+    call.write(
+        partial(claim, email=operator.email, operator_id=operator.operator_id, moment=moment)
+    )

@@ -1,0 +1,78 @@
+"""The ways to log in that a service offers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, cast
+
+from tidegate.operators.providers import LOCAL, Provider
+from tidegate.server.http.problems import Problem
+
+if TYPE_CHECKING:
+    from tidegate.server.login.profile import Profile
+    from tidegate.server.login.started import Started
+
+
+class LiveProvider(Protocol):
+    """A provider that can be asked."""
+
+    provider: Provider
+
+    async def begin(self, started: Started, redirect_uri: str) -> str:
+        """The address that the browser is sent to."""
+
+    async def finish(
+        self, started: Started, response: Mapping[str, str], redirect_uri: str, now: int
+    ) -> Profile:
+        """Who logged in."""
+
+
+class Logins:
+    """The providers of the settings.
+
+    Args:
+        providers: the identity providers.
+        local: whether operators log in with a password here.
+        anyone: whether whom a provider knows becomes an operator; otherwise only who is invited.
+    """
+
+    def __init__(
+        self, providers: Sequence[Provider] = (), *, local: bool = True, anyone: bool = False
+    ) -> None:
+        self.providers = tuple(providers)
+        self.local = local
+        self.anyone = anyone
+        self._live: dict[str, LiveProvider] = {}
+
+    def prepare(self) -> None:
+        """Make what can be asked; takes a while when there are providers."""
+        if not self.providers:
+            return
+        # Their libraries take half a second to import, which a service without providers saves.
+        from tidegate.server.login.github import GitHub
+        from tidegate.server.login.openid import OpenId
+        from tidegate.server.login.outbound import trusted
+
+        trusted()
+        kinds = {"openid": OpenId, "github": GitHub}
+        for each in self.providers:
+            self._live[each.name] = cast("LiveProvider", kinds[each.kind](each))
+
+    def need_local(self) -> None:
+        """Refuse passwords where they are no way to log in.
+
+        Raises:
+            Problem: ``not-found``.
+        """
+        if not self.local:
+            raise Problem("not-found", f"the provider `{LOCAL}` is turned off")
+
+    def find(self, name: str) -> LiveProvider:
+        """An identity provider.
+
+        Raises:
+            Problem: ``not-found``.
+        """
+        if name not in self._live:
+            raise Problem("not-found", "there is no such identity provider")
+        return self._live[name]

@@ -1,0 +1,36 @@
+"""The outcome of a login at a provider: a profile, or a refusal."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import attrs
+
+from tidegate.errors import TidegateError
+
+Fault: TypeAlias = Literal["refused", "cancelled", "expired", "unavailable", "not-invited"]
+"""What the page says of a login that failed; the reason is for the log alone."""
+
+
+@attrs.frozen(kw_only=True)
+class Profile:
+    """Who logged in, as the provider knows them.
+
+    Attributes:
+        email: an address that the provider has verified; None when there is none.
+    """
+
+    issuer: str
+    subject: str
+    email: str | None
+    name: str | None
+
+
+class LoginRefusedError(TidegateError):
+    """A login failed.  The message is for the log, and holds nothing that came from outside."""
+
+    code = "login-refused"
+
+    def __init__(self, reason: str, fault: Fault = "refused") -> None:
+        super().__init__(reason)
+        self.fault: Fault = fault

@@ -1,0 +1,160 @@
+"""A login under way at a provider: what the browser carries of it, sealed, in a cookie.
+
+The server keeps nothing until the login ends. The state in the address and the cookie belong
+together, so a login that one browser began does not end in another.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+
+import attrs
+import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from tidegate.server.login.profile import LoginRefusedError
+
+LIFETIME_SECONDS = 600
+"""Between the start of a login and its end, with a password and a second factor between."""
+ARRIVAL_SECONDS = 60
+"""For the page to take the token that the browser brings."""
+MAX_COOKIE = 4_096
+_PURPOSE = b"tidegate-login-v1"
+_NONCE_BYTES = 12
+_NAME = "tidegate_login"
+
+
+@attrs.frozen(kw_only=True)
+class Started:
+    """A login that was begun.
+
+    Attributes:
+        provider: its name.
+        verifier: of the code (RFC 7636).
+        next: the path that the browser is sent to at the end; may be empty.
+        expires_at: seconds since 1970.
+    """
+
+    provider: str
+    state: str = attrs.field(repr=False)
+    nonce: str = attrs.field(repr=False)
+    verifier: str = attrs.field(repr=False)
+    next: str
+    expires_at: int
+
+    @classmethod
+    def new(cls, provider: str, following: str, now: int) -> Started:
+        """A login that begins now.
+
+        Args:
+            following: the path that comes next; see :func:`own_path`.
+            now: seconds since 1970.
+        """
+        return cls(
+            provider=provider,
+            state=secrets.token_urlsafe(32),
+            nonce=secrets.token_urlsafe(32),
+            verifier=secrets.token_urlsafe(48),
+            next=following,
+            expires_at=now + LIFETIME_SECONDS,
+        )
+
+    @property
+    def mark(self) -> str:
+        """Stands for it where it is noted that it has ended."""
+        return "login-" + hashlib.sha256(self.state.encode()).hexdigest()
+
+
+_FORM = msgspec.json.Decoder(Started)
+
+
+class LoginCookie:
+    """Makes and reads the cookie of a login.
+
+    Args:
+        secret: of the key material of the data directory.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        made = HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE).derive(secret)
+        self._seal = AESGCM(made)
+
+    def set(self, started: Started, base_url: str) -> str:
+        """The header that sets the cookie of a login that begins."""
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        sealed = nonce + self._seal.encrypt(nonce, msgspec.json.encode(started), _PURPOSE)
+        text = base64.urlsafe_b64encode(sealed).decode().rstrip("=")
+        return _cookie(base_url, text, LIFETIME_SECONDS, "HttpOnly; SameSite=Lax")
+
+    def open(self, header: str | None, state: str, base_url: str, now: int) -> Started:
+        """The login that a browser comes back from.
+
+        Args:
+            header: the cookies of the browser.
+            state: from the address.
+            base_url: of the server.
+            now: seconds since 1970.
+
+        Raises:
+            LoginRefusedError: this browser did not begin it, or too long ago.
+        """
+        values = _values(header, _name(base_url))
+        if len(values) != 1:
+            raise LoginRefusedError("the browser has no cookie of a login, or two", "expired")
+        try:
+            sealed = base64.b64decode(values[0] + "=" * (-len(values[0]) % 4), b"-_", validate=True)
+            nonce, content = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
+            found = _FORM.decode(self._seal.decrypt(nonce, content, _PURPOSE))
+        except (InvalidTag, ValueError, msgspec.DecodeError):
+            raise LoginRefusedError("the cookie of the login is not ours", "expired") from None
+        if not hmac.compare_digest(found.state.encode(), state.encode()):
+            raise LoginRefusedError("the state is of another login")
+        if found.expires_at <= now:
+            raise LoginRefusedError("the login took too long", "expired")
+        return found
+
+
+def arrived(base_url: str) -> tuple[str, str]:
+    """A word that the address and the cookie of a browser share, and the header that sets it.
+
+    The page takes a token only with it: otherwise a link could log somebody in as somebody else.
+    """
+    word = secrets.token_urlsafe(16)
+    return word, _cookie(base_url, word, ARRIVAL_SECONDS, "SameSite=Strict")
+
+
+def ended(base_url: str) -> str:
+    """The header that removes the cookie."""
+    return _cookie(base_url, "", 0, "HttpOnly; SameSite=Lax")
+
+
+def own_path(text: str) -> str:
+    """A path of this server, as it was given; empty for anything else.
+
+    Browsers read a backslash as a slash, and pass over control characters.
+    """
+    is_own = text.startswith("/") and not text.startswith("//") and len(text) <= 1_024
+    return text if is_own and text.isascii() and text.isprintable() and "\\" not in text else ""
+
+
+def _name(base_url: str) -> str:
+    """With TLS the browser holds the name to this host (RFC 6265bis, section 4.1.3.2)."""
+    return f"__Host-{_NAME}" if base_url.startswith("https:") else _NAME
+
+
+def _cookie(base_url: str, value: str, seconds: int, attributes: str) -> str:
+    secure = "; Secure" if base_url.startswith("https:") else ""
+    return f"{_name(base_url)}={value}; Path=/; Max-Age={seconds}; {attributes}{secure}"
+
+
+def _values(header: str | None, name: str) -> list[str]:
+    if header is None or len(header) > 4 * MAX_COOKIE:
+        return []
+    pairs = (each.strip().partition("=") for each in header.split(";"))
+    return [value for found, _, value in pairs if found == name]

@@ -1,0 +1,48 @@
+"""Operators' tokens: how they are given, whichever provider knew the operator, and how they end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidegate.server import wire
+from tidegate.server.http.authorise import SECOND
+from tidegate.server.http.call import Answer, Call
+from tidegate.stores.objects import operators, revoked_tokens
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+def access_token(call: Call, operator: operators.Operator) -> wire.AccessToken:
+    """A new token for an operator who has just logged in."""
+    # After a revocation of all tokens the next one counts from the end of that second.
+    now = max(call.now, operator.tokens_valid_from_ns) // SECOND
+    lifetime = call.app.token_lifetime_seconds
+    return wire.AccessToken(
+        access_token=call.app.tokens.issue(operator.operator_id, now, lifetime),
+        token_type="Bearer",  # noqa: S106 - the name of a scheme
+        expires_in=lifetime,
+        expires_at=wire.time_text((now + lifetime) * SECOND),
+    )
+
+
+def revoke(call: Call) -> Answer:
+    """End the token that came with the request, or every token of its operator."""
+    query: wire.Revocation = call.query
+    caller = call.operator
+
+    def work(connection: Connection) -> None:
+        if query.all:
+            # Tokens know whole seconds: those of the running one end as well.
+            valid_from = (call.now // SECOND + 1) * SECOND
+            operators.change(
+                connection, caller.operator_id, call.now, tokens_valid_from_ns=valid_from
+            )
+        else:
+            revoked_tokens.revoke(
+                connection, str(caller.token_id), caller.token_expires_at * SECOND, call.now
+            )
+        call.audit(connection, "revoke-all" if query.all else "revoke", "token", caller.token_id)
+
+    call.write(work)
+    return Answer()

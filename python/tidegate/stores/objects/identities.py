@@ -1,0 +1,45 @@
+"""Identities: whom an identity provider means by a subject."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tidegate.stores.rows import records
+from tidegate.stores.rows.tables import identities as table
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from sqlalchemy import Connection
+
+
+@attrs.frozen(kw_only=True)
+class Identity:
+    """An operator, as one issuer knows them."""
+
+    issuer: str
+    subject: str
+    operator_id: UUID
+    created_at_ns: int
+
+
+def add(connection: Connection, identity: Identity) -> None:
+    """Join an identity to an operator.
+
+    Raises:
+        ConflictError: it is joined to one already.
+        NotFoundError: there is no such operator.
+    """
+    records.add(connection, table, identity)
+
+
+def find(connection: Connection, issuer: str, subject: str) -> Identity:
+    """An identity.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    key = {"issuer": issuer, "subject": subject}
+    return records.find(connection, table, Identity, "identity", key)

@@ -1,0 +1,125 @@
+//! What is remembered of the passes of solved challenges: which are revoked, and which were shown
+//! from another network (docs/decision.md, "Proofs of challenges").
+
+use std::collections::{BTreeSet, HashMap};
+
+use foldhash::fast::RandomState;
+use tidegate_proof::Network;
+use uuid::Uuid;
+
+/// The most passes that are remembered, however many keys are.
+pub const MAX_PASSES: usize = 100_000;
+
+/// What is remembered of one pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pass {
+    pub expires_at: i64,
+    pub is_revoked: bool,
+    /// The one other network from which it is good too.
+    pub moved_to: Option<Network>,
+}
+
+/// What becomes of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassChange {
+    pub pass_id: Uuid,
+    pub at: i64,
+    pub expires_at: i64,
+    pub does: PassDoes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassDoes {
+    Revoke,
+    /// It was shown from another network.
+    Move(Network),
+}
+
+/// The order in which passes are evicted: those that are not revoked first, each kind by its end.
+type Place = (bool, i64, Uuid);
+
+/// The passes of a tenant of which something is remembered.
+#[derive(Clone, Debug, Default)]
+pub struct Passes {
+    by_id: HashMap<Uuid, Pass, RandomState>,
+    order: BTreeSet<Place>,
+}
+
+impl Passes {
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    pub fn get(&self, pass_id: Uuid) -> Option<&Pass> {
+        self.by_id.get(&pass_id)
+    }
+
+    /// Of all of them a single one, if it is there.
+    pub fn only(&self, pass_id: Uuid) -> Self {
+        let mut only = Self::default();
+        if let Some(&pass) = self.get(pass_id) {
+            only.put(pass_id, pass);
+        }
+        only
+    }
+
+    /// All of them, in the order in which they are evicted.
+    pub fn iter(&self) -> impl Iterator<Item = (Uuid, &Pass)> {
+        self.order.iter().filter_map(|&(.., id)| Some((id, self.by_id.get(&id)?)))
+    }
+
+    /// Changes a pass, once those that have expired are forgotten. At most `max` are kept.
+    pub fn apply(&mut self, change: &PassChange, max: usize) {
+        self.forget_expired(change.at);
+        if change.expires_at <= change.at {
+            return;
+        }
+        let known = self.remove(change.pass_id);
+        if known.is_none() {
+            self.limit(max.saturating_sub(1));
+        }
+        let mut pass = known.unwrap_or(Pass { expires_at: 0, is_revoked: false, moved_to: None });
+        pass.expires_at = pass.expires_at.max(change.expires_at);
+        match change.does {
+            PassDoes::Revoke => pass.is_revoked = true,
+            PassDoes::Move(network) => _ = pass.moved_to.get_or_insert(network),
+        }
+        self.put(change.pass_id, pass);
+    }
+
+    /// Puts a pass in place; whether it was not there yet.
+    pub fn put(&mut self, pass_id: Uuid, pass: Pass) -> bool {
+        let before = self.remove(pass_id);
+        self.order.insert((pass.is_revoked, pass.expires_at, pass_id));
+        self.by_id.insert(pass_id, pass);
+        before.is_none()
+    }
+
+    /// Lets what is past a bound leave, in order.
+    pub fn limit(&mut self, max: usize) {
+        while self.order.len() > max {
+            let Some(&(.., id)) = self.order.first() else { break };
+            self.remove(id);
+        }
+    }
+
+    fn forget_expired(&mut self, at: i64) {
+        for kind in [false, true] {
+            let first = |order: &BTreeSet<Place>| {
+                order.range((kind, i64::MIN, Uuid::nil())..).next().copied()
+            };
+            while let Some((is_revoked, expires_at, id)) = first(&self.order) {
+                if is_revoked != kind || expires_at > at {
+                    break;
+                }
+                self.remove(id);
+            }
+        }
+    }
+
+    fn remove(&mut self, pass_id: Uuid) -> Option<Pass> {
+        let pass = self.by_id.remove(&pass_id)?;
+        self.order.remove(&(pass.is_revoked, pass.expires_at, pass_id));
+        Some(pass)
+    }
+}

@@ -1,0 +1,53 @@
+"""What the steps of the Containerfile do, with programs that note how they are called."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from fnmatch import fnmatch
+from pathlib import Path
+
+from tests.deploy.test_deploy import DEPLOY
+
+WHEEL = "tidegate-0.1.0-cp311-abi3-manylinux_2_28_x86_64.whl"
+"""As `make wheels` names it."""
+CONTAINERFILE = re.sub(r"\\\n\s*", "", (DEPLOY / "Containerfile").read_text())
+
+
+def steps(instruction: str) -> list[str]:
+    """What is behind an instruction, each time it is there."""
+    return re.findall(rf"^{instruction} (.*)$", CONTAINERFILE, re.MULTILINE)
+
+
+def test_the_wheel_that_is_built_is_taken_without_an_argument() -> None:
+    """The pattern fits the wheel of this system's C library, and no other."""
+    (argument,) = steps("ARG")
+    (copied,) = steps("COPY")
+    name, _, pattern = argument.partition("=")
+    assert copied == f"${{{name}}} /tmp/wheel/"
+    assert fnmatch(WHEEL, pattern)
+    assert not fnmatch(WHEEL.replace("manylinux_2_28", "musllinux_1_2"), pattern)
+
+
+def test_the_server_is_installed_under_a_name_that_pip_takes(tmp_path: Path) -> None:
+    """The wheel keeps its name and has the extra; what was copied is gone; the user is made."""
+    (tmp_path / "wheel").mkdir()
+    (tmp_path / "wheel" / WHEEL).touch()
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("pip", "useradd"):
+        (programs / name).write_text(f'#!/bin/sh\necho {name} "$@"\n')
+        (programs / name).chmod(0o755)
+    (script,) = steps("RUN")
+    done = subprocess.run(
+        ["sh", "-euc", script.replace("/tmp/", f"{tmp_path}/")],
+        env={"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    pip, useradd = done.stdout.splitlines()
+    assert pip.split()[-1] == f"{tmp_path}/wheel/{WHEEL}[server]"
+    assert f"--uid {steps('USER')[0]} " in useradd
+    assert not (tmp_path / "wheel").exists()

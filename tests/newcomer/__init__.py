@@ -1,0 +1,1 @@
+"""What a newcomer does, who types only what the README and the pages say."""
