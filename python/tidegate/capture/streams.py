@@ -146,7 +146,7 @@ class _Reader:
 
     def feed(self, data: bytes) -> list[dict[str, Any]]:
         if self._parser is None:
-            if not data.startswith(_METHODS):
+            if not any(method.startswith(data[:4]) for method in _METHODS):
                 self._counts.unreadable += 1
                 return []
             self._parser = httptools.HttpRequestParser(self)

@@ -48,6 +48,8 @@ def parse(content: bytes, root: str, names: Sequence[str]) -> dict[str, str]:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         raise XmlFileError("it is no UTF-8") from None
+    if text.startswith("\ufeff"):
+        raise XmlFileError("it begins with a byte order mark")
     declared = _DECLARATION.match(text)
     rest = text[declared.end() :] if declared else text
     # No text of ours has these: so comments, processing instructions and types are out at once.
