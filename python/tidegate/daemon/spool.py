@@ -48,7 +48,7 @@ CREATE TABLE IF NOT EXISTS changes (sequence INTEGER PRIMARY KEY, chain TEXT NOT
 
 @attrs.frozen
 class Row:
-    """Decisions that were made together."""
+    """Decisions that follow each other."""
 
     first: int
     lines: Sequence[bytes]
@@ -138,8 +138,20 @@ class Spool:
         return max(0, self._last - self.acknowledged)
 
     def read(self, after: int, most: int) -> Row | None:
-        """The next decisions after a number, as many as were made together; None without any."""
-        return self._ask(lambda: self._read(after, most))
+        """The next decisions after a number, at most so many; None without any."""
+
+        def work() -> Row | None:
+            found = self._read(after, most)
+            while found is not None and len(found.lines) < most:
+                end = found.first + len(found.lines)
+                more = self._read(end - 1, most - len(found.lines))
+                if more is None or more.first != end:
+                    break
+                lines = [*found.lines, *more.lines]
+                found = Row(found.first, lines, [*found.entries, *more.entries])
+            return found
+
+        return self._ask(work)
 
     def effects(self, after: int) -> list[tuple[int, bytes]]:
         """Of each decision after a number, its number and what it did to the state."""
