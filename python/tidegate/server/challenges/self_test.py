@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from tidegate.challenge.return_url import destination
 from tidegate.policy.definitions.model import Challenge
 from tidegate.server import wire
 from tidegate.server.challenges.opening import settings_of
 from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.public_url import unreachable
 from tidegate.stores.objects import challenges, definitions, passes
 
 if TYPE_CHECKING:
@@ -30,8 +29,9 @@ def self_test(call: Call) -> Answer:
     live = [each for each in found if _is_live(each)]
     public_url = call.app.challenges.public_url()
     reasons = [] if live else ["no challenge mitigation is enabled"]
-    unreachable = why_unreachable(public_url)
-    reasons += [unreachable] if unreachable else []
+    reason = unreachable(public_url)
+    if reason is not None:
+        reasons.append(f"browsers do not reach the public URL: {reason}; set `server.public_url`")
     tests = tuple(
         _provider_test(call, name, live, settings, public_url)
         for name in call.app.challenges.providers
@@ -69,21 +69,6 @@ def results(call: Call) -> Answer:
             passes_alive=alive,
         )
     )
-
-
-def why_unreachable(public_url: str) -> str | None:
-    """Why no browser on another machine reaches an address; None when it may."""
-    host = urlsplit(public_url).hostname
-    if host is None:
-        return "no public URL is known: set `server.public_url`"
-    try:
-        address = ip_address(host)
-        is_local = address.is_loopback or address.is_unspecified or address.is_link_local
-    except ValueError:
-        is_local = host == "localhost" or host.endswith(".localhost")
-    if is_local:
-        return f"browsers do not reach `{host}`: set `server.public_url`"
-    return None
 
 
 def _is_live(found: Definition) -> bool:
