@@ -45,6 +45,9 @@ counts-test: .venv/built   ## all traffic through a server; each place that coun
 restart-test: .venv/built  ## 50 takeovers under load; windows and keys go on, nothing is answered by two
 	$(BIN)/python -m tests.faults.restart --cycles 50
 
+hybrid-test: .venv/built   ## 100 schedules of faults between a daemon and its service
+	$(BIN)/python -m tests.hybrid.schedules --count 100
+
 damage-test: .venv/built   ## 500 damages to what a kill left; none may be silent
 	$(BIN)/python -m tests.faults.damage --cases 500
 

@@ -167,6 +167,28 @@ def accounts(demo: Demo) -> None:
     demo.call("list-audit", query={"kind": "action"})
 
 
+def daemons(demo: Demo, sync_key: str) -> None:
+    """What a daemon asks and says."""
+    demo.http.headers["x-service-api-key"] = sync_key
+    snapshot = demo.call("read-snapshot")
+    demo.examples["read-snapshot"]["answer"]["document"] = {"apiVersion": "tidegate/v1"}
+    demo.examples["read-snapshot"]["answer"]["effects"] = []
+    demo.call("read-changes", query={"after": snapshot["sequence"]})
+    said = {
+        "daemon_id": demo.tenant_id,
+        "name": "shop-1",
+        "version": "0.1.0",
+        "mode": "online",
+        "sequence": snapshot["sequence"],
+        "hash": snapshot["hash"],
+        "revision": snapshot["revision"],
+    }
+    demo.call("acknowledge-changes", said)
+    batch = {"daemon_id": demo.tenant_id, "spool_id": demo.tenant_id, "events": []}
+    demo.call("forward-events", batch)
+    demo.call("list-daemons")
+
+
 def without_the_run(text: str, base_url: str) -> str:
     """The examples as they would be of any other run."""
     text = text.replace(base_url, "https://tidegate.example.test")
@@ -180,6 +202,11 @@ def without_the_run(text: str, base_url: str) -> str:
         (r'"duration_us": \d+', '"duration_us": 45'),
         (r'"prefix": "\w+"', '"prefix": "0123456789abcdef"'),
         (r"tg_\w{12,}", "tg_0123456789abcdef"),
+        (
+            r'"(hash|previous_hash|public_key|redaction|proofs|sealing)": "[0-9a-f]+"',
+            r'"\1": "0123456789abcdef"',
+        ),
+        (r'"created_at": \d+', '"created_at": 1762075000000000000'),
         (r"hmac:[0-9a-f]+", "hmac:0123456789abcdef"),
     ):
         text = re.sub(pattern, replacement, text)
@@ -201,6 +228,7 @@ def main() -> None:
                 demo = Demo(http, said["tenant_id"])
                 for each in (events, definitions, records, accounts):
                     each(demo)
+                daemons(demo, said["sync_api_key"])
         finally:
             server.terminate()
     text = json.dumps(dict(sorted(demo.examples.items())), indent=1, ensure_ascii=False)

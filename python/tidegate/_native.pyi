@@ -188,6 +188,13 @@ class Engine:
             EffectsError: one is malformed; those before it are applied, nothing of it is.
         """
 
+    def count_late(self, effects: bytes, now: int) -> bytes:
+        """Count a decision that was made elsewhere, at its time; the effects here.
+
+        Raises:
+            EffectsError: they are malformed; nothing is counted.
+        """
+
     def peek(
         self,
         event: Mapping[str, Any] | bytes,

@@ -7,7 +7,6 @@ environment over the file, the file over the default.
 
 from __future__ import annotations
 
-import math
 import os
 import tomllib
 from collections.abc import Iterator
@@ -23,9 +22,12 @@ from typed_settings.loaders import Loader
 from typed_settings.types import LoadedSettings, LoaderMeta, OptionList, SettingsClass
 
 from tidegate.errors import SettingsError
+from tidegate.hybrid_settings import CaptureSettings, DaemonSettings
+from tidegate.setting_bounds import Between, JsonObject
 
 ENVIRONMENT_PREFIX = "TIDEGATE_"
 FILE_VARIABLE = "TIDEGATE_CONFIG"
+HOME_VARIABLE = "TIDEGATE_HOME"
 DEFAULT_DIRECTORY = "~/.tidegate"
 
 
@@ -34,46 +36,6 @@ LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 LogFormat: TypeAlias = Literal["auto", "json", "text"]
 NewOperators: TypeAlias = Literal["invited", "anyone"]
 PublicMetrics: TypeAlias = Literal["none", "health", "all"]
-
-
-@attrs.frozen
-class Between:
-    """Holds a number between bounds, which may be reached."""
-
-    least: int
-    most: float = math.inf
-
-    def __call__(self, _instance: object, _attribute: object, value: float) -> None:
-        """Check a value.
-
-        Raises:
-            ValueError: it is outside.
-        """
-        if not self.least <= value <= self.most:
-            raise ValueError(f"it must be {self}")
-
-    def __str__(self) -> str:
-        if self.most == math.inf:
-            return f"{self.least:,} or more"
-        return f"{self.least:,} to {self.most:,.0f}"
-
-
-@attrs.frozen
-class JsonObject:
-    """Holds a text to be a JSON object, or empty; a settings file has the object itself."""
-
-    def __call__(self, _instance: object, _attribute: object, value: str) -> None:
-        """Check a value.
-
-        Raises:
-            ValueError: it is neither.
-        """
-        try:
-            is_object = not value or isinstance(orjson.loads(value), dict)
-        except orjson.JSONDecodeError:
-            is_object = False
-        if not is_object:
-            raise ValueError("it must be a JSON object")
 
 
 _PER_MINUTE = Between(1, 100_000_000)
@@ -290,6 +252,19 @@ class ConsoleSettings:
 
 
 @ts.settings
+class RemoteSettings:
+    """Which service commands talk to, and as whom."""
+
+    url: str = ts.option(default="http://127.0.0.1:8080", help="Address of the service.")
+    token: str = ts.secret(
+        default="", help="An operator's token; better in the environment than on the command line."
+    )
+    tenant: str = ts.option(
+        default="", help="Slug or id of the tenant; not needed for the only one."
+    )
+
+
+@ts.settings
 class Settings:
     """Everything that can be set."""
 
@@ -302,29 +277,21 @@ class Settings:
     metrics: MetricsSettings = MetricsSettings()
     workers: WorkersSettings = WorkersSettings()
     console: ConsoleSettings = ConsoleSettings()
+    remote: RemoteSettings = RemoteSettings()
+    daemon: DaemonSettings = DaemonSettings()
+    capture: CaptureSettings = CaptureSettings()
 
     @property
     def directory(self) -> Path:
-        """The data directory."""
+        """The data directory of the server."""
+        if self.store.directory == DEFAULT_DIRECTORY:
+            return home()
         return Path(self.store.directory).expanduser()
 
     @property
     def database_url(self) -> str:
         """The database in the data directory."""
         return f"sqlite:///{self.directory / 'tidegate.db'}"
-
-
-@ts.settings
-class RemoteSettings:
-    """Which service commands talk to, and as whom."""
-
-    url: str = ts.option(default="http://127.0.0.1:8080", help="Address of the service.")
-    token: str = ts.secret(
-        default="", help="An operator's token; better in the environment than on the command line."
-    )
-    tenant: str = ts.option(
-        default="", help="Slug or id of the tenant; not needed for the only one."
-    )
 
 
 def fields_of(settings: type[Any], group: str = "") -> Iterator[tuple[str, attrs.Attribute[Any]]]:
@@ -431,6 +398,27 @@ def _with_texts(content: dict[Any, Any]) -> dict[Any, Any]:
     return content
 
 
+@attrs.frozen
+class _Section:
+    """One section of a settings file, for commands that need no other."""
+
+    file: _File
+    name: str
+
+    def __call__(self, settings_cls: SettingsClass, options: OptionList) -> LoadedSettings:
+        """The settings of the section.
+
+        Raises:
+            SettingsError: as of the whole file.
+        """
+        whole = self.file(Settings, options)
+        content = whole.settings.get(self.name) or {}
+        known = dict(fields_of(settings_cls))
+        return LoadedSettings(
+            {each: content[each] for each in content if each in known}, whole.meta
+        )
+
+
 def _flat(content: dict[Any, Any], group: str = "") -> Iterator[tuple[str, object]]:
     for name, value in content.items():
         if isinstance(value, dict):
@@ -468,6 +456,11 @@ def variable_of(setting: str) -> str:
     return ENVIRONMENT_PREFIX + setting.replace(".", "_").upper()
 
 
+def home() -> Path:
+    """The folder of this user: what ``TIDEGATE_HOME`` names, else ``~/.tidegate``."""
+    return Path(os.environ.get(HOME_VARIABLE) or DEFAULT_DIRECTORY).expanduser()
+
+
 def _file() -> _File | None:
     """The settings file: the one ``TIDEGATE_CONFIG`` names, else the default one if it is there.
 
@@ -479,7 +472,7 @@ def _file() -> _File | None:
         if not Path(named).is_file():
             raise SettingsError(f"{FILE_VARIABLE} names `{named}`, and there is no such file")
         return _File(Path(named))
-    default = Path(DEFAULT_DIRECTORY).expanduser() / "config.yaml"
+    default = home() / "config.yaml"
     return _File(default) if default.is_file() else None
 
 
@@ -497,8 +490,16 @@ def loaders() -> list[Loader]:
 
 
 def remote_loaders() -> list[Loader]:
-    """Where the settings of commands that talk to a service come from: the environment."""
-    return [_Environment(prefix=ENVIRONMENT_PREFIX)]
+    """Where the settings of commands that talk to a service come from.
+
+    That is the section ``remote`` of the settings file, then the environment.
+
+    Raises:
+        SettingsError: the file that is named is not there.
+    """
+    file = _file()
+    environment = _Environment(prefix=ENVIRONMENT_PREFIX)
+    return [environment] if file is None else [_Section(file, "remote"), environment]
 
 
 def where_read(setting: str) -> str:

@@ -161,6 +161,16 @@ class _Deciding:
         """
         self._backend.apply_effects(effects)
 
+    def count_late(self, effects: bytes, now: int) -> bytes:
+        """Count a decision of another engine at its event's time, by its effects there; those here.
+
+        See docs/decision.md, "Late events"; ``now`` is in nanoseconds since 1970.
+
+        Raises:
+            EffectsError: they are malformed; nothing is counted.
+        """
+        return self._backend.count_late(effects, now)
+
     def active_mitigations(
         self, at: int, limit: int = 100, after: ActiveMitigation | None = None
     ) -> list[ActiveMitigation]:
@@ -253,10 +263,7 @@ class _Deciding:
         return self._backend.entity_states(event, self._at(received_at))
 
     def freeze(self) -> Frozen:
-        """A copy of the state as it is now, made at once.
-
-        ``snapshot()`` of it gives the JSON, on any thread, while the engine decides on.
-        """
+        """A copy of the state as it is now; its ``snapshot()`` gives the JSON, on any thread."""
         return self._backend.freeze()
 
     def stats(self) -> dict[str, int]:

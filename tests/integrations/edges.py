@@ -21,8 +21,8 @@ EXAMPLES = ROOT / "deploy" / "integrations"
 BIN = Path(sys.executable).parent
 START_SECONDS = 60.0
 
-Command: TypeAlias = Callable[[int], list[str]]
-"""What starts an example on a port."""
+Command: TypeAlias = Callable[[Path, int], list[str]]
+"""What starts an example in its folder on a port."""
 
 
 @attrs.frozen
@@ -31,18 +31,13 @@ class Edge:
 
     Attributes:
         name: of its folder.
-        base_url: where visitors go.
+        base_url: where visitors go: the origin of the site.
         log: what it printed.
     """
 
     name: str
     base_url: str
     log: Path
-
-    @property
-    def origin(self) -> str:
-        """Of the site, as a visitor sees it."""
-        return self.base_url
 
 
 def program(name: str) -> str:
@@ -52,24 +47,25 @@ def program(name: str) -> str:
 
 
 COMMANDS: Mapping[str, Command] = {
-    "asgi": lambda port: [
-        *(str(BIN / "uvicorn"), "--app-dir", str(EXAMPLES / "asgi"), "--port", str(port)),
+    "asgi": lambda folder, port: [
+        *(str(BIN / "uvicorn"), "--app-dir", str(folder), "--port", str(port)),
         *("--no-proxy-headers", "shop:app"),
     ],
-    "wsgi": lambda port: [
-        *(str(BIN / "gunicorn"), "--chdir", str(EXAMPLES / "wsgi"), "--threads", "4"),
+    "wsgi": lambda folder, port: [
+        *(str(BIN / "gunicorn"), "--chdir", str(folder), "--threads", "4"),
         *("--bind", f"127.0.0.1:{port}", "--access-logfile", "-", "shop:app"),
     ],
-    "nginx": lambda _: ["sh", str(EXAMPLES / "nginx" / "start.sh")],
-    "caddy": lambda _: [
+    "nginx": lambda folder, _: ["sh", str(folder / "start.sh")],
+    "caddy": lambda folder, _: [
         *(program("caddy"), "run", "--adapter", "caddyfile"),
-        *("--config", str(EXAMPLES / "caddy" / "Caddyfile")),
+        *("--config", str(folder / "Caddyfile")),
     ],
-    "envoy": lambda _: ["sh", str(EXAMPLES / "envoy" / "start.sh")],
-    "express": lambda _: [program("node"), str(EXAMPLES / "javascript" / "example" / "server.js")],
-    "worker": lambda _: [program("node"), str(Path(__file__).with_name("worker_host.mjs"))],
+    "envoy": lambda folder, _: ["sh", str(folder / "start.sh")],
+    "express": lambda folder, _: [program("node"), str(folder / "example" / "server.js")],
+    "worker": lambda *_: [program("node"), str(Path(__file__).with_name("worker_host.mjs"))],
 }
 """By name; ``express`` and ``worker`` are both of the folder ``javascript``."""
+_FOLDERS = {"express": "javascript", "worker": "javascript"}
 
 
 def free_port() -> int:
@@ -79,7 +75,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(name: str, tidegate_url: str, key: str, directory: Path) -> Iterator[Edge]:
+def running(
+    name: str, tidegate_url: str, key: str, directory: Path, folder: Path | None = None
+) -> Iterator[Edge]:
     """An example, until the block ends.
 
     Args:
@@ -87,6 +85,7 @@ def running(name: str, tidegate_url: str, key: str, directory: Path) -> Iterator
         tidegate_url: the address of the service that it asks.
         key: of the tenant.
         directory: its log is put there.
+        folder: of the example, where it is not the one under deploy/.
     """
     port, service = free_port(), urlsplit(tidegate_url)
     settings = {
@@ -104,7 +103,7 @@ def running(name: str, tidegate_url: str, key: str, directory: Path) -> Iterator
     log = directory / f"{name}.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            COMMANDS[name](port),
+            COMMANDS[name](folder or EXAMPLES / _FOLDERS.get(name, name), port),
             stdout=out,
             stderr=subprocess.STDOUT,
             env={**os.environ, **settings},

@@ -119,7 +119,7 @@ def test_the_event_is_the_request_as_it_was_asked(edge: Edge, shop: Deciding) ->
     problem = ask(edge.base_url, target, headers, method="PUT", body=b"").json()
     decision = shop.get(f"decisions/{problem['redirect_url'].rpartition('/')[2]}")
     event, request = decision["event"], decision["event"]["request"]
-    assert event["return_url"] == edge.origin + target
+    assert event["return_url"] == edge.base_url + target
     assert (request["method"], request["path"]) == ("PUT", "/challenged/a%20b%2Fc")
     assert request["query_params"] == {"x": ["1", "2"], "y": "/../", "z": ""}
     assert request["headers"]["user-agent"] == PROGRAM["user-agent"]

@@ -22,6 +22,7 @@ REPLAY: dict[str, Any] = {
     "definitions": {"apiVersion": "tidegate/v1"},
 }
 """Of a time without events, so that the job is over when it is made: a tenant has one at a time."""
+DAEMON = "0190f1c4-5b7e-7c3a-9d2e-1f4a6b8c0d2e"
 RENAMED: dict[str, Any] = {"description": "{unique}"}
 
 BODIES: dict[str, Any] = {
@@ -106,6 +107,19 @@ BODIES: dict[str, Any] = {
     "cancel-replay-job": None,
     "list-replay-differences": None,
     "list-audit": None,
+    "read-snapshot": None,
+    "read-changes": None,
+    "acknowledge-changes": {
+        "daemon_id": DAEMON,
+        "name": "{unique}",
+        "version": "0.1.0",
+        "mode": "online",
+        "sequence": 1,
+        "hash": "",
+        "revision": 1,
+    },
+    "forward-events": {"daemon_id": DAEMON, "spool_id": DAEMON, "events": []},
+    "list-daemons": None,
     "read-health": None,
     "read-readiness": None,
     "read-metrics": None,

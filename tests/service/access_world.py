@@ -125,6 +125,7 @@ class Caller:
         role: in the tenant that is called ``own``.
         person: whom a good operator's token stands for.
         key_of: the tenant of a good API key.
+        can_sync: whether that key may sync.
     """
 
     name: str
@@ -132,6 +133,7 @@ class Caller:
     role: Role | None = None
     person: Person | None = None
     key_of: Tenant | None = None
+    can_sync: bool = False
 
 
 @attrs.frozen
@@ -303,9 +305,9 @@ def _tenant(connection: Connection, owner: Person) -> Tenant:
     return attrs.evolve(tenant, key=_key(connection, tenant)["key"])
 
 
-def _key(connection: Connection, tenant: Tenant) -> Any:
+def _key(connection: Connection, tenant: Tenant, *, can_sync: bool = False) -> Any:
     path = f"/api/v1/tenants/{tenant.ids['tenant_id']}/api-keys"
-    body = {"name": f"key {uuid4()}", "rate_limit_per_minute": 600_000}
+    body = {"name": f"key {uuid4()}", "rate_limit_per_minute": 600_000, "can_sync": can_sync}
     return connection.send("POST", path, tenant.owner.bearer(), body).json()
 
 
@@ -313,6 +315,7 @@ def _callers(made: World) -> tuple[Caller, ...]:
     people, own, other = made.people, made.own, made.other
     revoked_key = _key(made.connection, own)
     made.owner_call(own, "DELETE", f"/api-keys/{revoked_key['api_key_id']}")
+    sync_key = _key(made.connection, own, can_sync=True)
     revoked_token = bearer(own.owner.token())
     assert made.connection.send("DELETE", "/api/v1/auth/token", revoked_token).status == 204
     nobody = Person(uuid4(), "", own.owner.tokens)
@@ -322,6 +325,7 @@ def _callers(made: World) -> tuple[Caller, ...]:
         Caller("malformed", {**bearer("x.y.z"), API_KEY_HEADER: "tg_nonsense"}),
         Caller("cut short", {**bearer(good[:-2]), API_KEY_HEADER: own.key[:-2]}),
         Caller("own API key", {API_KEY_HEADER: own.key}, key_of=own),
+        Caller("own sync key", {API_KEY_HEADER: sync_key["key"]}, key_of=own, can_sync=True),
         Caller("own API key as a token", bearer(own.key)),
         Caller("other API key", {API_KEY_HEADER: other.key}, key_of=other),
         Caller("revoked API key", {API_KEY_HEADER: revoked_key["key"]}),

@@ -90,6 +90,10 @@ def expected(route: Route, caller: Caller, target: Target, made: World) -> int:
             # What names no tenant is about that of the key.
             is_own = route.body is None or target.tenant is caller.key_of
             return route.status if is_own else 404
+        case Credential.SYNC_KEY:
+            if caller.key_of is None:
+                return 401
+            return route.status if caller.can_sync else 403
     if caller.person is None:
         return 401
     if "tenant_id" not in route.parameters:

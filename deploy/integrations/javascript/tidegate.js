@@ -61,9 +61,9 @@ export async function protect(request, options) {
 function readVisit(request, options) {
   const parts = ADDRESS.exec(visible(request.url));
   if (parts === null || !HOST.test(parts[2])) return null;
-  const [, scheme, host, path, query = ""] = parts;
-  const origin = options.origin ?? `${scheme}://${host}`;
-  const pairs = query.split("&").filter((pair) => pair !== "").map((pair) => [readPair(pair), pair]);
+  const [, , , path, query = ""] = parts;
+  const [, scheme, host] = ADDRESS.exec(options.origin ?? request.url);
+  const pairs = query.split("&").map((pair) => [readPair(pair), pair]);
   const proofs = pairs.filter(([[name]]) => name === PARAMETER).map(([[, value]]) => value);
   const clean = pairs.filter(([[name]]) => name !== PARAMETER).map(([, pair]) => pair).join("&");
   return {
@@ -72,10 +72,10 @@ function readVisit(request, options) {
     host,
     path: path || "/",
     headers: request.headers,
-    parameters: pairs.map(([pair]) => pair),
+    parameters: pairs.filter(([, pair]) => pair !== "").map(([pair]) => pair),
     proofs,
     proof: proofs.length === 1 && PROOF.test(proofs[0]) ? proofs[0] : null,
-    url: `${origin}${path || "/"}${clean === "" ? "" : `?${clean}`}`,
+    url: `${scheme}://${host}${path || "/"}${clean === "" ? "" : `?${clean}`}`,
     clientAddress: options.clientAddress(request) ?? "",
   };
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import ssl
+from collections.abc import Mapping
 from importlib.metadata import version
 
 import httpx2
@@ -39,7 +40,7 @@ class Transport:
     def __init__(
         self, base_url: str, api_key: str, *, tls: ssl.SSLContext | None, allow_http: bool
     ) -> None:
-        self.base_url = _checked_url(base_url, allow_http)
+        self.base_url = checked_url(base_url, allow_http)
         if not _KEY.fullmatch(api_key):
             raise ValueError("`api_key` must be 1 to 512 visible ASCII characters")
         if tls is not None and not (tls.check_hostname and tls.verify_mode == ssl.CERT_REQUIRED):
@@ -67,21 +68,41 @@ class Transport:
             UnreachableError: no whole answer came.
             UnexpectedAnswerError: the answer is too large.
         """
+        return await self.send("POST", path, {"content-type": content_type}, body)
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        most: int = MAX_ANSWER_BYTES,
+    ) -> Answer:
+        """As :meth:`post`, for any method.
+
+        Args:
+            method: of HTTP.
+            path: below the address of the service, with a query.
+            headers: beside the usual ones, or in their place.
+            body: of the request.
+            most: bytes the answer may have, as it is sent.
+
+        Raises:
+            UnreachableError: no whole answer came.
+            UnexpectedAnswerError: the answer is too large.
+        """
         request = httpx2.Request(
-            "POST",
-            self.base_url + path,
-            headers={**self._headers, "content-type": content_type},
-            content=body,
+            method, self.base_url + path, headers={**self._headers, **headers}, content=body
         )
         try:
-            return await self._exchange(request)
+            return await self._exchange(request, most)
         except (httpx2.TransportError, OSError, RuntimeError) as error:
             # RuntimeError: no name can be looked up any more once the interpreter exits.
             failure = str(error) or type(error).__name__
         # Raised outside, so that no exception of the library, with a request in it, hangs on.
         raise UnreachableError(f"{self.base_url} cannot be reached: {failure}")
 
-    async def _exchange(self, request: httpx2.Request) -> Answer:
+    async def _exchange(self, request: httpx2.Request, most: int) -> Answer:
         response = await self._http.handle_async_request(request)
         try:
             parts = []
@@ -89,7 +110,7 @@ class Transport:
             async for part in response.aiter_raw():
                 parts.append(part)
                 size += len(part)
-                if size > MAX_ANSWER_BYTES:
+                if size > most:
                     raise UnexpectedAnswerError("the answer is too large", response.status_code)
             headers = {name.lower(): value for name, value in response.headers.items()}
             return Answer(response.status_code, headers, b"".join(parts))
@@ -106,7 +127,12 @@ def _trust(url: str) -> ssl.SSLContext | bool:
     return url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _checked_url(text: str, allow_http: bool) -> str:
+def checked_url(text: str, allow_http: bool) -> str:
+    """An address of a service, without a slash at its end.
+
+    Raises:
+        ValueError: it cannot be used.
+    """
     failure = ""
     try:
         url = httpx2.URL(text)

@@ -52,14 +52,35 @@ class Keys:
     cursors: bytes = _purpose("cursor")
     """Under which the cursors of lists are sealed."""
     redaction: bytes = _purpose("redaction")
-    """Under which redacted values are hashed."""
+    """Redacted values are hashed under keys that are derived from it, for each tenant its own."""
     proofs: bytes = _purpose("challenge-proof")
     """From which the keys of challenge proofs are derived, for each tenant its own."""
     sealing: bytes = _purpose("challenge-sealing")
     """From which the keys are derived that seal the return URL of a challenge."""
+    sync: bytes = _purpose("sync-signing")
+    """Seed of the Ed25519 key that signs what daemons are sent."""
+
+    def redaction_of(self, tenant_id: UUID) -> bytes:
+        """What redacted values of a tenant are hashed under, 32 bytes.
+
+        Daemons of the tenant know this and the two below: they say nothing of other tenants' keys.
+        """
+        return _of_tenant(self.redaction, tenant_id)
+
+    def proofs_of(self, tenant_id: UUID) -> bytes:
+        """From which the keys of a tenant's challenge proofs are derived, 32 bytes."""
+        return _of_tenant(self.proofs, tenant_id)
+
+    def sealing_of(self, tenant_id: UUID) -> bytes:
+        """From which the keys are derived that seal a tenant's challenges, 32 bytes."""
+        return _of_tenant(self.sealing, tenant_id)
 
 
-LATER = ("proofs", "sealing")
+def _of_tenant(key: bytes, tenant_id: UUID) -> bytes:
+    return hashlib.blake2b(tenant_id.bytes, key=key, digest_size=KEY_BYTES).digest()
+
+
+LATER = ("proofs", "sealing", "sync")
 """Purposes that directories of earlier versions do not have: :func:`add_keys` adds them."""
 
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tidegate.errors import EffectsError
+from tidegate.limits import CLOCK_TOLERANCE
 from tidegate.policy.definitions.secrets import PLAIN, kept_text
 from tidegate.policy.state.passes import Move, Revoke
 from tidegate.policy.state.places import (
+    LATEST,
     bound_clause,
     has_place,
     kept_key,
@@ -20,6 +22,7 @@ from tidegate.policy.state.places import (
     read_time,
 )
 from tidegate.policy.state.state import Change, Changed, Count, Lift, Mitigate
+from tidegate.policy.state.windows import added
 from tidegate.values import INT_MIN, UINT_MAX
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from tidegate.policy.definitions.compiled import CompiledDefinitions
     from tidegate.policy.definitions.keys import Part
     from tidegate.policy.definitions.secrets import Redacts
-    from tidegate.policy.state.state import ClauseKey
+    from tidegate.policy.state.state import ClauseKey, State
 
 
 def save(changes: Iterable[Changed]) -> bytes:
@@ -44,12 +47,8 @@ def _entry(change: Changed) -> list[Any]:
     if isinstance(change, Lift):
         return ["lift", *about, [list(clause) for clause in change.clauses]]
     counts = [[*count.clause, count.value] for count in change.counts]
-    return [
-        "event",
-        *about,
-        counts,
-        [[*each.clause, str(each.expires_at)] for each in change.mitigations],
-    ]
+    kind = "late" if change.is_late else "event"
+    return [kind, *about, counts, [[*e.clause, str(e.expires_at)] for e in change.mitigations]]
 
 
 def read(
@@ -111,18 +110,68 @@ def _of_entity(
     key = kept_key(compiled, slug, tuple(map(_part, _list(parts))), redactor)
     moment = read_time(time)
     match kind, does:
-        case "event", (counts, mitigations):
+        case (("event" | "late"), (counts, mitigations)):
             counted = [_count(compiled, redactor, slug, *entry) for entry in _list(counts)]
-            mitigated = [_mitigate(compiled, slug, *entry) for entry in _list(mitigations)]
             return Change(
                 key,
                 moment,
                 tuple(each for each in counted if each is not None),
-                tuple(each for each in mitigated if each is not None),
+                _mitigations(compiled, slug, mitigations),
+                is_late=kind == "late",
             )
+        case "mitigate", (mitigations,):
+            active = _mitigations(compiled, slug, mitigations)
+            return Change(key, moment, (), active, is_late=True, events=0)
         case "lift", (clauses,):
             return Lift(key, moment, tuple(_clause(*entry) for entry in _list(clauses)))
     raise ValueError("an effect is of an unknown kind or length")
+
+
+def judged(
+    compiled: CompiledDefinitions, state: State, effects: tuple[Changed, ...], now: int
+) -> tuple[Change, ...]:
+    """Effects of a decision that was made elsewhere, as the changes that it makes here.
+
+    A window counts the event at its time, unless the window holds nothing that old any more; a
+    window that is reached with it mitigates from that time on.
+
+    Args:
+        compiled: the definitions here.
+        state: as it is; each change is judged before it is applied, since one event has one
+            change for an entity.
+        effects: of the decision.
+        now: nanoseconds since 1970.
+
+    Raises:
+        EffectsError: among them is what is no event.
+    """
+    judged: list[Change] = []
+    for each in effects:
+        if not isinstance(each, Change) or each.is_late:
+            raise EffectsError("the effects are malformed: one is not of an event", 0)
+        judged.append(_judged(compiled, state, each, now))
+    return tuple(judged)
+
+
+def _judged(compiled: CompiledDefinitions, state: State, change: Change, now: int) -> Change:
+    time = min(change.time, now + CLOCK_TOLERANCE)
+    counts = tuple(each for each in change.counts if time > now - each.rule.duration)
+    block = state.get(change.key)
+    ends = {each.clause: each.expires_at for each in change.mitigations}
+    for each in counts:
+        before = None if block is None else block.windows.get(each.clause)
+        held = added(before, each.rule, time, each.value, is_late=True)
+        mitigation = compiled.clauses[each.clause].mitigation
+        if len(held) >= each.rule.threshold and mitigation is not None and mitigation.ttl_seconds:
+            until = min(time + mitigation.ttl_seconds * 1_000_000_000, LATEST)
+            ends[each.clause] = max(until, ends.get(each.clause, 0))
+    order = {clause: place for place, clause in enumerate(compiled.clauses)}
+    mitigations = [
+        Mitigate(clause, ends[clause])
+        for clause in sorted(ends, key=order.__getitem__)
+        if now < ends[clause]
+    ]
+    return Change(change.key, time, counts, tuple(mitigations), is_late=True)
 
 
 def _clause(policy: object, name: object) -> ClauseKey:
@@ -146,6 +195,11 @@ def _count(
     if counted is not None:
         counted = kept_text(redactor, rule.field_reading or PLAIN, counted)
     return Count(place, rule, counted)
+
+
+def _mitigations(compiled: CompiledDefinitions, slug: str, entries: object) -> tuple[Mitigate, ...]:
+    mitigated = [_mitigate(compiled, slug, *entry) for entry in _list(entries)]
+    return tuple(each for each in mitigated if each is not None)
 
 
 def _mitigate(

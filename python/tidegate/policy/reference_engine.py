@@ -95,6 +95,16 @@ class ReferenceEngine:
                 self._state.apply(effects.read(self._compiled, entry, position, self._redactor))
                 self._hand_on(entry)
 
+    def count_late(self, entry: bytes, now: int) -> bytes:
+        """Count a decision that was made elsewhere, by its effects there; the effects here."""
+        with self._turn:
+            read = effects.read(self._compiled, entry, 0, self._redactor)
+            counted = effects.judged(self._compiled, self._state, read, now)
+            self._state.apply(counted)
+            written = effects.save(counted)
+            self._hand_on(written)
+            return written
+
     def decide_batch(self, bodies: list[bytes], received_at: int) -> list[bytes | EventError]:
         """As :meth:`decide_json` for each; a refused event has its error in its place."""
         answers: list[bytes | EventError] = []

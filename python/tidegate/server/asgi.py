@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 from uuid_utils import uuid7
@@ -19,19 +18,14 @@ from tidegate.server.hot.hot_path import (
     problem_answer,
 )
 from tidegate.server.http.answer import Answer, Outcome
+from tidegate.server.http.exchange import declared_length, read_body, respond
 from tidegate.server.http.headers import given_request_id
-from tidegate.server.http.limits import MAX_BATCH_BYTES, MAX_BODY_BYTES, RECEIVE_SECONDS, too_large
+from tidegate.server.http.limits import MAX_BATCH_BYTES
 from tidegate.server.http.problems import Problem, problem_of
 from tidegate.server.http.request import path_as_written, require_media_type
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
-
-    Scope = MutableMapping[str, Any]
-    Message = MutableMapping[str, Any]
-    Receive = Callable[[], Awaitable[Message]]
-    Send = Callable[[Message], Awaitable[None]]
-
+    from tidegate.server.http.exchange import Receive, Scope, Send
 
 _PATHS = frozenset({*ENDPOINTS, batch.PATH})
 
@@ -93,65 +87,3 @@ class HotApplication:
 
 def _request_id(scope: Scope) -> str:
     return given_request_id(scope["headers"]) or str(uuid7())
-
-
-def declared_length(scope: Scope, most: int) -> int:
-    """The length of the body, as far as its head says: at most ``most`` bytes.
-
-    Raises:
-        Problem: 413, when it says more.
-    """
-    for name, value in scope["headers"]:
-        if name == b"content-length":
-            if not value.isdigit() or int(value) > most:
-                raise too_large(most)
-            return int(value)
-    return most
-
-
-async def read_body(scope: Scope, receive: Receive, most: int = MAX_BODY_BYTES) -> bytes:
-    """The whole body.
-
-    Raises:
-        Problem: 413 when it is longer than ``most`` bytes, 408 when it does not arrive in time.
-    """
-    declared_length(scope, most)
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    if message.get("more_body"):
-        try:
-            async with asyncio.timeout(RECEIVE_SECONDS):
-                parts = [body]
-                size = len(body)
-                while message.get("more_body"):
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise Problem("request-timeout", "the body did not arrive")
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    if size > most:
-                        raise too_large(most)
-                body = b"".join(parts)
-        except TimeoutError:
-            raise Problem(
-                "request-timeout", f"the body did not arrive in {RECEIVE_SECONDS:.0f} s"
-            ) from None
-    if len(body) > most:
-        raise too_large(most)
-    return body
-
-
-async def respond(send: Send, answer: Answer) -> None:
-    """Send an answer."""
-    await send(
-        {
-            "type": "http.response.start",
-            "status": answer.status,
-            "headers": [
-                (b"content-type", answer.content_type),
-                (b"content-length", b"%d" % len(answer.body)),
-                *answer.headers,
-            ],
-        }
-    )
-    await send({"type": "http.response.body", "body": answer.body})

@@ -28,11 +28,12 @@ TENANT = "Example Shop"
 
 @attrs.frozen
 class Demo:
-    """The address, key and token for trying the service."""
+    """The address, keys and token for trying the service."""
 
     base_url: str
     tenant_id: str
     api_key: str
+    sync_api_key: str
     owner_token: str
 
     def curl_lines(self) -> list[str]:
@@ -81,7 +82,9 @@ def make_demo(base_url: str, owner_token: str) -> Demo:
     document["tenant"] = {"name": TENANT, "tenant_id": tenant_id}
     api.call("PUT", f"/tenants/{tenant_id}/definitions", document)
     key = api.call("POST", f"/tenants/{tenant_id}/api-keys", {"name": "demo"})
-    return Demo(base_url, tenant_id, key["key"], owner_token)
+    sync = {"name": "demo daemon", "can_sync": True}
+    sync_key = api.call("POST", f"/tenants/{tenant_id}/api-keys", sync)
+    return Demo(base_url, tenant_id, key["key"], sync_key["key"], owner_token)
 
 
 class _Api:

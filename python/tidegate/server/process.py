@@ -43,7 +43,7 @@ class ListenError(TidegateError):
     code = "cannot-listen"
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """Uvicorn's server, which says when it accepts connections."""
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
@@ -83,8 +83,8 @@ async def run(settings: Settings, store: Store, keys: Keys, started: Callable[[s
         Protocol.hot = hot
         Protocol.bounds = bounds_of(settings.server)
         Protocol.reception = service.application.reception
-        application = HotApplication(hot, _behind(settings, service))
-        server = _Server(configuration(settings.server, application), lambda: started(address))
+        application = HotApplication(hot, service.with_sync(_behind(settings, service)))
+        server = Server(configuration(settings.server, application), lambda: started(address))
         service.watch(close_late_connections(server.server_state.connections))
         settle_interpreter()
         await server.serve(sockets=accepting(listening))

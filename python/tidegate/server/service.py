@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -40,6 +40,11 @@ from tidegate.server.offload.places import Party, places_of
 from tidegate.server.routing import docs_page
 from tidegate.server.routing.context import Application
 from tidegate.server.routing.routes import words_of_paths
+from tidegate.server.sync.application import SyncApplication
+from tidegate.server.sync.feed import Feed
+from tidegate.server.sync.forwarded import Forwarding
+from tidegate.server.sync.messages import Secrets
+from tidegate.server.sync.signing import Signer
 from tidegate.server.turns.lanes import Lanes
 from tidegate.server.workers.crew import Crew
 from tidegate.stores.base import DamagedLogError, NotFoundError, StoreUnavailableError
@@ -60,6 +65,7 @@ if TYPE_CHECKING:
     from tidegate.server.hot.unrecorded import Gap
     from tidegate.server.offload.jobs import Job
     from tidegate.stores.base import Store
+    from tidegate.stores.decision_log.log import LogBlock
 
 POLL_SECONDS = 0.25
 """How often other processes' changes are looked for; a change is active within a second."""
@@ -98,6 +104,16 @@ class Service:
         self.idempotency = IdempotencyKeys(keys.redaction, self._recorded_answer)
         self.metrics = HotMetrics(settings.metrics.policies)
         self.access = AccessLog(settings.log.sample_seconds, words_of_paths())
+        self.feed = Feed(
+            store,
+            self.runtimes,
+            Signer(keys.sync),
+            self._secrets_of,
+            lambda: self.base_url,
+            lambda: self.recorder.committed,
+        )
+        self.runtimes.activated = self.feed.activated
+        self.runtimes.dropped = self.feed.dropped
         self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
         self._crew = Crew(settings, keys)
         self._replays = Replays(store, self._replay)
@@ -153,9 +169,9 @@ class Service:
         self.recorder = Recorder(
             self.store,
             await asyncio.to_thread(self._last_seq),
-            self.runtimes.load,
+            self._rebuild,
             self._record_gaps if is_relaxed else None,
-            self.access.decided,
+            self._committed,
         )
         self._snapshot_seq = await asyncio.to_thread(self._oldest_snapshot)
         await asyncio.to_thread(self._end_interrupted_jobs)
@@ -176,6 +192,13 @@ class Service:
             self.watch(work())
         self.live.recorder, self.live.loop = self.recorder, self._loop
         self.live.is_ready = True
+        self.forwarding = Forwarding(
+            store=self.store,
+            recorder=self.recorder,
+            admission=self._admission,
+            lanes=self.lanes,
+            feed=self.feed,
+        )
         return HotPath(
             admission=self._admission,
             runtimes=self.runtimes,
@@ -187,6 +210,16 @@ class Service:
             lanes=self.lanes,
             access=self.access,
         )
+
+    def _secrets_of(self, tenant_id: UUID) -> Secrets:
+        """What daemons of a tenant need of the keys."""
+        keys = self.keys
+        made = (keys.redaction_of, keys.proofs_of, keys.sealing_of)
+        return Secrets(*(key(tenant_id).hex() for key in made))
+
+    def with_sync(self, application: Any) -> SyncApplication:
+        """The routes of sync in front of another application."""
+        return SyncApplication(self._admission, self.feed, self.forwarding, self.store, application)
 
     def watch(self, work: Coroutine[Any, Any, None]) -> None:
         """Run something beside the requests, until the stop."""
@@ -255,6 +288,15 @@ class Service:
                 self.store.write(step, quietly=True).result()
         while self.store.write(lambda c: snapshots.tidy(c, tenant_id), quietly=True).result():
             pass
+
+    def _committed(self, blocks: Sequence[LogBlock], last_seq: int) -> None:
+        self.access.decided(blocks)
+        self.feed.committed(blocks, last_seq)
+
+    async def _rebuild(self) -> None:
+        """Make the states anew from the log; daemons may know what is not in it."""
+        await self.runtimes.load()
+        self.feed.reset()
 
     def _record_gaps(self, found: Mapping[UUID, Gap]) -> Future[None]:
         """Write into the audit how much was answered and not recorded."""
@@ -432,4 +474,5 @@ def _api_key(kept: api_keys.ApiKey, most: int) -> ApiKey:
         min(kept.rate_limit_per_minute, most),
         tuple(hashes),
         kept.expires_at_ns,
+        kept.can_sync,
     )

@@ -35,7 +35,7 @@ from tidegate.stores.group_commit import Append, GroupCommit, Work, Write
 from tidegate.stores.index import derived
 from tidegate.stores.index.catalog import DEFAULT_BOUNDS, Bounds
 from tidegate.stores.index.deriving import Deriver
-from tidegate.stores.objects import audit
+from tidegate.stores.objects import audit, daemons
 from tidegate.stores.rows.connections import (
     check_durable,
     check_private,
@@ -361,8 +361,8 @@ class SqliteStore:
         appends = [work for work in group if isinstance(work, Append)]
         if appends:
             self._claim_log()
-        entries = [block.audit for work in appends for block in work.blocks if block.audit]
-        if len(appends) == len(group) and not entries:
+        with_rows = [block for work in appends for block in work.blocks if block.has_rows]
+        if len(appends) == len(group) and not with_rows:
             # One statement is its own transaction: the interpreter lock, which a busy server gives
             # back late, is released once and not three times.
             return self._append(writer, appends, self._committed_seq)
@@ -380,8 +380,8 @@ class SqliteStore:
                 held = self._monotonic() - started
                 self._longest_write_seconds = max(self._longest_write_seconds, held)
             seq = self._append(writer, waiting, seq)
-            for entry in entries:
-                audit.add(writer, entry)
+            for block in with_rows:
+                add_rows(writer, block)
             if any(isinstance(work, Write) and not work.is_quiet for work in group):
                 count(writer, CHANGES)
                 self._changes += 1
@@ -440,6 +440,14 @@ class SqliteStore:
         if writer is not None:
             with suppress(Exception):
                 writer.close()
+
+
+def add_rows(writer: Connection, block: LogBlock) -> None:
+    """Write what goes with a block into other tables."""
+    if block.audit is not None:
+        audit.add(writer, block.audit)
+    if block.forwarded is not None:
+        daemons.note_forwarded(writer, block.tenant_id, block.forwarded)
 
 
 def rows(blocks: Sequence[LogBlock]) -> Iterator[list[LogBlock]]:

@@ -55,11 +55,18 @@ test("the event is the request as it was asked", async () => {
   });
 });
 
+test("the origin may be set", async () => {
+  options = { ...options, origin: "https://shop.test:8443" };
+  await visit("/a");
+  const { return_url, request } = asked[0].event;
+  assert.deepEqual([return_url, request.host], ["https://shop.test:8443/a", "shop.test:8443"]);
+});
+
 test("a good proof becomes a cookie and a clean address", async () => {
   answer.body.reason = "challenge-proof";
-  const reply = await visit(`/a?x=%2F&${QUERY}&y`, { ...BROWSER, cookie: "service_challenge=old" });
+  const reply = await visit(`/a?x=%2F&&${QUERY}&y`, { ...BROWSER, cookie: "service_challenge=old" });
   assert.equal(reply.status, 307);
-  assert.equal(reply.headers.get("location"), "https://shop.example/a?x=%2F&y");
+  assert.equal(reply.headers.get("location"), "https://shop.example/a?x=%2F&&y");
   assert.equal(
     reply.headers.get("set-cookie"),
     "service_challenge=abc.def-1; Path=/; Secure; HttpOnly; SameSite=Lax",

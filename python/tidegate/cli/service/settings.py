@@ -18,7 +18,7 @@ from tidegate.errors import SettingsError
 F = TypeVar("F", bound=Callable[..., Any])
 _FIELDS = {
     name.replace(".", "_"): (name, field)
-    for settings in (Settings, RemoteSettings)
+    for settings in (Settings, RemoteSettings)  # as `remote.url`, and as `url` alone
     for name, field in fields_of(settings)
 }
 """Every setting that a flag can give, by the name of the flag."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 import click
 
-from tidegate.cli.output import console, json_option, print_json
+from tidegate.cli.output import console, print_json
 from tidegate.cli.remote.client import Remote
 from tidegate.cli.tenants.operator import (
     directory_option,
@@ -28,6 +28,7 @@ from tidegate.config import RemoteSettings, Settings
 from tidegate.errors import TidegateError
 from tidegate.operators.passwords import hash_password
 
+F = TypeVar("F", bound=Callable[..., Any])
 ENTITY = {
     "name": "Client address",
     "description": "Everybody by client address alone.",
@@ -65,16 +66,23 @@ class Made:
     api_key: str
 
 
-@click.command()
-@click.option("--server", is_flag=True, required=True, help="Set up a server on this machine.")
-@click.option("--email", prompt="Email address of the first operator", help="First operator.")
-@click.option("--tenant", prompt="Name of the tenant", help="Name of the first tenant.")
-@click.option("--no-password", is_flag=True, help="No login with a password; only tokens.")
-@password_option
-@directory_option
-@json_option
-def init(
-    server: bool,
+def server_options(command: F) -> F:
+    """Give a command the flags of :func:`init_server`, none of which is required by itself."""
+    options: tuple[Callable[[F], F], ...] = (
+        directory_option,
+        password_option,
+        click.option("--no-password", is_flag=True, help="No login with a password; only tokens."),
+        click.option("--tenant", default="", help="With --server: name of the first tenant."),
+        click.option("--email", default="", help="With --server: first operator."),
+        click.option("--server", is_flag=True, help="Set up a server on this machine."),
+    )
+    for option in options:
+        command = option(command)
+    return command
+
+
+def init_server(
+    *,
     email: str,
     tenant: str,
     no_password: bool,
@@ -84,7 +92,8 @@ def init(
 ) -> None:
     """Make a data directory, an operator, a tenant, an API key and a first policy that only
     watches; print how to go on."""
-    assert server
+    email = email or click.prompt("Email address of the first operator")
+    tenant = tenant or click.prompt("Name of the tenant")
     need_address(email)
     settings = load(store_directory)
     if (settings.directory / "tidegate.db").exists():

@@ -125,11 +125,11 @@ def _restore(
         raise SnapshotError("the snapshot is of another version")
     if UUID(read_text(document["tenant"])) != compiled.tenant:
         raise SnapshotError("the snapshot is of another tenant")
-    _count(document["revision"], 0)
+    _count(document["revision"])
     evictions = document["evictions"]
     state = State(
         compiled.max_keys,
-        Evictions(_count(evictions["total"], 0), _count(evictions["mitigated"], 0)),
+        Evictions(_count(evictions["total"]), _count(evictions["mitigated"])),
     )
     seen: set[EntityKey] = set()
     for entry in document["keys"]:
@@ -138,7 +138,7 @@ def _restore(
         _require(key not in seen, "a key is there twice")
         seen.add(key)
         block = Block(
-            _count(event_count, 1),
+            _count(event_count),
             read_time(first_seen),
             read_time(last_seen),
             _windows(compiled, slug, windows, redactor),
@@ -222,8 +222,8 @@ def _part(wire: object) -> str | int | bool:
     return part
 
 
-def _count(value: object, least: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_COUNT:
+def _count(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_COUNT:
         raise ValueError("a number is out of range")
     return value
 

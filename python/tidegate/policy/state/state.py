@@ -62,6 +62,10 @@ class Change:
     time: int
     counts: tuple[Count, ...] = ()
     mitigations: tuple[Mitigate, ...] = ()
+    is_late: bool = False
+    """It was decided elsewhere, and counts at its time, also where others came later."""
+    events: int = 1
+    """Events it counts as: none when only mitigations came from elsewhere."""
 
 
 @attrs.frozen
@@ -164,14 +168,18 @@ def _updated(block: Block, change: Change) -> Block:
     windows = dict(block.windows)
     for count in change.counts:
         windows[count.clause] = added(
-            windows.get(count.clause), count.rule, change.time, count.value
+            windows.get(count.clause),
+            count.rule,
+            change.time,
+            count.value,
+            is_late=change.is_late,
         )
     mitigations = dict(block.mitigations)
     for each in change.mitigations:
         mitigations[each.clause] = max(each.expires_at, mitigations.get(each.clause, 0))
     return Block(
-        event_count=block.event_count + 1,
-        first_seen=block.first_seen,
+        event_count=block.event_count + change.events,
+        first_seen=min(block.first_seen, change.time) if change.is_late else block.first_seen,
         last_seen=max(block.last_seen, change.time),
         windows=windows,
         mitigations={

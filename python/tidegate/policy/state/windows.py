@@ -25,6 +25,10 @@ class CountWindow:
         newest = max((time, *self.times[-1:]))
         return CountWindow((*self.times, newest)).within(rule)
 
+    def add_late(self, rule: CompiledWindow, time: int) -> CountWindow:
+        """The window with one more event, at its place among the others."""
+        return CountWindow(tuple(sorted((*self.times, time)))).within(rule)
+
     def within(self, rule: CompiledWindow) -> CountWindow:
         """The part of it that a rule looks at."""
         edge = self.times[-1] - rule.duration
@@ -46,6 +50,13 @@ class DistinctWindow:
         others = (each for each in self.values if each[0] != value)
         return DistinctWindow((*others, (value, newest))).within(rule)
 
+    def add_late(self, rule: CompiledWindow, time: int, value: str) -> DistinctWindow:
+        """The window with a value seen, at its place among the others."""
+        seen = max(time, dict(self.values).get(value, 0))
+        others = tuple(each for each in self.values if each[0] != value)
+        place = sum(last <= seen for _, last in others)
+        return DistinctWindow((*others[:place], (value, seen), *others[place:])).within(rule)
+
     def within(self, rule: CompiledWindow) -> DistinctWindow:
         """The part of it that a rule looks at."""
         edge = self.values[-1][1] - rule.duration
@@ -59,10 +70,25 @@ class DistinctWindow:
 Window: TypeAlias = CountWindow | DistinctWindow
 
 
-def added(window: Window | None, rule: CompiledWindow, time: int, value: str | None) -> Window:
-    """The window of a rule with one more event, or one more value."""
+def added(
+    window: Window | None,
+    rule: CompiledWindow,
+    time: int,
+    value: str | None,
+    *,
+    is_late: bool = False,
+) -> Window:
+    """The window of a rule with one more event, or one more value.
+
+    Args:
+        window: as it is; None where there is none.
+        rule: of the window.
+        time: of the event, in nanoseconds since 1970.
+        value: what a distinct window counts.
+        is_late: the event counts at its time, also where others came later.
+    """
     if value is not None:
-        return (window if isinstance(window, DistinctWindow) else DistinctWindow()).add(
-            rule, time, value
-        )
-    return (window if isinstance(window, CountWindow) else CountWindow()).add(rule, time)
+        distinct = window if isinstance(window, DistinctWindow) else DistinctWindow()
+        return (distinct.add_late if is_late else distinct.add)(rule, time, value)
+    counts = window if isinstance(window, CountWindow) else CountWindow()
+    return (counts.add_late if is_late else counts.add)(rule, time)

@@ -56,6 +56,10 @@ def _still(_: UUID) -> AbstractAsyncContextManager[None]:
     return nullcontext()
 
 
+def _nobody(_: object) -> None:
+    """Nobody follows."""
+
+
 @attrs.frozen
 class Tenant:
     """What a decision needs of a tenant."""
@@ -90,9 +94,15 @@ class Runtimes:
         still: entered to swap a tenant's definitions, between two of its decisions.
     """
 
+    activated: Callable[[Tenant], None]
+    """Called when other definitions of a tenant are active."""
+    dropped: Callable[[UUID], None]
+    """Called with a tenant that was deleted."""
+
     def __init__(
         self, store: Store, keys: Keys, compile_newest: Compile, still: Still = _still
     ) -> None:
+        self.activated = self.dropped = _nobody
         self._store = store
         self._still = still
         self._keys = keys
@@ -140,6 +150,7 @@ class Runtimes:
         await asyncio.gather(*(self._replace(*each) for each in changed))
         for tenant_id in self._tenants.keys() - revisions.keys():
             del self._tenants[tenant_id]
+            self.dropped(tenant_id)
             self._changing.pop(tenant_id, None)
 
     def _is_taken(self, tenant_id: UUID, revision: Revision) -> bool:
@@ -166,6 +177,7 @@ class Runtimes:
                     if self.find(tenant_id) is present:
                         self._tenants[tenant_id] = found
                         self._unloaded.discard(tenant_id)
+                        self.activated(found)
                         self._settle(found)
 
     def _maker(self, tenant_id: UUID, present: Tenant | None) -> Make:
@@ -202,7 +214,7 @@ class Runtimes:
             self.refused[tenant_id] = (revision, str(error))
             return None
         assert isinstance(made, CompiledSet)
-        redactor = Redactor(list(made.settings.redact), self._keys.redaction)
+        redactor = Redactor(list(made.settings.redact), self._keys.redaction_of(tenant_id))
         proof_keys = proof_keys_of(tenant_id, self._keys)
         engine = await asyncio.to_thread(make, made, redactor, proof_keys)
         self.refused.pop(tenant_id, None)
@@ -247,7 +259,7 @@ class Runtimes:
 
 def proof_keys_of(tenant_id: UUID, keys: Keys) -> ProofKeys:
     """What makes and reads the proofs of a tenant's challenges."""
-    return ProofKeys(tenant_id, keys.proofs, keys.sealing)
+    return ProofKeys(tenant_id, keys.proofs_of(tenant_id), keys.sealing_of(tenant_id))
 
 
 def _new(made: CompiledSet, redactor: Redactor, proof_keys: ProofKeys | None) -> BundledEngine:

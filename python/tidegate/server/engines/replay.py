@@ -176,7 +176,8 @@ def run(job_id: UUID, draft: Draft, application: Application) -> None:
     note = partial(_note, application.store, job_id=job_id, draft=draft)
     note(replay_jobs.start, now_ns=application.clock())
     definitions = bounded(orjson.loads(draft.document))
-    engine = Engine(definitions, redaction_key=application.keys.redaction, events="any")
+    key = application.keys.redaction_of(draft.tenant_id)
+    engine = Engine(definitions, redaction_key=key, events="any")
     outcomes = Outcomes(MAX_DIFFERENCES)
     progress = 0
     for batch in _batches(application.store, draft, warm_up_ns(engine.definitions)):

@@ -45,6 +45,8 @@ class ApiKey:
     secret_hashes: tuple[tuple[bytes, int | None], ...] = attrs.field(repr=False)
     """The hash of each secret that counts, and when it ends to; two while a key is rotated."""
     expires_at: int | None = None
+    can_sync: bool = False
+    """Whether it reads definitions and forwards decisions, as daemons do."""
     id_text: str = attrs.field(init=False)
     """The id as it stands in records: writing it out costs more than the look-up of the key."""
     tenant_text: str = attrs.field(init=False)

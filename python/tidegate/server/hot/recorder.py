@@ -75,7 +75,7 @@ class Recorder:
         rebuild: makes the engines' states anew from the log, after a failure.
         record_gaps: with relaxed durability, writes how much was answered and not recorded, by
             tenant; None refuses what cannot be recorded.
-        note: called with what was committed.
+        note: called with what was committed, and the number of the last of it.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Recorder:
         seq: int,
         rebuild: Callable[[], Awaitable[None]],
         record_gaps: Callable[[Mapping[UUID, Gap]], Future[None]] | None = None,
-        note: Callable[[Sequence[LogBlock]], None] = lambda _: None,
+        note: Callable[[Sequence[LogBlock], int], None] = lambda _, __: None,
     ) -> None:
         self._note = note
         self._store = store
@@ -116,6 +116,11 @@ class Recorder:
     def seq(self) -> int:
         """The number that the last decision made so far has, or will have when it is committed."""
         return self._committed + self._under_way + self._unsent
+
+    @property
+    def committed(self) -> int:
+        """The number of the last decision that is durable."""
+        return self._committed
 
     @property
     def waiting(self) -> int:
@@ -288,7 +293,7 @@ class Recorder:
             self._failed(blocks, error)
             return
         self._committed += self._under_way
-        self._note(blocks)
+        self._note(blocks, self._committed)
         was_shared = self._under_way >= MANY
         self._under_way = 0
         settled, cuts = self._committing, self._cuts_under_way

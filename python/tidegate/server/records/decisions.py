@@ -163,6 +163,7 @@ def _answer(
         budget_ended_at=tuple(record.get("budget_ended_at", ())),
         proof=_proof(record.get("proof")),
         duration_us=logged.duration_us,
+        daemon=None if logged.daemon is None else wire.DecidedBy(*logged.daemon),
         answer=orjson.loads(logged.answer),
         event=kept.event(logged.event),
     )

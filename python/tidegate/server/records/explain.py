@@ -39,7 +39,7 @@ def explain(call: Call) -> Answer:
         recorded = kept.record(logged.record)
         tenant = tenants.find(connection, call.tenant_id)
         try:
-            redaction_key = call.app.keys.redaction
+            redaction_key = call.app.keys.redaction_of(call.tenant_id)
             past = before(connection, call.app.known, found, logged, redaction_key)
         except NotFoundError:
             gone = f"the definitions of revision {logged.revision} are no longer kept"

@@ -38,7 +38,9 @@ class Kept:
         forms = call.app.runtime.key_forms(call.tenant_id)
         if forms is None:
             return cls(None, None)
-        return cls(forms, Redactor(list(forms.patterns), call.app.keys.redaction))
+        return cls(
+            forms, Redactor(list(forms.patterns), call.app.keys.redaction_of(call.tenant_id))
+        )
 
     def record(self, record: bytes) -> dict[str, Any]:
         """A record, with keys and return URL as they are kept now."""

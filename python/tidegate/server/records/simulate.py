@@ -53,7 +53,7 @@ def _explained(call: Call, definitions: Definitions, event: bytes) -> Explanatio
     keys = call.app.keys
     engine = Engine(
         definitions,
-        redaction_key=keys.redaction,
+        redaction_key=keys.redaction_of(call.tenant_id),
         events="any",
         proof_keys=proof_keys_of(call.tenant_id, keys),
     )

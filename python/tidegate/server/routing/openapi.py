@@ -36,6 +36,7 @@ _NAMED: Mapping[Any, str] = {
 _SECURITY: Mapping[Credential, list[dict[str, list[str]]]] = {
     Credential.NONE: [],
     Credential.API_KEY: [{"apiKey": []}],
+    Credential.SYNC_KEY: [{"apiKey": []}],
     Credential.OPERATOR: [{"operator": []}],
     Credential.METRICS: [{}, {"metrics": []}],
 }

@@ -28,6 +28,7 @@ class Credential(Enum):
 
     NONE = "nothing"
     API_KEY = "the API key header"
+    SYNC_KEY = "the API key header, with a key that may sync"
     OPERATOR = "an operator's token"
     METRICS = "the metrics token, where the settings do not show the figures to anybody"
 

@@ -21,6 +21,7 @@ from tidegate.server.routing.definition_routes import CONFLICTS, DefinitionResou
 from tidegate.server.routing.login_routes import LOGIN_ROUTES
 from tidegate.server.routing.record_routes import OPERATION_ROUTES, RECORD_ROUTES
 from tidegate.server.routing.route import Credential, Route
+from tidegate.server.routing.sync_routes import SYNC_ROUTES
 from tidegate.server.wire.kinds import ACTION, ENTITY, MITIGATION
 
 TAGS: Mapping[str, str] = {
@@ -31,6 +32,7 @@ TAGS: Mapping[str, str] = {
     "definitions": "What decides: actions, entities, mitigations, policies, lists.",
     "results": "What policies did, and what traffic has.",
     "records": "Decisions, entities, the audit trail; simulation and replay.",
+    "sync": "What daemons follow, and what they forward.",
     "operation": "Health and figures, for machines.",
     "documentation": "This interface.",
 }
@@ -478,6 +480,7 @@ ROUTES: tuple[Route, ...] = (
     *_API_KEYS,
     *_DEFINITIONS,
     *RECORD_ROUTES,
+    *SYNC_ROUTES,
     *OPERATION_ROUTES,
     *_DOCUMENTATION,
 )

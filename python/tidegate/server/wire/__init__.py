@@ -35,6 +35,7 @@ from tidegate.server.wire.common import (
 )
 from tidegate.server.wire.decisions import (
     ActionName,
+    DecidedBy,
     DecidedEntity,
     Decision,
     DecisionExplanation,
@@ -154,6 +155,16 @@ from tidegate.server.wire.simulation import (
     Simulation,
     SimulationResult,
 )
+from tidegate.server.wire.sync import (
+    Daemon,
+    ForwardedAnswer,
+    ForwardedEvents,
+    SyncAck,
+    SyncAcknowledged,
+    SyncChanges,
+    SyncQuery,
+    SyncSnapshot,
+)
 from tidegate.server.wire.tenants import (
     Membership,
     MembershipWrite,
@@ -191,6 +202,8 @@ __all__ = [
     "Change",
     "Clause",
     "Counts",
+    "Daemon",
+    "DecidedBy",
     "DecidedEntity",
     "Decision",
     "DecisionExplanation",
@@ -220,6 +233,8 @@ __all__ = [
     "ExpressionReport",
     "FiredClause",
     "FiredPolicy",
+    "ForwardedAnswer",
+    "ForwardedEvents",
     "Health",
     "IdentityProvider",
     "JobStatus",
@@ -275,6 +290,11 @@ __all__ = [
     "Simulation",
     "SimulationResult",
     "Slug",
+    "SyncAck",
+    "SyncAcknowledged",
+    "SyncChanges",
+    "SyncQuery",
+    "SyncSnapshot",
     "Tenant",
     "TenantChange",
     "TenantCreate",

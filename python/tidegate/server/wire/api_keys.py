@@ -26,6 +26,9 @@ class ApiKeyCreate:
     name: Name
     source_id: Name | None = None
     trust_level: TrustLevel = "External"
+    can_sync: Annotated[
+        bool, Meta(description="daemons may read the definitions and forward decisions with it")
+    ] = False
     rate_limit_per_minute: Annotated[int, Meta(ge=1, le=100_000_000)] | None = None
     expires_at: Annotated[datetime, Meta(tz=True)] | None = None
 
@@ -40,6 +43,7 @@ class ApiKey(Versioned):
     name: str
     source_id: str | None
     trust_level: TrustLevel
+    can_sync: bool
     rate_limit_per_minute: int
     prefix: Annotated[str, Meta(description="the public part of the key's text")]
     expires_at: Time | None

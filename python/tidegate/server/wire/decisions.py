@@ -63,6 +63,14 @@ class DecisionSummary:
     fired: tuple[FiredPolicy, ...]
 
 
+@attrs.frozen
+class DecidedBy:
+    """The daemon that made and forwarded a decision, and its number there."""
+
+    daemon_id: UUID
+    number: int
+
+
 @attrs.frozen(kw_only=True)
 class DecidedEntity:
     """An actor that the event belongs to."""
@@ -151,6 +159,7 @@ class Decision:
         ShownProof | None, Meta(description="null when the event showed no proof of a challenge")
     ]
     duration_us: int
+    daemon: Annotated[DecidedBy | None, Meta(description="null where the service decided")]
     answer: Annotated[Any, Meta(description="what the caller was sent")]
     event: Annotated[dict[str, Any], Meta(description="as it was received, secrets hashed")]
 

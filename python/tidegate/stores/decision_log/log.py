@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
     from tidegate.stores.objects.audit import AuditEntry
+    from tidegate.stores.objects.daemons import Forwarded
 
 LIFT = "lift"
 """Stands in place of the endpoint and of the action when the entry is what an operator ended, a
@@ -60,6 +61,8 @@ class LogBlock:
             feed between two.
         index: their index entries, as :func:`encode_index` makes them, with a comma between two.
         audit: an entry that is written with them.
+        forwarded: how far the decisions of a daemon's spool come with them, which is noted with
+            them.
     """
 
     tenant_id: UUID
@@ -70,6 +73,12 @@ class LogBlock:
     lines: bytes
     index: bytes
     audit: AuditEntry | None = None
+    forwarded: Forwarded | None = None
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether rows of other tables are written with it."""
+        return self.audit is not None or self.forwarded is not None
 
     @classmethod
     def of_one(
@@ -100,6 +109,7 @@ def encode_line(
     effects: bytes,
     event: bytes,
     sealed: bytes | None = None,
+    daemon: tuple[str, int] | None = None,
 ) -> bytes:
     """A decision as its line of the log.
 
@@ -117,7 +127,9 @@ def encode_line(
         effects: what repeats it on the state, as JSON.
         event: the event, redacted, as JSON without line feeds.
         sealed: what a challenge needs of the exact event; None for other decisions.
+        daemon: id of the daemon that decided and forwarded it, and its number there.
     """
+    origin = b"" if daemon is None else b',"daemon":["%b",%d]' % (daemon[0].encode(), daemon[1])
     key = b"null" if api_key_id is None else b'"%b"' % api_key_id.encode()
     pair = b"null"
     if idempotency is not None:
@@ -125,7 +137,7 @@ def encode_line(
     kept = b"" if sealed is None else b'"sealed":"%b",' % urlsafe_b64encode(sealed).rstrip(b"=")
     return (
         b'{"decision_id":"%b","received_at":%d,"api_key_id":%b,"source":%b,"endpoint":"%b",'
-        b'"idempotency":%b,"revision":%d,"duration_us":%d,%b"answer":%b,"record":%b,"effects":%b,'
+        b'"idempotency":%b,"revision":%d%b,"duration_us":%d,%b"answer":%b,"record":%b,"effects":%b,'
         b'"event":%b}'
     ) % (
         decision_id.encode(),
@@ -135,6 +147,7 @@ def encode_line(
         endpoint.encode(),
         pair,
         revision,
+        origin,
         duration_us,
         kept,
         answer,
@@ -218,6 +231,8 @@ class LoggedDecision:
     sealed: bytes | None = None
     """What a challenge needs of the exact event; None for other decisions, and those of earlier
     versions."""
+    daemon: tuple[UUID, int] | None = None
+    """The daemon that decided and forwarded it, and its number there."""
 
 
 @attrs.frozen
@@ -246,6 +261,7 @@ class LogLine:
             effects=bytes(read.effects),
             event=bytes(read.event),
             sealed=None if read.sealed is None else urlsafe_b64decode(read.sealed + "=="),
+            daemon=read.daemon,
         )
 
     @property
@@ -255,10 +271,15 @@ class LogLine:
 
     def effects(self) -> bytes:
         """The effects that repeat the decision on the state: all that a start needs of it."""
-        # Found, not parsed: starts need hundreds of thousands.  Within strings quotes are escaped,
-        # and nothing before the effects has an array of their name, nor they an event's.
-        start = self.line.index(_EFFECTS_START) + len(_EFFECTS_START) - 1
-        return self.line[start : self.line.index(_EFFECTS_END, start)]
+        return effects_in(self.line)
+
+
+def effects_in(line: bytes) -> bytes:
+    """The effects in a line."""
+    # Found, not parsed: starts need hundreds of thousands.  Within strings quotes are escaped,
+    # and nothing before the effects has an array of their name, nor they an event's.
+    start = line.index(_EFFECTS_START) + len(_EFFECTS_START) - 1
+    return line[start : line.index(_EFFECTS_END, start)]
 
 
 class _Endpoint(msgspec.Struct):
@@ -278,6 +299,7 @@ class _Line(_Endpoint):
     record: msgspec.Raw
     event: msgspec.Raw
     sealed: str | None = None
+    daemon: tuple[UUID, int] | None = None
 
 
 _LINES = msgspec.json.Decoder(_Line)

@@ -29,6 +29,8 @@ class ApiKey:
     name: str
     source_id: str | None = None
     trust_level: str = "External"
+    can_sync: bool = False
+    """Whether a daemon may read the definitions with it, and forward what it decided."""
     rate_limit_per_minute: int
     prefix: str
     secret_hash: bytes = attrs.field(repr=False)

@@ -20,6 +20,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 from tidegate.stores.rows.columns import Id, Json
@@ -158,6 +159,7 @@ api_keys = Table(
     Column("name", Text, nullable=False),
     Column("source_id", Text),
     Column("trust_level", Text, nullable=False),
+    Column("can_sync", Boolean, nullable=False, server_default=false()),
     Column("rate_limit_per_minute", Integer, nullable=False),
     Column("prefix", Text, nullable=False, unique=True),
     Column("secret_hash", LargeBinary(32), nullable=False),
@@ -168,6 +170,37 @@ api_keys = Table(
     Column("last_used_at_ns", BigInteger),
     *_versioned(),
     UniqueConstraint("tenant_id", "name"),
+)
+
+daemons = Table(
+    "daemons",
+    metadata,
+    _tenant(),
+    Column("daemon_id", Id, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("mode", Text, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    Column("definitions_revision", Integer, nullable=False),
+    Column("is_equal", Boolean, nullable=False),
+    Column("behind", BigInteger, nullable=False),
+    Column("spooled", BigInteger, nullable=False),
+    Column("dropped", BigInteger, nullable=False),
+    Column("first_seen_at_ns", BigInteger, nullable=False),
+    Column("last_seen_at_ns", BigInteger, nullable=False),
+    PrimaryKeyConstraint("tenant_id", "daemon_id"),
+    comment="what each daemon said last of itself; see daemons.py",
+)
+
+spools = Table(
+    "spools",
+    metadata,
+    _tenant(),
+    Column("daemon_id", Id, nullable=False),
+    Column("spool_id", Id, nullable=False),
+    Column("number", BigInteger, nullable=False),
+    PrimaryKeyConstraint("tenant_id", "daemon_id", "spool_id"),
+    comment="the last decision of each spool that is in the log, so that none is there twice",
 )
 
 operators = Table(

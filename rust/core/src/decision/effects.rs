@@ -16,6 +16,8 @@ use crate::json::write::{list, push_int, write_string};
 use crate::json::{Fault, Kind, Reader, Result, integer_value};
 use crate::proofs::{network, pass_id, write_network};
 use crate::state::Change;
+use crate::state::entity::ActiveMitigation;
+use crate::state::late::Late;
 use crate::state::lock::StateGuard;
 use crate::state::passes::{PassChange, PassDoes};
 use crate::state::snapshot::write_clause;
@@ -25,6 +27,8 @@ use crate::value::limits::Limits;
 
 const EVENT: &str = "event";
 const LIFT: &str = "lift";
+pub(super) const LATE: &str = "late";
+const MITIGATE: &str = "mitigate";
 const REVOKE: &str = "revoke";
 const MOVE: &str = "move";
 /// Windows that count one event without memory on the heap.
@@ -174,28 +178,36 @@ fn counted<'c>(
 /// What one entry of effects does, as far as the definitions have a place for it.
 #[derive(Debug)]
 pub(crate) struct Effect<'a> {
-    key: String,
-    time: i64,
-    does: Does<'a>,
+    pub(super) key: String,
+    pub(super) time: i64,
+    pub(super) does: Does<'a>,
 }
 
 #[derive(Debug)]
-enum Does<'a> {
+pub(super) enum Does<'a> {
     /// An event was counted.
     Count(Vec<Change<'a>>),
     /// The mitigations of some clauses were ended.
     Lift(Vec<u32>),
+    /// An event was counted at its own time, or mitigations came from elsewhere.
+    Late(Late<'a>),
     /// Something became of a pass.
     Pass(PassChange),
 }
 
 impl Effect<'_> {
-    pub(crate) fn apply(&self, state: &mut StateGuard<'_>) {
+    pub(crate) fn apply(&self, definitions: &Definitions, state: &mut StateGuard<'_>) {
         match &self.does {
             Does::Count(changes) => {
                 state.update(&self.key, None, self.time, changes.iter().copied());
             }
             Does::Lift(clauses) => state.lift(&self.key, self.time, clauses),
+            Does::Late(late) => {
+                let hasher = state.hasher();
+                state.rewrite(&self.key, self.time, |entity| {
+                    late.applied(definitions, entity, self.time, hasher)
+                });
+            }
             Does::Pass(change) => state.passes().apply(change),
         }
     }
@@ -220,10 +232,31 @@ pub(crate) fn read<'a>(
     bytes: &'a [u8],
     arena: &'a Bump,
 ) -> Result<Vec<Effect<'a>>> {
+    read_as(definitions, bytes, arena, false)
+}
+
+/// As [`read`], with events that are to be counted late.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_late<'a>(
+    definitions: &'a Definitions,
+    bytes: &'a [u8],
+    arena: &'a Bump,
+) -> Result<Vec<Effect<'a>>> {
+    read_as(definitions, bytes, arena, true)
+}
+
+fn read_as<'a>(
+    definitions: &'a Definitions,
+    bytes: &'a [u8],
+    arena: &'a Bump,
+    are_late: bool,
+) -> Result<Vec<Effect<'a>>> {
     let mut reader = Reader::new(bytes, arena, &limits())?;
     let mut effects = Vec::new();
     reader.array(|reader, _| {
-        let mut row = Row::new(definitions);
+        let mut row = Row::new(definitions, are_late);
         let place = reader.clone();
         let mut count = 0;
         reader.array(|reader, index| {
@@ -262,19 +295,23 @@ struct Row<'a> {
     /// Numbers of the windows that count, and what they count of a value.
     counts: Vec<(u32, Option<&'a str>)>,
     does: Does<'a>,
+    /// Whether events are to be counted late.
+    are_late: bool,
 }
 
 impl<'a> Row<'a> {
-    fn new(definitions: &'a Definitions) -> Self {
+    fn new(definitions: &'a Definitions, are_late: bool) -> Self {
         let does = Does::Count(Vec::new());
         let counts = Vec::new();
-        Self { definitions, len: 6, definition: None, key: None, time: 0, counts, does }
+        Self { definitions, len: 6, definition: None, key: None, time: 0, counts, does, are_late }
     }
 
     fn effect(self) -> Option<Effect<'a>> {
         let Self { definitions, key, time, counts, mut does, .. } = self;
-        if let Does::Count(changes) = &mut does {
-            add_counts(definitions, counts, changes);
+        match &mut does {
+            Does::Count(changes) => add_counts(definitions, counts, changes),
+            Does::Late(late) => late.counts = counts,
+            Does::Lift(_) | Does::Pass(_) => {}
         }
         let is_pass = matches!(does, Does::Pass(_));
         key.or(is_pass.then(String::new)).map(|key| Effect { key, time, does })
@@ -290,7 +327,9 @@ impl<'a> Row<'a> {
             2 => self.key = key(reader, self.definitions, self.definition)?,
             3 => self.time = time(reader)?,
             _ if index >= self.len => return Err(wrong_length(reader, self.len)),
-            4 => return reader.array(|reader, _| self.count_or_lift(reader)),
+            4 if self.counts_or_lifts() => {
+                return reader.array(|reader, _| self.count_or_lift(reader));
+            }
             _ => return reader.array(|reader, _| self.mitigate(reader)),
         }
         Ok(())
@@ -299,7 +338,11 @@ impl<'a> Row<'a> {
     fn kind(&mut self, reader: &mut Reader<'a>) -> Result<()> {
         let place = reader.clone();
         match reader.string()? {
-            EVENT => {}
+            EVENT if !self.are_late => {}
+            EVENT => self.does = Does::Late(Late { events: 1, ..Late::default() }),
+            _ if self.are_late => return Err(place.shape_fault("must be the effect of an event")),
+            LATE => self.does = Does::Late(Late { events: 1, ..Late::default() }),
+            MITIGATE => (self.len, self.does) = (5, Does::Late(Late::default())),
             LIFT => (self.len, self.does) = (5, Does::Lift(Vec::new())),
             REVOKE => (self.len, self.does) = (4, no_pass(PassDoes::Revoke)),
             MOVE => (self.len, self.does) = (5, no_pass(PassDoes::Move(Network::None))),
@@ -308,8 +351,13 @@ impl<'a> Row<'a> {
         Ok(())
     }
 
+    /// Whether the part after the time is no list of mitigations.
+    fn counts_or_lifts(&self) -> bool {
+        !matches!(&self.does, Does::Late(late) if late.events == 0)
+    }
+
     fn count_or_lift(&mut self, reader: &mut Reader<'a>) -> Result<()> {
-        let is_count = matches!(self.does, Does::Count(_));
+        let is_count = !matches!(self.does, Does::Lift(_));
         let (mut policy, mut clause, mut value) = ("", "", None);
         tuple(reader, if is_count { 3 } else { 2 }, |reader, index| {
             match index {
@@ -325,7 +373,7 @@ impl<'a> Row<'a> {
         match &mut self.does {
             Does::Lift(clauses) => clauses.push(number),
             Does::Pass(_) => {}
-            Does::Count(_) => {
+            Does::Count(_) | Does::Late(_) => {
                 let Some(window) = &clause.window else { return Ok(()) };
                 match (value, window.distinct) {
                     (None, None) => self.counts.push((window.number, None)),
@@ -352,8 +400,11 @@ impl<'a> Row<'a> {
             Ok(())
         })?;
         let clause = self.clause(policy, clause).filter(|clause| clause.mitigation.is_some());
-        if let (Some(clause), Does::Count(changes)) = (clause, &mut self.does) {
-            changes.push(Change::Mitigate { clause: clause.number, expires_at });
+        let Some(&Clause { number: clause, .. }) = clause else { return Ok(()) };
+        match &mut self.does {
+            Does::Count(changes) => changes.push(Change::Mitigate { clause, expires_at }),
+            Does::Late(late) => late.mitigations.push(ActiveMitigation { clause, expires_at }),
+            Does::Lift(_) | Does::Pass(_) => {}
         }
         Ok(())
     }

@@ -7,6 +7,7 @@
 pub mod budget;
 pub mod candidates;
 pub mod effects;
+pub(crate) mod late;
 pub mod outcomes;
 pub mod record;
 pub(crate) mod walk;

@@ -2,6 +2,7 @@
 //! one engine.
 
 pub mod inspect;
+pub mod late;
 pub mod successor;
 
 use std::cell::Cell;

@@ -56,7 +56,7 @@ impl Journal {
         for entry in entries {
             // An engine wrote them, so they are well formed.
             if let Ok(effects) = effects::read(definitions, entry.as_bytes(), &arena) {
-                effects.iter().for_each(|effect| effect.apply(state));
+                effects.iter().for_each(|effect| effect.apply(definitions, state));
             }
             arena.reset();
         }

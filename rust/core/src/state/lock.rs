@@ -137,6 +137,16 @@ impl<'s> StateGuard<'s> {
         }
     }
 
+    /// Puts another block in place of that of a key, which is made at `time` if there is none.
+    pub(crate) fn rewrite(&mut self, key: &str, time: i64, change: impl Fn(&Entity) -> Entity) {
+        let Known { hash, index } = self.find(key);
+        let index = index.or_else(|| self.add(hash, key, time));
+        let stamp = self.next_stamp();
+        if let (Some(shard), Some(index)) = (self.shard_mut(shard_of(hash)), index) {
+            shard.rewrite(index, stamp, change);
+        }
+    }
+
     /// Blocks of locked shards in the order of their last stamp, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Entity> {
         by_stamp(self.shards.iter().flat_map(|shard| {

@@ -8,6 +8,7 @@
 pub mod cow_vec;
 pub mod entity;
 pub mod frozen;
+pub(crate) mod late;
 pub mod lock;
 pub mod passes;
 pub(crate) mod shard;

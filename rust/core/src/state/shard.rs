@@ -86,6 +86,19 @@ impl Shard {
         });
     }
 
+    /// Puts another block in place of one, as the newest stamp.
+    pub(crate) fn rewrite(
+        &mut self,
+        index: u32,
+        stamp: u64,
+        change: impl FnOnce(&Entity) -> Entity,
+    ) {
+        self.stamp(index, |entity| {
+            *entity = change(entity);
+            entity.set_stamp(stamp);
+        });
+    }
+
     /// Changes a block and takes it to the new end of the queue that it belongs to then.
     fn stamp(&mut self, index: u32, change: impl FnOnce(&mut Entity)) {
         let Some(entity) = self.entities.get_mut(index) else { return };

@@ -110,6 +110,10 @@ impl PyEngine {
         Ok(())
     }
 
+    fn count_late(&self, py: Python<'_>, effects: &[u8], now: Received) -> Result<Vec<u8>> {
+        Ok(py.detach(|| self.engine.count_late(effects, now.0))?.into_bytes())
+    }
+
     fn decide_batch(
         &self,
         bodies: &Bound<'_, PySequence>,

@@ -56,9 +56,6 @@ impl<'d> Restorer<'d> {
         if first_seen > last_seen {
             return Err(format!("an entity of `{slug}` was first seen after it was last seen"));
         }
-        if event_count == 0 {
-            return Err(format!("an entity of `{slug}` was seen in no event"));
-        }
         let parts = parts.iter().map(PartForm::part).collect::<Result<Vec<_>, _>>()?;
         let windows = windows.into_iter().map(WindowRow::checked).collect::<Result<Vec<_>, _>>()?;
         let Some((definition, len)) = self.definitions.entity_of(&slug) else { return Ok(()) };

@@ -201,6 +201,35 @@ impl Window {
         }
     }
 
+    /// The window with an event, or a value in it, at its place among those that it holds.
+    #[must_use]
+    pub fn with_late(
+        &self,
+        rule: Rule,
+        time: i64,
+        value: Option<&str>,
+        hasher: &RandomState,
+    ) -> Self {
+        let mut made = self.emptied(self.number());
+        match value {
+            None => {
+                let mut times: Vec<i64> = self.times().collect();
+                times.insert(times.partition_point(|&other| other <= time), time);
+                times.into_iter().for_each(|time| made.add(rule, time));
+            }
+            Some(value) => {
+                let mut values: Vec<(&str, i64)> = self.values().collect();
+                let known = values.iter().position(|&(other, _)| other == value);
+                let seen = known.map_or(time, |place| values.remove(place).1.max(time));
+                values.insert(values.partition_point(|&(_, other)| other <= seen), (value, seen));
+                for (value, seen) in values {
+                    made.add_value(rule, seen, value, hasher);
+                }
+            }
+        }
+        made
+    }
+
     /// The times of a count window, oldest first; of a distinct window, none.
     pub fn times(&self) -> impl Iterator<Item = i64> {
         let many = match self {

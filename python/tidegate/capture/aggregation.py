@@ -1,0 +1,72 @@
+"""Events that are more than may be sent: alike ones become one, with a count in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MAX_KINDS = 10_000
+"""Kinds of events that are counted at once; what is none of them is dropped, and counted."""
+MINUTE = 60.0
+RESERVED = 0.2
+"""Of the limit, for events that stand for many."""
+COUNT_FIELD = "aggregated"
+
+
+class Aggregation:
+    """Passes events as far as a limit goes, and counts the others by what they have in common.
+
+    Args:
+        per_minute: events that may leave.
+    """
+
+    def __init__(self, per_minute: int) -> None:
+        self._single = max(1, int(per_minute * (1 - RESERVED)))
+        self._many = max(1, per_minute - self._single)
+        self._minute = 0.0
+        self._passed = self._flushed = 0
+        self._kinds: dict[tuple[str, str, str, str], tuple[dict[str, Any], int]] = {}
+        self.folded = 0
+        """Events that became part of another, since the start."""
+        self.dropped = 0
+
+    def add(self, event: dict[str, Any], now: float) -> dict[str, Any] | None:
+        """The event if it may leave alone; None when it is counted with others.
+
+        Args:
+            event: of one request.
+            now: seconds of a clock that never jumps.
+        """
+        if now - self._minute >= MINUTE:
+            self._minute, self._passed, self._flushed = now, 0, 0
+        if self._passed < self._single:
+            self._passed += 1
+            return event
+        request = event["request"]
+        names = ("method", "path", "client_ip", "user_agent")
+        kind: Any = tuple(str(request.get(name, "")) for name in names)
+        first, count = self._kinds.get(kind, (event, 0))
+        if not count and len(self._kinds) >= MAX_KINDS:
+            self.dropped += 1
+            return None
+        self.folded += 1
+        self._kinds[kind] = (first, count + 1)
+        return None
+
+    def take(self) -> list[dict[str, Any]]:
+        """What was counted, as far as the limit goes: one event a kind, the most frequent first."""
+        room = self._many - self._flushed
+        if room <= 0 or not self._kinds:
+            return []
+        most = sorted(self._kinds, key=lambda kind: -self._kinds[kind][1])[:room]
+        self._flushed += len(most)
+        taken = []
+        for kind in most:
+            event, count = self._kinds.pop(kind)
+            fields = {**event.get("fields", {}), COUNT_FIELD: str(count)}
+            taken.append({**event, "fields": fields})
+        return taken
+
+    @property
+    def waiting(self) -> int:
+        """Events that are counted and have not left."""
+        return sum(count for _, count in self._kinds.values())

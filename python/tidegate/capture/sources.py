@@ -1,0 +1,199 @@
+"""Where requests come from: an interface, a file of packets, or an access log that grows."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from tidegate.capture.bpf import compile_filter, packed
+from tidegate.errors import TidegateError
+
+ALL_FRAMES = 0x0003
+SNAP_BYTES = 65_536
+BUFFER_BYTES = 64 * 1024 * 1024
+"""Of the kernel, for frames that are not read yet."""
+IDLE_SECONDS = 0.2
+MAX_LINE = 64 * 1024
+_SO_ATTACH_FILTER, _SO_RCVBUFFORCE = 26, 33
+_SOL_PACKET, _PACKET_STATISTICS = 263, 6
+_PCAP = struct.Struct("IHHiIII")
+_PCAP_RECORD = struct.Struct("IIII")
+_MAGIC = 0xA1B2C3D4
+_ETHERNET = 1
+
+
+class SourceError(TidegateError):
+    """A source cannot be read."""
+
+    code = "capture-source"
+
+
+class Interface:
+    """Frames of an interface that pass a filter; needs the right to open a packet socket.
+
+    Args:
+        name: of the interface.
+        filter_text: as :func:`tidegate.capture.bpf.compile_filter` takes it.
+
+    Raises:
+        FilterError: the filter is none.
+        SourceError: the interface cannot be read.
+    """
+
+    def __init__(self, name: str, filter_text: str) -> None:
+        program = compile_filter(filter_text)
+        try:
+            self._socket = socket.socket(
+                socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL_FRAMES)
+            )
+            self._attach(packed(program), len(program))
+            self._socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, BUFFER_BYTES)
+            self._socket.bind((name, ALL_FRAMES))
+        except OSError as error:
+            raise SourceError(f"`{name}` cannot be read: {error.strerror or error}") from None
+        self._socket.setblocking(False)
+        self.dropped = 0
+        """Frames that the kernel had no room for."""
+
+    def _attach(self, content: bytes, count: int) -> None:
+        buffer = ctypes.create_string_buffer(content, len(content))
+        program = struct.pack("HL", count, ctypes.addressof(buffer))
+        self._socket.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
+
+    def frames(self, is_over: Callable[[], bool]) -> Iterator[bytes | None]:
+        """Frames as they come, and None when none came for a while, until it is over."""
+        receive = self._socket.recv
+        while not is_over():
+            readable, _, _ = select.select([self._socket], [], [], IDLE_SECONDS)
+            if not readable:
+                yield None
+                continue
+            for _ in range(1_000):
+                try:
+                    yield receive(SNAP_BYTES)
+                except BlockingIOError:
+                    break
+                except OSError:  # The interface is down: it may come back.
+                    time.sleep(IDLE_SECONDS)
+                    break
+            yield None
+
+    def count_dropped(self) -> int:
+        """Frames that the kernel dropped, since the start."""
+        found = self._socket.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8)
+        self.dropped += struct.unpack("II", found)[1]
+        return self.dropped
+
+    def close(self) -> None:
+        """Read no more."""
+        self._socket.close()
+
+
+def read_pcap(path: Path) -> Iterator[bytes]:
+    """The frames of a file of tcpdump's older form.
+
+    Raises:
+        SourceError: it is none, or cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(_PCAP.size)
+            if len(head) < _PCAP.size or _PCAP.unpack(head)[0] != _MAGIC:
+                raise SourceError(f"`{path}` is no pcap file of this machine's byte order")
+            if _PCAP.unpack(head)[6] != _ETHERNET:
+                raise SourceError(f"`{path}` has no Ethernet frames")
+            while len(record := file.read(_PCAP_RECORD.size)) == _PCAP_RECORD.size:
+                length = _PCAP_RECORD.unpack(record)[2]
+                if length > SNAP_BYTES * 4:
+                    raise SourceError(f"`{path}` is damaged")
+                frame = file.read(length)
+                if len(frame) < length:
+                    return
+                yield frame
+    except OSError as error:
+        raise SourceError(f"`{path}` cannot be read: {error.strerror}") from None
+
+
+class PcapWriter:
+    """Writes frames to a file of tcpdump's older form.
+
+    Args:
+        file: open for writing.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        file.write(_PCAP.pack(_MAGIC, 2, 4, 0, 0, SNAP_BYTES * 4, _ETHERNET))
+
+    def write(self, frame: bytes, at_ns: int) -> int:
+        """Write a frame, received at a time in nanoseconds since 1970; its bytes."""
+        seconds, rest = divmod(at_ns, 1_000_000_000)
+        self._file.write(_PCAP_RECORD.pack(seconds, rest // 1_000, len(frame), len(frame)))
+        return self._file.write(frame)
+
+
+def follow(path: Path, is_over: Callable[[], bool], *, from_start: bool) -> Iterator[str | None]:
+    """Lines of a log as they are written, through rotations; None when none came for a while.
+
+    A file that was replaced is read to its end before the new one; one that became shorter is read
+    from its start.
+
+    Args:
+        path: of the log; it need not be there yet.
+        is_over: asked now and then.
+        from_start: whether lines that are there already are read too.
+    """
+    file: BinaryIO | None = None
+    rest = b""
+    while not is_over():
+        if file is None:
+            file = _opened(path, from_start)
+            from_start, rest = True, b""
+        data = b"" if file is None else file.read(256 * 1024)
+        if data:
+            *lines, rest = (rest + data).split(b"\n")
+            if len(rest) > MAX_LINE:
+                rest = b""
+            yield from (line.decode("utf-8", "replace") for line in lines if line.strip())
+            continue
+        yield None
+        time.sleep(IDLE_SECONDS)
+        if file is not None and _is_rotated(path, file):
+            last = file.read()
+            yield from (
+                line.decode("utf-8", "replace")
+                for line in (rest + last).split(b"\n")
+                if line.strip()
+            )
+            file.close()
+            file = None
+    if file is not None:
+        file.close()
+
+
+def _opened(path: Path, from_start: bool) -> BinaryIO | None:
+    try:
+        file = path.open("rb")
+    except OSError:
+        return None
+    if not from_start:
+        file.seek(0, os.SEEK_END)
+    return file
+
+
+def _is_rotated(path: Path, file: BinaryIO) -> bool:
+    mine = os.fstat(file.fileno())
+    try:
+        present = path.stat()
+    except OSError:
+        return False
+    if (present.st_dev, present.st_ino) != (mine.st_dev, mine.st_ino):
+        return True
+    return mine.st_size < file.tell()

@@ -1,0 +1,1 @@
+"""Commands of a machine that decides by itself."""

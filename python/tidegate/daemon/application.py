@@ -1,0 +1,78 @@
+"""What a daemon answers beside decisions: health, readiness, figures, and how it stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+
+from tidegate.daemon.figures import DaemonFigures
+from tidegate.server.hot.hot_path import problem_answer
+from tidegate.server.http.answer import Answer
+from tidegate.server.http.exchange import respond
+from tidegate.server.http.headers import DATA_HEADERS
+from tidegate.server.http.problems import Problem
+
+if TYPE_CHECKING:
+    from tidegate.daemon.service import Daemon
+    from tidegate.server.http.exchange import Receive, Scope, Send
+
+_HEADERS = tuple((name.lower().encode(), value.encode()) for name, value in DATA_HEADERS.items())
+
+
+class DaemonApplication:
+    """Answers what is no decision.
+
+    Args:
+        daemon: the daemon.
+    """
+
+    def __init__(self, daemon: Daemon) -> None:
+        self._daemon = daemon
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(DaemonFigures(daemon))
+        self._registry.register(daemon.metrics)
+
+    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "http":
+            await respond(send, self._answer(str(scope["path"])))
+
+    def _answer(self, path: str) -> Answer:
+        match path:
+            case "/healthz":
+                return _json({"status": "ok"})
+            case "/readyz":
+                return _json({"status": "ready"})
+            case "/status":
+                return _json(self.status())
+            case "/metrics":
+                page = generate_latest(self._registry)
+                return Answer(page, 200, _HEADERS, CONTENT_TYPE_LATEST.encode())
+        problem = Problem("not-found", "a daemon answers decisions, /status and /metrics")
+        return problem_answer(problem, path, "")
+
+    def status(self) -> dict[str, Any]:
+        """How the daemon stands."""
+        daemon = self._daemon
+        cursor, known = daemon.following.cursor, daemon.local.definitions
+        return {
+            "mode": daemon.local.mode,
+            "fail_mode": daemon.local.fail_mode,
+            "daemon_id": str(daemon.home.daemon_id),
+            "tenant_id": str(daemon.home.tenant_id),
+            "revision": 0 if known is None else known.revision,
+            "sequence": 0 if cursor is None else cursor.sequence,
+            "contact_seconds": round(daemon.silence(), 1),
+            "refused_definitions": daemon.following.refused,
+            "decided": daemon.recorder.committed,
+            "spooled": daemon.spool.waiting,
+            "dropped": daemon.spool.dropped,
+            "fail_open_alarm": daemon.budget.alarm,
+            "entities": daemon.local.stats()["keys"],
+        }
+
+
+def _json(body: dict[str, Any]) -> Answer:
+    return Answer(orjson.dumps(body), headers=_HEADERS)

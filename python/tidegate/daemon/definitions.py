@@ -1,0 +1,128 @@
+"""The definitions that a daemon decides by, on disk: by kind, and as the set in use.
+
+``tidegate sync KIND`` brings one kind up to date; the set in use changes when all kinds together
+compile.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import attrs
+import msgspec
+import orjson
+
+from tidegate.daemon.cache import Cache
+from tidegate.policy.document import read_document
+from tidegate.server.engines.compiling import CompiledSet
+from tidegate.server.sync.messages import Secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tidegate.daemon.home import Home
+    from tidegate.server.sync.messages import Snapshot
+
+Kind: TypeAlias = Literal["actions", "entities", "policies", "mitigations"]
+KINDS: tuple[Kind, ...] = ("actions", "entities", "policies", "mitigations")
+"""What can be synced alone; each is a member of the document of the same name."""
+_NAME = "definitions.json"
+
+
+@attrs.frozen
+class DefinitionSet:
+    """Definitions, and what else of a tenant a decision needs.
+
+    Args:
+        revision: the newest of its parts.
+        document: the definitions document.
+        base_url: where browsers reach the service.
+        secrets: the keys of the tenant.
+    """
+
+    revision: int
+    document: Mapping[str, Any] = attrs.field(repr=False)
+    base_url: str
+    secrets: Secrets = attrs.field(repr=False)
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> DefinitionSet:
+        """That of a snapshot.
+
+        Raises:
+            ValueError: it holds no JSON object.
+        """
+        document = orjson.loads(bytes(snapshot.document))
+        if not isinstance(document, dict):
+            raise ValueError("the definitions are no object")
+        return cls(snapshot.revision, document, snapshot.base_url, snapshot.secrets)
+
+    def compiled(self) -> CompiledSet:
+        """The set ready to decide by; takes a while.
+
+        Raises:
+            DefinitionsError: it does not hold together.
+        """
+        return CompiledSet.of(read_document(dict(self.document)).compiled)
+
+
+@attrs.frozen
+class Definitions:
+    """The files.
+
+    Args:
+        parts: under ``data/``, one for each kind.
+        cache: of what is known of the service.
+    """
+
+    parts: Cache
+    cache: Cache
+
+    @classmethod
+    def of(cls, home: Home) -> Definitions:
+        """Those of a folder."""
+        return cls(Cache.of(home.data, home.api_key), Cache.of(home.cache, home.api_key))
+
+    def in_use(self) -> DefinitionSet | None:
+        """The set in use; None when there is none that can be read."""
+        found = self.cache.read(_NAME)
+        if found is None:
+            return None
+        read = orjson.loads(found)
+        secrets = msgspec.convert(read["secrets"], Secrets)
+        return DefinitionSet(read["revision"], read["document"], read["base_url"], secrets)
+
+    def use(self, definitions: DefinitionSet) -> None:
+        """Make a set that compiles the one in use.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        content = {
+            "revision": definitions.revision,
+            "base_url": definitions.base_url,
+            "secrets": msgspec.to_builtins(definitions.secrets),
+            "document": definitions.document,
+        }
+        self.cache.write(_NAME, orjson.dumps(content))
+
+    def write(self, kinds: Iterable[Kind], definitions: DefinitionSet) -> None:
+        """Write kinds of a set under ``data/``.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        for kind in kinds:
+            objects = definitions.document.get(kind, [])
+            content = {"kind": kind, "revision": definitions.revision, "objects": objects}
+            self.parts.write(f"{kind}.json", orjson.dumps(content, option=orjson.OPT_INDENT_2))
+
+    def assembled(self, newest: DefinitionSet) -> DefinitionSet:
+        """The kinds under ``data/`` as one set; settings, lists and what is missing are the
+        newest."""
+        document = dict(newest.document)
+        for kind in KINDS:
+            found = self.parts.read(f"{kind}.json")
+            if found is not None:
+                document[kind] = orjson.loads(found)["objects"]
+        return attrs.evolve(newest, document=document)

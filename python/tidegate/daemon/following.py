@@ -1,0 +1,184 @@
+"""Follows the changes of the service: a snapshot first, then what changes, for as long as it runs.
+
+Whatever cannot be trusted is dropped and fetched again.  While the service is away the daemon tries
+again at growing distances, with jitter, so that many daemons do not come back at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import attrs
+import msgspec
+
+from tidegate.daemon.definitions import KINDS, DefinitionSet
+from tidegate.daemon.origin import OriginError, UntrustedError
+from tidegate.daemon.spool import Change
+from tidegate.errors import DefinitionsError, SnapshotError
+from tidegate.server.logging import log
+from tidegate.server.sync import messages
+from tidegate.stores.base import StoreUnavailableError
+from tidegate.stores.decision_log.lifts import join_effects
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from tidegate.daemon.definitions import Definitions
+    from tidegate.daemon.local import LocalTenant
+    from tidegate.daemon.origin import Origin
+    from tidegate.daemon.spool import Spool
+
+WAIT_SECONDS = 20
+FIRST_RETRY_SECONDS = 0.5
+GONE = 410
+_ITEMS = msgspec.json.Decoder(messages.DefinitionsItem | messages.MitigationsItem)
+
+
+@attrs.frozen
+class Cursor:
+    """How far the changes are known."""
+
+    sequence: int
+    chain: str
+    """The hash after that change, in hexadecimal."""
+    revision: int
+    """Of the definitions then."""
+    created_at: int = 0
+    """When the service said so, in nanoseconds since 1970 by its clock."""
+
+
+@attrs.define
+class Following:
+    """Keeps a tenant level with the service.
+
+    Args:
+        origin: the service.
+        local: the tenant as it decides here.
+        definitions: the files.
+        spool: where changes are kept until the state is saved.
+        still: entered to change what decides, between two decisions.
+        last: gives the number of the last decision that was made.
+        save: saves the state.
+        pinned: called with the key that the service signs with, when it is new.
+        most_retry: seconds between two attempts, at most.
+        cursor: from where to go on; None takes a snapshot first.
+    """
+
+    origin: Origin
+    local: LocalTenant
+    definitions: Definitions
+    spool: Spool
+    still: Callable[[], AbstractAsyncContextManager[None]]
+    last: Callable[[], int]
+    save: Callable[[], Awaitable[None]]
+    pinned: Callable[[str], None]
+    most_retry: float = 30.0
+    cursor: Cursor | None = None
+    contact_at: float | None = None
+    """When the service last answered, by a clock that never jumps."""
+    refused: str = ""
+    """Why the newest definitions are not used; empty when they are."""
+    untrusted: int = 0
+    """Answers that were dropped."""
+    changed: asyncio.Event = attrs.field(factory=asyncio.Event)
+    """Set when something was taken over."""
+
+    async def run(self) -> None:
+        """Follow until cancelled."""
+        retry = FIRST_RETRY_SECONDS
+        while True:
+            try:
+                await self.step()
+                retry = FIRST_RETRY_SECONDS
+                continue
+            except UntrustedError as error:
+                self.untrusted += 1
+                self.cursor = None
+                log.error("an answer of the service is not used", reason=str(error))
+            except OriginError as error:
+                if error.status == GONE:
+                    self.cursor = None
+                log.warning("the service cannot be followed", reason=str(error))
+            except StoreUnavailableError as error:
+                log.warning("changes cannot be kept", reason=str(error))
+            except Exception:
+                log.exception("a change could not be taken over")
+                self.cursor = None
+            await asyncio.sleep(retry * random.uniform(0.5, 1.5))  # noqa: S311
+            retry = min(2 * retry, self.most_retry)
+
+    async def step(self) -> None:
+        """Take over a snapshot, or what changed.
+
+        Raises:
+            OriginError: there is none.
+        """
+        if self.cursor is None:
+            await self._take_snapshot(await self.origin.snapshot())
+        else:
+            known = self.cursor
+            found = await self.origin.changes(known.sequence, known.chain, WAIT_SECONDS)
+            if found.created_at < known.created_at:
+                raise UntrustedError("the changes are older than what is known")
+            await self._take_changes(known, found)
+        self.contact_at = time.monotonic()
+
+    async def _take_snapshot(self, snapshot: messages.Snapshot) -> None:
+        before = self.local.definitions
+        if before is not None and snapshot.revision < before.revision:
+            log.warning("the service went back to an earlier revision", revision=snapshot.revision)
+        self.pinned(snapshot.public_key)
+        await self._use(DefinitionSet.of(snapshot))
+        own = await asyncio.to_thread(self.spool.effects, self.spool.acknowledged)
+        async with self.still():
+            self.local.replace_mitigations(bytes(snapshot.effects), [each for _, each in own])
+        self.cursor = Cursor(
+            snapshot.sequence, snapshot.hash, snapshot.revision, snapshot.created_at
+        )
+        await self.save()
+        self.changed.set()
+
+    async def _take_changes(self, known: Cursor, found: messages.Changes) -> None:
+        revision, after = known.revision, self.last()
+        taken: list[bytes] = []
+        for item in found.items:
+            read = _ITEMS.decode(item)
+            if isinstance(read, messages.DefinitionsItem):
+                present = self.local.definitions
+                if present is None:
+                    raise UntrustedError("changes came before a snapshot")
+                revision, document = read.revision, msgspec.json.decode(bytes(read.document))
+                await self._use(attrs.evolve(present, revision=revision, document=document))
+                continue
+            taken.append(bytes(read.effects))
+            async with self.still():
+                self.local.apply(taken[-1:])
+                after = self.last()
+        if found.items:
+            effects = join_effects(taken)
+            change = Change(found.sequence, found.hash, after, revision, effects)
+            await asyncio.to_thread(self.spool.add_change, change)
+            self.changed.set()
+        self.cursor = Cursor(found.sequence, found.hash, revision, found.created_at)
+
+    async def _use(self, definitions: DefinitionSet) -> None:
+        """Decide by definitions, if they compile; else the ones before go on."""
+        try:
+            compiled = await asyncio.to_thread(definitions.compiled)
+            made = await asyncio.to_thread(self.local.made, definitions, compiled)
+        except (DefinitionsError, SnapshotError, ValueError) as error:
+            self.refused = str(error)
+            log.error("the newest definitions are not used", reason=self.refused)
+            return
+        self.refused = ""
+        async with self.still():
+            self.local.use(definitions, made)
+        try:
+            await asyncio.to_thread(self.definitions.write, KINDS, definitions)
+            await asyncio.to_thread(self.definitions.use, definitions)
+        except OSError as error:
+            log.error("the definitions cannot be kept", reason=str(error))

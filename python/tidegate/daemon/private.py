@@ -1,0 +1,115 @@
+"""Files for their owner's eyes alone: checked when they are opened, and replaced whole.
+
+A file is opened without following a link and checked by its descriptor, so nothing can be put in
+its place between the check and the reading.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from tidegate.errors import TidegateError
+
+FILE_MODE = 0o600
+DIRECTORY_MODE = 0o700
+
+
+class PrivateFileError(TidegateError):
+    """A file or folder cannot be trusted; the message says why and how to mend it."""
+
+    code = "untrusted-file"
+
+
+def make_directory(path: Path) -> None:
+    """Make a folder for its owner alone, or check the one that is there.
+
+    Raises:
+        PrivateFileError: it is no folder, another user's, or open to others.
+        OSError: it cannot be made.
+    """
+    path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise PrivateFileError(f"`{path}` is not a folder")
+    _check(path, found, DIRECTORY_MODE)
+
+
+def read(path: Path, most: int) -> bytes | None:
+    """The content of a file; None when there is none.
+
+    Args:
+        path: of the file.
+        most: bytes it may have.
+
+    Raises:
+        PrivateFileError: it is no plain file, another user's, open to others, or too large.
+        OSError: it cannot be read.
+    """
+    try:
+        # Without O_NONBLOCK, opening a pipe would wait for somebody to write to it.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if path.is_symlink():
+            raise PrivateFileError(f"`{path}` is a link: put the file itself there") from None
+        raise PrivateFileError(f"`{path}` cannot be opened: {error.strerror}") from None
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise PrivateFileError(f"`{path}` is not a plain file")
+        if found.st_nlink > 1:
+            raise PrivateFileError(f"`{path}` has another name too (a hard link): make it anew")
+        _check(path, found, FILE_MODE)
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise PrivateFileError(f"`{path}` has more than {most:,} bytes")
+    return content
+
+
+def write(path: Path, content: bytes) -> None:
+    """Put a file in place of what is there: after a crash it is the old one or the new one.
+
+    Raises:
+        OSError: it cannot be written; the old one stays.
+    """
+    made = path.with_name(f".{path.name}-{secrets.token_hex(6)}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(made, flags, FILE_MODE), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        made.replace(path)
+    except OSError:
+        with suppress(OSError):
+            made.unlink()
+        raise
+    sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Have the names in a folder on stable storage."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_leftovers(directory: Path) -> None:
+    """Remove what an interrupted :func:`write` left in a folder."""
+    for each in directory.glob(".*-[0-9a-f]*"):
+        with suppress(OSError):
+            each.unlink()
+
+
+def _check(path: Path, found: os.stat_result, mode: int) -> None:
+    if found.st_uid != os.geteuid():
+        raise PrivateFileError(f"`{path}` belongs to another user")
+    if found.st_mode & 0o077:
+        raise PrivateFileError(f"`{path}` is open to other users: run `chmod {mode:o} {path}`")

@@ -1,0 +1,82 @@
+"""The process of a daemon: its socket, uvicorn, and a stop that finishes what was accepted."""
+
+from __future__ import annotations
+
+import logging
+import logging.handlers
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidegate.config import ServerSettings
+from tidegate.daemon.application import DaemonApplication
+from tidegate.daemon.service import Daemon
+from tidegate.server.asgi import HotApplication
+from tidegate.server.connection.protocol import Protocol, close_late_connections
+from tidegate.server.connection.reception import Reception
+from tidegate.server.process import (
+    Server,
+    accepting,
+    address_of,
+    bounds_of,
+    configuration,
+    listen,
+    settle_interpreter,
+)
+
+if TYPE_CHECKING:
+    from tidegate.config import Settings
+    from tidegate.daemon.home import Home
+
+LOG = "daemon.log"
+KEPT_LOGS = 5
+"""Log files before the present one."""
+
+
+async def run(settings: Settings, home: Home, started: Callable[[str], None]) -> None:
+    """Decide until the process gets a signal to stop.
+
+    Args:
+        settings: of the process.
+        home: the folder of the daemon.
+        started: called with the address once connections are accepted.
+
+    Raises:
+        ListenError: the address cannot be listened on.
+        StoreUnavailableError: the spool cannot be opened.
+        ValueError: the address of the service cannot be used.
+    """
+    own = settings.daemon
+    place = ServerSettings(host=own.host, port=own.port, unix_socket=own.unix_socket)
+    listening = listen(place)
+    address = address_of(place, listening)
+    daemon = Daemon(settings, home)
+    hot = await daemon.start()
+    try:
+        Protocol.hot = hot
+        Protocol.bounds = bounds_of(place)
+        Protocol.reception = Reception()
+        application = HotApplication(hot, DaemonApplication(daemon))
+        server = Server(configuration(place, application), lambda: started(address))
+        late = close_late_connections(server.server_state.connections)
+        daemon.watch(late)
+        settle_interpreter()
+        await server.serve(sockets=accepting(listening))
+    finally:
+        await daemon.stop()
+        listening.close()
+        if own.unix_socket:
+            with suppress(OSError):
+                Path(own.unix_socket).unlink()
+
+
+def log_to(home: Home, mebibytes: int) -> None:
+    """Have log lines go to a file in the folder too, which is rotated."""
+    handler = logging.handlers.RotatingFileHandler(
+        home.logs / LOG, maxBytes=mebibytes * 1024 * 1024, backupCount=KEPT_LOGS
+    )
+    root = logging.getLogger()
+    if root.handlers:
+        handler.setFormatter(root.handlers[0].formatter)
+    root.addHandler(handler)

@@ -1,0 +1,317 @@
+"""The running daemon: the hot path of the server over a spool, and what keeps it level."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, suppress
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+
+from tidegate.client.transport import Transport
+from tidegate.daemon import saving
+from tidegate.daemon.budget import FailOpenBudget
+from tidegate.daemon.cache import Cache
+from tidegate.daemon.definitions import Definitions
+from tidegate.daemon.following import Following
+from tidegate.daemon.forwarding import Forwarding
+from tidegate.daemon.local import LocalTenant
+from tidegate.daemon.origin import Origin, OriginError
+from tidegate.daemon.spool import Spool
+from tidegate.errors import DefinitionsError
+from tidegate.server.hot.admission import Admission
+from tidegate.server.hot.hot_path import HotPath
+from tidegate.server.hot.idempotency import KEPT, IdempotencyKeys, Recorded
+from tidegate.server.hot.key_ring import ApiKey, KeyRing
+from tidegate.server.hot.metrics import HotMetrics
+from tidegate.server.hot.rate_limit import RateLimits
+from tidegate.server.hot.recorder import Recorder
+from tidegate.server.hot.seen_keys import KeyFilter
+from tidegate.server.http.problems import Problem
+from tidegate.server.logging import log
+from tidegate.server.sync.messages import Ack
+from tidegate.server.turns.lanes import Lanes
+from tidegate.stores.base import StoreUnavailableError
+
+if TYPE_CHECKING:
+    from tidegate.config import Settings
+    from tidegate.daemon.home import Home
+    from tidegate.server.hot.unrecorded import Gap
+    from tidegate.server.http.answer import Header
+    from tidegate.stores.decision_log.log import LogBlock
+
+SAVE_SECONDS = 30.0
+ACK_SECONDS = 20.0
+SETTLE_SECONDS = 0.5
+"""After a change, until it is acknowledged: several at once are one."""
+HOUSEKEEPING_SECONDS = 0.5
+_NO_ID = UUID(int=0)
+
+
+@attrs.frozen
+class _LocalAdmission(Admission):
+    """Admits whoever is on this machine: the address that is listened on says who that is."""
+
+    local: ApiKey = attrs.field(kw_only=True)
+
+    def credential(self, headers: Sequence[Header]) -> ApiKey:  # noqa: ARG002
+        return self.local
+
+    def _key(self, text: bytes | None) -> ApiKey:  # noqa: ARG002
+        return self.local
+
+    def _take(self, key: ApiKey, events: int, now: int) -> int:  # noqa: ARG002
+        return events
+
+
+class Daemon:
+    """The parts of a running daemon.
+
+    Args:
+        settings: of the process.
+        home: its folder.
+
+    Raises:
+        StoreUnavailableError: the spool cannot be opened.
+        ValueError: the address of the service cannot be used.
+    """
+
+    def __init__(self, settings: Settings, home: Home) -> None:
+        self.settings = settings
+        self.home = home
+        self.cache = Cache.of(home.cache, home.api_key)
+        self.local = LocalTenant(home.tenant_id)
+        self.spool = Spool(home.data, settings.daemon.spool_mib * 1024 * 1024)
+        self.lanes = Lanes()
+        self.metrics = HotMetrics()
+        self.budget = FailOpenBudget(settings.daemon.fail_open_per_hour)
+        self.idempotency = IdempotencyKeys(self.cache.key, self._recorded_answer)
+        self._transport = Transport(
+            settings.remote.url, home.api_key, tls=None, allow_http=settings.daemon.allow_http
+        )
+        origin = Origin(self._transport, home.tenant_id, home.public_key)
+        files = Definitions.of(home)
+        self._files = files
+        self.following = Following(
+            origin,
+            self.local,
+            files,
+            self.spool,
+            self._still,
+            self._last,
+            self.save,
+            self._pin,
+            settings.daemon.retry_seconds,
+        )
+        self.forwarding = Forwarding(
+            origin, self.spool, home.daemon_id, settings.daemon.retry_seconds
+        )
+        self._origin = origin
+        self._tasks: list[asyncio.Task[None]] = []
+        self._saved: tuple[int, int] = (-1, -1)
+        self._saving = asyncio.Lock()
+        self._started = time.monotonic()
+
+    async def start(self) -> HotPath:
+        """Start from what is on disk, whether the service is there or not."""
+        await asyncio.to_thread(self._load)
+        self.recorder = Recorder(
+            self.spool,  # type: ignore[arg-type]
+            self.spool.last,
+            self._nothing,
+            self._record_gaps,
+            self._committed,
+        )
+        known = KeyFilter(KEPT)
+        now = time.time_ns()
+        for key, at in await asyncio.to_thread(self.spool.keys):
+            known.add([key], at)
+        self.idempotency.use(known, now)
+        if self.settings.daemon.follow:
+            self.watch(self.following.run())
+        else:
+            self.watch(self._look_at_files())
+        self.watch(self.forwarding.run())
+        self.watch(self._acknowledge())
+        self.watch(self._keep_house())
+        return HotPath(
+            admission=_LocalAdmission(
+                KeyRing(bytes(32)),
+                RateLimits(),
+                local=ApiKey(_NO_ID, self.home.tenant_id, "", 1, ()),
+            ),
+            runtimes=self.local,  # type: ignore[arg-type]
+            idempotency=self.idempotency,
+            recorder=self.recorder,
+            metrics=self.metrics,
+            base_url=self._base_url,
+            lanes=self.lanes,
+        )
+
+    async def stop(self) -> None:
+        """Finish what was accepted, forward what can be, save the state, close."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.lanes.close()
+        await self.recorder.drain()
+        with suppress(OriginError, StoreUnavailableError, TimeoutError):
+            async with asyncio.timeout(2):
+                while await self.forwarding.step():
+                    pass
+        with suppress(Problem, StoreUnavailableError, OSError):
+            await self.save()
+        await self.recorder.close()
+        await asyncio.to_thread(self.spool.close)
+        await self._transport.close()
+
+    def silence(self) -> float:
+        """Seconds since the service answered; -1 when it never did."""
+        at = self.following.contact_at
+        return -1.0 if at is None else time.monotonic() - at
+
+    @property
+    def is_refusing(self) -> bool:
+        """Whether the newest definitions cannot be used."""
+        return bool(self.following.refused)
+
+    async def save(self) -> None:
+        """Save the state as of the last decision, and let the spool forget what it holds.
+
+        Raises:
+            OSError: it cannot be written.
+            Problem: the spool cannot be written.
+            StoreUnavailableError: the same.
+        """
+        async with self._saving:
+            cursor = self.following.cursor
+            number, frozen = await self.recorder.cut(
+                lambda seq: (seq, self.local.freeze()), self.lanes.all_still
+            )
+            if frozen is None:
+                return
+            state = await asyncio.to_thread(frozen.snapshot)
+            saved = saving.Saved(str(self.spool.spool_id), number, cursor, state)
+            await asyncio.to_thread(saving.write, self.cache, saved)
+            sequence = -1 if cursor is None else cursor.sequence
+            await asyncio.to_thread(self.spool.saved, number, sequence)
+            self._saved = number, sequence
+
+    def _load(self) -> None:
+        definitions = self._files.in_use()
+        if definitions is None:
+            log.warning("no definitions are on disk: the fail mode answers")
+            return
+        try:
+            made = self.local.made(definitions, definitions.compiled())
+        except (DefinitionsError, ValueError) as error:
+            log.error("the definitions on disk cannot be used", reason=str(error))
+            return
+        self.local.use(definitions, made)
+        self.following.cursor = saving.restore(self.cache, self.spool, self.local)
+
+    def _still(self) -> AbstractAsyncContextManager[None]:
+        return self.lanes.still(self.home.tenant_id)
+
+    def _last(self) -> int:
+        return self.recorder.seq
+
+    def _base_url(self) -> str:
+        known = self.local.definitions
+        return self.settings.remote.url if known is None or not known.base_url else known.base_url
+
+    def _pin(self, public_key: str) -> None:
+        if public_key != self.home.public_key:
+            self.home = self.home.pinned(public_key)
+
+    def _recorded_answer(self, key: bytes) -> Recorded | None:
+        found = self.spool.answer(key)
+        return None if found is None else Recorded(*found)
+
+    def _committed(self, blocks: Sequence[LogBlock], _: int) -> None:
+        if self.local.mode == "fail-open":
+            self.budget.count(sum(block.count for block in blocks), time.monotonic())
+
+    def _record_gaps(self, found: Mapping[UUID, Gap]) -> Future[None]:
+        return self.spool.drop(sum(gap.decisions for gap in found.values()))
+
+    async def _nothing(self) -> None:
+        """The state is kept when the spool fails: nothing else is left of the decisions."""
+
+    def watch(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run something beside the decisions, until the stop."""
+        self._tasks.append(asyncio.create_task(work))
+
+    async def _acknowledge(self) -> None:
+        """Say what this daemon holds: soon after a change, and now and then."""
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ACK_SECONDS):
+                    await self.following.changed.wait()
+                    await asyncio.sleep(SETTLE_SECONDS)
+            self.following.changed.clear()
+            cursor, known = self.following.cursor, self.local.definitions
+            said = Ack(
+                daemon_id=self.home.daemon_id,
+                name=socket.gethostname(),
+                version=version("tidegate"),
+                mode=self.local.mode,
+                sequence=0 if cursor is None else cursor.sequence,
+                hash="" if cursor is None else cursor.chain,
+                revision=0 if known is None else known.revision,
+                spooled=self.spool.waiting,
+                dropped=self.spool.dropped,
+            )
+            with suppress(OriginError):
+                await self._origin.acknowledge(said)
+
+    async def _look_at_files(self) -> None:
+        """Take over what ``tidegate sync`` brought."""
+        while True:
+            await asyncio.sleep(1.0)
+            found = await asyncio.to_thread(self._files.in_use)
+            if found is None or found == self.local.definitions:
+                continue
+            try:
+                compiled = await asyncio.to_thread(found.compiled)
+                made = await asyncio.to_thread(self.local.made, found, compiled)
+            except (DefinitionsError, ValueError) as error:
+                log.error("the definitions on disk cannot be used", reason=str(error))
+                continue
+            async with self._still():
+                self.local.use(found, made)
+
+    async def _keep_house(self) -> None:
+        save_after = time.monotonic() + SAVE_SECONDS
+        while True:
+            await asyncio.sleep(HOUSEKEEPING_SECONDS)
+            self.recorder.probe()
+            self.budget.count(0, time.monotonic())
+            self.idempotency.forget(self.recorder.committed)
+            self._look_for_service()
+            cursor = self.following.cursor
+            present = (self.recorder.seq, -1 if cursor is None else cursor.sequence)
+            if time.monotonic() > save_after and present != self._saved:
+                started = time.monotonic()
+                try:
+                    await self.save()
+                except Exception as error:
+                    log.error("the state could not be saved", reason=str(error))
+                took = time.monotonic() - started
+                save_after = time.monotonic() + max(SAVE_SECONDS, 20 * took)
+
+    def _look_for_service(self) -> None:
+        if not self.settings.daemon.follow:
+            return
+        since = self.following.contact_at or self._started
+        is_away = time.monotonic() - since > self.settings.daemon.offline_seconds
+        if is_away != self.local.is_away:
+            self.local.is_away = is_away
+            what = "the service is away" if is_away else "the service is back"
+            log.warning(what, mode=self.local.mode)

@@ -1,0 +1,1 @@
+"""Refuses packets of blocked addresses in the kernel."""

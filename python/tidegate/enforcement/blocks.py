@@ -1,0 +1,123 @@
+"""Which addresses the active mitigations block, and until when.
+
+Only an entity definition whose key is the client address alone names an address; only a mitigation
+of the mode Block blocks it.  Challenge and Monitor are for whoever answers the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any, TypeAlias
+
+import attrs
+import orjson
+
+Address: TypeAlias = "IPv4Address | IPv6Address"
+BY_ADDRESS = ["request.client_ip"]
+"""The key fields of the entity definitions that name an address."""
+
+
+@attrs.frozen
+class Change:
+    """What is to be done about an address: blocked until a time, or, when that is None, no more."""
+
+    address: Address
+    until: int | None
+
+
+class Blocks:
+    """The blocked addresses of a tenant.
+
+    Args:
+        document: the definitions document.
+    """
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._by_clause: dict[Address, dict[tuple[str, str, str], int]] = {}
+        self.other = 0
+        """Mitigations that do not block an address, since the start."""
+        self.define(document)
+
+    def define(self, document: Mapping[str, Any]) -> None:
+        """Go by other definitions, for what comes from now on."""
+        self._entities = {
+            each["slug"]
+            for each in document.get("entities", [])
+            if each.get("key_fields") == BY_ADDRESS
+        }
+        blocking = {
+            each["slug"]
+            for each in document.get("mitigations", [])
+            if each.get("mode") == "Block" and each.get("enabled", True)
+        }
+        self._clauses = {
+            (policy["slug"], clause["name"])
+            for policy in document.get("policies", [])
+            for clause in policy.get("clauses", [])
+            if clause.get("mitigation") in blocking
+        }
+
+    def replace(self, effects: bytes, now: int) -> list[Change]:
+        """Have exactly the mitigations of a snapshot be active; what changes by that."""
+        before, self._by_clause = self._by_clause, {}
+        changes = list(self.apply(effects, now))
+        gone = before.keys() - self._by_clause.keys()
+        return [*(Change(address, None) for address in gone), *changes]
+
+    def apply(self, effects: bytes, now: int) -> Iterator[Change]:
+        """Take over effects; what changes by that.
+
+        Args:
+            effects: that set or lift mitigations (docs/decision.md, "Effects").
+            now: nanoseconds since 1970.
+        """
+        for kind, definition, key, _, *rest in orjson.loads(effects):
+            if kind in ("revoke", "move"):
+                continue
+            if definition not in self._entities:
+                self.other += 1
+                continue
+            try:
+                address = ip_address(str(key[0]))
+            except ValueError:
+                continue
+            yield from self._change(address, definition, kind == "lift", rest[-1], now)
+
+    def active(self, now: int) -> Iterator[Change]:
+        """Every blocked address, and until when."""
+        for address in list(self._by_clause):
+            until = self._until(address, now)
+            if until is not None:
+                yield Change(address, until)
+
+    def _change(
+        self,
+        address: Address,
+        definition: str,
+        is_lift: bool,
+        clauses: Iterable[list[str]],
+        now: int,
+    ) -> Iterator[Change]:
+        before = self._until(address, now)
+        known = self._by_clause.setdefault(address, {})
+        for policy, clause, *until in clauses:
+            if is_lift:
+                known.pop((definition, policy, clause), None)
+            elif (policy, clause) in self._clauses:
+                place = (definition, policy, clause)
+                known[place] = max(int(until[0]), known.get(place, 0))
+            else:
+                self.other += 1
+        after = self._until(address, now)
+        if after != before:
+            yield Change(address, after)
+
+    def _until(self, address: Address, now: int) -> int | None:
+        known = self._by_clause.get(address, {})
+        for place in [place for place, until in known.items() if until <= now]:
+            del known[place]
+        if not known:
+            self._by_clause.pop(address, None)
+            return None
+        return max(known.values())

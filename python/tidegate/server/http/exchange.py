@@ -1,0 +1,80 @@
+"""Bodies and answers over ASGI, for what is answered in front of the control plane."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tidegate.server.http.limits import MAX_BODY_BYTES, RECEIVE_SECONDS, too_large
+from tidegate.server.http.problems import Problem
+
+if TYPE_CHECKING:
+    from tidegate.server.http.answer import Answer
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+
+
+def declared_length(scope: Scope, most: int) -> int:
+    """The length of the body, as far as its head says: at most ``most`` bytes.
+
+    Raises:
+        Problem: 413, when it says more.
+    """
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            if not value.isdigit() or int(value) > most:
+                raise too_large(most)
+            return int(value)
+    return most
+
+
+async def read_body(scope: Scope, receive: Receive, most: int = MAX_BODY_BYTES) -> bytes:
+    """The whole body.
+
+    Raises:
+        Problem: 413 when it is longer than ``most`` bytes, 408 when it does not arrive in time.
+    """
+    declared_length(scope, most)
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if message.get("more_body"):
+        try:
+            async with asyncio.timeout(RECEIVE_SECONDS):
+                parts = [body]
+                size = len(body)
+                while message.get("more_body"):
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Problem("request-timeout", "the body did not arrive")
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > most:
+                        raise too_large(most)
+                body = b"".join(parts)
+        except TimeoutError:
+            raise Problem(
+                "request-timeout", f"the body did not arrive in {RECEIVE_SECONDS:.0f} s"
+            ) from None
+    if len(body) > most:
+        raise too_large(most)
+    return body
+
+
+async def respond(send: Send, answer: Answer) -> None:
+    """Send an answer."""
+    await send(
+        {
+            "type": "http.response.start",
+            "status": answer.status,
+            "headers": [
+                (b"content-type", answer.content_type),
+                (b"content-length", b"%d" % len(answer.body)),
+                *answer.headers,
+            ],
+        }
+    )
+    await send({"type": "http.response.body", "body": answer.body})

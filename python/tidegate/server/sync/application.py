@@ -1,0 +1,222 @@
+"""The routes of sync, in front of the control plane: no call that waits holds a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import zlib
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+import attrs
+import msgspec
+from uuid_utils import uuid7
+
+from tidegate.server.hot.admission import JSON
+from tidegate.server.hot.hot_path import problem_answer
+from tidegate.server.http.answer import Answer
+from tidegate.server.http.exchange import read_body, respond
+from tidegate.server.http.headers import DATA_HEADERS, given_request_id
+from tidegate.server.http.limits import MAX_BATCH_BYTES, MAX_BODY_BYTES, too_large
+from tidegate.server.http.problems import Problem, problem_of
+from tidegate.server.http.request import path_as_written, require_media_type
+from tidegate.server.logging import log
+from tidegate.server.sync import messages
+from tidegate.stores.objects import daemons
+
+if TYPE_CHECKING:
+    from tidegate.server.hot.admission import Admission
+    from tidegate.server.hot.key_ring import ApiKey
+    from tidegate.server.http.exchange import Receive, Scope, Send
+    from tidegate.server.sync.feed import Feed, Signed
+    from tidegate.server.sync.forwarded import Forwarding
+    from tidegate.stores.base import Store
+
+PREFIX = "/api/v1/sync/"
+MAX_WAIT_SECONDS = 60.0
+MAX_UNPACKED_BYTES = 16 * 1024 * 1024
+_GZIP = 16 + zlib.MAX_WBITS
+_ACK = msgspec.json.Decoder(messages.Ack)
+
+
+@attrs.frozen
+class SyncApplication:
+    """The routes of sync in front of everything else.
+
+    Args:
+        admission: knows the API keys.
+        feed: what daemons are sent.
+        forwarding: what they send.
+        store: where it is kept what they say of themselves.
+        next: the ASGI application that answers every other path.
+        clock: nanoseconds since 1970.
+    """
+
+    admission: Admission
+    feed: Feed
+    forwarding: Forwarding
+    store: Store
+    next: Any
+    clock: Callable[[], int] = time.time_ns
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        path = path_as_written(scope) if scope["type"] == "http" else ""
+        route = _ROUTES.get(path)
+        if route is None:
+            await self.next(scope, receive, send)
+            return
+        method, handle = route
+        request_id = given_request_id(scope["headers"]) or str(uuid7())
+        try:
+            if scope["method"] != method:
+                detail = f"allowed is {method}"
+                raise Problem("method-not-allowed", detail, headers={"allow": method})
+            key = self.admission.credential(scope["headers"])
+            if not key.can_sync:
+                detail = "use a key that was made with `can_sync`"
+                raise Problem("sync-not-permitted", detail)
+            answer = await handle(self, key, scope, receive)
+        except Exception as error:
+            problem = problem_of(error)
+            if problem.code == "internal-error":
+                log.error("a sync call failed", path=path, request_id=request_id, exc_info=error)
+            answer = problem_answer(problem, path, request_id)
+        await respond(send, answer)
+
+    async def snapshot(self, key: ApiKey, scope: Scope, _: Receive) -> Answer:
+        """Everything that a daemon decides by."""
+        _query(scope)
+        return _sent(scope, await self.feed.snapshot(key.tenant_id))
+
+    async def changes(self, key: ApiKey, scope: Scope, receive: Receive) -> Answer:
+        """What changed after a number, once something has."""
+        given = _query(scope, "after", "wait")
+        newest = self.feed.log_of(key.tenant_id).sequence
+        after, wait = _number(given, "after", newest), _number(given, "wait", 0)
+        made = asyncio.ensure_future(
+            self.feed.changes(key.tenant_id, after, min(float(wait), MAX_WAIT_SECONDS))
+        )
+        # Who is gone is not waited for.
+        gone = asyncio.ensure_future(_disconnected(receive))
+        try:
+            await asyncio.wait((made, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not made.done():
+                raise Problem("request-timeout", "the caller is gone")
+            return _sent(scope, made.result())
+        finally:
+            gone.cancel()
+            made.cancel()
+
+    async def ack(self, key: ApiKey, scope: Scope, receive: Receive) -> Answer:
+        """Take what a daemon says of itself."""
+        require_media_type(scope["headers"], (JSON,))
+        body = await read_body(scope, receive, MAX_BODY_BYTES)
+        try:
+            said = _ACK.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Problem("invalid-request", f"this is no acknowledgement: {error}") from None
+        changes = self.feed.log_of(key.tenant_id)
+        known = changes.hash_at(said.sequence)
+        now = self.clock()
+        daemon = daemons.Daemon(
+            tenant_id=key.tenant_id,
+            daemon_id=said.daemon_id,
+            name=said.name[:200],
+            version=said.version[:50],
+            mode=said.mode[:50],
+            sequence=_count(said.sequence),
+            definitions_revision=_count(said.revision),
+            is_equal=known is not None and known.hex() == said.hash,
+            behind=changes.behind(said.sequence),
+            spooled=_count(said.spooled),
+            dropped=_count(said.dropped),
+            first_seen_at_ns=now,
+            last_seen_at_ns=now,
+        )
+        write = self.store.write(partial(daemons.put, daemon=daemon), quietly=True)
+        await asyncio.wrap_future(write)
+        said_back = {"is_equal": daemon.is_equal, "sequence": changes.sequence}
+        return Answer(msgspec.json.encode(said_back), headers=_DATA_HEADERS)
+
+    async def events(self, key: ApiKey, scope: Scope, receive: Receive) -> Answer:
+        """Record decisions that a daemon made; alone of all bodies theirs may be packed."""
+        plain = [each for each in scope["headers"] if each != (b"content-encoding", b"gzip")]
+        require_media_type(plain, (JSON,))
+        self.admission.require_room(key)
+        body = await read_body(scope, receive, MAX_BATCH_BYTES)
+        if _header(scope, b"content-encoding") == b"gzip":
+            body = await asyncio.to_thread(_unpacked, body)
+        taken = await self.forwarding.take(key, body)
+        return Answer(msgspec.json.encode(taken), headers=_DATA_HEADERS)
+
+
+_ROUTES: dict[str, tuple[str, Callable[..., Any]]] = {
+    f"{PREFIX}snapshot": ("GET", SyncApplication.snapshot),
+    f"{PREFIX}changes": ("GET", SyncApplication.changes),
+    f"{PREFIX}ack": ("POST", SyncApplication.ack),
+    f"{PREFIX}events": ("POST", SyncApplication.events),
+}
+_DATA_HEADERS = tuple(
+    (name.lower().encode(), value.encode()) for name, value in DATA_HEADERS.items()
+)
+
+
+def _sent(scope: Scope, signed: Signed) -> Answer:
+    """A signed answer as this caller takes it: packed, or not at all when it has it already."""
+    headers = (
+        *_DATA_HEADERS,
+        (b"etag", signed.etag.encode()),
+        (messages.SIGNATURE.encode(), signed.signature.encode()),
+        (b"vary", b"accept-encoding"),
+    )
+    if _header(scope, b"if-none-match") == signed.etag.encode():
+        return Answer(b"", 304, headers)
+    if signed.packed is not None and b"gzip" in _header(scope, b"accept-encoding"):
+        return Answer(signed.packed, 200, (*headers, (b"content-encoding", b"gzip")))
+    return Answer(signed.body, 200, headers)
+
+
+def _header(scope: Scope, name: bytes) -> bytes:
+    found: bytes = next((value for each, value in scope["headers"] if each == name), b"")
+    return found
+
+
+def _query(scope: Scope, *known: str) -> dict[str, str]:
+    pairs = parse_qsl(scope["query_string"].decode("ascii", "replace"), keep_blank_values=True)
+    given = dict(pairs)
+    unknown = sorted(given.keys() - set(known))
+    if unknown or len(given) != len(pairs):
+        raise Problem("invalid-request", f"the parameters are {', '.join(known) or 'none'}")
+    return given
+
+
+def _number(given: dict[str, str], name: str, default: int) -> int:
+    text = given.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdecimal() and len(text) < 19):
+        raise Problem("invalid-request", f"`{name}` has to be a whole number")
+    return int(text)
+
+
+def _count(value: int) -> int:
+    return min(max(value, 0), 2**62)
+
+
+def _unpacked(body: bytes) -> bytes:
+    unpacking = zlib.decompressobj(_GZIP)
+    try:
+        unpacked = unpacking.decompress(body, MAX_UNPACKED_BYTES)
+    except zlib.error:
+        raise Problem("malformed-request", "the body is not packed with gzip") from None
+    if unpacking.unconsumed_tail or not unpacking.eof:
+        raise too_large(MAX_UNPACKED_BYTES)
+    return unpacked
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

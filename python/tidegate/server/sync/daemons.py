@@ -1,0 +1,42 @@
+"""The daemons of a tenant, as they described themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidegate.server import wire
+from tidegate.server.http.pages import page_by_id
+from tidegate.server.wire.common import time_text
+from tidegate.stores.objects import daemons
+
+if TYPE_CHECKING:
+    from tidegate.server.http.call import Answer, Call
+    from tidegate.stores.objects.daemons import Daemon
+
+
+def list_(call: Call) -> Answer:
+    """The daemons that ever described themselves."""
+    return page_by_id(
+        call,
+        lambda connection, limit, after: daemons.page(connection, call.tenant_id, limit, after),
+        _answer,
+        lambda daemon: daemon.daemon_id,
+    )
+
+
+def _answer(daemon: Daemon) -> wire.Daemon:
+    return wire.Daemon(
+        daemon_id=daemon.daemon_id,
+        tenant_id=daemon.tenant_id,
+        name=daemon.name,
+        version=daemon.version,
+        mode=daemon.mode,
+        revision=daemon.definitions_revision,
+        sequence=daemon.sequence,
+        is_equal=daemon.is_equal,
+        behind=daemon.behind,
+        spooled=daemon.spooled,
+        dropped=daemon.dropped,
+        first_seen_at=time_text(daemon.first_seen_at_ns),
+        last_seen_at=time_text(daemon.last_seen_at_ns),
+    )

@@ -1,0 +1,273 @@
+"""What daemons are sent: snapshots and changes, made once for all who ask for the same."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+import msgspec
+import orjson
+
+from tidegate.server.http.problems import Problem
+from tidegate.server.logging import log
+from tidegate.server.sync import messages
+from tidegate.server.sync.changes import ChangeLog
+from tidegate.stores.base import NotFoundError
+from tidegate.stores.objects import definition_sets
+
+if TYPE_CHECKING:
+    from tidegate.server.engines.engines import Runtimes, Tenant
+    from tidegate.server.sync.signing import Signer
+    from tidegate.stores.base import Store
+    from tidegate.stores.decision_log.log import LogBlock
+
+PAGE = 10_000
+"""Mitigations that are read of a state at once."""
+PACKED_FROM = 1_024
+"""Bytes from which an answer is worth packing."""
+MOST_KEPT = 8
+"""Answers kept of a tenant: daemons are at the newest number, or a few before it."""
+RETRY_SECONDS = 2.0
+
+
+@attrs.frozen
+class Signed:
+    """An answer, as it is sent again and again."""
+
+    body: bytes
+    packed: bytes | None
+    """With gzip, where that is worth it."""
+    signature: str
+    etag: str
+
+
+class Feed:
+    """The change logs of all tenants that have daemons; for the event loop's thread only.
+
+    Args:
+        store: where definitions are.
+        runtimes: the active tenants.
+        signer: of the answers.
+        secrets: the keys that a tenant's daemons need.
+        base_url: where browsers reach the service.
+        seq: gives the number of the last durable decision.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        runtimes: Runtimes,
+        signer: Signer,
+        secrets: Callable[[UUID], messages.Secrets],
+        base_url: Callable[[], str],
+        seq: Callable[[], int],
+    ) -> None:
+        self._store = store
+        self._runtimes = runtimes
+        self._signer = signer
+        self._secrets = secrets
+        self._base_url = base_url
+        self._seq = seq
+        self._logs: dict[UUID, ChangeLog] = {}
+        self._made: dict[UUID, dict[tuple[int, int], asyncio.Future[Signed]]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def log_of(self, tenant_id: UUID) -> ChangeLog:
+        """The changes of a tenant, from now on when nobody asked before.
+
+        Raises:
+            Problem: its definitions cannot be used.
+        """
+        found = self._logs.get(tenant_id)
+        if found is None:
+            revision = self.tenant(tenant_id).revision
+            found = self._logs[tenant_id] = ChangeLog(tenant_id, self._seq(), revision)
+        return found
+
+    def tenant(self, tenant_id: UUID) -> Tenant:
+        """The active tenant.
+
+        Raises:
+            Problem: its definitions cannot be used.
+        """
+        tenant = self._runtimes.find(tenant_id)
+        if tenant is None:
+            raise Problem("definitions-unavailable", headers={"retry-after": "1"})
+        return tenant
+
+    def committed(self, blocks: Sequence[LogBlock], last_seq: int) -> None:
+        """Take blocks that are durable; ``last_seq`` is the number of their last decision."""
+        for block in blocks if self._logs else ():
+            changes = self._logs.get(block.tenant_id)
+            if changes is not None:
+                changes.committed(block.lines, last_seq)
+
+    def activated(self, tenant: Tenant) -> None:
+        """Definitions of a tenant are active."""
+        changes = self._logs.get(tenant.tenant_id)
+        if changes is not None and tenant.revision > changes.revision:
+            changes.hold()
+            task = asyncio.get_running_loop().create_task(self._activate(changes, tenant.revision))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def dropped(self, tenant_id: UUID) -> None:
+        """A tenant was deleted."""
+        changes = self._logs.pop(tenant_id, None)
+        self._made.pop(tenant_id, None)
+        if changes is not None:
+            changes.wake()
+
+    def reset(self) -> None:
+        """The states were made anew: who followed takes a snapshot."""
+        for tenant_id in list(self._logs):
+            self.dropped(tenant_id)
+
+    async def snapshot(self, tenant_id: UUID) -> Signed:
+        """Everything, as of the newest number or later.
+
+        Raises:
+            Problem: the definitions cannot be used.
+        """
+        changes = self.log_of(tenant_id)
+        return await self._shared(
+            changes, (-1, changes.sequence), partial(self._make_snapshot, changes)
+        )
+
+    async def changes(self, tenant_id: UUID, after: int, seconds: float) -> Signed:
+        """What changed after a number; waits until something has, or the time is over.
+
+        Raises:
+            Problem: ``unknown-cursor``; the definitions cannot be used.
+        """
+        changes = self.log_of(tenant_id)
+        if changes.hash_at(after) is None:
+            raise unknown(changes)
+        await changes.wait(after, seconds)
+        if self._logs.get(tenant_id) is not changes or changes.hash_at(after) is None:
+            raise unknown(changes)
+        make = partial(self._make_changes, changes, after)
+        if changes.sequence == after:
+            return await make()  # It says how new that is.
+        return await self._shared(changes, (after, changes.sequence), make)
+
+    async def _shared(
+        self, changes: ChangeLog, name: tuple[int, int], make: Callable[[], Any]
+    ) -> Signed:
+        kept = self._made.setdefault(changes.tenant_id, {})
+        found = kept.get(name)
+        if found is None:
+            found = kept[name] = asyncio.ensure_future(make())
+            found.add_done_callback(lambda made: _forget(kept, name, made))
+            while len(kept) > MOST_KEPT:
+                del kept[next(iter(kept))]
+        return await asyncio.shield(found)
+
+    async def _make_snapshot(self, changes: ChangeLog) -> Signed:
+        tenant = self.tenant(changes.tenant_id)
+        # The state is read later, so it holds at least what the number says.
+        head = changes.sequence, changes.hash.hex(), changes.revision
+        at = time.time_ns()
+        return await asyncio.to_thread(self._write_snapshot, tenant, head, at)
+
+    def _write_snapshot(self, tenant: Tenant, head: tuple[int, str, int], at: int) -> Signed:
+        sequence, chain, revision = head
+        with self._store.read() as connection:
+            document = definition_sets.load(connection, tenant.tenant_id, revision)
+        body = messages.Snapshot(
+            version=messages.VERSION,
+            tenant_id=tenant.tenant_id,
+            sequence=sequence,
+            hash=chain,
+            created_at=at,
+            public_key=self._signer.public_key,
+            base_url=self._base_url(),
+            secrets=self._secrets(tenant.tenant_id),
+            revision=revision,
+            document=msgspec.Raw(document),
+            effects=msgspec.Raw(active_effects(tenant, at)),
+            end=True,
+        )
+        return self._signed(msgspec.json.encode(body), f'"s{sequence}-{chain[:16]}"')
+
+    async def _make_changes(self, changes: ChangeLog, after: int) -> Signed:
+        items, sequence, chain = changes.since(after)
+        body = messages.Changes(
+            version=messages.VERSION,
+            tenant_id=changes.tenant_id,
+            after=after,
+            previous_hash=(changes.hash_at(after) or b"").hex(),
+            items=[msgspec.Raw(item) for item in items],
+            sequence=sequence,
+            hash=chain.hex(),
+            created_at=time.time_ns(),
+            end=True,
+        )
+        encoded = msgspec.json.encode(body)
+        etag = f'"c{after}-{sequence}-{chain.hex()[:16]}"'
+        if len(encoded) < PACKED_FROM:
+            return self._signed(encoded, etag)
+        return await asyncio.to_thread(self._signed, encoded, etag)
+
+    def _signed(self, body: bytes, etag: str) -> Signed:
+        packed = gzip.compress(body, 5) if len(body) >= PACKED_FROM else None
+        return Signed(body, packed, self._signer.sign(body), etag)
+
+    async def _activate(self, changes: ChangeLog, revision: int) -> None:
+        while revision > changes.revision:
+            try:
+                document = await asyncio.to_thread(self._document, changes.tenant_id, revision)
+            except NotFoundError:
+                return
+            except Exception:
+                log.exception("definitions could not be read for daemons; it is tried again")
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            changes.activated(revision, document)
+
+    def _document(self, tenant_id: UUID, revision: int) -> bytes:
+        with self._store.read() as connection:
+            return definition_sets.load(connection, tenant_id, revision)
+
+
+def active_effects(tenant: Tenant, at: int) -> bytes:
+    """The active mitigations of a tenant, as effects that set them."""
+    written: list[bytes] = []
+    last = None
+    while True:
+        page = tenant.engine.active_mitigations(at, PAGE, last)
+        written += [
+            orjson.dumps(
+                [
+                    "mitigate",
+                    each.definition,
+                    each.key,
+                    str(at),
+                    [[each.policy, each.clause, str(each.expires_at)]],
+                ]
+            )
+            for each in page
+        ]
+        if len(page) < PAGE:
+            return b"[%b]" % b",".join(written)
+        last = page[-1]
+
+
+def unknown(changes: ChangeLog) -> Problem:
+    """The refusal of a number after which the changes are not known."""
+    return Problem("unknown-cursor", f"take a snapshot; the newest number is {changes.sequence}")
+
+
+def _forget(
+    kept: Mapping[tuple[int, int], asyncio.Future[Signed]],
+    name: tuple[int, int],
+    made: asyncio.Future[Signed],
+) -> None:
+    if (made.cancelled() or made.exception() is not None) and isinstance(kept, dict):
+        kept.pop(name, None)

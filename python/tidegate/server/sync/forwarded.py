@@ -1,0 +1,391 @@
+"""Decisions that daemons made and forward: recorded as decided, and counted once.
+
+A decision has a number in the spool of its daemon.  The number of the last one is written in the
+transaction that appends the decisions, so a batch that comes again adds nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from base64 import urlsafe_b64decode
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from uuid import UUID
+from weakref import WeakValueDictionary
+
+import attrs
+import msgspec
+import orjson
+from msgspec import UNSET, Meta, UnsetType
+
+from tidegate.errors import EffectsError, EventError
+from tidegate.server.http.problems import Problem
+from tidegate.server.sync.messages import MAX_EVENTS
+from tidegate.stores.decision_log.lifts import join_effects
+from tidegate.stores.decision_log.log import LogBlock, encode_index, encode_line
+from tidegate.stores.objects import daemons
+
+if TYPE_CHECKING:
+    from tidegate.server.engines.engines import Tenant
+    from tidegate.server.hot.admission import Admission
+    from tidegate.server.hot.key_ring import ApiKey
+    from tidegate.server.hot.recorder import Recorder
+    from tidegate.server.sync.feed import Feed
+    from tidegate.server.turns.lanes import Lanes
+    from tidegate.stores.base import Store
+
+Text: TypeAlias = Annotated[str, Meta(max_length=4_096)]
+Flat: TypeAlias = dict[str, str | int | bool | None]
+"""An object without a list in it: nothing of it can pass for the effects of a line."""
+Mode: TypeAlias = Literal["Monitor", "Challenge", "Block"]
+ActionType: TypeAlias = Literal["allow", "challenge", "block"]
+_IDS = Annotated[str, Meta(pattern="^([0-9a-f-]{36})*$", max_length=36 * 1_000)]
+_COMMIT_SECONDS = 30.0
+
+
+class _Strict(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What a daemon sends is written anew: nothing else of it comes into the log."""
+
+
+class _Block(_Strict):
+    status_code: int
+    body: str
+    headers: dict[str, str]
+
+
+class _Action(_Strict):
+    type: ActionType
+    block: _Block | UnsetType = UNSET
+    challenge: Flat | UnsetType = UNSET
+
+
+class _Answer(_Strict):
+    action: _Action | UnsetType = UNSET
+    reason: Text | UnsetType = UNSET
+    decision_id: UUID | UnsetType = UNSET
+    item_id: UUID | UnsetType = UNSET
+    lookup_entity_id: UUID | UnsetType | None = UNSET
+    active_mitigation: Flat | UnsetType | None = UNSET
+
+
+class _Entity(_Strict):
+    definition: Text
+    entity_id: UUID
+    key: list[str | int | bool]
+
+
+class _Window(_Strict):
+    value: int
+    threshold: int
+
+
+class _Fired(_Strict):
+    policy: Text
+    clause: Text
+    mitigation: Text | None
+    mode: Mode
+    entity_id: UUID | None
+    window: _Window | None
+    active: bool
+
+
+class _Proof(_Strict):
+    status: Text
+    pass_id: UUID | UnsetType = UNSET
+    expires_at: Text | UnsetType = UNSET
+    network: Text | UnsetType | None = UNSET
+    differs: list[Text] | UnsetType = UNSET
+
+
+class _Record(_Strict):
+    action: _Action
+    reason: Text
+    policy: Text | None
+    clause: Text | None
+    mitigation: Text | None
+    entities: list[_Entity]
+    matched_actions: list[Text]
+    fired: list[_Fired]
+    errors: dict[Text, Text]
+    budget_ended_at: list[Text] | UnsetType = UNSET
+    proof: _Proof | UnsetType = UNSET
+
+
+class _Line(msgspec.Struct):
+    decision_id: UUID
+    source: Text | None
+    endpoint: Literal["beacon", "runtime", "authz"]
+    revision: int
+    duration_us: int
+    answer: _Answer
+    record: _Record
+    effects: msgspec.Raw
+    event: msgspec.Raw
+    sealed: Annotated[str, Meta(pattern="^[A-Za-z0-9_-]*$", max_length=65_536)] | None = None
+
+
+class _Index(msgspec.Struct, array_like=True):
+    tenant_id: UUID
+    decision_id: UUID
+    received_at: int
+    api_key_id: UUID | None
+    key: str | None
+    fingerprint: str | None
+    observed_at: int
+    action: ActionType
+    reason: Text
+    policy_id: UUID | None
+    path: Annotated[str, Meta(max_length=16_384)] | None
+    entity_ids: _IDS
+    fired: list[tuple[UUID, Mode]]
+    errors: list[Annotated[str, Meta(max_length=36)]]
+
+
+class Item(msgspec.Struct, forbid_unknown_fields=True):
+    """A decision on its way: its number in the spool, its line and its index entry."""
+
+    number: int
+    line: msgspec.Raw
+    index: msgspec.Raw
+
+
+class Batch(msgspec.Struct, forbid_unknown_fields=True):
+    """Decisions of one spool, in order."""
+
+    daemon_id: UUID
+    spool_id: UUID
+    events: Annotated[list[Item], Meta(max_length=MAX_EVENTS)]
+
+
+class Refused(msgspec.Struct):
+    """A decision that is not taken, and will not be."""
+
+    number: int
+    detail: str
+
+
+class Taken(msgspec.Struct):
+    """How far the decisions of a spool are in the log."""
+
+    acknowledged: int
+    recorded: int
+    refused: list[Refused]
+
+
+@attrs.frozen
+class _Read:
+    number: int
+    line: _Line
+    index: _Index
+    event: bytes
+
+
+_BATCH = msgspec.json.Decoder(Batch)
+_LINE = msgspec.json.Decoder(_Line)
+_INDEX = msgspec.json.Decoder(_Index)
+
+
+class Forwarding:
+    """Takes decisions of daemons; for the event loop's thread only.
+
+    Args:
+        store: where it is noted how far spools came.
+        recorder: the way into the decision log.
+        admission: counts decisions against the limits of keys.
+        lanes: where the tenants' decisions stand.
+        feed: knows the active tenants, and what was lifted.
+        clock: nanoseconds since 1970.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        recorder: Recorder,
+        admission: Admission,
+        lanes: Lanes,
+        feed: Feed,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._store = store
+        self._recorder = recorder
+        self._admission = admission
+        self._lanes = lanes
+        self._feed = feed
+        self._clock = clock
+        self._spools: WeakValueDictionary[tuple[UUID, UUID, UUID], asyncio.Lock] = (
+            WeakValueDictionary()
+        )
+        self.recorded = 0
+        """Decisions that were recorded, since the start."""
+
+    async def take(self, key: ApiKey, body: bytes) -> Taken:
+        """Record a batch, but for what of it is in the log already.
+
+        Raises:
+            Problem: it is no batch; the log cannot be written: nothing of it is taken.
+        """
+        tenant = self._feed.tenant(key.tenant_id)
+        batch = await asyncio.to_thread(read_batch, body)
+        spool = (key.tenant_id, batch.daemon_id, batch.spool_id)
+        lock = self._spools.setdefault(spool, asyncio.Lock())
+        async with lock:
+            last = await asyncio.to_thread(self._last, *spool)
+            new = [item for item in batch.events if item.number > last]
+            new = new[: self._admit(key, len(new))]
+            if not new:
+                return Taken(last, 0, [])
+            read, refused = await asyncio.to_thread(_read, tenant, new)
+            place = daemons.Forwarded(batch.daemon_id, batch.spool_id, new[-1].number)
+            async with self._lanes.still(key.tenant_id):
+                done = self._append(key, read, place, refused)
+            if done is None:
+                await asyncio.to_thread(self._note, key.tenant_id, place)
+            else:
+                await asyncio.wait_for(done, _COMMIT_SECONDS)
+            count = len(new) - len(refused)
+            self.recorded += count
+            return Taken(place.number, count, refused)
+
+    def _admit(self, key: ApiKey, count: int) -> int:
+        """How many decisions the limits of the key have room for: the first ones.
+
+        Raises:
+            Problem: ``rate-limited``, when they have none.
+        """
+        room, over = self._admission.count_many(key, count) if count else (0, None)
+        if not room and over is not None:
+            raise over
+        return room
+
+    def _last(self, tenant_id: UUID, daemon_id: UUID, spool_id: UUID) -> int:
+        with self._store.read() as connection:
+            return daemons.forwarded(connection, tenant_id, daemon_id, spool_id)
+
+    def _note(self, tenant_id: UUID, place: daemons.Forwarded) -> None:
+        note = daemons.note_forwarded
+        self._store.write(lambda c: note(c, tenant_id, place), quietly=True).result()
+
+    def _append(
+        self,
+        key: ApiKey,
+        items: Sequence[_Read],
+        place: daemons.Forwarded,
+        refused: list[Refused],
+    ) -> asyncio.Future[None] | None:
+        """Count decisions and hand them to the log, between two others of the tenant.
+
+        Returns:
+            Done when they are durable; None when all are refused.
+        """
+        tenant = self._feed.tenant(key.tenant_id)
+        self._recorder.check(key.tenant_id)
+        if not self._recorder.is_available:
+            raise Problem("decision-log-unavailable", headers={"retry-after": "1"})
+        now = self._clock()
+        lines, index, ids = [], [], []
+        for item in items:
+            try:
+                effects = self._count(tenant, bytes(item.line.effects), now)
+            except EffectsError as error:
+                refused.append(Refused(item.number, str(error)))
+                continue
+            ids.append(item.line.decision_id.bytes)
+            lines.append(_line(key, item, place, effects, now))
+            index.append(_index(key, item, now))
+        if not lines:
+            return None
+        return self._recorder.append(
+            LogBlock(
+                key.tenant_id,
+                len(lines),
+                now,
+                min(ids),
+                max(ids),
+                b"\n".join(lines),
+                b",".join(index),
+                forwarded=place,
+            )
+        )
+
+    def _count(self, tenant: Tenant, effects: bytes, now: int) -> bytes:
+        """Count a decision; a mitigation that was lifted after it stays lifted."""
+        counted = tenant.engine.count_late(effects, now)
+        parts = [counted]
+        changes = self._feed.log_of(tenant.tenant_id)
+        for _, definition, key, at, _, mitigations in orjson.loads(counted):
+            for policy, clause, _ in mitigations:
+                if changes.lifted_at(definition, key, policy, clause) >= int(at):
+                    lifted = tenant.engine.lift(definition, key, policy, clause, now)
+                    parts += [] if lifted is None else [lifted]
+        return counted if len(parts) == 1 else join_effects(parts)
+
+
+def read_batch(body: bytes) -> Batch:
+    """A batch, as it was sent.
+
+    Raises:
+        Problem: it is none, or its numbers do not rise.
+    """
+    try:
+        batch = _BATCH.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Problem("invalid-request", f"this is no batch of decisions: {error}") from None
+    numbers = [item.number for item in batch.events]
+    if numbers != sorted(set(numbers)) or (numbers and numbers[0] < 1):
+        raise Problem("invalid-request", "the numbers of the decisions have to rise from 1")
+    return batch
+
+
+def _read(tenant: Tenant, items: Sequence[Item]) -> tuple[list[_Read], list[Refused]]:
+    read: list[_Read] = []
+    refused: list[Refused] = []
+    for item in items:
+        try:
+            line, index = _LINE.decode(item.line), _INDEX.decode(item.index)
+            # Secrets of names that the daemon did not know yet.
+            event = tenant.redactor.redact(bytes(line.event))
+        except (msgspec.DecodeError, UnicodeDecodeError, EventError) as error:
+            refused.append(Refused(item.number, str(error)))
+        else:
+            read.append(_Read(item.number, line, index, event))
+    return read, refused
+
+
+def _line(key: ApiKey, item: _Read, place: daemons.Forwarded, effects: bytes, now: int) -> bytes:
+    line = item.line
+    return encode_line(
+        str(line.decision_id),
+        now,
+        key.id_text,
+        orjson.dumps(line.source),
+        line.endpoint,
+        None,
+        line.revision,
+        line.duration_us,
+        msgspec.json.encode(line.answer),
+        msgspec.json.encode(line.record),
+        effects,
+        item.event,
+        sealed=None if line.sealed is None else urlsafe_b64decode(line.sealed + "=="),
+        daemon=(str(place.daemon_id), item.number),
+    )
+
+
+def _index(key: ApiKey, item: _Read, now: int) -> bytes:
+    index = item.index
+    return encode_index(
+        key.tenant_text,
+        str(item.line.decision_id),
+        now,
+        key.id_text,
+        None,
+        index.observed_at,
+        index.action,
+        index.reason,
+        None if index.policy_id is None else str(index.policy_id),
+        index.path,
+        [index.entity_ids],
+        [(str(policy), mode) for policy, mode in index.fired],
+        index.errors,
+    )

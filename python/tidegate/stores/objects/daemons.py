@@ -1,0 +1,101 @@
+"""Daemons of a tenant: what each said last of itself, and how far its decisions are in the log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import attrs
+from sqlalchemy import select
+from sqlalchemy.dialects.sqlite import insert
+
+from tidegate.stores.rows import records
+from tidegate.stores.rows.tables import daemons as table
+from tidegate.stores.rows.tables import spools
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+@attrs.frozen(kw_only=True)
+class Daemon:
+    """A daemon as it described itself last."""
+
+    tenant_id: UUID
+    daemon_id: UUID
+    name: str
+    version: str
+    mode: str
+    sequence: int
+    """Of the last change that it holds."""
+    definitions_revision: int
+    is_equal: bool
+    """Whether what it held had the hash that the changes have here."""
+    behind: int
+    """Changes that it did not hold then."""
+    spooled: int
+    """Decisions that it has still to forward."""
+    dropped: int
+    """Decisions that it could not keep."""
+    first_seen_at_ns: int
+    last_seen_at_ns: int
+
+
+@attrs.frozen
+class Forwarded:
+    """How far decisions of a spool come with a block of the log."""
+
+    daemon_id: UUID
+    spool_id: UUID
+    number: int
+
+
+def put(connection: Connection, daemon: Daemon) -> None:
+    """Keep what a daemon said of itself; when it was first seen stays.
+
+    Raises:
+        NotFoundError: there is no such tenant.
+    """
+    values = attrs.asdict(daemon, recurse=False)
+    places = ("tenant_id", "daemon_id")
+    changed = {name: values[name] for name in values if name not in (*places, "first_seen_at_ns")}
+    statement = insert(table).values(values)
+    connection.execute(statement.on_conflict_do_update(index_elements=places, set_=changed))
+
+
+def page(
+    connection: Connection, tenant_id: UUID, limit: int, after: UUID | None = None
+) -> list[Daemon]:
+    """Daemons of a tenant by id, those after one."""
+    query = (
+        select(table).where(table.c.tenant_id == tenant_id).order_by(table.c.daemon_id).limit(limit)
+    )
+    if after is not None:
+        query = query.where(table.c.daemon_id > after)
+    return records.many(connection, query, Daemon)
+
+
+def forwarded(connection: Connection, tenant_id: UUID, daemon_id: UUID, spool_id: UUID) -> int:
+    """The number of the last decision of a spool that is in the log; 0 when none is."""
+    query = select(spools.c.number).where(
+        spools.c.tenant_id == tenant_id,
+        spools.c.daemon_id == daemon_id,
+        spools.c.spool_id == spool_id,
+    )
+    found: int | None = connection.execute(query).scalar()
+    return found or 0
+
+
+def note_forwarded(connection: Connection, tenant_id: UUID, last: Forwarded) -> None:
+    """Note, in the transaction that appends the decisions, how far those of a spool come."""
+    statement = insert(spools).values(
+        tenant_id=tenant_id,
+        daemon_id=last.daemon_id,
+        spool_id=last.spool_id,
+        number=last.number,
+    )
+    connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=("tenant_id", "daemon_id", "spool_id"), set_={"number": last.number}
+        )
+    )

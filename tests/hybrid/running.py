@@ -1,0 +1,275 @@
+"""A service, daemons that follow it, and a link between them that can be cut and tampered with."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+import httpx2
+
+PATIENCE = 60.0
+POLICY_PATH = "/three"
+
+
+def wait_for(holds: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+    """What something gives once it gives anything true.
+
+    Raises:
+        AssertionError: it does not in time.
+    """
+    end_at = time.monotonic() + seconds
+    while True:
+        found = holds()
+        if found:
+            return found
+        assert time.monotonic() < end_at, "it did not come to hold"
+        time.sleep(0.05)
+
+
+def end(process: subprocess.Popen[bytes], number: int = signal.SIGTERM) -> None:
+    """End a process of ours."""
+    process.send_signal(number)
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(20)
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def tidegate(
+    *words: str, environment: dict[str, str], log: Path
+) -> tuple[subprocess.Popen[bytes], Any]:
+    """Start a command that prints one line of JSON when it is ready."""
+    with log.open("ab") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tidegate", *words, "--json"],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env={**os.environ, **environment},
+        )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line, log.read_text()[-2000:]
+    return process, json.loads(line)
+
+
+@attrs.define
+class Service:
+    """A running service with the demonstration's tenant."""
+
+    process: subprocess.Popen[bytes]
+    said: dict[str, str]
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """A call of the control plane about the tenant, by its Owner."""
+        url = f"{self.said['base_url']}/api/v1/tenants/{self.said['tenant_id']}{path}"
+        headers = {"authorization": f"Bearer {self.said['owner_token']}"}
+        answer = httpx2.request(method, url, json=body, headers=headers, timeout=30)
+        assert answer.status_code < 300, answer.text
+        return answer.json() if answer.content else None
+
+    def sync(self, method: str, path: str, **given: Any) -> httpx2.Response:
+        """A call as a daemon makes it."""
+        headers = {"x-service-api-key": self.said["sync_api_key"]}
+        url = f"{self.said['base_url']}/api/v1/sync{path}"
+        return httpx2.request(method, url, headers=headers, timeout=30, **given)
+
+    def decide(self, event: dict[str, Any]) -> Any:
+        """A decision of the service itself."""
+        headers = {"x-service-api-key": self.said["api_key"]}
+        url = f"{self.said['base_url']}/api/v1/runtime/mitigation"
+        return httpx2.post(url, json=event, headers=headers, timeout=30).json()
+
+    def make_policy(self, name: str, path: str, threshold: int, ttl: int = 600) -> Any:
+        """A policy that blocks an address from its last of some requests within a minute on."""
+        entity = {"name": name, "priority": 1, "key_fields": ["request.client_ip"]}
+        made = self.call("POST", "/entity-definitions", entity)
+        refuse = {"name": name, "mode": "Block", "ttl_seconds": ttl}
+        mitigation = self.call("POST", "/mitigations", refuse)
+        clause = {
+            "name": "enough",
+            "entity_definition_id": made["entity_definition_id"],
+            "mitigation_id": mitigation["mitigation_id"],
+            "window": {"duration_seconds": 60, "threshold": threshold},
+        }
+        policy = {
+            "name": name,
+            "status": "active",
+            "expression": f'request.path == "{path}"',
+            "clauses": [clause],
+        }
+        return self.call("POST", "/policies", policy)
+
+    def decisions(self, path: str) -> list[Any]:
+        """Every decision on a path, the newest first."""
+        found: list[Any] = []
+        before = ""
+        while True:
+            page = self.call("GET", f"/decisions?path={path}&limit=500{before}")
+            found += page
+            if len(page) < 500:
+                return found
+            raise AssertionError("more decisions than the test expects")
+
+
+@contextmanager
+def service(directory: Path) -> Iterator[Service]:
+    """The demonstration on a port of its own."""
+    log = directory / "service.log"
+    process, said = tidegate(
+        "serve", "--demo", "--server-port", "0", "--store-directory", str(directory / "store"),
+        environment={"HOME": str(directory)}, log=log,
+    )  # fmt: skip
+    try:
+        yield Service(process, said)
+    finally:
+        end(process)
+
+
+@attrs.define
+class Daemon:
+    """A daemon in a folder of its own."""
+
+    folder: Path
+    log: Path
+    settings: dict[str, str] = attrs.field(factory=dict)
+    process: subprocess.Popen[bytes] | None = None
+    base_url: str = ""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"TIDEGATE_HOME": str(self.folder), **self.settings}
+
+    def init(self, api_base: str, api_key: str, tenant_id: str) -> None:
+        """Make the folder."""
+        subprocess.run(
+            [
+                sys.executable, "-m", "tidegate", "init", "--json", "--api-base", api_base,
+                "--api-key", api_key, "--tenant-id", tenant_id,
+            ],
+            check=True, capture_output=True, env={**os.environ, **self.environment},
+        )  # fmt: skip
+
+    def start(self) -> None:
+        """Start it on a free port."""
+        self.process, said = tidegate(
+            "run", "--daemon-port", "0", environment=self.environment, log=self.log
+        )
+        self.base_url = said["base_url"]
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """End it, if it runs."""
+        if self.process is not None:
+            end(self.process, number)
+            self.process = None
+
+    def status(self) -> Any:
+        """What it says of itself."""
+        return httpx2.get(f"{self.base_url}/status", timeout=10).json()
+
+    def decide(self, path: str, address: str, **more: Any) -> Any:
+        """A decision of it."""
+        event = {"request": {"method": "GET", "path": path, "client_ip": address}, **more}
+        url = f"{self.base_url}/api/v1/runtime/mitigation"
+        answer = httpx2.post(url, json=event, timeout=10)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+
+class Link:
+    """A link to a service that can be cut, and that can tamper with what it brings."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._open: list[socket.socket] = []
+        self.is_cut = False
+        self.truncate = 0
+        """Bytes after which an answer is cut off; 0 for never."""
+        self.flip = False
+        """Whether a byte of each answer is changed."""
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+
+    def cut(self) -> None:
+        """Close all connections, and take no more."""
+        self.is_cut = True
+        for each in self._open:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        self._open.clear()
+
+    def heal(self) -> None:
+        """Bring everything as it is again."""
+        self.is_cut, self.truncate, self.flip = False, 0, False
+
+    def close(self) -> None:
+        """End the link."""
+        self.cut()
+        self._listening.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _ = self._listening.accept()
+            except OSError:
+                return
+            if self.is_cut:
+                near.close()
+                continue
+            try:
+                far = socket.create_connection(("127.0.0.1", self._target), 2)
+            except OSError:
+                near.close()
+                continue
+            self._open += [near, far]
+            for one, other, is_answer in ((near, far, False), (far, near, True)):
+                threading.Thread(
+                    target=self._carry, args=(one, other, is_answer), daemon=True
+                ).start()
+
+    def _carry(self, one: socket.socket, other: socket.socket, is_answer: bool) -> None:
+        with contextlib.suppress(OSError):
+            while data := one.recv(65_536):
+                if is_answer and self.flip:
+                    middle = len(data) * 3 // 4
+                    data = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+                if is_answer and self.truncate:
+                    other.sendall(data[: self.truncate])
+                    break
+                other.sendall(data)
+        for each in (one, other):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def daemon(made: Service, directory: Path, **settings: str) -> Iterator[tuple[Daemon, Link]]:
+    """A running daemon behind a link to a service."""
+    link = Link(int(made.said["base_url"].rpartition(":")[2]))
+    daemon = Daemon(directory / "home", directory / "daemon.log", settings)
+    daemon.init(link.url, made.said["sync_api_key"], made.said["tenant_id"])
+    daemon.start()
+    try:
+        wait_for(lambda: daemon.status()["revision"])
+        yield daemon, link
+    finally:
+        daemon.stop()
+        link.close()
