@@ -1,10 +1,10 @@
 """``python -m benchmarks.worst_decision``: the dearest decision that is accepted.
 
 Sets of every kind that is known to be dear are made, each with a legal event that makes it so;
-the dearest are then changed at random, and what is dearer is kept (hill climbing).  For each
-kind the processor time of the native engine is printed, the least of some decisions, with the
-work it counted.  ``tests/policy/test_budget.py`` has the seeds of the dearest and asserts on the
-work.
+the dearest are then changed at random, and what is dearer is kept (hill climbing).  For each kind
+the processor time of the native engine is printed, the least of some decisions, with the work it
+counted.  A decision is read, made, redacted and written as the service does it.
+``tests/policy/test_budget.py`` has the seeds of the dearest and asserts on the work.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ import click
 import orjson
 
 from tidegate.errors import ExpressionError
-from tidegate.evaluation.native import NativeEngine
+from tidegate.evaluation.native import NativeEngine, Redactor
 from tidegate.language.check.checker import check
 from tidegate.language.tree.schema import Schema
 from tidegate.limits import DEFAULT
 from tidegate.policy.definitions.bundle import bundle
 from tidegate.policy.definitions.compile import compile_all
 from tidegate.policy.definitions.model import (
+    REDACTED_BY_DEFAULT,
     Block,
     Clause,
     Definitions,
@@ -47,6 +48,7 @@ NOW = 1_800_000_000_000_000_000
 LONGEST = 16_000
 SUBJECTS = ("request.path", "request.user_agent", "request.body.a")
 KEYS = (*SUBJECTS[:2], "string(request.body.a)")
+SECRET = bytes(32)
 LOOKS = 3
 FULL = 10
 """The scale of the sets that the search measures; a test takes smaller ones."""
@@ -308,6 +310,31 @@ def all_fire(dice: random.Random, scale: int = FULL) -> Case:
     return Case("all fire", made, event(dice))
 
 
+def many_errors(dice: random.Random, scale: int = FULL) -> Case:
+    """An error in each of many policies: every one of them is named in the record."""
+    path = f"request.query_params[{quoted(str(dice.random()))}]"
+    conditions = [f"int({path}) == {number}" for number in range(1_000 * scale)]
+    return Case("errors", definitions(conditions), event(dice))
+
+
+def many_values(dice: random.Random, scale: int = FULL) -> Case:
+    """Windows that each count another value; every other value is an error."""
+    entity = EntityDefinition(
+        entity_definition_id=_id("entity"), name="Entity", slug="e", key_fields=("request.method",)
+    )
+
+    def clause(number: int) -> Clause:
+        missing = quoted(str(dice.random()))
+        field = f"request.method + request.query_params[{missing}]"
+        counted = field if number % 2 else f'request.method + "{number}"'
+        window = Window(duration_seconds=60, threshold=2, measure="distinct", field=counted)
+        return Clause(name="c", expression=f'request.host != "{number}"', entity="e", window=window)
+
+    policies = tuple(_policy(number, clause(number)) for number in range(1_000 * scale))
+    made = attrs.evolve(definitions([], entities=(entity,)), policies=policies)
+    return Case("values", made, event(dice))
+
+
 def _mark(number: int) -> str:
     return "".join("QWERTYUIOP"[int(digit)] for digit in str(number))
 
@@ -329,6 +356,8 @@ KINDS: tuple[Kind, ...] = (
     many_entities,
     many_windows,
     all_fire,
+    many_errors,
+    many_values,
 )
 
 
@@ -350,11 +379,12 @@ def engine_of(case: Case) -> NativeEngine:
 
 def measure(case: Case) -> Measured:
     """What a decision of the case takes."""
-    engine = engine_of(case)
+    engine, redactor = engine_of(case), Redactor(list(REDACTED_BY_DEFAULT), SECRET)
     times = []
     for _ in range(LOOKS + 1):
         started = time.thread_time()
-        engine.serve(case.event, NOW, "01890000-0000-7000-8000-000000000000")
+        calls = engine.read_calls([case.event], [True], SECRET)
+        calls.decide(TENANT.bytes, [str(TENANT)], NOW, "https://edge.test", redactor)
         times.append((time.thread_time() - started) * 1e3)
     return Measured(times[0], min(times[1:]), engine.work_of(case.event, NOW))
 

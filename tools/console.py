@@ -28,7 +28,7 @@ OLDEST_NODE = (20, 19)
 @click.option("--check", is_flag=True, help="Types, lint, format and unit tests, without a build.")
 def main(check: bool) -> None:
     """Build the console, or check its sources."""
-    npm = _npm()
+    npm = npm_command()
     if _is_stale():
         _run([*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
     for script in ("check", "test") if check else ("build",):
@@ -42,7 +42,7 @@ def _is_stale() -> bool:
     return not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime
 
 
-def _npm() -> list[str]:
+def npm_command() -> list[str]:
     """The command that runs npm."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm and _version(node) >= OLDEST_NODE:

@@ -84,14 +84,17 @@ class Served:
 
 
 @contextmanager
-def serving(definitions: dict[str, Any], core: int | None = SERVER_CORE) -> Iterator[Served]:
+def serving(
+    definitions: dict[str, Any], core: int | None = SERVER_CORE, python: str = sys.executable
+) -> Iterator[Served]:
     """A server with these definitions and a key without a limit that matters.
 
     Args:
         definitions: a document; its tenant is replaced by the demonstration's.
         core: the processor core it is pinned to; None leaves it free.
+        python: the interpreter whose Tidegate serves.
     """
-    command = [sys.executable, "-m", "tidegate", "serve", "--demo", "--json", "--server-port", "0"]
+    command = [python, "-m", "tidegate", "serve", "--demo", "--json", "--server-port", "0"]
     environment = {**os.environ, **LIMITS}
     process = subprocess.Popen(pinned(command, core), stdout=subprocess.PIPE, env=environment)
     try:

@@ -2,10 +2,10 @@
 
 import { QueryClientProvider } from "@tanstack/preact-query";
 import { render } from "preact";
-import { ErrorBoundary, lazy, LocationProvider, Route, Router, useLocation } from "preact-iso";
+import { ErrorBoundary, LocationProvider, Route, Router, useLocation } from "preact-iso";
 import { useEffect } from "preact/hooks";
 import { queries } from "./api/client";
-import { rememberPlace, takeFromHash, takePlace, token } from "./api/token";
+import { logIn, restoreFragment, takeFromHash, token } from "./api/token";
 import { followAddress } from "./frame/place";
 import { TenantProvider, useMe, type Me } from "./frame/session";
 import { Shell } from "./frame/shell";
@@ -16,22 +16,14 @@ import "./style/tokens.css";
 import "./style/base.css";
 import { text } from "./text/en";
 
-const LoginPage = lazy(() => import("./pages/login/page"));
-
 function Console() {
-  const { path, route } = useLocation();
+  const { path } = useLocation();
   useEffect(followAddress, [path]);
-  const isLogin = path === "/login" || path.startsWith("/login/");
   const isOut = token.value === null;
   useEffect(() => {
-    if (isOut && !isLogin) {
-      rememberPlace();
-      route("/login", true);
-    }
-    if (!isOut && isLogin) route(takePlace(), true);
-  }, [isOut, isLogin, route]);
-  if (isLogin || isOut) return <LoginPage />;
-  return <Entered />;
+    if (isOut) logIn();
+  }, [isOut]);
+  return isOut ? <p>{text.login.ended}</p> : <Entered />;
 }
 
 function Entered() {
@@ -77,12 +69,13 @@ function NotFound() {
   );
 }
 
-if (location.pathname === "/login/callback") takeFromHash();
+takeFromHash();
+if (token.value !== null) restoreFragment();
 const root = document.getElementById("root");
 if (root) {
   render(
     <QueryClientProvider client={queries}>
-      <LocationProvider scope={/^\/(console|login)(\/|$)/}>
+      <LocationProvider scope="/console">
         <ErrorBoundary>
           <Console />
         </ErrorBoundary>

@@ -450,6 +450,10 @@ class Block:
     def over_budget(self) -> int:
         """Decisions whose budget ended before all was decided."""
 
+    @property
+    def most_work(self) -> int:
+        """Units of work that the dearest decision took."""
+
 @final
 class LearnedNames:
     """What a part of the log has of one tenant's captured names.

@@ -45,7 +45,7 @@ def visitor(browser: Browser, service: Service) -> Iterator[Watched]:
 @pytest.fixture
 def owner(visitor: Watched, service: Service) -> Watched:
     """A page of the demonstration's Owner, at the overview."""
-    visitor.page.goto(f"/login/callback#token={service.owner_token}")
+    visitor.page.goto(f"/console/#access_token={service.owner_token}")
     visitor.page.wait_for_url("**/console/example-shop/")
     return visitor
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import httpx2 as httpx
 from playwright.sync_api import expect
-from tests.service.service_process import Service
+from tests.service.service_process import Service, start, stop
 
 from browser import Watched
 
@@ -11,7 +14,7 @@ STORED = "localStorage.getItem('service.auth_token')"
 
 
 def test_the_token_leaves_the_address_at_once(owner: Watched, service: Service) -> None:
-    """After the callback the token is in the storage, and in no address or history entry."""
+    """The token is in the storage, and in no address or history entry."""
     page = owner.page
     assert page.evaluate(STORED) == service.owner_token
     assert service.owner_token not in page.url
@@ -20,28 +23,37 @@ def test_the_token_leaves_the_address_at_once(owner: Watched, service: Service) 
     owner.require_silence()
 
 
-def test_without_a_token_the_login_is_shown(visitor: Watched) -> None:
-    """A visitor of a deep link logs in first."""
-    visitor.page.goto("/console/example-shop/decisions")
-    visitor.page.wait_for_url("**/login")
-    expect(visitor.page.get_by_label("Password")).to_be_visible()
-    visitor.require_silence()
-
-
-def test_a_wrong_password_is_said_where_it_was_typed(visitor: Watched) -> None:
-    """The refusal of the service stands above the form and stays."""
+def test_without_a_token_the_login_is_shown_and_leads_back(visitor: Watched) -> None:
+    """A visitor of a deep link logs in first; the filters are in no request."""
     page = visitor.page
-    page.goto("/login")
-    page.get_by_label("Email").fill("owner@example.test")
-    page.get_by_label("Password").fill("wrong")
-    page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("alert")).to_contain_text("wrong")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto("/console/example-shop/decisions#path=%2Fsecret")
+    page.wait_for_url("**/login?next=%2Fconsole%2Fexample-shop%2Fdecisions")
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    assert not any("secret" in url.partition("#")[0] for url in asked)
 
 
 def test_a_token_that_ended_leads_to_the_login(owner: Watched) -> None:
-    """A 401 forgets the token, and the login leads back to where it happened."""
+    """A 401 forgets the token."""
     page = owner.page
     page.evaluate("localStorage.setItem('service.auth_token', 'stale')")
     page.goto("/console/example-shop/policies")
-    page.wait_for_url("**/login")
+    page.wait_for_url("**/login?**")
     assert page.evaluate(STORED) is None
+
+
+def test_who_signs_out_has_a_token_that_no_longer_counts(visitor: Watched, tmp_path: Path) -> None:
+    """The token is revoked at the service, and forgotten in the browser."""
+    process, said = start("--demo", log=tmp_path / "log")
+    page = visitor.page
+    bearer = {"authorization": f"Bearer {said['owner_token']}"}
+    try:
+        page.goto(f"{said['base_url']}/console/#access_token={said['owner_token']}")
+        assert httpx.get(f"{said['base_url']}/api/v1/me", headers=bearer).status_code == 200
+        page.get_by_role("button", name="Sign out").click()
+        page.wait_for_url("**/login?**")
+        assert page.evaluate(STORED) is None
+        assert httpx.get(f"{said['base_url']}/api/v1/me", headers=bearer).status_code == 401
+    finally:
+        stop(process)

@@ -10,7 +10,7 @@ from tests.console.conftest import ASSETS
 from tests.service.service_process import Service
 
 
-@pytest.mark.parametrize("path", ["/console/", "/console/any/where", "/login", "/login/callback"])
+@pytest.mark.parametrize("path", ["/console", "/console/", "/console/any/where"])
 def test_every_page_of_the_console_is_one_page(service: Service, path: str) -> None:
     """Each address gives the page, which is asked for anew each time."""
     answer = httpx.get(service.base_url + path)

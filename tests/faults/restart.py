@@ -128,6 +128,17 @@ class Run:
     async def _cycle(self, draw: random.Random) -> Load:
         load = Load(self.target, Traffic(draw.getrandbits(40)))
         loading = asyncio.create_task(load.run())
+        try:
+            await self._take_over(draw)
+        finally:
+            # A call that is answered at the moment of its cancellation is not cancelled.
+            load.end()
+        await loading
+        await self._again(load)
+        return load
+
+    async def _take_over(self, draw: random.Random) -> None:
+        """Start a second server, end the first, and go on a little."""
         first = self.target.process
         assert first is not None
         second = await asyncio.to_thread(self._start, "--wait-for-lock")
@@ -145,8 +156,9 @@ class Run:
         assert json.loads(line)["base_url"] == self.target.base_url
         self.target.process = second
         await asyncio.sleep(draw.uniform(0.1, 0.5))
-        load.end()
-        await loading
+
+    async def _again(self, load: Load) -> None:
+        """Send the last calls again: they are answered as before."""
         again = Load(self.target, load.traffic)
         connection = Connection(self.target.base_url, self.target.api_key)
         for made in load.acknowledged[-REPLAYED:]:
@@ -155,7 +167,6 @@ class Run:
         for before, after in zip(load.acknowledged[-REPLAYED:], again.acknowledged, strict=True):
             assert after.is_replayed, f"{after.call.key} was decided again"
             assert after.answer == before.answer, f"{after.call.key} has another answer"
-        return load
 
     def close(self) -> None:
         """End the server."""

@@ -76,6 +76,21 @@ def test_the_end_is_a_place_and_nothing_behind_it_fires() -> None:
     assert made["budget_ended_at"] == [f"policies.p{len(fired)}.clauses[0].expression"]
 
 
+@pytest.mark.parametrize(
+    ("expression", "units"), [('request.method != "x"', 6), ("int(request.path) == 1", 4)]
+)
+def test_what_is_recorded_has_a_budget(expression: str, units: int) -> None:
+    """Clauses that fire and errors end a budget of their own, a quarter of the whole."""
+    many = [policy({"name": "c", "expression": expression}, name=f"P{at}") for at in range(60)]
+    made = compiled(480, policies=many)
+    found = record(NativeEngine(bundle(made)), event("/a"))
+    recorded = 120 // units + 1
+    assert len(found["fired"]) + len(found["errors"]) == recorded
+    assert found["budget_ended_at"] == [f"policies.p{recorded}.clauses[0].expression"]
+    again = decide(made, State(10), event("/a"), START, ended_at=found["budget_ended_at"])
+    assert again.decision.to_record() == found
+
+
 def test_what_has_fired_before_the_end_answers() -> None:
     """The first Challenge or Block, with the reason it always has."""
     blocking = policy({"name": "b", "mitigation": "refuse"}, name="First")

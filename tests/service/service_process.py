@@ -26,6 +26,7 @@ class Service:
     tenant_id: str
     api_key: str
     owner_token: str
+    sync_api_key: str
     process: subprocess.Popen[bytes]
     log: Path
 

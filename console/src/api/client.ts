@@ -4,7 +4,7 @@ import { QueryClient } from "@tanstack/preact-query";
 import createClient, { type Middleware } from "openapi-fetch";
 import { Problem, type ProblemDocument } from "./problem";
 import type { components, paths } from "./schema";
-import { forgetToken, rememberPlace, token } from "./token";
+import { forgetToken, token } from "./token";
 
 export type Schemas = components["schemas"];
 
@@ -17,10 +17,7 @@ const authorised: Middleware = {
     if (response.ok) return response;
     const sent = request.headers.get("authorization");
     // A late 401 of an earlier token must not end the session of a newer one.
-    if (response.status === 401 && sent === `Bearer ${token.value ?? ""}`) {
-      rememberPlace();
-      forgetToken();
-    }
+    if (response.status === 401 && sent === `Bearer ${token.value ?? ""}`) forgetToken();
     throw new Problem(response.status, await documentOf(response));
   },
   onError() {

@@ -64,6 +64,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/authz": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Answer a proxy that asks before it lets a request through
+     * @description For `auth_request` of nginx, forward authentication of Caddy and Traefik, and `ext_authz` of Envoy over HTTP, which adds the visitor's path. Takes every method. docs/integrations.md says which headers ask, and which ones answer.
+     */
+    get: operations["authorize"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/auth/local/token": {
     parameters: {
       query?: never;
@@ -110,6 +130,148 @@ export interface paths {
     };
     /** Who is calling */
     get: operations["read-me"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/auth/providers": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** List the ways to log in */
+    get: operations["list-providers"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/auth/local/login": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The form for email and password */
+    get: operations["read-password-form"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/auth/{provider}/login": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Send a browser to an identity provider
+     * @description When the provider cannot be used now, to the page that says so.
+     */
+    get: operations["begin-login"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/auth/{provider}/callback": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Take a browser back from an identity provider
+     * @description It goes on to `/login/callback`, with a token in the hash, or with an `error`: `refused`, `cancelled`, `expired`, `unavailable` or `not-invited`.
+     */
+    get: operations["finish-login"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/login": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The page with all ways to log in */
+    get: operations["read-login"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/login/callback": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The page that takes a token */
+    get: operations["read-arrival"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/login/login.js": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The script of these pages */
+    get: operations["read-login-script"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/login/login.css": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The style of these pages */
+    get: operations["read-login-style"];
     put?: never;
     post?: never;
     delete?: never;
@@ -1380,11 +1542,11 @@ export interface components {
       name: string;
       expression: string;
       /** @default null */
-      slug: string | null;
+      slug?: string | null;
       /** @default  */
-      description: string;
+      description?: string;
       /** @default true */
-      enabled: boolean;
+      enabled?: boolean;
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -1475,16 +1637,16 @@ export interface components {
     ApiKeyCreate: {
       name: string;
       /** @default null */
-      source_id: string | null;
+      source_id?: string | null;
       /**
        * @default External
        * @enum {unknown}
        */
-      trust_level: "External" | "Internal" | "Trusted";
+      trust_level?: "External" | "Internal" | "Trusted";
       /** @default null */
-      rate_limit_per_minute: number | null;
+      rate_limit_per_minute?: number | null;
       /** @default null */
-      expires_at: string | null;
+      expires_at?: string | null;
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -1508,7 +1670,7 @@ export interface components {
        * @description how long the old secret still counts
        * @default 86400
        */
-      overlap_seconds: number;
+      overlap_seconds?: number;
     };
     /**
      * AuditEntry
@@ -1538,7 +1700,7 @@ export interface components {
        * @description of an entry that an earlier version wrote: slugs that no object has now, with pointers into the entry
        * @default []
        */
-      missing_references: components["schemas"]["MissingReference"][];
+      missing_references?: components["schemas"]["MissingReference"][];
     };
     /**
      * BatchItem
@@ -1562,9 +1724,9 @@ export interface components {
     /** Block */
     Block: {
       /** @default 403 */
-      status_code: number;
+      status_code?: number;
       /** @default  */
-      body: string;
+      body?: string;
       headers?: {
         [key: string]: string;
       };
@@ -1612,11 +1774,11 @@ export interface components {
        * @default pow
        * @enum {unknown}
        */
-      provider: "pow" | "turnstile";
+      provider?: "pow" | "turnstile";
       /** @default 4 */
-      difficulty: number;
+      difficulty?: number;
       /** @default null */
-      default_return_url_template: string | null;
+      default_return_url_template?: string | null;
     };
     /** ChallengeAction */
     ChallengeAction: {
@@ -1636,24 +1798,24 @@ export interface components {
        * @description that differ, for an update
        * @default []
        */
-      members: string[];
+      members?: string[];
     };
     /** Clause */
     Clause: {
       /** @default null */
-      name: string | null;
+      name?: string | null;
       /** @default null */
-      expression: string | null;
+      expression?: string | null;
       /** @default [] */
-      action_ids: string[];
+      action_ids?: string[];
       /** @default null */
-      entity_definition_id: string | null;
+      entity_definition_id?: string | null;
       /** @default null */
-      mitigation_id: string | null;
+      mitigation_id?: string | null;
       /** @default null */
-      window: components["schemas"]["Window"] | null;
+      window?: components["schemas"]["Window"] | null;
       /** @default false */
-      final: boolean;
+      final?: boolean;
     };
     /**
      * ClauseExplanation
@@ -1839,23 +2001,23 @@ export interface components {
       name: string;
       key_fields: string[];
       /** @default null */
-      slug: string | null;
+      slug?: string | null;
       /** @default  */
-      description: string;
+      description?: string;
       /** @default true */
-      enabled: boolean;
+      enabled?: boolean;
       /**
        * @description lower first; ties by creation
        * @default 100
        */
-      priority: number;
+      priority?: number;
       /** @default null */
-      match_expression: string | null;
+      match_expression?: string | null;
       /**
        * @default skip
        * @enum {unknown}
        */
-      on_missing_key: "blank" | "skip";
+      on_missing_key?: "blank" | "skip";
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -1972,9 +2134,9 @@ export interface components {
      */
     EntriesChange: {
       /** @default [] */
-      add: string[];
+      add?: string[];
       /** @default [] */
-      remove: string[];
+      remove?: string[];
     };
     /**
      * ErrorDetail
@@ -2003,19 +2165,19 @@ export interface components {
        * @description if given, the tenant of the key
        * @default null
        */
-      tenant_id: string | null;
+      tenant_id?: string | null;
       /** @default null */
-      source: string | null;
+      source?: string | null;
       /** @default null */
-      observed_at: string | null;
+      observed_at?: string | null;
       /** @default null */
-      idempotency_key: string | null;
+      idempotency_key?: string | null;
       /** @default null */
-      return_url: string | null;
+      return_url?: string | null;
       /** @default null */
-      request: components["schemas"]["EventRequest"] | null;
+      request?: components["schemas"]["EventRequest"] | null;
       /** @default null */
-      fields: {
+      fields?: {
         [key: string]: string | number | boolean | (string | number | boolean | null)[] | null;
       } | null;
     };
@@ -2025,35 +2187,35 @@ export interface components {
      */
     EventRequest: {
       /** @default null */
-      method: string | null;
+      method?: string | null;
       /** @default null */
-      scheme: string | null;
+      scheme?: string | null;
       /** @default null */
-      host: string | null;
+      host?: string | null;
       /** @default null */
-      path: string | null;
+      path?: string | null;
       /** @default null */
-      client_ip: string | null;
+      client_ip?: string | null;
       /** @default null */
-      user_agent: string | null;
+      user_agent?: string | null;
       /** @default null */
-      referer: string | null;
+      referer?: string | null;
       /** @default null */
-      content_type: string | null;
+      content_type?: string | null;
       /** @default null */
-      headers: {
+      headers?: {
         [key: string]: string | number | boolean | (string | number | boolean | null)[] | null;
       } | null;
       /** @default null */
-      query_params: {
+      query_params?: {
         [key: string]: string | number | boolean | (string | number | boolean | null)[] | null;
       } | null;
       /** @default null */
-      cookies: {
+      cookies?: {
         [key: string]: string | number | boolean | (string | number | boolean | null)[] | null;
       } | null;
       /** @default null */
-      route_params: {
+      route_params?: {
         [key: string]: string | number | boolean | (string | number | boolean | null)[] | null;
       } | null;
     };
@@ -2064,12 +2226,12 @@ export interface components {
        * @default condition
        * @enum {unknown}
        */
-      purpose: "action" | "condition" | "key-field" | "match" | "scope" | "window-field";
+      purpose?: "action" | "condition" | "key-field" | "match" | "scope" | "window-field";
       /**
        * @description the condition is of a clause with an entity
        * @default false
        */
-      entity: boolean;
+      entity?: boolean;
     };
     /**
      * ExpressionError
@@ -2110,27 +2272,27 @@ export interface components {
       /** @description after the last code point */
       end: number;
       /** @default null */
-      hint: string | null;
+      hint?: string | null;
     };
     /** ExpressionReport */
     ExpressionReport: {
       ok: boolean;
       diagnostics: components["schemas"]["ExpressionFinding"][];
       /** @default null */
-      type: string | null;
+      type?: string | null;
       /** @default [] */
-      fields: string[];
+      fields?: string[];
       /** @default [] */
-      lists: string[];
+      lists?: string[];
       /** @default null */
-      cost_estimate: number | null;
+      cost_estimate?: number | null;
       /**
        * @description of the budget of a decision, patterns at their worst
        * @default null
        */
-      work_estimate: number | null;
+      work_estimate?: number | null;
       /** @default null */
-      formatted: string | null;
+      formatted?: string | null;
     };
     /**
      * FiredClause
@@ -2162,6 +2324,16 @@ export interface components {
       /** @enum {unknown} */
       status: "ok" | "ready";
     };
+    /**
+     * IdentityProvider
+     * @description A way to log in.
+     */
+    IdentityProvider: {
+      name: string;
+      display_name: string;
+      /** @description where a browser begins; may have `?next=` */
+      login_url: string;
+    };
     /** ListChange */
     ListChange: {
       name?: string;
@@ -2190,11 +2362,11 @@ export interface components {
       /** @enum {unknown} */
       kind: "ip" | "string";
       /** @default null */
-      slug: string | null;
+      slug?: string | null;
       /** @default  */
-      description: string;
+      description?: string;
       /** @default [] */
-      entries: string[];
+      entries?: string[];
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -2261,20 +2433,35 @@ export interface components {
       revision: number;
       /** Format: uuid */
       tenant_id: string;
-      /** Format: uuid */
+      /**
+       * Format: uuid
+       * @description of the operator; of the membership itself, while it waits for the first login with its address
+       */
       user_id: string;
       /** @enum {unknown} */
       role: "Admin" | "Analyst" | "Owner" | "Viewer";
       name: string | null;
+      /** @description the address that was given the role, else null until the operator has used the tenant */
       email: string | null;
       pending: boolean;
     };
-    /** MembershipWrite */
+    /**
+     * MembershipWrite
+     * @description Who gets the role: the operator of an id, or whoever logs in with an e-mail address.
+     */
     MembershipWrite: {
-      /** Format: uuid */
-      user_id: string;
       /** @enum {unknown} */
       role: "Admin" | "Analyst" | "Owner" | "Viewer";
+      /**
+       * @description of an operator; not needed beside `email`
+       * @default null
+       */
+      user_id?: string | null;
+      /**
+       * @description not needed beside `user_id`, whose address it must be then
+       * @default null
+       */
+      email?: string | null;
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -2284,7 +2471,6 @@ export interface components {
       /** Format: uuid */
       readonly tenant_id?: string;
       readonly name?: string | null;
-      readonly email?: string | null;
       readonly pending?: boolean;
     };
     /**
@@ -2354,17 +2540,17 @@ export interface components {
       /** @enum {unknown} */
       mode: "Block" | "Challenge" | "Monitor";
       /** @default null */
-      slug: string | null;
+      slug?: string | null;
       /** @default  */
-      description: string;
+      description?: string;
       /** @default true */
-      enabled: boolean;
+      enabled?: boolean;
       /** @default 600 */
-      ttl_seconds: number;
+      ttl_seconds?: number;
       /** @default null */
-      challenge: components["schemas"]["Challenge"] | null;
+      challenge?: components["schemas"]["Challenge"] | null;
       /** @default null */
-      block: components["schemas"]["Block"] | null;
+      block?: components["schemas"]["Block"] | null;
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -2441,11 +2627,11 @@ export interface components {
     /** OutcomeCounts */
     OutcomeCounts: {
       /** @default 0 */
-      allow: number;
+      allow?: number;
       /** @default 0 */
-      challenge: number;
+      challenge?: number;
       /** @default 0 */
-      block: number;
+      block?: number;
     };
     /** Policy */
     Policy: {
@@ -2504,23 +2690,23 @@ export interface components {
       name: string;
       clauses: components["schemas"]["Clause"][];
       /** @default null */
-      slug: string | null;
+      slug?: string | null;
       /** @default  */
-      description: string;
+      description?: string;
       /** @default true */
-      enabled: boolean;
+      enabled?: boolean;
       /**
        * @default active
        * @enum {unknown}
        */
-      status: "active" | "draft" | "retired";
+      status?: "active" | "draft" | "retired";
       /**
        * @description lower first; ties by creation
        * @default 100
        */
-      priority: number;
+      priority?: number;
       /** @default null */
-      expression: string | null;
+      expression?: string | null;
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -2720,22 +2906,22 @@ export interface components {
        * @default observed
        * @enum {unknown}
        */
-      time: "observed" | "received";
+      time?: "observed" | "received";
       /**
        * @description a definitions document; the saved ones if null. Not together with `policy_id` or `policy`
        * @default null
        */
-      definitions: Record<string, never> | null;
+      definitions?: Record<string, never> | null;
       /**
        * @description a policy that is active, whatever its saved status
        * @default null
        */
-      policy_id: string | null;
+      policy_id?: string | null;
       /**
        * @description what the policy of `policy_id` is changed to; as it is saved if null
        * @default null
        */
-      policy: components["schemas"]["PolicyCreate"] | null;
+      policy?: components["schemas"]["PolicyCreate"] | null;
       /** Format: uuid */
       readonly replay_job_id?: string;
       /** Format: uuid */
@@ -2829,7 +3015,7 @@ export interface components {
        * @description in place of the saved policy; saved as it is if null
        * @default null
        */
-      policy: components["schemas"]["PolicyCreate"] | null;
+      policy?: components["schemas"]["PolicyCreate"] | null;
     };
     /**
      * SimulationResult
@@ -2889,9 +3075,9 @@ export interface components {
     TenantCreate: {
       name: string;
       /** @default null */
-      slug: string | null;
+      slug?: string | null;
       /** @default null */
-      settings: components["schemas"]["TenantSettingsChange"] | null;
+      settings?: components["schemas"]["TenantSettingsChange"] | null;
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -2910,25 +3096,25 @@ export interface components {
     TenantSettings: {
       redact: string[];
       /** @default [] */
-      return_url_origins: string[];
+      return_url_origins?: string[];
       /** @default 1800 */
-      proof_ttl_seconds: number;
+      proof_ttl_seconds?: number;
       /** @default 30 */
-      retention_days: number;
+      retention_days?: number;
       /**
        * @default last-known
        * @enum {unknown}
        */
-      fail_mode: "closed" | "last-known" | "open";
+      fail_mode?: "closed" | "last-known" | "open";
       /** @default [] */
-      trusted_proxies: string[];
+      trusted_proxies?: string[];
       /** @default 1000000 */
-      max_keys: number;
+      max_keys?: number;
       /**
        * @default block
        * @enum {unknown}
        */
-      on_budget_exceeded: "allow" | "block" | "challenge";
+      on_budget_exceeded?: "allow" | "block" | "challenge";
     };
     /**
      * TenantSettingsChange
@@ -2983,9 +3169,9 @@ export interface components {
        * @default count
        * @enum {unknown}
        */
-      measure: "count" | "distinct";
+      measure?: "count" | "distinct";
       /** @default null */
-      field: string | null;
+      field?: string | null;
     };
     /**
      * WindowExplanation
@@ -3051,7 +3237,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "item_id": "019a4300-0000-7000-8000-000000000038",
+           *       "item_id": "019a4300-0000-7000-8000-000000000039",
            *       "lookup_entity_id": "019a4300-0000-7000-8000-000000000012",
            *       "active_mitigation": null
            *     }
@@ -3240,14 +3426,14 @@ export interface operations {
            * @example [
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-000000000039",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-00000000003a",
+           *         "item_id": "019a4300-0000-7000-8000-00000000003a",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-00000000003b",
            *         "active_mitigation": null
            *       },
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-00000000003b",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-00000000003c",
+           *         "item_id": "019a4300-0000-7000-8000-00000000003c",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-00000000003d",
            *         "active_mitigation": null
            *       }
            *     ]
@@ -3478,6 +3664,110 @@ export interface operations {
         };
       };
       /** @description `decision-log-unavailable`: the decision log cannot be written; `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  authorize: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "text/plain": string;
+        };
+      };
+      /** @description The visitor is to pass a challenge. */
+      302: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The visitor has a proof, keeps it as a cookie, and asks again without it. */
+      307: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description The visitor is refused, or the question is not clear. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description There is no decision. */
+      502: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `store-unavailable`: the store cannot be reached */
       503: {
         headers: {
           [name: string]: unknown;
@@ -3759,6 +4049,732 @@ export interface operations {
       };
       /** @description `unauthenticated`: a valid credential is needed */
       401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "list-providers": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example [
+           *       {
+           *         "display_name": "Email and password",
+           *         "login_url": "/auth/local/login",
+           *         "name": "local"
+           *       }
+           *     ]
+           */
+          "application/json": components["schemas"]["IdentityProvider"][];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-password-form": {
+    parameters: {
+      query?: {
+        next?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "text/html": string;
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "begin-login": {
+    parameters: {
+      query?: {
+        next?: string;
+      };
+      header?: never;
+      path: {
+        provider: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description See Other */
+      303: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description where the browser goes next */
+          Location?: string;
+          /** @description what the browser keeps of the login */
+          "Set-Cookie"?: string;
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "finish-login": {
+    parameters: {
+      query?: {
+        state?: string;
+        code?: string;
+        iss?: string;
+        error?: string;
+      };
+      header?: never;
+      path: {
+        provider: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description See Other */
+      303: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description where the browser goes next */
+          Location?: string;
+          /** @description what the browser keeps of the login */
+          "Set-Cookie"?: string;
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-login": {
+    parameters: {
+      query?: {
+        next?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "text/html": string;
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-arrival": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "text/html": string;
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-login-script": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "text/javascript": string;
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-login-style": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "text/css": string;
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
         headers: {
           [name: string]: unknown;
         };
@@ -4741,6 +5757,17 @@ export interface operations {
           /**
            * @example [
            *       {
+           *         "email": "ann@example.test",
+           *         "name": null,
+           *         "pending": true,
+           *         "role": "Analyst",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "user_id": "019a4300-0000-7000-8000-000000000021",
+           *         "created_at": "2026-11-02T09:15:00.000Z",
+           *         "revision": 1,
+           *         "updated_at": "2026-11-02T09:15:00.000Z"
+           *       },
+           *       {
            *         "email": "owner@example.test",
            *         "name": "Demo Owner",
            *         "pending": false,
@@ -4864,8 +5891,8 @@ export interface operations {
       content: {
         /**
          * @example {
-         *       "user_id": "019a4300-0000-7000-8000-000000000001",
-         *       "role": "Owner"
+         *       "email": "ann@example.test",
+         *       "role": "Analyst"
          *     }
          */
         "application/json": components["schemas"]["MembershipWrite"];
@@ -4884,14 +5911,14 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "email": "owner@example.test",
-           *       "name": "Demo Owner",
-           *       "pending": false,
-           *       "role": "Owner",
+           *       "email": "ann@example.test",
+           *       "name": null,
+           *       "pending": true,
+           *       "role": "Analyst",
            *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
-           *       "user_id": "019a4300-0000-7000-8000-000000000001",
+           *       "user_id": "019a4300-0000-7000-8000-000000000021",
            *       "created_at": "2026-11-02T09:15:00.000Z",
-           *       "revision": 2,
+           *       "revision": 1,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
            *     }
            */
@@ -5189,7 +6216,7 @@ export interface operations {
            *       {
            *         "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *         "expires_at": null,
-           *         "last_used_at": null,
+           *         "last_used_at": "2026-11-02T09:15:00.000Z",
            *         "name": "demo",
            *         "prefix": "0123456789abcdef",
            *         "previous_secret_expires_at": null,
@@ -13138,7 +14165,7 @@ export interface operations {
            *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000024",
+           *           "action_id": "019a4300-0000-7000-8000-000000000025",
            *           "name": "Product view",
            *           "slug": "product_view",
            *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -13157,13 +14184,13 @@ export interface operations {
            *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000025",
+           *           "action_id": "019a4300-0000-7000-8000-000000000026",
            *           "name": "Claims to be a crawler",
            *           "slug": "claims_to_be_a_crawler",
            *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000026",
+           *           "action_id": "019a4300-0000-7000-8000-000000000027",
            *           "name": "Checkout",
            *           "slug": "checkout",
            *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -13197,7 +14224,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000027",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000028",
            *           "name": "Account",
            *           "slug": "account",
            *           "priority": 5,
@@ -13244,7 +14271,7 @@ export interface operations {
            *           }
            *         },
            *         {
-           *           "mitigation_id": "019a4300-0000-7000-8000-000000000028",
+           *           "mitigation_id": "019a4300-0000-7000-8000-000000000029",
            *           "name": "Prove you are human",
            *           "slug": "prove-you-are-human",
            *           "mode": "Challenge",
@@ -13311,7 +14338,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000021",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000002a",
            *           "name": "Credential stuffing",
            *           "slug": "credential-stuffing",
            *           "priority": 30,
@@ -13345,7 +14372,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000029",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000002b",
            *           "name": "Scraping",
            *           "slug": "scraping",
            *           "priority": 40,
@@ -13368,7 +14395,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000002a",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000022",
            *           "name": "Risky checkout",
            *           "slug": "risky-checkout",
            *           "priority": 50,
@@ -13619,7 +14646,7 @@ export interface operations {
          *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000024",
+         *           "action_id": "019a4300-0000-7000-8000-000000000025",
          *           "name": "Product view",
          *           "slug": "product_view",
          *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -13638,13 +14665,13 @@ export interface operations {
          *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000025",
+         *           "action_id": "019a4300-0000-7000-8000-000000000026",
          *           "name": "Claims to be a crawler",
          *           "slug": "claims_to_be_a_crawler",
          *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000026",
+         *           "action_id": "019a4300-0000-7000-8000-000000000027",
          *           "name": "Checkout",
          *           "slug": "checkout",
          *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -13678,7 +14705,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000027",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000028",
          *           "name": "Account",
          *           "slug": "account",
          *           "priority": 5,
@@ -13725,7 +14752,7 @@ export interface operations {
          *           }
          *         },
          *         {
-         *           "mitigation_id": "019a4300-0000-7000-8000-000000000028",
+         *           "mitigation_id": "019a4300-0000-7000-8000-000000000029",
          *           "name": "Prove you are human",
          *           "slug": "prove-you-are-human",
          *           "mode": "Challenge",
@@ -13792,7 +14819,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000021",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000002a",
          *           "name": "Credential stuffing",
          *           "slug": "credential-stuffing",
          *           "priority": 30,
@@ -13826,7 +14853,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000029",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000002b",
          *           "name": "Scraping",
          *           "slug": "scraping",
          *           "priority": 40,
@@ -13849,7 +14876,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000002a",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000022",
          *           "name": "Risky checkout",
          *           "slug": "risky-checkout",
          *           "priority": 50,
@@ -15341,19 +16368,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Credential stuffing",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000021",
-           *         "slug": "credential-stuffing",
+           *         "name": "Risky checkout",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000022",
+           *         "slug": "risky-checkout",
            *         "status": "active",
            *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
            *         "allow": 0,
            *         "block": 0,
-           *         "by_others": 0,
-           *         "challenge": 21,
+           *         "by_others": 2,
+           *         "challenge": 1,
            *         "errors": 0,
-           *         "last_match_at": "2026-11-02T09:03:56.000Z",
+           *         "last_match_at": "2026-11-02T09:03:37.000Z",
            *         "monitor": 0,
-           *         "total": 21
+           *         "total": 3
            *       }
            *     ]
            */
@@ -15482,9 +16509,9 @@ export interface operations {
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
-           *           "decision_id": "019a4300-0000-7000-8000-00000000002b",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000002c",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-00000000002c"
+           *             "019a4300-0000-7000-8000-00000000002d"
            *           ],
            *           "fired": [
            *             {
@@ -15502,9 +16529,9 @@ export interface operations {
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
-           *           "decision_id": "019a4300-0000-7000-8000-00000000002d",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000002e",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-00000000002e"
+           *             "019a4300-0000-7000-8000-00000000002f"
            *           ],
            *           "fired": [
            *             {
@@ -15522,9 +16549,9 @@ export interface operations {
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
-           *           "decision_id": "019a4300-0000-7000-8000-00000000002f",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000030",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000030"
+           *             "019a4300-0000-7000-8000-000000000031"
            *           ],
            *           "fired": [
            *             {
@@ -15542,9 +16569,9 @@ export interface operations {
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000031",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000032",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-00000000002c"
+           *             "019a4300-0000-7000-8000-00000000002d"
            *           ],
            *           "fired": [
            *             {
@@ -15562,9 +16589,9 @@ export interface operations {
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000032",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000033",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-00000000002e"
+           *             "019a4300-0000-7000-8000-00000000002f"
            *           ],
            *           "fired": [
            *             {
@@ -15582,9 +16609,9 @@ export interface operations {
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000033",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000034",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000030"
+           *             "019a4300-0000-7000-8000-000000000031"
            *           ],
            *           "fired": [
            *             {
@@ -15602,9 +16629,9 @@ export interface operations {
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000034",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000035",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-00000000002c"
+           *             "019a4300-0000-7000-8000-00000000002d"
            *           ],
            *           "fired": [
            *             {
@@ -15622,9 +16649,9 @@ export interface operations {
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000035",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000036",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-00000000002e"
+           *             "019a4300-0000-7000-8000-00000000002f"
            *           ],
            *           "fired": [
            *             {
@@ -15642,9 +16669,9 @@ export interface operations {
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000036",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000037",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000030"
+           *             "019a4300-0000-7000-8000-000000000031"
            *           ],
            *           "fired": [
            *             {
@@ -15662,9 +16689,9 @@ export interface operations {
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000037",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000038",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-00000000002c"
+           *             "019a4300-0000-7000-8000-00000000002d"
            *           ],
            *           "fired": [
            *             {
@@ -18389,7 +19416,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-000000000022",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000023",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -18407,7 +19434,7 @@ export interface operations {
            *         "tenant_id": "019a4300-0000-7000-8000-000000000004"
            *       },
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-000000000023",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000024",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,

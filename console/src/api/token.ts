@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 
 export const TOKEN_NAME = "service.auth_token";
-const AFTER_LOGIN = "tidegate.after_login";
+const FRAGMENT = "tidegate.fragment";
 
 export const token = signal<string | null>(localStorage.getItem(TOKEN_NAME));
 
@@ -23,24 +23,30 @@ export function forgetToken(): void {
   token.value = null;
 }
 
-/** Takes a token out of the address, which is replaced at once: no history entry keeps it. */
-export function takeFromHash(): boolean {
-  const given = new URLSearchParams(location.hash.slice(1));
-  const found = given.get("token") ?? given.get("access_token");
-  if (location.hash) history.replaceState(null, "", location.pathname);
-  if (!found) return false;
-  keepToken(found);
-  return true;
+/** Takes a token out of the address, which is replaced at once: no history entry keeps it.
+ *
+ * Only on this machine itself, for the demonstration: elsewhere such a link could log somebody in
+ * as somebody else, so a token comes by `/login/callback` alone.
+ */
+export function takeFromHash(): void {
+  const given = new URLSearchParams(location.hash.slice(1)).get("access_token");
+  if (given === null) return;
+  history.replaceState(null, "", location.pathname);
+  if (["127.0.0.1", "[::1]", "localhost"].includes(location.hostname)) keepToken(given);
 }
 
-/** Where the operator wanted to go before the login; the tab alone remembers it. */
-export function rememberPlace(): void {
-  const here = location.pathname + location.hash;
-  if (location.pathname.startsWith("/console/")) sessionStorage.setItem(AFTER_LOGIN, here);
+/** Goes to the login, which leads back here. The fragment stays in this tab: what an operator
+ * filters by is in no request. */
+export function logIn(): void {
+  sessionStorage.setItem(FRAGMENT, JSON.stringify([location.pathname, location.hash]));
+  location.assign(`/login?${new URLSearchParams({ next: location.pathname }).toString()}`);
 }
 
-export function takePlace(): string {
-  const place = sessionStorage.getItem(AFTER_LOGIN) ?? "/console/";
-  sessionStorage.removeItem(AFTER_LOGIN);
-  return place.startsWith("/console/") ? place : "/console/";
+/** Puts back the fragment of the page that the login led away from. */
+export function restoreFragment(): void {
+  const kept = sessionStorage.getItem(FRAGMENT);
+  sessionStorage.removeItem(FRAGMENT);
+  if (kept === null) return;
+  const [path, hash] = JSON.parse(kept) as [string, string];
+  if (path === location.pathname && !location.hash) history.replaceState(null, "", path + hash);
 }

@@ -32,6 +32,7 @@ from tidegate.server.hot.recorder import Recorder
 from tidegate.server.hot.seen_keys import KeyFilter
 from tidegate.server.http.access_log import AccessLog
 from tidegate.server.http.problems import Problem
+from tidegate.server.http.public_url import unreachable
 from tidegate.server.logging import log
 from tidegate.server.login.logins import Logins
 from tidegate.server.offload.desk import Desk
@@ -52,7 +53,7 @@ from tidegate.stores.decision_log import log as decision_log
 from tidegate.stores.decision_log import replay_jobs, snapshots
 from tidegate.stores.index import idempotency
 from tidegate.stores.niceness import be_nice
-from tidegate.stores.objects import api_keys, pending
+from tidegate.stores.objects import api_keys, definitions, pending
 from tidegate.stores.rows.bulk import STEP_ROWS
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class Service:
         self.runtimes.activated = self.feed.activated
         self.runtimes.dropped = self.feed.dropped
         self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
-        self._crew = Crew(settings, keys)
+        self._crew = Crew(settings, keys, base_url)
         self._replays = Replays(store, self._replay)
         self.application = Application(
             store=store,
@@ -179,6 +180,7 @@ class Service:
         # The first who asked for it would have it made in a thread that holds the interpreter.
         await asyncio.to_thread(docs_page.prepare)
         await asyncio.to_thread(self.application.logins.prepare)
+        await asyncio.to_thread(self._warn_of_challenges)
         retention = Retention(self.store, self.save_states)
         await asyncio.to_thread(self.live.gather)
         for work in (
@@ -210,6 +212,24 @@ class Service:
             lanes=self.lanes,
             access=self.access,
         )
+
+    def _warn_of_challenges(self) -> None:
+        """Say when there are challenges, and no address that visitors could be sent to."""
+        reason = unreachable(self.base_url)
+        if reason is None:
+            return
+        with self.store.read() as connection:
+            challenging = {
+                tenant_id
+                for tenant_id, body in definitions.bodies(connection, "mitigation")
+                if body.get("mode") == "Challenge" and body.get("enabled", True)
+            }
+        if challenging:
+            log.warning(
+                "challenges lead visitors nowhere: set server.public_url",
+                reason=reason,
+                tenants=len(challenging),
+            )
 
     def _secrets_of(self, tenant_id: UUID) -> Secrets:
         """What daemons of a tenant need of the keys."""

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import attrs
 import pytest
+from structlog.testing import capture_logs
 
 from tidegate.server.hot import recorder as recorder_module
 from tidegate.server.hot.recorder import Recorder
@@ -350,3 +351,19 @@ def test_a_block_counts_as_its_decisions_and_is_settled_once(store: SqliteStore)
             assert [line.seq for line in scan(connection)] == [1, 2, 3, 4]
 
     asyncio.run(scene())
+
+
+def test_a_commit_that_takes_long_is_a_warning(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever runs the service learns what everybody's answers waited for."""
+    monkeypatch.setattr("tidegate.server.hot.recorder.SLOW_SECONDS", -1.0)
+
+    async def scene() -> None:
+        await Recorder(store, 0, nothing).append(entry(1))
+
+    with capture_logs() as logged:
+        asyncio.run(scene())
+    [warning] = logged
+    assert (warning["log_level"], warning["decisions"]) == ("warning", 1)
+    assert warning["seconds"] >= 0

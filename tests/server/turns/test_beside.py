@@ -13,7 +13,7 @@ import pytest
 from tests.server.turns.whole import LONG, Tenant, World, running, still_waits, until
 
 from tidegate.config import ServerSettings, Settings
-from tidegate.server.turns.account import HELD_NS
+from tidegate.server.turns.account import HELD_NS, LIGHT_WORK
 
 
 class Run(Protocol):
@@ -209,7 +209,8 @@ def test_what_is_decided_while_the_log_fails_counts_as_not_made(
 
 
 def test_heavy_tenants_decide_alternately(run: Run) -> None:
-    """Heavy tenants have one step each, alternately, however many calls they have."""
+    """Heavy tenants whose steps cost the same have them alternately, however many calls they
+    have."""
 
     async def scene(world: World) -> None:
         greedy, modest = [await world.tenant(name) for name in ("Greedy", "Modest")]
@@ -218,8 +219,9 @@ def test_heavy_tenants_decide_alternately(run: Run) -> None:
             tenant.call()
             await tenant.answered()
             lane = lanes.of(tenant.tenant_id, tenant.key.tenant_id)
-            lane.account.charge(1, 1, HELD_NS + 1, time.monotonic_ns() + 10**12)
+            lane.account.charge(1, 1, HELD_NS + 1, LIGHT_WORK + 1, time.monotonic_ns() + 10**12)
         lanes.heavy.places = 1
+        world.held.cost = 1_000
         world.held.shut()
         for _ in range(6):
             greedy.call()

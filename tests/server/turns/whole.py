@@ -66,6 +66,8 @@ class Held:
         self._opened.set()
         self.made = 0
         """Decisions steps that are held up."""
+        self.cost: int | None = None
+        """Nanoseconds that each work takes as far as the service knows; None: what it takes."""
         service.lanes.run = self.run  # type: ignore[method-assign]
 
     async def run(self, work: Callable[[], T]) -> tuple[T, int]:
@@ -74,7 +76,7 @@ class Held:
             self.made += 1
             await self._opened.wait()
             self.made -= 1
-        return made
+        return made if self.cost is None else (made[0], self.cost)
 
     def shut(self) -> None:
         self._opened.clear()

@@ -1,61 +1,67 @@
 /** Who was stopped? */
 
-import { useInfiniteQuery } from "@tanstack/preact-query";
 import { api, page, type Schemas } from "../../api/client";
 import { filters, range, setFilters, since } from "../../frame/place";
-import { usePolicyNames } from "../../frame/names";
+import { usePolicyNames } from "../../frame/objects";
 import { useTenant } from "../../frame/session";
 import { Badge } from "../../parts/badge";
-import { Foreign } from "../../parts/foreign";
-import { Loading } from "../../parts/loading";
+import { Foreign, marked } from "../../parts/foreign";
 import { Moment } from "../../parts/moment";
-import { ProblemPanel } from "../../parts/problem";
+import { Listing, pageQuery, type Column } from "../../parts/table";
 import { text } from "../../text/en";
 
 const words = text.decisions;
 type Row = Schemas["DecisionSummary"];
 
 export default function DecisionsPage() {
-  const { tenant_id } = useTenant();
+  const { tenant_id, slug } = useTenant();
+  const names = usePolicyNames();
   const given = filters.value;
   const query = {
     since: since(range.value, Date.now()),
-    limit: 50,
     ...optional("action", given.get("action") as Row["action"] | null),
     ...optional("reason", given.get("reason") as Row["reason"] | null),
     ...optional("path", given.get("path")),
     ...optional("policy_id", given.get("policy")),
     ...optional("entity_id", given.get("entity")),
   };
-  const found = useInfiniteQuery({
-    queryKey: ["decisions", tenant_id, query],
-    initialPageParam: "",
-    queryFn: ({ pageParam }) =>
-      page(
-        api.GET("/api/v1/tenants/{tenant_id}/decisions", {
-          params: { path: { tenant_id }, query: { ...query, ...optional("cursor", pageParam) } },
-        }),
+  const columns: readonly Column<Row>[] = [
+    {
+      name: words.columns.time,
+      cell: (row) => (
+        <a href={`/console/${slug}/decisions/${row.decision_id}`}>
+          <Moment at={row.received_at} />
+        </a>
       ),
-    getNextPageParam: (last) => last.next,
-  });
-  const rows = found.data?.pages.flatMap((each) => each.rows) ?? [];
+    },
+    { name: words.columns.action, cell: (row) => <Badge answer={row.action} /> },
+    { name: words.columns.reason, cell: (row) => text.reasons[row.reason] },
+    {
+      name: words.columns.policy,
+      kind: "text",
+      cell: (row) =>
+        row.policy_id === null ? "" : marked(names.get(row.policy_id) ?? row.policy_id),
+    },
+    { name: words.columns.path, kind: "text", cell: (row) => <Foreign text={row.path ?? ""} /> },
+  ];
   return (
     <>
       <h1>{text.pages.decisions}</h1>
       <Filters />
-      {found.error && <ProblemPanel error={found.error} retry={() => void found.refetch()} />}
-      {found.isPending && <Loading />}
-      {found.data && rows.length === 0 && <Empty />}
-      {rows.length > 0 && <Rows rows={rows} />}
-      {found.hasNextPage && (
-        <button
-          type="button"
-          disabled={found.isFetchingNextPage}
-          onClick={() => void found.fetchNextPage()}
-        >
-          {text.frame.more}
-        </button>
-      )}
+      <Listing
+        label={text.pages.decisions}
+        queryKey={["decisions", tenant_id, query]}
+        ask={(cursor) =>
+          page(
+            api.GET("/api/v1/tenants/{tenant_id}/decisions", {
+              params: { path: { tenant_id }, query: { ...query, ...pageQuery(cursor) } },
+            }),
+          )
+        }
+        columns={columns}
+        keyOf={(row) => row.decision_id}
+        empty={<Empty />}
+      />
     </>
   );
 }
@@ -105,49 +111,6 @@ function Choice(props: { name: string; label: string; of: readonly string[] }) {
       </select>
     </label>
   );
-}
-
-function Rows({ rows }: { rows: readonly Row[] }) {
-  const { slug } = useTenant();
-  return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={text.pages.decisions}>
-      <table>
-        <thead>
-          <tr>
-            {Object.values(words.columns).map((name) => (
-              <th scope="col">{name}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.decision_id}>
-              <td>
-                <a href={`/console/${slug}/decisions/${row.decision_id}`}>
-                  <Moment at={row.received_at} />
-                </a>
-              </td>
-              <td>
-                <Badge answer={row.action} />
-              </td>
-              <td>{text.reasons[row.reason]}</td>
-              <td>
-                <PolicyName id={row.policy_id} />
-              </td>
-              <td class="text">
-                <Foreign text={row.path ?? ""} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function PolicyName({ id }: { id: string | null }) {
-  const names = usePolicyNames();
-  return <>{id === null ? "" : (names.get(id) ?? id)}</>;
 }
 
 function Empty() {

@@ -1,62 +1,73 @@
 /** What is in force, and in which order? */
 
 import { useQuery } from "@tanstack/preact-query";
-import { api, page } from "../../api/client";
-import { usePolicies } from "../../frame/names";
+import { api, page, type Schemas } from "../../api/client";
+import { usePolicies } from "../../frame/objects";
 import { range, since } from "../../frame/place";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
 import { marked } from "../../parts/foreign";
 import { Moment } from "../../parts/moment";
+import { Table, type Column } from "../../parts/table";
 import { text } from "../../text/en";
 
 const words = text.policies;
+type Policy = Schemas["Policy"];
 
 export default function PoliciesPage() {
+  const { slug } = useTenant();
   const policies = usePolicies();
-  const results = useResults();
+  const results = useResults().data;
+  const columns: readonly Column<Policy>[] = [
+    { name: words.columns.order, kind: "number", cell: (policy) => policy.priority },
+    {
+      name: words.columns.name,
+      kind: "text",
+      cell: (policy) => (
+        <a href={`/console/${slug}/policies/${policy.policy_id}`}>{marked(policy.name)}</a>
+      ),
+    },
+    {
+      name: words.columns.status,
+      cell: (policy) => (policy.enabled ? policy.status : words.disabled),
+    },
+    {
+      name: words.columns.answers,
+      kind: "number",
+      cell: (policy) => results?.get(policy.policy_id)?.total ?? "",
+    },
+    {
+      name: words.columns.last,
+      cell: (policy) => {
+        const last = results?.get(policy.policy_id)?.last_match_at;
+        return last ? <Moment at={last} /> : words.never;
+      },
+    },
+    {
+      name: words.columns.errors,
+      kind: "number",
+      cell: (policy) => results?.get(policy.policy_id)?.errors ?? "",
+    },
+  ];
   return (
     <>
-      <h1>{text.pages.policies}</h1>
+      <div class="row spread">
+        <h1>{text.pages.policies}</h1>
+        <a href={`/console/${slug}/policies/new`}>{text.policy.create}</a>
+      </div>
       <Answered of={policies}>
-        {(found) => {
-          if (found.length === 0) return <p>{words.empty}</p>;
-          const ordered = [...found].sort((a, b) => a.priority - b.priority);
-          return (
-            <div class="table-scroll" tabIndex={0} role="region" aria-label={text.pages.policies}>
-              <table>
-                <thead>
-                  <tr>
-                    {Object.values(words.columns).map((name) => (
-                      <th scope="col">{name}</th>
-                    ))}
-                  </tr>
-                </thead>
-                <tbody>
-                  {ordered.map((policy) => {
-                    const result = results.data?.get(policy.policy_id);
-                    return (
-                      <tr key={policy.policy_id}>
-                        <td>{policy.priority}</td>
-                        <td class="text">{marked(policy.name)}</td>
-                        <td>{policy.enabled ? policy.status : words.disabled}</td>
-                        <td>{result?.total ?? ""}</td>
-                        <td>
-                          {result?.last_match_at ? (
-                            <Moment at={result.last_match_at} />
-                          ) : (
-                            words.never
-                          )}
-                        </td>
-                        <td>{result?.errors ?? ""}</td>
-                      </tr>
-                    );
-                  })}
-                </tbody>
-              </table>
-            </div>
-          );
-        }}
+        {(found) =>
+          found.length === 0 ? (
+            <p>{words.empty}</p>
+          ) : (
+            <Table
+              label={text.pages.policies}
+              rows={[...found].sort((a, b) => a.priority - b.priority)}
+              columns={columns}
+              keyOf={(policy) => policy.policy_id}
+            />
+          )
+        }
       </Answered>
     </>
   );

@@ -126,7 +126,7 @@ def _invitation(demo: Demo) -> str:
         f"tenant       {demo.tenant_id}",
         f"API key      {demo.api_key}",
         f"Owner token  {demo.owner_token}",
-        f"console      {demo.base_url}/login/callback#token={demo.owner_token}",
+        f"console      {demo.base_url}/console/#access_token={demo.owner_token}",
         "",
         "one event in, one decision out:",
         *("\n" + line for line in demo.curl_lines()),

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+import attrs
 import msgspec
+from msgspec import UNSET
 
 from tidegate.errors import DefinitionsError
 from tidegate.operators.permissions import Role
 from tidegate.policy.definitions.findings import Finding
 from tidegate.policy.definitions.model import API_VERSION
+from tidegate.policy.definitions.return_urls import TEMPLATE, foreign_templates
 from tidegate.policy.definitions.slugs import slug_from_name
 from tidegate.policy.document import read_document, to_members
 from tidegate.server import wire
@@ -19,13 +22,15 @@ from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.ids import new_id
 from tidegate.server.http.pages import page_by_id
 from tidegate.server.http.problems import Problem, error_of_finding
-from tidegate.server.wire.kinds import ENTITY
+from tidegate.server.wire.kinds import ENTITY, MITIGATION
 from tidegate.stores.objects import definitions, memberships, tenants
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sqlalchemy import Connection
+
+_TEMPLATE = TEMPLATE.rpartition("/")[2]
 
 
 def list_(call: Call) -> Answer:
@@ -118,6 +123,8 @@ def change(call: Call) -> Answer:
         return Answer(body=wire.tenant_answer(seen), revision=seen.revision)
 
     def work(connection: Connection) -> tenants.Tenant:
+        # Here and not before: a mitigation may be saved meanwhile.
+        _need_own_templates(connection, call.tenant_id, settings)
         tenants.change(
             connection,
             call.tenant_id,
@@ -164,6 +171,28 @@ def delete(call: Call) -> Answer:
     call.app.api_keys_changed(call.tenant_id)
     call.app.definitions_changed(call.tenant_id)
     return Answer()
+
+
+def _need_own_templates(
+    connection: Connection, tenant_id: UUID, settings: Mapping[str, Any]
+) -> None:
+    """Refuse a list of origins that leaves out those of mitigations' templates.
+
+    Raises:
+        Problem: ``invalid-request``.
+    """
+    origins = settings.get("return_url_origins") or ()
+    if not origins:
+        return
+    templates = [
+        ("/settings/return_url_origins", (body.get("challenge") or {}).get(_TEMPLATE))
+        for _, body in definitions.bodies(connection, MITIGATION.name, tenant_id)
+    ]
+    foreign = list(foreign_templates(origins, templates))
+    if foreign:
+        detail = "mitigations have return URLs outside of the list"
+        errors = [attrs.evolve(error_of_finding(each), hint=UNSET) for each in foreign]
+        raise Problem("invalid-request", detail, errors=errors)
 
 
 def _checked(tenant_id: UUID, name: str, slug: str, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``/console/``, ``/login``, ``/login/callback``: one page, which shows what its address names.
+"""``/console/`` and everything below: one page, which shows what its address names.
 
 The page is a stranger to the control plane: it gets no data here and calls the public API like
 everybody else.  So it stands in front of the table of routes and not in it.
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 HOME = "/console/"
 _FILES = "/console/assets/"
-_LOGIN = frozenset({"/login", "/login/callback"})
 _NOT_BUILT = (
     "The console is not built.\n"
     "In a checkout of Tidegate, run: make console\n"
@@ -54,7 +53,7 @@ class Console:
         headers = dict(scope["headers"])
         if path == "/" and b"text/html" in headers.get(b"accept", b""):
             return RedirectResponse(HOME, 303, CONSOLE_HEADERS)
-        if not is_here and path not in _LOGIN:
+        if not is_here:
             return None
         if scope["method"] not in {"GET", "HEAD"}:
             return _plain(405, "allowed are GET and HEAD\n", {"allow": "GET, HEAD"})

@@ -8,21 +8,24 @@ from uuid import UUID
 import attrs
 
 from tidegate.operators.permissions import Permission
+from tidegate.policy.definitions.findings import refuse
 from tidegate.policy.definitions.model import Settings, Tenant, derived_id
+from tidegate.policy.definitions.return_urls import TEMPLATE, foreign_templates
 from tidegate.policy.document import parse_document, to_members
 from tidegate.server import wire
+from tidegate.server.definitions.challenge_safety import challenge_warnings
 from tidegate.server.definitions.changes import ObjectChange, SetChange, change_definitions
 from tidegate.server.engines.definition_set import load_set
 from tidegate.server.http.authorise import require
 from tidegate.server.http.call import Answer, Call
-from tidegate.server.wire.kinds import KINDS, to_warning
+from tidegate.server.wire.kinds import KINDS, POLICY, to_warning
 from tidegate.stores.objects import definitions
 from tidegate.stores.objects.definitions import Definition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tidegate.policy.definitions.compile import Compilation
+    from tidegate.policy.definitions.findings import Finding
     from tidegate.policy.definitions.model import Definitions
     from tidegate.server.engines.definition_set import DefinitionSet
     from tidegate.server.wire.kinds import DefinitionKind
@@ -41,7 +44,7 @@ def replace(call: Call) -> Answer:
     """Make the tenant's definitions equal to a document; equal objects stay untouched."""
     query: wire.DocumentQuery = call.query
     parsed = parse_document(call.raw_body)
-    outcome: list[tuple[int, Compilation, list[wire.Change]]] = []
+    outcome: list[tuple[int, list[Finding], list[wire.Change]]] = []
 
     def prepare(present: DefinitionSet) -> SetChange | None:
         call.require_revision(present.revision)
@@ -52,6 +55,7 @@ def replace(call: Call) -> Answer:
             present.compilation,
         )
         source = compilation.compiled.source
+        _need_own_templates(source)
         wanted = list(_wanted(call, present, source))
         changes = list(_changes(present, wanted))
         settings = to_members(source.settings) if parsed.has("settings") else None
@@ -62,20 +66,51 @@ def replace(call: Call) -> Answer:
         else:
             settings = None
         call.app.known.checked(call.tenant_id, compilation)
-        outcome[:] = [(present.revision, compilation, changes)]
+        found = [*compilation.findings, *_challenged(call, source, changes)]
+        outcome[:] = [(present.revision, found, changes)]
         if query.dry_run or not changes:
             return None
         return SetChange(_object_changes(present, wanted, call.now), settings)
 
     is_written = change_definitions(call, prepare)
-    revision, compilation, changes = outcome[0]
+    revision, findings, changes = outcome[0]
     made = wire.DocumentChanges(
         revision=revision + is_written,
         dry_run=query.dry_run,
         changes=tuple(changes),
-        warnings=tuple(map(to_warning, compilation.findings)),
+        warnings=tuple(map(to_warning, findings)),
     )
     return Answer(body=made, revision=made.revision)
+
+
+def _need_own_templates(source: Definitions) -> None:
+    """Refuse mitigations whose templates lead to origins that the settings do not list.
+
+    Raises:
+        DefinitionsError: with every one of them.
+    """
+    templates = [
+        (f"/mitigations/{number}{TEMPLATE}", each.challenge.default_return_url_template)
+        for number, each in enumerate(source.mitigations)
+        if each.challenge is not None
+    ]
+    foreign = list(foreign_templates(source.settings.return_url_origins, templates))
+    if foreign:
+        raise refuse(foreign)
+
+
+def _challenged(
+    call: Call, source: Definitions, changes: Iterable[wire.Change]
+) -> Iterator[Finding]:
+    """Warnings about the challenges of policies that are made or changed, with their places."""
+    changed = {each.id for each in changes if each.kind == POLICY.name and each.change != "deleted"}
+    places = {
+        each.policy_id: f"/policies/{number}"
+        for number, each in enumerate(source.policies)
+        if each.policy_id in changed and each.enabled and each.status == "active"
+    }
+    for policy_id, finding in challenge_warnings(call, source, places.keys()):
+        yield attrs.evolve(finding, pointer=places[policy_id] + finding.pointer)
 
 
 def _object_changes(

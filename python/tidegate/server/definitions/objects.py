@@ -12,6 +12,7 @@ import attrs
 
 from tidegate.policy.document import to_members
 from tidegate.server import wire
+from tidegate.server.definitions.challenge_safety import warnings_of
 from tidegate.server.definitions.changes import ObjectChange, SetChange, change_definitions
 from tidegate.server.engines.definition_set import DefinitionSet, load_set
 from tidegate.server.http.call import Answer, Call
@@ -66,7 +67,7 @@ class Handlers:
         def prepare(present: DefinitionSet) -> SetChange:
             body = to_body(self.kind, members, present)
             checked = present.check_put(self.kind, object_id, body)
-            model = checked.model
+            model, warnings = checked.model, warnings_of(call, self.kind, present, checked)
             made = Definition(
                 tenant_id=call.tenant_id,
                 kind=self.kind.name,
@@ -79,7 +80,7 @@ class Handlers:
                 updated_at_ns=call.now,
             )
             answer = Answer(
-                body=to_answer(self.kind, made, present, checked.warnings),
+                body=to_answer(self.kind, made, present, warnings),
                 revision=made.revision,
                 location=f"{call.path}/{object_id}",
             )
@@ -129,7 +130,7 @@ class Handlers:
             before = self._present(call, present)
             call.require_revision(before.revision)
             checked = present.check_put(self.kind, before.object_id, body_of(present, before))
-            model, warnings = checked.model, checked.warnings
+            model, warnings = checked.model, warnings_of(call, self.kind, present, checked)
             seen[:] = [(before, present, warnings)]
             body = to_members(model)
             if finish is not None:

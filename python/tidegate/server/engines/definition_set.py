@@ -14,9 +14,10 @@ import attrs
 from tidegate.errors import DefinitionsError
 from tidegate.language.tree.diagnostics import Source, quote
 from tidegate.policy.definitions.model import API_VERSION
+from tidegate.policy.definitions.return_urls import TEMPLATE, foreign_templates
 from tidegate.policy.document import Excerpt, Ready, count_nodes, read_document
 from tidegate.server.http.problems import ErrorDetail, Problem, Referrer, error_of_finding
-from tidegate.server.wire.kinds import KINDS, LIST, wire_pointer
+from tidegate.server.wire.kinds import KINDS, LIST, MITIGATION, wire_pointer
 from tidegate.stores.objects import definitions, tenants
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from tidegate.policy.definitions.compile import Compilation
     from tidegate.policy.definitions.findings import Finding
+    from tidegate.policy.definitions.model import Definitions, Mitigation
     from tidegate.server.wire.kinds import DefinitionKind
     from tidegate.stores.objects.definitions import Definition
     from tidegate.stores.objects.tenants import Tenant
@@ -79,10 +81,12 @@ class Checked:
     Attributes:
         model: as it was read.
         warnings: about it, with pointers into the object as the wire has it.
+        definitions: the whole set with it in place, without the entries of lists.
     """
 
     model: Any
     warnings: tuple[Finding, ...]
+    definitions: Definitions
 
 
 @attrs.frozen(kw_only=True)
@@ -204,7 +208,10 @@ class DefinitionSet:
             raise _refusal(shown, findings, f"/{kind.section}/{at}") from None
         shown = {kind.section: {str(at): changed[0]}}
         found = _of_object(shown, compilation.findings, f"/{kind.section}/{at}")
-        return Checked(getattr(compilation.compiled.source, kind.section)[at], found)
+        source = compilation.compiled.source
+        if kind is MITIGATION:
+            _need_own_template(source.settings.return_url_origins, source.mitigations[at])
+        return Checked(getattr(source, kind.section)[at], found, source)
 
     def check_delete(self, kind: DefinitionKind, object_id: UUID) -> None:
         """Refuse to take away what others refer to.
@@ -270,6 +277,19 @@ def load_set(
         active=active,
         generation=generation,
     )
+
+
+def _need_own_template(origins: Iterable[str], mitigation: Mitigation) -> None:
+    """Refuse a template that leads to an origin which the settings do not list.
+
+    Raises:
+        Problem: ``invalid-definitions``.
+    """
+    challenge = mitigation.challenge
+    template = None if challenge is None else challenge.default_return_url_template
+    foreign = list(foreign_templates(origins, [(TEMPLATE, template)]))
+    if foreign:
+        raise Problem("invalid-definitions", errors=[error_of_finding(each) for each in foreign])
 
 
 def _is_same(one: Definition, other: Definition) -> bool:

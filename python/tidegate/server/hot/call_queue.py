@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from tidegate.server.http.answer import Outcome
     from tidegate.server.turns.call import HotCall
     from tidegate.server.turns.lane import Lane, Step
-    from tidegate.server.turns.lanes import Lanes, Line
+    from tidegate.server.turns.lanes import Lanes
+    from tidegate.server.turns.line import Line
 
 T = TypeVar("T")
 
@@ -167,11 +168,11 @@ class CallQueue:
             self.lanes.put_beside(lane, now)
             return
         step = lane.take(account.calls(min(AT_ONCE, room)), largest)
-        started = time.thread_time_ns()
+        started, work = time.thread_time_ns(), 0
         try:
-            at_once(self._decide(tenant, step, _here))
+            work = at_once(self._decide(tenant, step, _here))
         finally:
-            self._charge(lane, step, time.thread_time_ns() - started)
+            self._charge(lane, step, time.thread_time_ns() - started, work)
             self.lanes.line_up(lane)
 
     def _step_beside(self, lane: Lane, line: Line) -> None:
@@ -185,7 +186,7 @@ class CallQueue:
         self._watch(self._make_beside(tenant, lane, line, step))
 
     async def _make_beside(self, tenant: Tenant, lane: Lane, line: Line, step: Step) -> None:
-        spent = 0
+        spent = work = 0
 
         async def run(work: Callable[[], T]) -> T:
             nonlocal spent
@@ -194,27 +195,30 @@ class CallQueue:
             return made
 
         try:
-            await self._decide(tenant, step, run)
+            work = await self._decide(tenant, step, run)
         finally:
-            self._charge(lane, step, spent)
-            self.lanes.ended(lane, line)
+            self._charge(lane, step, spent, work)
+            self.lanes.ended(lane, line, spent)
 
-    def _charge(self, lane: Lane, step: Step, spent: int) -> None:
+    def _charge(self, lane: Lane, step: Step, spent: int, work: int) -> None:
         now = time.monotonic_ns()
-        if lane.account.charge(len(step.calls), step.largest, spent, now):
+        if lane.account.charge(len(step.calls), step.largest, spent, work, now):
             log.info(
                 "decisions are heavy: they are made beside the loop",
                 tenant=str(lane.tenant_id),
                 milliseconds_each=round(spent / len(step.calls) / 1e6, 3),
             )
 
-    async def _decide(self, tenant: Tenant, step: Step, run: Run) -> None:
+    async def _decide(self, tenant: Tenant, step: Step, run: Run) -> int:
         """Decide on calls of a tenant, but those that are refused or looked up.
 
         Args:
             tenant: by whose definitions.
             step: the calls.
             run: does what is native, here or on a thread.
+
+        Returns:
+            Units of work that the dearest decision took.
         """
         calls = step.calls
         try:
@@ -228,7 +232,7 @@ class CallQueue:
             )
         except Exception as error:
             refuse(calls, error)
-            return
+            return 0
         at = self.clock()
         refusals = read.refusals
         for number, refusal in refusals:
@@ -254,6 +258,8 @@ class CallQueue:
             out = {number for number, _ in refusals}.union(keyed.deferred)
             left = [call for number, call in enumerate(calls) if number not in out]
             self._give_up(left, error, keyed.running)
+            return 0
+        return block.most_work
 
     def _begin(self, calls: Sequence[HotCall], read: Calls, now: int, take: Take) -> _Keyed:
         """Begin the decisions of calls with an idempotency key.
@@ -362,12 +368,13 @@ async def _here(work: Callable[[], T]) -> T:
     return work()
 
 
-def at_once(work: Coroutine[Any, Any, None]) -> None:
+def at_once(work: Coroutine[Any, Any, T]) -> T:
     """Do work that waits for nothing, here and now."""
     try:
         work.send(None)
-    except StopIteration:
-        return
+    except StopIteration as ended:
+        result: T = ended.value
+        return result
     raise RuntimeError("it waits")
 
 

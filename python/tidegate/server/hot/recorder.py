@@ -45,6 +45,8 @@ GATHER_SECONDS = 0.002
 """How long decisions are gathered then: shorter than it takes to make and answer that many."""
 IN_A_COMMIT = MAX_ROW_ENTRIES
 """Decisions of one tenant that are made for one commit."""
+SLOW_SECONDS = 1.0
+"""A commit that takes longer is written to the service's log: everybody's answers wait for it."""
 MAX_WAITING = 20_000
 """Decisions that may wait for a commit: more than a second's worth would be answered late."""
 
@@ -99,6 +101,8 @@ class Recorder:
         self._waiting: list[Settled] = []
         self._cuts: list[Cut[Any]] = []
         self._under_way = 0
+        self._sent_at = 0.0
+        """When they were sent, by the loop's clock."""
         self._committing: list[Settled] = []
         self._cuts_under_way: list[Cut[Any]] = []
         self._is_scheduled = False
@@ -265,6 +269,7 @@ class Recorder:
         self._under_way, self._unsent = self._unsent, 0
         self._unsent_of = {}
         loop = self._loop
+        self._sent_at = loop.time()
         try:
             written = self._store.append(blocks)
         except StoreUnavailableError as error:
@@ -292,6 +297,9 @@ class Recorder:
         if error is not None:
             self._failed(blocks, error)
             return
+        took = self._loop.time() - self._sent_at
+        if took > SLOW_SECONDS:
+            log.warning("a commit took long", seconds=round(took, 3), decisions=self._under_way)
         self._committed += self._under_way
         self._note(blocks, self._committed)
         was_shared = self._under_way >= MANY

@@ -10,13 +10,14 @@ from tidegate.policy.definitions.model import Definitions
 from tidegate.policy.document import read_document
 from tidegate.policy.explain.explain import Explanation
 from tidegate.server import wire
+from tidegate.server.definitions.challenge_safety import challenge_warnings
 from tidegate.server.definitions.changes import load_present
 from tidegate.server.engines.drafts import in_member, with_policy
 from tidegate.server.engines.engines import proof_keys_of
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.problems import problem_of
 from tidegate.server.records.explain import trace_of
-from tidegate.server.wire.kinds import POLICY
+from tidegate.server.wire.kinds import POLICY, to_warning
 
 
 class _Body(msgspec.Struct):
@@ -38,6 +39,7 @@ def simulate(call: Call) -> Answer:
     definitions = read_document(document, present.compilation).compiled.source
     with in_member("event"):
         explanation = _explained(call, definitions, bytes(_BODY.decode(call.raw_body).event))
+    found = challenge_warnings(call, definitions, {str(call.ids["policy_id"])})
     saved = present.find(POLICY, call.ids["policy_id"])
     return Answer(
         body=wire.SimulationResult(
@@ -45,6 +47,7 @@ def simulate(call: Call) -> Answer:
             fired=any(saved and each.policy == saved.slug for each in explanation.decision.fired),
             trace=trace_of(explanation),
             text=str(explanation),
+            warnings=tuple(to_warning(finding) for _, finding in found),
         )
     )
 

@@ -2,7 +2,10 @@
 
 A tenant begins as unknown, and so do changed definitions.  It is light when enough of its calls
 were measured, and heavy for a while as soon as one step shows it; afterwards it is unknown again.
-All costs are processor time of the thread, since a busy machine makes nobody heavy.
+All costs are processor time of the thread, so waiting for a processor makes nobody heavy.  That
+time still grows where other programs share caches and cores, and a virtual machine counts what its
+host took.  So a long step shows a heavy decision only if one of its decisions did much work, which
+the engine counts.
 """
 
 from __future__ import annotations
@@ -14,7 +17,9 @@ STEP_NS = 2_000_000
 LIGHT_NS = 1_000_000
 """A tenant is heavy when a call costs more."""
 HELD_NS = 5_000_000
-"""And when a step does: many light calls hide a heavy one."""
+"""And when a step does, with a decision of much work in it: many light calls hide a heavy one."""
+LIGHT_WORK = 18_000
+"""Units of work of a decision that can take a millisecond: all that a decision may do takes 50."""
 TERM_NS = 1_000_000_000
 """How long a tenant stays heavy after the last step that showed it: a machine that stumbles makes
 nobody heavy for long."""
@@ -49,6 +54,7 @@ class Account:
         "_heavy_until",
         "_largest",
         "_last_heavy",
+        "_mean",
         "_proof",
         "_revision",
         "_seen",
@@ -69,6 +75,8 @@ class Account:
         self._unproven = self._proof
         self._largest = SMALL_BYTES
         self._seen = 0
+        self._mean = 0.0
+        """Of the last calls, in nanoseconds."""
         self.cost = 0.0
         """The expected cost of a call, in nanoseconds; 0 when nothing is known."""
 
@@ -101,13 +109,14 @@ class Account:
             return most if self._unproven <= 0 else 1
         return min(most, max(1, int(STEP_NS / self.cost)))
 
-    def charge(self, calls: int, largest: int, spent: int, now: int) -> bool:
+    def charge(self, calls: int, largest: int, spent: int, work: int, now: int) -> bool:
         """Count a step.
 
         Args:
             calls: how many it had, at least 1.
             largest: bytes of the largest of their events.
             spent: nanoseconds of processor time.
+            work: units of work of its dearest decision.
             now: when it ended.
 
         Returns:
@@ -121,9 +130,10 @@ class Account:
         elif not was_heavy:
             # A heavy tenant's dearest call stands for all.
             self.cost += (each - self.cost) * calls / (calls + self._seen)
+        self._mean += (each - self._mean) * calls / (calls + self._seen)
         self._seen = min(self._seen + calls, MANY)
-        dear = each if was_heavy else self.cost
-        if spent > HELD_NS or (dear > LIGHT_NS and self._seen >= ENOUGH):
+        is_dear = work > LIGHT_WORK and (spent > HELD_NS or (was_heavy and each > LIGHT_NS))
+        if is_dear or (self._mean > LIGHT_NS and self._seen >= ENOUGH):
             self._be_heavy(was_heavy, now)
             return not was_heavy
         self._unproven -= calls

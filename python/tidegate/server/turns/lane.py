@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from tidegate.server.turns.call import HotCall
+    from tidegate.server.turns.line import Line
 
 STEP_BYTES = 1024 * 1024
 """Bytes of the events of one step: they are copied on the loop."""
@@ -54,6 +55,12 @@ class Lane:
         """Whether it stands in line for its next step."""
         self.last_turn = 0
         """In which it had a step."""
+        self.line: Line | None = None
+        """Where it stood last for a thread."""
+        self.had = 0
+        """Its processor time there, in nanoseconds, as :class:`Line` counts it."""
+        self.since = 0
+        """When it began to wait there."""
         self._most_waiting = most_waiting
         self._calls: list[HotCall] = []
         self._looked_up: list[HotCall] = []

@@ -21,6 +21,7 @@ from tidegate.server.turns.account import PROOF, Account
 from tidegate.server.turns.call import refuse
 from tidegate.server.turns.gate import Gate
 from tidegate.server.turns.lane import Lane
+from tidegate.server.turns.line import Line
 from tidegate.stores.niceness import be_nice
 
 if TYPE_CHECKING:
@@ -36,19 +37,6 @@ MOST_WAITING = 2_000
 UNKNOWN_AT_ONCE = 6
 """Steps of unknown tenants beside the loop: nearly all are soon over, and heavy ones are few."""
 MOST_HEAVY_AT_ONCE = 4
-
-
-class Line:
-    """A line of lanes that wait for a thread.
-
-    Args:
-        places: steps at a time.
-    """
-
-    def __init__(self, places: int) -> None:
-        self.places = places
-        self.under_way = 0
-        self.lanes: deque[Lane] = deque()
 
 
 class Lanes:
@@ -141,20 +129,17 @@ class Lanes:
         """Have a lane wait for a thread."""
         lane.is_listed = True
         line = self.heavy if lane.account.is_heavy(now) else self.unknown
-        line.lanes.append(lane)
+        line.add(lane, now)
 
     def next_beside(self) -> tuple[Lane, Line] | None:
         """The lane whose step begins now on a thread; None when none does."""
         if self.gate.is_shut:
             return None
         for line in (self.unknown, self.heavy):
-            if line.under_way >= line.places:
-                continue
-            for lane in line.lanes:
-                if not lane.gate.is_shut:
-                    line.lanes.remove(lane)
-                    lane.is_listed = False
-                    return lane, line
+            lane = line.next()
+            if lane is not None:
+                lane.is_listed = False
+                return lane, line
         return None
 
     def begun(self, lane: Lane, line: Line) -> None:
@@ -164,9 +149,14 @@ class Lanes:
         self.gate.enter()
         lane.gate.enter()
 
-    def ended(self, lane: Lane, line: Line) -> None:
-        """A step beside the loop has ended, and its decisions were handed to the log."""
+    def ended(self, lane: Lane, line: Line, spent: int) -> None:
+        """A step beside the loop has ended, and its decisions were handed to the log.
+
+        Args:
+            spent: nanoseconds of processor time.
+        """
         line.under_way -= 1
+        lane.had += spent
         lane.gate.leave()
         self.gate.leave()
         self.line_up(lane)
@@ -214,6 +204,11 @@ class Lanes:
                 "tidegate_steps_beside",
                 "Steps of decisions that were made beside the loop.",
                 self.steps_beside,
+            ),
+            GaugeMetricFamily(
+                "tidegate_beside_wait_seconds",
+                "How long the tenant that waits longest for a thread has been waiting.",
+                max(line.waited(now) for line in (self.unknown, self.heavy)) / 1e9,
             ),
         ]
 

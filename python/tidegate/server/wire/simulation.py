@@ -11,6 +11,7 @@ from tidegate.server.wire.decisions import (
     Trace,
 )
 from tidegate.server.wire.definitions import PolicyCreate
+from tidegate.server.wire.documents import DefinitionWarning
 
 SimulatedEvent: TypeAlias = Annotated[
     dict[str, Any], Meta(description="in the shape of a runtime request")
@@ -34,3 +35,7 @@ class SimulationResult:
     fired: Annotated[bool, Meta(description="whether a clause of the policy fired")]
     trace: Trace
     text: Annotated[str, Meta(description="the trace in words")]
+    warnings: Annotated[
+        tuple[DefinitionWarning, ...],
+        Meta(description="about the challenges of the policy, from what was recorded lately"),
+    ]

@@ -55,6 +55,7 @@ class Setup:
     keys: Keys
     log: LogSettings
     token_lifetime_seconds: int
+    base_url: str
 
 
 def main(pipe: Pipe, setup: Setup) -> None:
@@ -89,6 +90,7 @@ def _application(setup: Setup, asking: _Asking) -> Application:
     return Application(
         store=_Store(setup.database_url, asking),
         keys=setup.keys,
+        base_url=lambda: setup.base_url,
         token_lifetime_seconds=setup.token_lifetime_seconds,
         definitions_changed=lambda tenant_id: asking("definitions_changed", tenant_id),
         runtime=_Runtime(asking),

@@ -27,14 +27,16 @@ class Crew:
     Args:
         settings: of the process.
         keys: the key material of the data directory.
+        base_url: the address that callers reach the service by.
     """
 
-    def __init__(self, settings: Settings, keys: Keys) -> None:
+    def __init__(self, settings: Settings, keys: Keys, base_url: str) -> None:
         setup = Setup(
             database_url=settings.database_url,
             keys=keys,
             log=settings.log,
             token_lifetime_seconds=settings.token.lifetime_seconds,
+            base_url=base_url,
         )
         memory = settings.workers.memory_mib * MEBIBYTE
         self.pool = Pool("work", setup, settings.workers.processes, memory)

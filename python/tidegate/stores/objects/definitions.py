@@ -18,7 +18,7 @@ from tidegate.stores.rows import records, tables
 from tidegate.stores.rows.bulk import ready
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sqlalchemy import ColumnElement, Connection
 
@@ -98,6 +98,27 @@ def page(
     if after is not None:
         query = query.where(tuple_(*place) > tuple_(after[0], after[1].bytes))
     return records.many(connection, query, Definition)
+
+
+def bodies(
+    connection: Connection, kind: Kind, tenant_id: UUID | None = None
+) -> Iterator[tuple[UUID, Mapping[str, Any]]]:
+    """The objects of a kind that are in force, in the order of the document, with their tenants.
+
+    Args:
+        tenant_id: of one tenant; all when left out.
+    """
+    table, owners = tables.definitions, tables.tenants
+    query = (
+        select(table.c.tenant_id, table.c.body)
+        .join(owners, owners.c.tenant_id == table.c.tenant_id)
+        .where(table.c.generation == owners.c.definition_generation, table.c.kind == kind)
+        .order_by(table.c.tenant_id, table.c.position, table.c.object_id)
+    )
+    if tenant_id is not None:
+        query = query.where(table.c.tenant_id == tenant_id)
+    for row in connection.execute(query):
+        yield row.tenant_id, row.body
 
 
 def of_tenant(

@@ -159,7 +159,6 @@ api_keys = Table(
     Column("name", Text, nullable=False),
     Column("source_id", Text),
     Column("trust_level", Text, nullable=False),
-    Column("can_sync", Boolean, nullable=False, server_default=false()),
     Column("rate_limit_per_minute", Integer, nullable=False),
     Column("prefix", Text, nullable=False, unique=True),
     Column("secret_hash", LargeBinary(32), nullable=False),
@@ -169,6 +168,7 @@ api_keys = Table(
     Column("revoked_at_ns", BigInteger),
     Column("last_used_at_ns", BigInteger),
     *_versioned(),
+    Column("can_sync", Boolean, nullable=False, server_default=false()),
     UniqueConstraint("tenant_id", "name"),
 )
 

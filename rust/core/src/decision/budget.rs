@@ -11,6 +11,11 @@ use crate::value::meter::units;
 /// Bytes of a text that is kept which are one unit of work.
 const BYTES_KEPT_A_UNIT: usize = 4;
 
+/// Units for a clause that fires: it is recorded, and mitigates an entity.
+pub(crate) const FIRED_UNITS: u64 = 6;
+/// Units for an error that is recorded.
+pub(crate) const ERROR_UNITS: u64 = 4;
+
 /// Units for a text that is kept and recorded: a key, or what a window counts.
 pub(crate) const fn kept_units(bytes: usize) -> u64 {
     (bytes / BYTES_KEPT_A_UNIT) as u64
@@ -31,6 +36,13 @@ pub struct Spent {
     pub entities: u64,
     /// By those of actions and policies.
     pub walk: u64,
+}
+
+impl Spent {
+    /// All of it.
+    pub const fn total(&self) -> u64 {
+        self.search.saturating_add(self.entities).saturating_add(self.walk)
+    }
 }
 
 /// What bounds a decision.
@@ -128,7 +140,7 @@ fn place_of(definitions: &Definitions, stop: Stop) -> Option<Place<'_>> {
         }
         Stop::Step(step, part) => (step, part),
     };
-    let policy = &*definitions.policy(step.policy())?.slug;
+    let policy = definitions.policy(step.policy())?;
     let Some(clause) = step.clause_position() else { return Some(Place::Scope { policy }) };
     let clause = clause as usize;
     Some(match part {

@@ -1,8 +1,11 @@
 //! What can be said of an event before the state is looked at: the actions that match,
 //! the entities it belongs to, the clauses that may fire. Threads do this side by side.
 
+use std::collections::HashMap;
+
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
+use foldhash::fast::RandomState;
 
 use crate::decision::Place;
 use crate::decision::budget::{Budget, Ends, EntityStop, Spent, kept_units};
@@ -39,7 +42,9 @@ pub struct Candidates<'a> {
     /// Stops of the walk at which an error is reported, in any order.
     pub steps: ArenaVec<'a, Step>,
     /// What distinct windows are to count.
-    counted: Vec<(ExpressionId, Result<Text<'a>, ErrorCode>)>,
+    counted: HashMap<ExpressionId, Result<Text<'a>, ErrorCode>, RandomState>,
+    /// What is done to record clauses that fire and errors of policies.
+    pub(crate) recording: Work,
     /// Where the budget ended.
     pub ends: Ends,
     /// What the search and the entities took.
@@ -56,7 +61,7 @@ impl<'a> Candidates<'a> {
         arena: &'a Bump,
     ) -> Self {
         conditions.search(from_index);
-        let (ends, walk, entities) = bounds(definitions, budget);
+        let (ends, walk, reserved) = bounds(definitions, budget);
         let mut finder = Finder {
             definitions,
             conditions,
@@ -67,14 +72,15 @@ impl<'a> Candidates<'a> {
                 errors: Vec::new(),
                 groups: ArenaVec::with_capacity_in(from_index.groups.len(), arena),
                 steps: ArenaVec::new_in(arena),
-                counted: Vec::new(),
+                counted: HashMap::default(),
+                recording: reserved,
                 ends,
                 spent: Spent { search: from_index.searched, ..Spent::default() },
             },
         };
         finder.conditions.exchange_work(walk);
         finder.actions(&from_index.actions);
-        let walk = finder.conditions.exchange_work(entities);
+        let walk = finder.conditions.exchange_work(reserved);
         finder.entities(&from_index.matches);
         finder.candidates.spent.entities = finder.conditions.exchange_work(walk).done();
         finder.groups(from_index);
@@ -90,8 +96,8 @@ impl<'a> Candidates<'a> {
         field: ExpressionId,
         conditions: &Conditions<'a, '_>,
     ) -> Result<Text<'a>, Undecided> {
-        match self.counted.iter().find(|(id, _)| *id == field) {
-            Some((_, known)) => known.clone().map_err(Undecided::Error),
+        match self.counted.get(&field) {
+            Some(known) => known.clone().map_err(Undecided::Error),
             None => count_text(self.definitions, field, conditions),
         }
     }
@@ -120,7 +126,8 @@ fn count_text<'a>(
     Ok(definitions.kept_part(field, part).into_text())
 }
 
-/// Where a budget ends beforehand, and what it leaves for actions and policies, and for entities.
+/// Where a budget ends beforehand, and what it leaves for actions and policies; then for entities,
+/// and as much for the record.
 const fn bounds(definitions: &Definitions, budget: Budget) -> (Ends, Work, Work) {
     let most = definitions.limits.decision_work;
     match budget {
@@ -302,15 +309,20 @@ impl<'a> Finder<'a, '_, '_> {
     fn values(&mut self, group: &ClauseGroup) {
         for family in self.definitions.groups.families_of(group) {
             let Some(field) = family.distinct else { continue };
-            let is_known = self.candidates.counted.iter().any(|(known, _)| *known == field);
-            if is_known || self.candidates.ends.are_before(family.first()) {
+            if self.candidates.counted.contains_key(&field)
+                || self.candidates.ends.are_before(family.first())
+            {
                 continue;
             }
-            match count_text(self.definitions, field, self.conditions) {
-                Ok(text) => self.candidates.counted.push((field, Ok(text))),
-                Err(Undecided::Error(code)) => self.candidates.counted.push((field, Err(code))),
-                Err(Undecided::BudgetEnded) => self.candidates.ends.stop(family.first()),
-            }
+            let text = match count_text(self.definitions, field, self.conditions) {
+                Ok(text) => Ok(text),
+                Err(Undecided::Error(code)) => Err(code),
+                Err(Undecided::BudgetEnded) => {
+                    self.candidates.ends.stop(family.first());
+                    continue;
+                }
+            };
+            self.candidates.counted.insert(field, text);
         }
     }
 

@@ -89,9 +89,9 @@ pub enum Place<'a> {
     Action { slug: &'a str },
     Match { entity: &'a str },
     KeyField { entity: &'a str, index: usize },
-    Scope { policy: &'a str },
-    Condition { policy: &'a str, clause: usize },
-    WindowField { policy: &'a str, clause: usize },
+    Scope { policy: &'a Policy },
+    Condition { policy: &'a Policy, clause: usize },
+    WindowField { policy: &'a Policy, clause: usize },
 }
 
 /// Why the answer is what it is.

@@ -183,12 +183,12 @@ impl std::fmt::Display for Place<'_> {
             Self::KeyField { entity, index } => {
                 write!(out, "entities.{entity}.key_fields[{index}]")
             }
-            Self::Scope { policy } => write!(out, "policies.{policy}.expression"),
+            Self::Scope { policy } => write!(out, "policies.{}.expression", policy.slug),
             Self::Condition { policy, clause } => {
-                write!(out, "policies.{policy}.clauses[{clause}].expression")
+                write!(out, "policies.{}.clauses[{clause}].expression", policy.slug)
             }
             Self::WindowField { policy, clause } => {
-                write!(out, "policies.{policy}.clauses[{clause}].window.field")
+                write!(out, "policies.{}.clauses[{clause}].window.field", policy.slug)
             }
         }
     }

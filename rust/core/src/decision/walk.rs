@@ -9,7 +9,7 @@ use bumpalo::collections::Vec as ArenaVec;
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 
-use crate::decision::budget::{Spent, window_units};
+use crate::decision::budget::{ERROR_UNITS, FIRED_UNITS, Spent, window_units};
 use crate::decision::candidates::Candidates;
 use crate::decision::outcomes::{Conditions, Outcome, Undecided};
 use crate::decision::{Decision, FiredClause, PendingChange, Place};
@@ -23,6 +23,7 @@ use crate::state::lock::StateGuard;
 use crate::state::window::Window;
 use crate::state::window::family::FamilyWindows;
 use crate::value::Text;
+use crate::value::error::ErrorCode;
 
 /// Entities of an event without memory on the heap.
 const FEW_ENTITIES: usize = 8;
@@ -222,6 +223,9 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
             else {
                 continue;
             };
+            if self.candidates.recording.is_over() {
+                self.candidates.ends.stop(Stop::expression(step));
+            }
             let has_fired = self.clause(Candidate { policy, clause, step, index }, is_in_scope);
             if has_fired && clause.is_final {
                 return Some(step);
@@ -257,7 +261,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         !self.is_past(stop)
             && policy.scope.is_none_or(|scope| {
                 let outcome = self.conditions.test(scope);
-                self.note(outcome, stop, || Place::Scope { policy: &policy.slug })
+                self.note(outcome, stop, || Place::Scope { policy })
             })
     }
 
@@ -295,6 +299,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
             let change = PendingChange::Mitigate { clause: clause.number, expires_at };
             self.decision.change(entity, change);
         }
+        self.candidates.recording.add(FIRED_UNITS);
         self.decision.fired.push(FiredClause {
             policy: candidate.policy,
             clause,
@@ -339,7 +344,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
                 return Counted::NotCounted;
             }
             Some(Err(Undecided::Error(code))) => {
-                self.decision.errors.push((candidate.place_of_window_field(), code));
+                self.add_error(candidate.place_of_window_field(), code);
                 return Counted::NotCounted;
             }
         }
@@ -373,19 +378,24 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         match outcome {
             Ok(holds) => return holds,
             Err(Undecided::BudgetEnded) => self.candidates.ends.stop(stop),
-            Err(Undecided::Error(code)) => self.decision.errors.push((place(), code)),
+            Err(Undecided::Error(code)) => self.add_error(place(), code),
         }
         false
+    }
+
+    fn add_error(&mut self, place: Place<'a>, code: ErrorCode) {
+        self.candidates.recording.add(ERROR_UNITS);
+        self.decision.errors.push((place, code));
     }
 }
 
 impl<'a> Candidate<'a> {
     fn place_of_condition(self) -> Place<'a> {
-        Place::Condition { policy: &self.policy.slug, clause: self.index }
+        Place::Condition { policy: self.policy, clause: self.index }
     }
 
     fn place_of_window_field(self) -> Place<'a> {
-        Place::WindowField { policy: &self.policy.slug, clause: self.index }
+        Place::WindowField { policy: self.policy, clause: self.index }
     }
 }
 

@@ -44,10 +44,4 @@ impl Definitions {
         let (_, clause) = self.clause(number)?;
         (clause.entity == Some(definition)).then_some(clause)
     }
-
-    /// The id of the policy of a slug.
-    pub fn policy_id(&self, slug: &str) -> &str {
-        let policy = self.policies.iter().find(|policy| &*policy.slug == slug);
-        policy.map_or("", |policy| &policy.id)
-    }
 }

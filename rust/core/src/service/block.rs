@@ -69,6 +69,8 @@ pub struct Answered {
     pub has_errors: bool,
     /// Whether its budget ended before all was decided.
     pub is_over_budget: bool,
+    /// Units of work that it took.
+    pub work: u64,
     /// Where the body of the answer stands in [`Block::lines`].
     pub answer: Range<usize>,
 }
@@ -148,6 +150,7 @@ impl Block {
                 action: outcome.action,
                 has_errors: !decision.errors.is_empty(),
                 is_over_budget: decision.ends.are_any(),
+                work: decision.spent.total(),
                 answer,
             }
         })
@@ -388,26 +391,23 @@ impl Text<'_> {
             out.push(']');
         });
         out.push(',');
-        list(out, failed(definitions, outcome.decision).iter(), |out, id| write_string(out, id));
+        list(out, failed(outcome.decision).iter(), |out, id| write_string(out, id));
         out.push(']');
     }
 }
 
 /// Ids of the policies of which an expression failed, once each; an empty one for actions and
 /// entities.
-fn failed<'d>(definitions: &'d Definitions, decision: &Decision<'_>) -> SmallVec<[&'d str; 4]> {
-    let mut failed: SmallVec<[&str; 4]> = SmallVec::new();
-    for (place, _) in &decision.errors {
-        let id = match place {
-            Place::Scope { policy }
-            | Place::Condition { policy, .. }
-            | Place::WindowField { policy, .. } => definitions.policy_id(policy),
-            Place::Action { .. } | Place::Match { .. } | Place::KeyField { .. } => "",
-        };
-        if !failed.contains(&id) {
-            failed.push(id);
-        }
-    }
+fn failed<'a>(decision: &Decision<'a>) -> SmallVec<[&'a str; 4]> {
+    let ids = decision.errors.iter().map(|(place, _)| match place {
+        Place::Scope { policy }
+        | Place::Condition { policy, .. }
+        | Place::WindowField { policy, .. } => &*policy.id,
+        Place::Action { .. } | Place::Match { .. } | Place::KeyField { .. } => "",
+    });
+    let mut failed: SmallVec<[&str; 4]> = ids.collect();
+    // Those of one policy stand together: errors are in the order of the decision.
+    failed.dedup();
     failed
 }
 

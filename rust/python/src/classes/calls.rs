@@ -160,6 +160,7 @@ pub(crate) struct PyBlock {
     outcomes: Vec<(String, &'static str, &'static str, usize)>,
     rule_errors: usize,
     over_budget: usize,
+    most_work: u64,
 }
 
 impl PyBlock {
@@ -198,6 +199,7 @@ impl PyBlock {
             count: made.len(),
             rule_errors: count(&|_, answered| answered.has_errors),
             over_budget: count(&|_, answered| answered.is_over_budget),
+            most_work: made.iter().map(|(_, answered)| answered.work).max().unwrap_or_default(),
             first_id: ids.first().copied().unwrap_or_default(),
             last_id: ids.last().copied().unwrap_or_default(),
             lines: block.lines.into_bytes(),

@@ -1,0 +1,34 @@
+/** How the editor looks. Its colours are the page's custom properties, which a shadow root sees. */
+
+import { EditorView } from "@codemirror/view";
+
+const wavy = (colour: string) => ({
+  // The library's own mark is a `data:` image, which the page's policy forbids.
+  backgroundImage: "none",
+  textDecoration: `underline wavy ${colour}`,
+});
+
+export const theme = EditorView.theme({
+  "&": {
+    border: "1px solid var(--muted)",
+    borderRadius: "6px",
+    backgroundColor: "var(--ground)",
+    color: "var(--text)",
+  },
+  "&.cm-focused": { outline: "2px solid var(--focus)", outlineOffset: "2px" },
+  ".cm-content": { fontFamily: "var(--mono)", fontSize: "0.86rem", caretColor: "var(--text)" },
+  ".cm-cursor": { borderLeftColor: "var(--text)" },
+  ".cm-lintRange-error": wavy("var(--block)"),
+  ".cm-lintRange-warning": wavy("var(--challenge)"),
+  ".cm-tooltip": {
+    backgroundColor: "var(--raised)",
+    color: "var(--text)",
+    border: "1px solid var(--line)",
+  },
+  "&.cm-focused .cm-matchingBracket": { backgroundColor: "var(--line)" },
+  ".tok-string": { color: "var(--allow)" },
+  ".tok-number": { color: "var(--challenge)" },
+  ".tok-comment": { color: "var(--muted)", fontStyle: "italic" },
+  ".tok-keyword": { color: "var(--monitor)", fontWeight: "600" },
+  ".tok-function": { color: "var(--accent)" },
+});

@@ -1,0 +1,88 @@
+/** Who is stopped now? */
+
+import { useMutation } from "@tanstack/preact-query";
+import { api, page, queries, type Schemas } from "../../api/client";
+import { hasRole, useTenant } from "../../frame/session";
+import { Badge, type Answer } from "../../parts/badge";
+import { Foreign, marked } from "../../parts/foreign";
+import { Moment } from "../../parts/moment";
+import { ProblemPanel } from "../../parts/problem";
+import { Listing, pageQuery, type Column } from "../../parts/table";
+import { text } from "../../text/en";
+
+const words = text.active;
+type Row = Schemas["EntityMitigation"];
+
+export default function ActivePage() {
+  const { tenant_id, slug, role } = useTenant();
+  const lift = useLift(tenant_id);
+  const mayLift = hasRole(role, "Admin");
+  const columns: readonly Column<Row>[] = [
+    { name: words.mode, cell: (row) => <Badge answer={row.mode.toLowerCase() as Answer} /> },
+    {
+      name: words.entity,
+      kind: "text",
+      cell: (row) => (
+        <a href={`/console/${slug}/entities/${row.entity_id}`}>
+          {marked(row.definition)}: <Foreign text={row.key.join(", ")} />
+        </a>
+      ),
+    },
+    { name: words.policy, cell: (row) => `${marked(row.policy)}, ${marked(row.clause)}` },
+    { name: words.until, cell: (row) => <Moment at={row.expires_at} /> },
+    {
+      name: words.lift,
+      cell: (row) => (
+        <button
+          type="button"
+          disabled={!mayLift || lift.isPending}
+          title={mayLift ? "" : words.needsAdmin}
+          onClick={() => {
+            lift.mutate(row);
+          }}
+        >
+          {words.lift}
+        </button>
+      ),
+    },
+  ];
+  return (
+    <>
+      <h1>{text.pages.active}</h1>
+      {!mayLift && <p class="quiet">{words.needsAdmin}</p>}
+      {lift.error && <ProblemPanel error={lift.error} />}
+      <Listing
+        label={text.pages.active}
+        queryKey={["active", tenant_id]}
+        ask={(cursor) =>
+          page(
+            api.GET("/api/v1/tenants/{tenant_id}/active-mitigations", {
+              params: { path: { tenant_id }, query: pageQuery(cursor) },
+            }),
+          )
+        }
+        columns={columns}
+        keyOf={(row) => row.entity_id + row.policy_id + row.clause}
+        empty={<p>{words.empty}</p>}
+      />
+    </>
+  );
+}
+
+/** Ends one mitigation of an entity. */
+export function useLift(tenant_id: string) {
+  return useMutation({
+    mutationFn: (row: Row) =>
+      api.DELETE("/api/v1/tenants/{tenant_id}/active-mitigations/{entity_id}", {
+        params: {
+          path: { tenant_id, entity_id: row.entity_id },
+          query: { policy_id: row.policy_id, clause: row.clause },
+        },
+      }),
+    onSettled: () =>
+      Promise.all([
+        queries.invalidateQueries({ queryKey: ["active", tenant_id] }),
+        queries.invalidateQueries({ queryKey: ["entity", tenant_id] }),
+      ]),
+  });
+}

@@ -1,0 +1,111 @@
+/** One replay: its progress, its counts, and the decisions that differ. */
+
+import { useQuery } from "@tanstack/preact-query";
+import { useRoute } from "preact-iso";
+import { api, body, page, type Schemas } from "../../api/client";
+import { useTenant } from "../../frame/session";
+import { Answered } from "../../parts/answer";
+import { Badge } from "../../parts/badge";
+import { marked } from "../../parts/foreign";
+import { Listing, pageQuery, Table } from "../../parts/table";
+import { text } from "../../text/en";
+
+const words = text.replay;
+const ANSWERS = ["allow", "challenge", "block"] as const;
+const LOOK_AGAIN_MS = 1_000;
+type Job = Schemas["ReplayJob"];
+type Outcome = Schemas["ReplayedDecision"];
+
+export default function ReplayPage() {
+  const { tenant_id } = useTenant();
+  const replay_job_id = useRoute().params["id"] ?? "";
+  const found = useQuery({
+    queryKey: ["replay", tenant_id, replay_job_id],
+    queryFn: () =>
+      body(
+        api.GET("/api/v1/tenants/{tenant_id}/replay-jobs/{replay_job_id}", {
+          params: { path: { tenant_id, replay_job_id } },
+        }),
+      ),
+    refetchInterval: (query) => (isUnderWay(query.state.data) ? LOOK_AGAIN_MS : false),
+  });
+  return (
+    <>
+      <h1>{text.pages.replay}</h1>
+      <Answered of={found}>
+        {(job) => (
+          <>
+            <p role="status">
+              {job.status}: {job.progress} / {job.total}{" "}
+              <progress max={Math.max(1, job.total)} value={job.progress} />
+            </p>
+            {job.error !== null && <p class="problem">{marked(job.error)}</p>}
+            {job.result && <Result job={job} result={job.result} />}
+          </>
+        )}
+      </Answered>
+    </>
+  );
+}
+
+function isUnderWay(job: Job | undefined): boolean {
+  return job?.status === "queued" || job?.status === "running";
+}
+
+function Result({ job, result }: { job: Job; result: Schemas["ReplayResult"] }) {
+  const { tenant_id, slug } = useTenant();
+  const { replay_job_id } = job;
+  return (
+    <>
+      <Table
+        label={words.recorded}
+        rows={ANSWERS}
+        keyOf={(answer) => answer}
+        columns={[
+          { name: "", cell: (answer) => <Badge answer={answer} /> },
+          { name: words.recorded, kind: "number", cell: (answer) => result.recorded[answer] },
+          { name: words.replayed, kind: "number", cell: (answer) => result.replayed[answer] },
+        ]}
+      />
+      <h2>
+        {words.differences}: {result.different}
+      </h2>
+      <Listing
+        label={words.differences}
+        queryKey={["replay-differences", tenant_id, replay_job_id]}
+        ask={(cursor) =>
+          page(
+            api.GET("/api/v1/tenants/{tenant_id}/replay-jobs/{replay_job_id}/differences", {
+              params: { path: { tenant_id, replay_job_id }, query: pageQuery(cursor) },
+            }),
+          )
+        }
+        columns={[
+          {
+            name: words.decision,
+            cell: (row) => (
+              <a href={`/console/${slug}/decisions/${row.decision_id}`}>
+                <code>{row.decision_id}</code>
+              </a>
+            ),
+          },
+          { name: words.recorded, cell: (row) => <OutcomeShown outcome={row.recorded} /> },
+          { name: words.replayed, cell: (row) => <OutcomeShown outcome={row.replayed} /> },
+        ]}
+        keyOf={(row) => row.decision_id}
+        empty={<p>{words.none}</p>}
+      />
+    </>
+  );
+}
+
+function OutcomeShown({ outcome }: { outcome: Outcome }) {
+  return (
+    <>
+      <Badge answer={outcome.action} />{" "}
+      {outcome.policy === null
+        ? text.reasons[outcome.reason]
+        : `${marked(outcome.policy)}, ${marked(outcome.clause ?? "")}`}
+    </>
+  );
+}

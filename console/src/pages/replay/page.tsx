@@ -1,0 +1,79 @@
+/** What would change? */
+
+import { useMutation } from "@tanstack/preact-query";
+import { useLocation } from "preact-iso";
+import { api, body, page, queries, type Schemas } from "../../api/client";
+import { range, since } from "../../frame/place";
+import { hasRole, useTenant } from "../../frame/session";
+import { Moment } from "../../parts/moment";
+import { ProblemPanel } from "../../parts/problem";
+import { Listing, pageQuery, type Column } from "../../parts/table";
+import { text } from "../../text/en";
+
+const words = text.replay;
+type Job = Schemas["ReplayJob"];
+
+export default function ReplaysPage() {
+  const { tenant_id, slug, role } = useTenant();
+  const { route } = useLocation();
+  const start = useMutation({
+    mutationFn: () => {
+      const period = { since: since(range.value, Date.now()), until: new Date().toISOString() };
+      return body(
+        api.POST("/api/v1/tenants/{tenant_id}/replay-jobs", {
+          params: { path: { tenant_id } },
+          body: period,
+        }),
+      );
+    },
+    onSuccess: async (job) => {
+      await queries.invalidateQueries({ queryKey: ["replays", tenant_id] });
+      route(`/console/${slug}/replay/${job.replay_job_id}`);
+    },
+  });
+  const columns: readonly Column<Job>[] = [
+    {
+      name: words.created,
+      cell: (job) => (
+        <a href={`/console/${slug}/replay/${job.replay_job_id}`}>
+          <Moment at={job.created_at} />
+        </a>
+      ),
+    },
+    { name: words.status, cell: (job) => job.status },
+    { name: words.progress, kind: "number", cell: (job) => `${job.progress} / ${job.total}` },
+    { name: words.different, kind: "number", cell: (job) => job.result?.different ?? "" },
+  ];
+  if (!hasRole(role, "Analyst")) return <p>{words.needsAnalyst}</p>;
+  return (
+    <>
+      <h1>{text.pages.replay}</h1>
+      {start.error && <ProblemPanel error={start.error} />}
+      <p>
+        <button
+          type="button"
+          disabled={start.isPending}
+          onClick={() => {
+            start.mutate();
+          }}
+        >
+          {words.start}
+        </button>
+      </p>
+      <Listing
+        label={text.pages.replay}
+        queryKey={["replays", tenant_id]}
+        ask={(cursor) =>
+          page(
+            api.GET("/api/v1/tenants/{tenant_id}/replay-jobs", {
+              params: { path: { tenant_id }, query: pageQuery(cursor) },
+            }),
+          )
+        }
+        columns={columns}
+        keyOf={(job) => job.replay_job_id}
+        empty={<p>{words.empty}</p>}
+      />
+    </>
+  );
+}

@@ -1,0 +1,49 @@
+/** What changed of an object, member by member. */
+
+import { marked } from "./foreign";
+
+export interface Changed {
+  path: string;
+  before: unknown;
+  after: unknown;
+}
+
+/** The members at which two JSON values differ, by their paths. Lists are compared as a whole. */
+export function differences(before: unknown, after: unknown, path = ""): Changed[] {
+  if (isObject(before) && isObject(after)) {
+    const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+    return names.flatMap((name) =>
+      differences(before[name], after[name], path ? `${path}.${name}` : name),
+    );
+  }
+  return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ path, before, after }];
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function Difference({ before, after }: { before: unknown; after: unknown }) {
+  const changed = differences(before ?? undefined, after ?? undefined);
+  if (changed.length === 0) return null;
+  return (
+    <details>
+      <summary>{changed.map((each) => each.path || "·").join(", ")}</summary>
+      <dl class="pairs">
+        {changed.map((each) => (
+          <>
+            <dt>{each.path}</dt>
+            <dd>
+              {each.before !== undefined && <del class="mono">{shown(each.before)}</del>}{" "}
+              {each.after !== undefined && <ins class="mono">{shown(each.after)}</ins>}
+            </dd>
+          </>
+        ))}
+      </dl>
+    </details>
+  );
+}
+
+function shown(value: unknown): string {
+  return marked(typeof value === "string" ? value : JSON.stringify(value));
+}

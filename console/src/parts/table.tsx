@@ -1,0 +1,92 @@
+/** A table of rows of one kind, and a list of pages of them. */
+
+import { useInfiniteQuery } from "@tanstack/preact-query";
+import type { ComponentChildren } from "preact";
+import type { Page } from "../api/client";
+import { text } from "../text/en";
+import { Loading } from "./loading";
+import { ProblemPanel } from "./problem";
+
+export interface Column<T> {
+  name: string;
+  cell: (row: T) => ComponentChildren;
+  /** How the cell is set: figures to the right, long texts broken. */
+  kind?: "number" | "text";
+}
+
+export function Table<T>(props: {
+  label: string;
+  rows: readonly T[];
+  columns: readonly Column<T>[];
+  keyOf: (row: T) => string;
+}) {
+  const { label, rows, columns, keyOf } = props;
+  return (
+    <div class="table-scroll" tabIndex={0} role="region" aria-label={label}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th scope="col" class={column.kind} key={column.name}>
+                {column.name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map((column) => (
+                <td class={column.kind} key={column.name}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** A list of the service, page by page, as a table. */
+export function Listing<T>(props: {
+  label: string;
+  queryKey: readonly unknown[];
+  /** Asks for the page that begins at a cursor; the first begins at "". */
+  ask: (cursor: string) => Promise<Page<T>>;
+  columns: readonly Column<T>[];
+  keyOf: (row: T) => string;
+  /** What stands where there are no rows. */
+  empty: ComponentChildren;
+}) {
+  const found = useInfiniteQuery({
+    queryKey: props.queryKey,
+    initialPageParam: "",
+    queryFn: ({ pageParam }) => props.ask(pageParam),
+    getNextPageParam: (last) => last.next,
+  });
+  const rows = found.data?.pages.flatMap((each) => each.rows) ?? [];
+  return (
+    <>
+      {found.error && <ProblemPanel error={found.error} retry={() => void found.refetch()} />}
+      {found.isPending && <Loading />}
+      {found.data && rows.length === 0 && props.empty}
+      {rows.length > 0 && <Table {...props} rows={rows} />}
+      {found.hasNextPage && (
+        <button
+          type="button"
+          disabled={found.isFetchingNextPage}
+          onClick={() => void found.fetchNextPage()}
+        >
+          {text.frame.more}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** The query of a page that begins at a cursor. */
+export function pageQuery(cursor: string, limit = 50): { limit: number; cursor?: string } {
+  return { limit, ...(cursor && { cursor }) };
+}

@@ -1,0 +1,197 @@
+"""Warnings about challenges that would go wrong, from what was recorded lately.
+
+A policy is tried on recent events of its tenant, as if it decided alone and every window were
+reached.  The work is bounded, and done where definitions are compiled.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import attrs
+import orjson
+
+from tidegate.engine import Engine
+from tidegate.errors import DefinitionsError, EventError
+from tidegate.policy.callers import KINDS, MACHINES, Request, kind_of
+from tidegate.policy.definitions.findings import Finding
+from tidegate.server.http.public_url import unreachable
+from tidegate.server.wire.kinds import LIST, POLICY
+from tidegate.stores.base import DamagedLogError
+from tidegate.stores.decision_log import decisions, log
+
+if TYPE_CHECKING:
+    from tidegate.policy.definitions.model import Clause, Definitions, NamedList, Policy
+    from tidegate.server.engines.definition_set import Checked, DefinitionSet
+    from tidegate.server.http.call import Call
+    from tidegate.server.wire.kinds import DefinitionKind
+    from tidegate.stores.decision_log.log import LoggedDecision
+
+CANNOT_ANSWER = "challenge-cannot-be-answered"
+NO_PUBLIC_URL = "challenge-not-reachable"
+"""Codes of the warnings."""
+RECENT = 300
+"""Of the newest decisions, and of the newest in which the policy fired: as many are tried."""
+MAX_EXAMINED = 20_000
+"""Decisions that are looked through for those in which the policy fired."""
+POLICIES = 20
+"""Policies of one change that are tried."""
+MAX_OTHERS = 500
+"""Actions and entity definitions: where there are more nothing is tried, since all are compiled."""
+SAMPLES = 3
+_PATH = 80
+"""Characters of a sample's path."""
+
+
+def warnings_of(
+    call: Call, kind: DefinitionKind, present: DefinitionSet, checked: Checked
+) -> tuple[Finding, ...]:
+    """All warnings about an object that is to be saved; of a policy also those of this file."""
+    model = checked.model
+    if kind is not POLICY or not model.enabled or model.status == "retired":
+        return checked.warnings
+    definitions = attrs.evolve(checked.definitions, lists=_whole_lists(present, checked))
+    found = challenge_warnings(call, definitions, {model.policy_id})
+    return (*checked.warnings, *(finding for _, finding in found))
+
+
+def _whole_lists(present: DefinitionSet, checked: Checked) -> tuple[NamedList, ...]:
+    """The lists with their entries, which a check does without."""
+    found = present.active.find if present.active is not None else None
+    known = {
+        str(each.object_id): ready.model
+        for each in present.objects[LIST.section]
+        if found is not None and (ready := found(each)) is not None
+    }
+    return tuple(known.get(each.list_id, each) for each in checked.definitions.lists)
+
+
+def challenge_warnings(
+    call: Call, definitions: Definitions, policy_ids: Collection[str]
+) -> list[tuple[str, Finding]]:
+    """Warnings about policies that challenge, by the id of the policy.
+
+    Args:
+        definitions: the whole set, with the policies as they are to be.
+        policy_ids: of the policies that a change is about.
+    """
+    challenges = _challenges(definitions)
+    challenging = [
+        trial
+        for each in definitions.policies
+        if each.policy_id in policy_ids and (trial := _on_trial(each, challenges)) is not None
+    ]
+    reason = unreachable(call.app.base_url()) if challenging else None
+    found = [(each.policy_id, _not_reachable(reason)) for each in challenging if reason is not None]
+    if not challenging or len(definitions.actions) + len(definitions.entities) > MAX_OTHERS:
+        return found
+    tried = attrs.evolve(definitions, policies=tuple(challenging[:POLICIES]))
+    return [*found, *_tried(call, tried)]
+
+
+def not_reachable(base_url: str, definitions: Definitions) -> Finding | None:
+    """The warning about live challenges that no browser would be shown; None when all is well.
+
+    Args:
+        base_url: of the service.
+        definitions: of a tenant.
+    """
+    challenges = _challenges(definitions)
+    live = (each for each in definitions.policies if each.enabled and each.status == "active")
+    reason = unreachable(base_url)
+    if reason is None or not any(_on_trial(each, challenges) for each in live):
+        return None
+    return _not_reachable(reason)
+
+
+def _not_reachable(reason: str) -> Finding:
+    return Finding(
+        NO_PUBLIC_URL,
+        f"visitors cannot be sent to the address of the service: {reason}",
+        "",
+        severity="warning",
+        hint="set `server.public_url` to the https address that visitors' browsers reach",
+    )
+
+
+def _challenges(definitions: Definitions) -> frozenset[str]:
+    """Slugs of the mitigations that challenge."""
+    return frozenset(
+        each.slug for each in definitions.mitigations if each.enabled and each.mode == "Challenge"
+    )
+
+
+def _on_trial(policy: Policy, challenges: Collection[str]) -> Policy | None:
+    """A policy with nothing but its challenges, each of which fires at once; None without any."""
+    kept: list[Clause] = [
+        attrs.evolve(each, window=None, final=False)
+        for each in policy.clauses
+        if each.mitigation in challenges
+    ]
+    if not kept:
+        return None
+    return attrs.evolve(policy, clauses=tuple(kept), enabled=True, status="active")
+
+
+def _tried(call: Call, definitions: Definitions) -> Iterator[tuple[str, Finding]]:
+    """Warnings about what a set with policies on trial makes of recent events."""
+    machines = next((each.entries for each in definitions.lists if each.slug == MACHINES), ())
+    ids = {each.slug: each.policy_id for each in definitions.policies}
+    matched: dict[str, int] = defaultdict(int)
+    samples: dict[tuple[str, str], list[str]] = defaultdict(list)
+    try:
+        engine = Engine(definitions, redaction_key=call.app.keys.redaction, events="any")
+        recent = _recent(call, [*ids.values()])
+    except (DefinitionsError, DamagedLogError):
+        return  # what is wrong with them is said elsewhere
+    for each in recent:
+        try:
+            fired = engine.decide(each.event, each.received_at_ns).fired
+        except EventError:
+            continue
+        request = Request.of(orjson.loads(each.event).get("request") or {})
+        kind = kind_of(request, machines)
+        for slug in {clause.policy for clause in fired if not clause.active}:
+            matched[slug] += 1
+            if kind is not None:
+                shown = f"`{request.method} {request.path[:_PATH]}`"
+                samples[slug, kind].append(f"{shown} (decision {each.decision_id})")
+    for (slug, kind), found in sorted(samples.items(), key=lambda item: KINDS.index(item[0][1])):
+        yield ids[slug], _cannot_answer(kind, found, matched[slug])
+
+
+def _cannot_answer(kind: str, found: Sequence[str], matched: int) -> Finding:
+    return Finding(
+        CANNOT_ANSWER,
+        f"of {matched} recent requests that the policy would challenge, {len(found)} are of callers"
+        f" that cannot answer: {kind}, such as {', '.join(list(dict.fromkeys(found))[:SAMPLES])}",
+        "/clauses",
+        severity="warning",
+        hint="leave them out with the policy's expression, or use Monitor until it is known who"
+        " they are",
+    )
+
+
+def _recent(call: Call, policy_ids: Sequence[str]) -> list[LoggedDecision]:
+    """The newest decisions, and the newest in which the policies fired, the oldest first."""
+    queries = [
+        decisions.DecisionQuery(),
+        *(decisions.DecisionQuery(policy_id=UUID(each)) for each in policy_ids),
+    ]
+    share = max(10, RECENT // max(1, len(policy_ids)))
+    seqs: set[int] = set()
+    with call.app.store.read() as connection:
+        for number, query in enumerate(queries):
+            page = decisions.search(
+                connection,
+                call.tenant_id,
+                query,
+                share if number else RECENT,
+                max_examined=MAX_EXAMINED // max(1, len(policy_ids)),
+            )
+            seqs.update(each.seq for each in page.decisions)
+        lines = log.read_many(connection, sorted(seqs), call.tenant_id)
+        return [each.decision() for each in lines]
