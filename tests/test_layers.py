@@ -92,7 +92,7 @@ def test_only_one_module_imports_the_extension() -> None:
         for path in PACKAGE.rglob("*.py")
         if any(name.startswith("tidegate._native") for name in imported(path))
     }
-    assert users == {"evaluation/native.py", "stores/index/tally.py"}
+    assert users == {"evaluation/native.py", "stores/index/counting.py"}
 
 
 def test_the_client_imports_only_itself_the_exceptions_and_the_shape_of_a_decision() -> None:

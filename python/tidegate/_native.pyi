@@ -23,8 +23,8 @@ __all__ = [
     "Redactor",
     "RuleSet",
     "Served",
+    "count_log",
     "encode",
-    "tally",
 ]
 
 _T = TypeVar("_T")
@@ -549,7 +549,7 @@ class Redactor:
 FACTS: dict[str, int]
 """Bounds that the engine has, by their names in :mod:`tidegate.limits`."""
 
-def tally(index: bytes, first: int) -> tuple[list[tuple[int, bytes, str]], str]:
+def count_log(index: bytes, first: int) -> tuple[list[tuple[int, bytes, str]], str]:
     """The rows that a store derives from the index of decisions of its log.
 
     Args:

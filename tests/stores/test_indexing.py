@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import select
 
 from tidegate.stores import DamagedLogError, SqliteStore, migrate
+from tidegate.stores.index.counting import count_log
 from tidegate.stores.index.idempotency import BUCKET_BITS, HOUR_NS
-from tidegate.stores.index.tally import tally
 from tidegate.stores.rows.tables import idempotency
 from tidegate.testing.store_contract.examples import POLICY, START_NS, TENANT, done, entry
 from tidegate.testing.store_contract.index import key
@@ -40,14 +40,14 @@ def test_keys_are_in_the_bucket_of_their_hour_and_decision(store: SqliteStore) -
         query = select(idempotency.c.bucket).order_by(idempotency.c.seq)
         found = list(connection.execute(query).scalars())
     assert found == [at // HOUR_NS << BUCKET_BITS for at in times]
-    ((number, _, seqs),), _ = tally(blocks[0].index, (3 << BUCKET_BITS) + 5)
+    ((number, _, seqs),), _ = count_log(blocks[0].index, (3 << BUCKET_BITS) + 5)
     assert (number, orjson.loads(seqs)) == (found[0] | 3, [(3 << BUCKET_BITS) + 5])
 
 
 def test_counts_are_of_every_policy_that_fired(store: SqliteStore) -> None:
     """Counts have one row a minute for all decisions and one for each policy that fired."""
     blocks = [entry(number, fired=((POLICY, "Monitor"),)) for number in range(3)]
-    _, counts = tally(b",".join(block.index for block in blocks), 1)
+    _, counts = count_log(b",".join(block.index for block in blocks), 1)
     minute = START_NS // 60_000_000_000
     common = [[3, 3, 0, 0], [0, 3, 0], [START_NS + 2, START_NS + 2]]
     assert sorted(orjson.loads(counts)) == [

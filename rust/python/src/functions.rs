@@ -10,7 +10,7 @@ use tidegate_core::RuleSet;
 use tidegate_core::event::encode::{Settings, encode};
 use tidegate_core::event::geo::AddressDatabases;
 use tidegate_core::program::constant::write_value;
-use tidegate_core::service::counts::{Bucket, tally as count};
+use tidegate_core::service::counts::{Bucket, count_log as count};
 use tidegate_core::value::limits::{CLOCK_TOLERANCE, Limits, MAX_THRESHOLD, REGEX_SUBJECT_BYTES};
 
 use crate::convert::error::{Result, too_many_parts, value_error};
@@ -38,17 +38,17 @@ type Packed = (i64, Vec<u8>, String);
 
 /// Counts a part of the log. See `_native.pyi`.
 #[pyfunction]
-pub(crate) fn tally(
+pub(crate) fn count_log(
     py: Python<'_>,
     index: PyBackedBytes,
     first: u64,
 ) -> PyResult<(Vec<Packed>, String)> {
-    let tally = py.detach(|| match str::from_utf8(&index) {
+    let count_log = py.detach(|| match str::from_utf8(&index) {
         Ok(text) => count(text, first).map_err(value_error),
         Err(error) => Err(value_error(error)),
     })?;
     let bucket = |Bucket { number, keys, seqs }| (number, keys, format!("{seqs:?}"));
-    Ok((tally.buckets.into_iter().map(bucket).collect(), tally.counts))
+    Ok((count_log.buckets.into_iter().map(bucket).collect(), count_log.counts))
 }
 
 /// Every declared field of an event as VALUE JSON. See `_native.pyi`.

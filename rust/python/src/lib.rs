@@ -22,6 +22,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<classes::redactor::PyRedactor>()?;
     module.add_class::<classes::rule_set::PyRuleSet>()?;
     module.add_class::<classes::rule_set::PyPrepared>()?;
-    module.add_function(wrap_pyfunction!(functions::tally, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::count_log, module)?)?;
     module.add_function(wrap_pyfunction!(functions::encode_event, module)?)
 }

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use foldhash::fast::RandomState;
 use tidegate_core::definitions::window_rule::{Family, Rule};
-use tidegate_core::state::{Change, State, Touches};
+use tidegate_core::state::{Change, StampBlock, State};
 
 const KEYS: u64 = 1_000_000;
 const BATCH: usize = 64;
@@ -55,7 +55,7 @@ fn measure(changes: &[Change<'_>]) -> (f64, f64) {
     for (time, batch) in (1_i64..).zip(keys.chunks(BATCH)) {
         let started = Instant::now();
         let keys = batch.iter().map(String::as_str);
-        let (mut locked, known) = state.look_up(keys, &mut Touches::default());
+        let (mut locked, known) = state.look_up(keys, &mut StampBlock::default());
         for (key, known) in batch.iter().zip(known) {
             locked.update(key, Some(known), time, changes.iter().copied());
         }

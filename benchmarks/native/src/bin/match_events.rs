@@ -287,15 +287,7 @@ impl Set {
         let rules = self.rules.len().max(1);
         let step = (events.len() / (LINEAR_ANSWERS / rules).max(1)).max(1);
         let events: Vec<&[u8]> = events.iter().step_by(step).copied().collect();
-        let every = |record: &Record<'_>| {
-            let mut matched = Vec::new();
-            self.rules.test_all(record, |rule, outcome| {
-                if outcome == Ok(true) {
-                    matched.push(rule);
-                }
-            });
-            matched
-        };
+        let every = |record: &Record<'_>| self.rules.test_all(record).0;
         let (mut first, mut last) = (Bump::new(), Bump::new());
         let [read, all] = means(
             &events,

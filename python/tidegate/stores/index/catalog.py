@@ -22,7 +22,7 @@ from tidegate.stores.base import DamagedLogError
 from tidegate.stores.decision_log.log import unpack
 from tidegate.stores.decision_log.rows import Unreadable, rows
 from tidegate.stores.index import derived
-from tidegate.stores.index.tally import LearnedNames
+from tidegate.stores.index.counting import LearnedNames
 from tidegate.stores.rows.tables import decision_log
 from tidegate.stores.rows.tables import field_catalog as table
 

@@ -22,7 +22,7 @@ from tidegate.stores.decision_log import gaps
 from tidegate.stores.decision_log.log import unpack
 from tidegate.stores.decision_log.rows import Unreadable, rows
 from tidegate.stores.index import derived
-from tidegate.stores.index.tally import tally
+from tidegate.stores.index.counting import count_log
 from tidegate.stores.rows.counters import PRUNED_SEQ, counter
 from tidegate.stores.rows.tables import decision_log
 
@@ -134,7 +134,7 @@ def index_batch(connection: Connection, batch: Batch) -> int:
         return indexed
     if batch.index:
         try:
-            buckets, counts = tally(batch.index, batch.first)
+            buckets, counts = count_log(batch.index, batch.first)
         except ValueError as error:
             raise DamagedLogError(batch.first, f"has an index that is none: {error}") from None
         for number, keys, seqs in buckets:

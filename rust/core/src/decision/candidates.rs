@@ -10,11 +10,11 @@ use foldhash::fast::RandomState;
 use crate::decision::Place;
 use crate::decision::budget::{Budget, Ends, EntityStop, Spent, kept_units};
 use crate::decision::outcomes::{Conditions, Outcome, Undecided};
-use crate::definitions::candidates_index::{Concerns, Scope, Step};
+use crate::definitions::candidates_index::{IndexCandidates, Scope, Step};
+use crate::definitions::clause_group::ClauseGroup;
 use crate::definitions::document::MissingKey;
 use crate::definitions::entity_key::{KeyWriter, Part};
 use crate::definitions::stop::{Stop, reserve};
-use crate::definitions::trigger::Trigger;
 use crate::definitions::{Definitions, EntityDefinition, ExpressionId};
 use crate::value::Text;
 use crate::value::error::ErrorCode;
@@ -30,15 +30,15 @@ pub struct EventEntity {
 
 /// One event, as far as the state does not matter.
 #[derive(Debug)]
-pub struct Survey<'a> {
+pub struct Candidates<'a> {
     definitions: &'a Definitions,
     /// Positions of the actions that matched.
     pub matched_actions: ArenaVec<'a, u32>,
     pub entities: ArenaVec<'a, EventEntity>,
     /// Of actions and entities.
     pub errors: Vec<(Place<'a>, ErrorCode)>,
-    /// Positions of the triggers that hold, or may by the state, in order.
-    pub triggers: ArenaVec<'a, u32>,
+    /// Positions of the clause groups that hold, or may by the state, in order.
+    pub groups: ArenaVec<'a, u32>,
     /// Stops of the walk at which an error is reported, in any order.
     pub steps: ArenaVec<'a, Step>,
     /// What distinct windows are to count.
@@ -51,40 +51,40 @@ pub struct Survey<'a> {
     pub spent: Spent,
 }
 
-impl<'a> Survey<'a> {
+impl<'a> Candidates<'a> {
     /// Looks at an event; `conditions` know the outcomes then.
     pub fn new(
         definitions: &'a Definitions,
         conditions: &mut Conditions<'a, '_>,
-        concerns: &mut Concerns,
+        from_index: &mut IndexCandidates,
         budget: Budget,
         arena: &'a Bump,
     ) -> Self {
-        conditions.search(concerns);
+        conditions.search(from_index);
         let (ends, walk, reserved) = bounds(definitions, budget);
-        let mut surveyor = Surveyor {
+        let mut finder = Finder {
             definitions,
             conditions,
-            survey: Self {
+            candidates: Self {
                 definitions,
                 matched_actions: ArenaVec::new_in(arena),
                 entities: ArenaVec::with_capacity_in(definitions.entities.len(), arena),
                 errors: Vec::new(),
-                triggers: ArenaVec::with_capacity_in(concerns.triggers.len(), arena),
+                groups: ArenaVec::with_capacity_in(from_index.groups.len(), arena),
                 steps: ArenaVec::new_in(arena),
                 counted: HashMap::default(),
                 recording: reserved,
                 ends,
-                spent: Spent { search: concerns.searched, ..Spent::default() },
+                spent: Spent { search: from_index.searched, ..Spent::default() },
             },
         };
-        surveyor.conditions.exchange_work(walk);
-        surveyor.actions(&concerns.actions);
-        let walk = surveyor.conditions.exchange_work(reserved);
-        surveyor.entities(&concerns.matches);
-        surveyor.survey.spent.entities = surveyor.conditions.exchange_work(walk).done();
-        surveyor.triggers(concerns);
-        surveyor.survey
+        finder.conditions.exchange_work(walk);
+        finder.actions(&from_index.actions);
+        let walk = finder.conditions.exchange_work(reserved);
+        finder.entities(&from_index.matches);
+        finder.candidates.spent.entities = finder.conditions.exchange_work(walk).done();
+        finder.groups(from_index);
+        finder.candidates
     }
 
     /// The text by which a distinct window counts the event.
@@ -139,34 +139,34 @@ const fn bounds(definitions: &Definitions, budget: Budget) -> (Ends, Work, Work)
     }
 }
 
-struct Surveyor<'a, 'c, 'k> {
+struct Finder<'a, 'c, 'k> {
     definitions: &'a Definitions,
     conditions: &'c mut Conditions<'a, 'k>,
-    survey: Survey<'a>,
+    candidates: Candidates<'a>,
 }
 
-impl<'a> Surveyor<'a, '_, '_> {
+impl<'a> Finder<'a, '_, '_> {
     /// Tests the actions that may match; of those that some expression reads, all others
     /// have not.
     fn actions(&mut self, candidates: &[u32]) {
         let definitions = self.definitions;
         let mut candidates = candidates.iter().copied().peekable();
-        let mut read = definitions.plan().read_actions().iter().copied().peekable();
+        let mut read = definitions.index().read_actions().iter().copied().peekable();
         while let Some(position) = candidates.peek().into_iter().chain(read.peek()).copied().min() {
             let is_candidate = candidates.next_if_eq(&position).is_some();
             read.next_if_eq(&position);
             let Some(action) = definitions.action(position) else { continue };
             let stop = Stop::Action(position);
-            let has_matched = is_candidate && !self.survey.ends.are_before(stop) && {
+            let has_matched = is_candidate && !self.candidates.ends.are_before(stop) && {
                 let outcome = self.conditions.test(action.expression);
                 if outcome == Err(Undecided::BudgetEnded) {
-                    self.survey.ends.stop(stop);
+                    self.candidates.ends.stop(stop);
                 }
                 self.note(outcome, || Place::Action { slug: &action.slug })
             };
             self.conditions.set_action(action.slot, has_matched);
             if has_matched {
-                self.survey.matched_actions.push(position);
+                self.candidates.matched_actions.push(position);
             }
         }
     }
@@ -175,20 +175,20 @@ impl<'a> Surveyor<'a, '_, '_> {
         let definitions = self.definitions;
         for (position, definition) in (0..).zip(&*definitions.entities) {
             let stop = EntityStop::matching(position);
-            if self.survey.ends.are_before_entity(stop) {
+            if self.candidates.ends.are_before_entity(stop) {
                 break;
             }
             let applies = definition.match_expression.is_none_or(|expression| {
                 candidates.binary_search(&position).is_ok() && {
                     let outcome = self.conditions.test(expression);
                     if outcome == Err(Undecided::BudgetEnded) {
-                        self.survey.ends.stop_entities(stop);
+                        self.candidates.ends.stop_entities(stop);
                     }
                     self.note(outcome, || Place::Match { entity: &definition.slug })
                 }
             });
             if applies && let Some(key) = self.key(position, definition) {
-                self.survey.entities.push(EventEntity { definition: position, key });
+                self.candidates.entities.push(EventEntity { definition: position, key });
             }
         }
     }
@@ -198,12 +198,12 @@ impl<'a> Surveyor<'a, '_, '_> {
         let mut key = KeyWriter::new(position);
         for (index, &field) in definition.key_fields.iter().enumerate() {
             let stop = EntityStop::key_field(position, index);
-            if self.survey.ends.are_before_entity(stop) {
+            if self.candidates.ends.are_before_entity(stop) {
                 return None;
             }
             let part = self.key_part(field);
             if self.conditions.is_over() {
-                self.survey.ends.stop_entities(stop);
+                self.candidates.ends.stop_entities(stop);
                 return None;
             }
             match part {
@@ -214,7 +214,7 @@ impl<'a> Surveyor<'a, '_, '_> {
                 Ok(None) => return None,
                 Err(code) => {
                     let place = Place::KeyField { entity: &definition.slug, index };
-                    self.survey.errors.push((place, code));
+                    self.candidates.errors.push((place, code));
                     return None;
                 }
             }
@@ -223,7 +223,7 @@ impl<'a> Surveyor<'a, '_, '_> {
         self.conditions.add_work(kept_units(key.len()));
         if self.conditions.is_over() {
             let last = definition.key_fields.len().saturating_sub(1);
-            self.survey.ends.stop_entities(EntityStop::key_field(position, last));
+            self.candidates.ends.stop_entities(EntityStop::key_field(position, last));
             return None;
         }
         Some(key)
@@ -238,29 +238,29 @@ impl<'a> Surveyor<'a, '_, '_> {
         }
     }
 
-    /// Keeps the triggers that may hold, and the steps at which an error is reported.
-    fn triggers(&mut self, concerns: &Concerns) {
+    /// Keeps the clause groups that may hold, and the steps at which an error is reported.
+    fn groups(&mut self, from_index: &IndexCandidates) {
         let definitions = self.definitions;
-        let scopes = concerns.scopes.iter().filter_map(|scope| definitions.plan().scope(*scope));
+        let scopes = from_index.scopes.iter().filter_map(|scope| definitions.index().scope(*scope));
         let mut scopes = scopes.peekable();
-        for &position in &concerns.triggers {
-            let Some(trigger) = definitions.triggers.get(position) else { continue };
-            if scopes.peek().is_some() || self.survey.ends.walk.is_some() {
-                let first = Stop::expression(trigger.first());
+        for &position in &from_index.groups {
+            let Some(group) = definitions.groups.get(position) else { continue };
+            if scopes.peek().is_some() || self.candidates.ends.walk.is_some() {
+                let first = Stop::expression(group.first());
                 while let Some(scope) = scopes.next_if(|scope| scope.first() < first) {
                     self.scope(scope);
                 }
-                if self.survey.ends.are_before(first) {
+                if self.candidates.ends.are_before(first) {
                     return;
                 }
             }
-            match self.may_hold(trigger) {
+            match self.may_hold(group) {
                 Ok(true) => {
-                    self.values(trigger);
-                    self.survey.triggers.push(position);
+                    self.values(group);
+                    self.candidates.groups.push(position);
                 }
                 Ok(false) | Err(Undecided::BudgetEnded) => {}
-                Err(Undecided::Error(_)) => self.survey.steps.extend_from_slice(&trigger.steps),
+                Err(Undecided::Error(_)) => self.candidates.steps.extend_from_slice(&group.steps),
             }
         }
         scopes.for_each(|scope| self.scope(scope));
@@ -268,49 +268,49 @@ impl<'a> Surveyor<'a, '_, '_> {
 
     /// Notes the policies at which the error of a scope is reported.
     fn scope(&mut self, scope: &Scope) {
-        if self.survey.ends.are_before(scope.first()) {
+        if self.candidates.ends.are_before(scope.first()) {
             return;
         }
         match self.conditions.test(scope.expression) {
             Ok(_) => {}
-            Err(Undecided::BudgetEnded) => self.survey.ends.stop(scope.first()),
+            Err(Undecided::BudgetEnded) => self.candidates.ends.stop(scope.first()),
             Err(Undecided::Error(_)) => {
-                self.survey.steps.extend(scope.policies.iter().copied().map(Step::scope));
+                self.candidates.steps.extend(scope.policies.iter().copied().map(Step::scope));
             }
         }
     }
 
-    fn may_hold(&mut self, trigger: &Trigger) -> Outcome {
-        let applies = |entity| self.survey.applied(entity).is_some();
-        if !trigger.entity.is_none_or(applies) || !self.survey.has_actions(&trigger.actions) {
+    fn may_hold(&mut self, group: &ClauseGroup) -> Outcome {
+        let applies = |entity| self.candidates.applied(entity).is_some();
+        if !group.entity.is_none_or(applies) || !self.candidates.has_actions(&group.actions) {
             return Ok(false);
         }
-        match trigger.scope.map_or(Ok(true), |scope| self.conditions.test(scope)) {
+        match group.scope.map_or(Ok(true), |scope| self.conditions.test(scope)) {
             Ok(true) => {}
             Ok(false) | Err(Undecided::Error(_)) => return Ok(false),
             Err(Undecided::BudgetEnded) => {
-                self.survey.ends.stop(Stop::scope(trigger.first().policy()));
+                self.candidates.ends.stop(Stop::scope(group.first().policy()));
                 return Err(Undecided::BudgetEnded);
             }
         }
-        let outcome = match trigger.condition {
+        let outcome = match group.condition {
             Some(condition) if self.conditions.is_free_of_state(condition) => {
                 self.conditions.test(condition)
             }
             _ => Ok(true),
         };
         if outcome == Err(Undecided::BudgetEnded) {
-            self.survey.ends.stop(Stop::expression(trigger.first()));
+            self.candidates.ends.stop(Stop::expression(group.first()));
         }
         outcome
     }
 
-    /// Works out what the distinct windows of a trigger count.
-    fn values(&mut self, trigger: &Trigger) {
-        for family in self.definitions.triggers.families_of(trigger) {
+    /// Works out what the distinct windows of a clause group count.
+    fn values(&mut self, group: &ClauseGroup) {
+        for family in self.definitions.groups.families_of(group) {
             let Some(field) = family.distinct else { continue };
-            if self.survey.counted.contains_key(&field)
-                || self.survey.ends.are_before(family.first())
+            if self.candidates.counted.contains_key(&field)
+                || self.candidates.ends.are_before(family.first())
             {
                 continue;
             }
@@ -318,136 +318,22 @@ impl<'a> Surveyor<'a, '_, '_> {
                 Ok(text) => Ok(text),
                 Err(Undecided::Error(code)) => Err(code),
                 Err(Undecided::BudgetEnded) => {
-                    self.survey.ends.stop(family.first());
+                    self.candidates.ends.stop(family.first());
                     continue;
                 }
             };
-            self.survey.counted.insert(field, text);
+            self.candidates.counted.insert(field, text);
         }
     }
 
     /// An outcome as a bool; an error is noted and false, and so is none.
     fn note(&mut self, outcome: Outcome, place: impl FnOnce() -> Place<'a>) -> bool {
         if let Err(Undecided::Error(code)) = outcome {
-            self.survey.errors.push((place(), code));
+            self.candidates.errors.push((place(), code));
         }
         outcome == Ok(true)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::{Value as Json, json};
-
-    use super::*;
-    use crate::decision::outcomes::KnownOutcomes;
-    use crate::event::record::Record;
-    use crate::value::Value;
-
-    fn expression(root: &Json) -> Json {
-        json!({"version": 1, "text": "", "type": "bool", "root": root})
-    }
-
-    fn field(name: &str) -> Json {
-        json!({"kind": "field", "name": name, "span": [0, 1]})
-    }
-
-    fn is_path(path: &str) -> Json {
-        let literal = json!({"kind": "literal", "span": [0, 1],
-                             "value": {"type": "string", "value": path}});
-        json!({"kind": "call", "function": "==", "span": [0, 1],
-               "args": [field("path"), literal]})
-    }
-
-    fn policy(number: usize, scope: &Json, condition: &Json) -> Json {
-        json!({"slug": format!("p{number}"), "id": "", "expression": scope, "clauses": [
-            {"name": "c", "expression": condition, "actions": [], "entity": null,
-             "mitigation": null, "window": null, "final": false}]})
-    }
-
-    fn definitions(cost: u64, policies: &[Json]) -> Definitions {
-        let bundle = json!({
-            "version": 1, "tenant": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff", "revision": 1,
-            "max_keys": 10, "limits": {"cost": cost}, "policies": policies,
-            "fields": {"path": "string", "flag": "bool"},
-        });
-        Definitions::from_json(bundle.to_string().as_bytes()).unwrap()
-    }
-
-    /// How many triggers the search leads to, those that are left, and the steps to tell errors.
-    fn surveyed(definitions: &Definitions, path: Option<&str>) -> (usize, Vec<u32>, Vec<Step>) {
-        let mut known = KnownOutcomes::default();
-        let mut record = Record::empty(&definitions.layout);
-        if let (Some(slot), Some(path)) = (definitions.layout.find("path"), path) {
-            record.set(slot, Some(Value::text(path.to_owned())));
-        }
-        let mut concerns = Concerns::default();
-        let mut conditions = Conditions::new(definitions, record, &mut known);
-        let arena = Bump::new();
-        let survey = Survey::new(definitions, &mut conditions, &mut concerns, Budget::Own, &arena);
-        (concerns.triggers.len(), survey.triggers.to_vec(), survey.steps.to_vec())
-    }
-
-    #[test]
-    fn only_clauses_that_may_fire_are_looked_at() {
-        let policies: Vec<Json> = (0..100)
-            .map(|number| policy(number, &Json::Null, &expression(&is_path(&format!("/{number}")))))
-            .collect();
-        let definitions = definitions(1_000, &policies);
-        assert_eq!(surveyed(&definitions, Some("/42")), (1, vec![42], vec![]));
-        assert_eq!(surveyed(&definitions, Some("/")), (0, vec![], vec![]));
-    }
-
-    #[test]
-    fn what_the_search_says_is_true_is_not_evaluated() {
-        let with_flag =
-            |path| json!({"kind": "and", "span": [0, 1], "args": [is_path(path), field("flag")]});
-        let policies = [
-            policy(0, &expression(&is_path("/a")), &Json::Null),
-            policy(1, &Json::Null, &expression(&with_flag("/a"))),
-            policy(2, &Json::Null, &expression(&with_flag("/b"))),
-        ];
-        for (cost, flag, expected) in [
-            (1_000, Some(true), &[0, 1][..]),
-            (1_000, Some(false), &[0]),
-            (1_000, None, &[0]),
-            (1, Some(true), &[]),
-        ] {
-            let definitions = definitions(cost, &policies);
-            let (mut known, mut concerns) = (KnownOutcomes::default(), Concerns::default());
-            let mut record = Record::empty(&definitions.layout);
-            let slot = |name| definitions.layout.find(name).unwrap();
-            record.set(slot("path"), Some(Value::text("/a".to_owned())));
-            record.set(slot("flag"), flag.map(Value::Bool));
-            let mut conditions = Conditions::new(&definitions, record, &mut known);
-            conditions.search(&mut concerns);
-            let mut held: Vec<usize> = concerns.held.iter().map(|id| id.index()).collect();
-            held.sort_unstable();
-            assert_eq!(held, expected, "{cost} {flag:?}");
-        }
-    }
-
-    #[test]
-    fn clauses_that_ask_for_the_same_are_looked_at_once() {
-        let condition = expression(&is_path("/a"));
-        let policies: Vec<Json> =
-            (0..100).map(|number| policy(number, &Json::Null, &condition)).collect();
-        let definitions = definitions(1_000, &policies);
-        assert_eq!(surveyed(&definitions, Some("/a")), (1, vec![0], vec![]));
-        assert_eq!(surveyed(&definitions, None).2.len(), 100);
-    }
-
-    #[test]
-    fn what_may_be_an_error_is_looked_at() {
-        let condition = expression(&is_path("/a"));
-        let flag = expression(&field("flag"));
-        let definitions =
-            definitions(12, &[policy(0, &Json::Null, &condition), policy(1, &flag, &condition)]);
-        let first = Step::clause(0, 0);
-        let scope = Step::scope(1);
-        // The flag is absent; so is the path at first, and then it is too long.
-        assert_eq!(surveyed(&definitions, None).2, [first, scope]);
-        assert_eq!(surveyed(&definitions, Some("/b")).2, [scope]);
-        assert_eq!(surveyed(&definitions, Some(&"/".repeat(200))).0, 2);
-    }
-}
+mod tests;

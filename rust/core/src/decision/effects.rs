@@ -9,8 +9,8 @@ use tidegate_proof::Network;
 use uuid::Uuid;
 
 use crate::decision::Decision;
+use crate::definitions::clause_group::WindowFamily;
 use crate::definitions::entity_key::{KeyWriter, Part, split};
-use crate::definitions::trigger::WindowFamily;
 use crate::definitions::{Clause, Definitions};
 use crate::json::write::{list, push_int, write_string};
 use crate::json::{Fault, Kind, Reader, Result, integer_value};
@@ -18,7 +18,7 @@ use crate::proofs::{network, pass_id, write_network};
 use crate::state::Change;
 use crate::state::entity::ActiveMitigation;
 use crate::state::late::Late;
-use crate::state::lock::Locked;
+use crate::state::lock::StateGuard;
 use crate::state::passes::{PassChange, PassDoes};
 use crate::state::snapshot::write_clause;
 use crate::value::Value;
@@ -169,7 +169,7 @@ fn counted<'c>(
         Change::CountOne { family, position, value } => (Some(family), Some(position), value),
         Change::Mitigate { .. } => (None, None, None),
     };
-    let family = family.and_then(|family| definitions.triggers.family_of(family.first));
+    let family = family.and_then(|family| definitions.groups.family_of(family.first));
     let steps = family.map_or(&[][..], |family| &family.steps).iter().enumerate();
     let steps = steps.filter(move |(position, _)| only.is_none_or(|only| only == *position));
     steps.filter_map(move |(_, step)| Some((definitions.at(*step)?.1.number, value)))
@@ -196,7 +196,7 @@ pub(super) enum Does<'a> {
 }
 
 impl Effect<'_> {
-    pub(crate) fn apply(&self, definitions: &Definitions, state: &mut Locked<'_>) {
+    pub(crate) fn apply(&self, definitions: &Definitions, state: &mut StateGuard<'_>) {
         match &self.does {
             Does::Count(changes) => {
                 state.update(&self.key, None, self.time, changes.iter().copied());
@@ -455,7 +455,7 @@ fn add_counts<'a>(
     counts.sort_by_key(|(number, _)| *number);
     let mut rest = &*counts;
     while let Some(&(number, value)) = rest.first() {
-        let Some(family) = definitions.triggers.family_of(number).map(WindowFamily::family) else {
+        let Some(family) = definitions.groups.family_of(number).map(WindowFamily::family) else {
             break;
         };
         let len = family.rules.len();

@@ -8,7 +8,7 @@ use crate::definitions::Definitions;
 use crate::definitions::entity_key::split;
 use crate::json::write::{list, write_string};
 use crate::state::entity::{ActiveMitigation, Entity};
-use crate::state::lock::Locked;
+use crate::state::lock::StateGuard;
 use crate::state::snapshot::write_clause;
 use crate::value::limits::CLOCK_TOLERANCE;
 
@@ -18,13 +18,13 @@ impl Effect<'_> {
     pub(crate) fn judged(
         mut self,
         definitions: &Definitions,
-        state: &Locked<'_>,
+        state: &StateGuard<'_>,
         now: i64,
     ) -> Option<Self> {
         let Does::Late(late) = &mut self.does else { return None };
         let time = self.time.min(now.saturating_add(CLOCK_TOLERANCE));
         self.time = time;
-        let families = &definitions.triggers;
+        let families = &definitions.groups;
         let member = |number: u32| {
             families.family_of(number)?.members().find(|&(other, ..)| other == number)
         };
@@ -58,7 +58,7 @@ pub(crate) fn write_late(out: &mut String, definitions: &Definitions, effect: &E
     write_string(out, slug);
     _ = write!(out, ",{parts},\"{}\",", effect.time);
     list(out, late.counts.iter(), |out, (number, value)| {
-        let family = definitions.triggers.family_of(*number);
+        let family = definitions.groups.family_of(*number);
         let member = family.and_then(|it| it.members().find(|(other, ..)| other == number));
         let clause = member.and_then(|(_, _, step)| definitions.at(step));
         out.push('[');

@@ -17,14 +17,14 @@ use bumpalo::collections::Vec as ArenaVec;
 use smallvec::SmallVec;
 
 use crate::decision::budget::{Ends, Spent};
-use crate::decision::candidates::{EventEntity, Survey};
+use crate::decision::candidates::{Candidates, EventEntity};
 use crate::decision::outcomes::{Conditions, EntityState};
 use crate::decision::walk::Walk;
 use crate::definitions::document::Mode;
 use crate::definitions::window_rule::Family;
 use crate::definitions::{Clause, Definitions, Fallback, Mitigation, Policy, Response};
 use crate::proofs::{Shown, Status};
-use crate::state::lock::Locked;
+use crate::state::lock::StateGuard;
 use crate::state::passes::{PassChange, PassDoes, Passes};
 use crate::state::{AllKnown, Change, Known};
 use crate::value::error::ErrorCode;
@@ -241,7 +241,7 @@ impl<'a> Decision<'a> {
     }
 
     /// Makes of the state before the event the state after it.
-    pub fn apply(&self, state: &mut Locked<'_>) {
+    pub fn apply(&self, state: &mut StateGuard<'_>) {
         for (position, entity) in self.entities.iter().enumerate() {
             state.update(&entity.key, Some(entity.known), self.time, self.changes_of(position));
         }
@@ -292,31 +292,31 @@ fn settled(proof: Shown, passes: &Passes) -> Shown {
 pub fn decide<'a>(
     definitions: &'a Definitions,
     conditions: &mut Conditions<'a, '_>,
-    mut survey: Survey<'a>,
-    (state, known): (&Locked<'_>, AllKnown),
+    mut candidates: Candidates<'a>,
+    (state, known): (&StateGuard<'_>, AllKnown),
     time: i64,
     arena: &'a Bump,
 ) -> Decision<'a> {
     let mut entities = ArenaVec::with_capacity_in(known.len(), arena);
-    let seen = survey.entities.drain(..).zip(known);
+    let seen = candidates.entities.drain(..).zip(known);
     entities.extend(seen.map(|(entity, known)| applied(entity, known, state, time)));
     let decision = Decision {
         time,
         matched_actions: ArenaVec::new_in(arena),
         entities,
         fired: ArenaVec::with_capacity_in(FEW_FIRED, arena),
-        errors: std::mem::take(&mut survey.errors),
+        errors: std::mem::take(&mut candidates.errors),
         ends: Ends::default(),
         spent: Spent::default(),
         proof: None,
         pass_changes: SmallVec::new(),
         on_budget_exceeded: &definitions.on_budget_exceeded,
-        changes: ArenaVec::with_capacity_in(survey.triggers.len(), arena),
+        changes: ArenaVec::with_capacity_in(candidates.groups.len(), arena),
     };
-    Walk::new(definitions, conditions, survey, state, decision, arena).end()
+    Walk::new(definitions, conditions, candidates, state, decision, arena).end()
 }
 
-fn applied(entity: EventEntity, known: Known, state: &Locked<'_>, time: i64) -> AppliedEntity {
+fn applied(entity: EventEntity, known: Known, state: &StateGuard<'_>, time: i64) -> AppliedEntity {
     let EventEntity { definition, key, .. } = entity;
     let unseen = EntityState { event_count: 0, first_seen: time, last_seen: time };
     let block = state.get(known);

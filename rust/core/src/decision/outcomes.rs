@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 
-use crate::definitions::candidates_index::Concerns;
+use crate::definitions::candidates_index::IndexCandidates;
 use crate::definitions::{Definitions, ExpressionId};
 use crate::evaluate::Meter;
 use crate::event::layout::Slot;
@@ -163,12 +163,12 @@ impl<'a, 'k> Conditions<'a, 'k> {
         !self.definitions.expressions.reads_entity(id)
     }
 
-    /// Finds what the event can concern, and what is true of it.
-    pub fn search(&mut self, concerns: &mut Concerns) {
+    /// Finds the candidates of the event, and what is true of it.
+    pub fn search(&mut self, from_index: &mut IndexCandidates) {
         let definitions = self.definitions;
         let Definitions { expressions, lists, limits, .. } = definitions;
-        definitions.plan().search((expressions, lists, limits), &self.record, concerns);
-        for id in &concerns.held {
+        definitions.index().search((expressions, lists, limits), &self.record, from_index);
+        for id in &from_index.proven {
             self.known.set(*id, Ok(true));
         }
     }

@@ -10,16 +10,16 @@ use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 
 use crate::decision::budget::{ERROR_UNITS, FIRED_UNITS, Spent, window_units};
-use crate::decision::candidates::Survey;
+use crate::decision::candidates::Candidates;
 use crate::decision::outcomes::{Conditions, Outcome, Undecided};
 use crate::decision::{Decision, FiredClause, PendingChange, Place};
 use crate::definitions::candidates_index::Step;
+use crate::definitions::clause_group::WindowFamily;
 use crate::definitions::stop::Stop;
-use crate::definitions::trigger::WindowFamily;
 use crate::definitions::window_rule::Rule;
 use crate::definitions::{Clause, Definitions, ExpressionId, Policy};
 use crate::state::entity::Entity;
-use crate::state::lock::Locked;
+use crate::state::lock::StateGuard;
 use crate::state::window::Window;
 use crate::state::window::family::FamilyWindows;
 use crate::value::Text;
@@ -32,7 +32,7 @@ const FEW_ENTITIES: usize = 8;
 pub(crate) struct Walk<'a, 'c, 'k, 's> {
     definitions: &'a Definitions,
     conditions: &'c mut Conditions<'a, 'k>,
-    survey: Survey<'a>,
+    candidates: Candidates<'a>,
     hasher: &'s RandomState,
     /// By entity, its block before the event.
     blocks: SmallVec<[Option<&'s Entity>; FEW_ENTITIES]>,
@@ -82,8 +82,8 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
     pub(crate) fn new(
         definitions: &'a Definitions,
         conditions: &'c mut Conditions<'a, 'k>,
-        survey: Survey<'a>,
-        state: &'s Locked<'_>,
+        candidates: Candidates<'a>,
+        state: &'s StateGuard<'_>,
         decision: Decision<'a>,
         arena: &'s Bump,
     ) -> Self {
@@ -91,8 +91,8 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         Self {
             definitions,
             conditions,
-            counting: ArenaVec::with_capacity_in(survey.triggers.len(), arena),
-            survey,
+            counting: ArenaVec::with_capacity_in(candidates.groups.len(), arena),
+            candidates,
             hasher: state.hasher(),
             blocks,
             near: SmallVec::from_elem(0, decision.entities.len()),
@@ -102,48 +102,50 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
 
     /// The decision at the end of the walk.
     pub(crate) fn end(mut self) -> Decision<'a> {
-        self.triggers();
+        self.groups();
         self.visit_mitigations();
         let end = self.policies();
         self.count(end);
-        let Self { mut survey, mut decision, conditions, .. } = self;
+        let Self { mut candidates, mut decision, conditions, .. } = self;
         if let Some(end) = end {
             // What ends the walk before the budget does leaves it at that.
-            survey.ends.walk = survey.ends.walk.filter(|stop| *stop <= Stop::window_field(end));
+            candidates.ends.walk =
+                candidates.ends.walk.filter(|stop| *stop <= Stop::window_field(end));
         }
-        decision.ends = survey.ends;
-        decision.spent = Spent { walk: conditions.work_done(), ..survey.spent };
-        decision.matched_actions = survey.matched_actions;
+        decision.ends = candidates.ends;
+        decision.spent = Spent { walk: conditions.work_done(), ..candidates.spent };
+        decision.matched_actions = candidates.matched_actions;
         decision
     }
 
-    /// Finds the clauses that fire by the triggers that hold, and the windows that count.
-    fn triggers(&mut self) {
+    /// Finds the clauses that fire by the clause groups that hold, and the windows that count.
+    fn groups(&mut self) {
         let definitions = self.definitions;
-        for index in 0..self.survey.triggers.len() {
-            let position = self.survey.triggers.get(index);
-            let Some(trigger) = position.and_then(|it| definitions.triggers.get(*it)) else {
+        for index in 0..self.candidates.groups.len() {
+            let position = self.candidates.groups.get(index);
+            let Some(group) = position.and_then(|it| definitions.groups.get(*it)) else {
                 continue;
             };
-            if self.survey.ends.walk.is_some() && self.is_past(Stop::expression(trigger.first())) {
+            if self.candidates.ends.walk.is_some() && self.is_past(Stop::expression(group.first()))
+            {
                 break;
             }
-            let entity = trigger.entity.and_then(|definition| self.applied(definition));
-            match trigger.condition.map_or(Ok(true), |condition| self.test(condition, entity)) {
+            let entity = group.entity.and_then(|definition| self.applied(definition));
+            match group.condition.map_or(Ok(true), |condition| self.test(condition, entity)) {
                 Ok(true) => {}
                 Ok(false) => continue,
                 Err(Undecided::BudgetEnded) => {
-                    self.survey.ends.stop(Stop::expression(trigger.first()));
+                    self.candidates.ends.stop(Stop::expression(group.first()));
                     break;
                 }
                 Err(Undecided::Error(_)) => {
                     // Each of them reports it.
-                    self.survey.steps.extend_from_slice(&trigger.steps);
+                    self.candidates.steps.extend_from_slice(&group.steps);
                     continue;
                 }
             }
-            self.survey.steps.extend_from_slice(&trigger.plain);
-            for family in definitions.triggers.families_of(trigger) {
+            self.candidates.steps.extend_from_slice(&group.plain);
+            for family in definitions.groups.families_of(group) {
                 self.look_at(family, entity);
             }
         }
@@ -156,14 +158,14 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
             return;
         }
         let field = family.distinct;
-        let value = field.map(|field| self.survey.counted(field, self.conditions)).transpose();
+        let value = field.map(|field| self.candidates.counted(field, self.conditions)).transpose();
         let Ok(value) = value else {
-            self.survey.steps.extend_from_slice(&family.steps);
+            self.candidates.steps.extend_from_slice(&family.steps);
             return;
         };
         self.conditions.add_work(window_units(value.as_deref(), family.steps.len()));
         if self.conditions.is_over() {
-            self.survey.ends.stop(family.first());
+            self.candidates.ends.stop(family.first());
             return;
         }
         let windows = match (self.block(entity), self.near.get_mut(entity)) {
@@ -181,7 +183,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
                 break;
             }
             if counting.peek(number, rule, time, hasher) >= rule.threshold {
-                self.survey.steps.push(step);
+                self.candidates.steps.push(step);
             }
         }
         self.counting.push(counting);
@@ -196,17 +198,17 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
                 definitions.clause_places.get(usize::try_from(mitigation.clause).ok()?)
             });
             let steps = places.map(|&(policy, clause)| Step::clause(policy, clause));
-            self.survey.steps.extend(steps);
+            self.candidates.steps.extend(steps);
         }
-        self.survey.steps.sort_unstable();
-        self.survey.steps.dedup();
+        self.candidates.steps.sort_unstable();
+        self.candidates.steps.dedup();
     }
 
     /// Walks through the clauses that may do something. Gives the one that ends the walk.
     fn policies(&mut self) -> Option<Step> {
         let definitions = self.definitions;
-        let arena = self.survey.steps.bump();
-        let steps = std::mem::replace(&mut self.survey.steps, ArenaVec::new_in(arena));
+        let arena = self.candidates.steps.bump();
+        let steps = std::mem::replace(&mut self.candidates.steps, ArenaVec::new_in(arena));
         let (mut visited, mut is_in_scope) = (None, true);
         for step in steps {
             let position = step.policy();
@@ -221,8 +223,8 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
             else {
                 continue;
             };
-            if self.survey.recording.is_over() {
-                self.survey.ends.stop(Stop::expression(step));
+            if self.candidates.recording.is_over() {
+                self.candidates.ends.stop(Stop::expression(step));
             }
             let has_fired = self.clause(Candidate { policy, clause, step, index }, is_in_scope);
             if has_fired && clause.is_final {
@@ -237,7 +239,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         let arena = self.counting.bump();
         let counting = std::mem::replace(&mut self.counting, ArenaVec::new_in(arena));
         for Counting { family, entity, value, .. } in counting {
-            let ends = self.survey.ends;
+            let ends = self.candidates.ends;
             let is_reached = |step: &Step| {
                 end.is_none_or(|end| *step <= end) && !ends.are_before(family.counts_at(*step))
             };
@@ -265,7 +267,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
 
     /// Whether the budget ended before a place, or there.
     fn is_past(&self, place: Stop) -> bool {
-        self.survey.ends.are_before(place)
+        self.candidates.ends.are_before(place)
     }
 
     /// Whether a clause fires; notes what it does.
@@ -297,7 +299,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
             let change = PendingChange::Mitigate { clause: clause.number, expires_at };
             self.decision.change(entity, change);
         }
-        self.survey.recording.add(FIRED_UNITS);
+        self.candidates.recording.add(FIRED_UNITS);
         self.decision.fired.push(FiredClause {
             policy: candidate.policy,
             clause,
@@ -312,7 +314,7 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
     /// Whether the actions and the condition of a clause hold.
     fn holds(&mut self, candidate: Candidate<'a>, entity: Option<usize>) -> bool {
         let clause = candidate.clause;
-        if !self.survey.has_actions(&clause.actions) {
+        if !self.candidates.has_actions(&clause.actions) {
             return false;
         }
         let Some(condition) = clause.condition else { return true };
@@ -335,10 +337,10 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         if field.is_some() && self.is_past(stop) {
             return Counted::NotCounted;
         }
-        match field.map(|field| self.survey.counted(field, self.conditions)) {
+        match field.map(|field| self.candidates.counted(field, self.conditions)) {
             None | Some(Ok(_)) => {}
             Some(Err(Undecided::BudgetEnded)) => {
-                self.survey.ends.stop(stop);
+                self.candidates.ends.stop(stop);
                 return Counted::NotCounted;
             }
             Some(Err(Undecided::Error(code))) => {
@@ -350,8 +352,8 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
         let counting = after.checked_sub(1).and_then(|place| self.counting.get(place));
         let is_of = |it: &&Counting<'_, '_>| it.family.family().position(window.number).is_some();
         counting.filter(is_of).map_or(Counted::NotCounted, |counting| {
-            let held = counting.peek(window.number, window.rule, self.decision.time, self.hasher);
-            Counted::Value(held.min(window.rule.threshold))
+            let inside = counting.peek(window.number, window.rule, self.decision.time, self.hasher);
+            Counted::Value(inside.min(window.rule.threshold))
         })
     }
 
@@ -375,14 +377,14 @@ impl<'a, 'c, 'k, 's> Walk<'a, 'c, 'k, 's> {
     fn note(&mut self, outcome: Outcome, stop: Stop, place: impl FnOnce() -> Place<'a>) -> bool {
         match outcome {
             Ok(holds) => return holds,
-            Err(Undecided::BudgetEnded) => self.survey.ends.stop(stop),
+            Err(Undecided::BudgetEnded) => self.candidates.ends.stop(stop),
             Err(Undecided::Error(code)) => self.add_error(place(), code),
         }
         false
     }
 
     fn add_error(&mut self, place: Place<'a>, code: ErrorCode) {
-        self.survey.recording.add(ERROR_UNITS);
+        self.candidates.recording.add(ERROR_UNITS);
         self.decision.errors.push((place, code));
     }
 }

@@ -1,7 +1,7 @@
-//! Which parts of the definitions an event can concern, found by one search in place of
+//! Which parts of the definitions an event can make true, found by one search in place of
 //! a walk through them all.
 //!
-//! Every action, match expression, scope and trigger is a rule of one [`Index`]. A trigger
+//! Every action, match expression, scope and clause group is a rule of one [`Index`]. A clause group
 //! is the conjunction of a scope, actions and a condition, so that the rarest of these leads
 //! to it. What the search leaves out is certainly false and no
 //! error: going there would change and report nothing.
@@ -12,8 +12,8 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use smallvec::{SmallVec, smallvec};
 
+use crate::definitions::clause_group::{ClauseGroup, ClauseGroups};
 use crate::definitions::stop::{Stop, reserve};
-use crate::definitions::trigger::{Trigger, Triggers};
 use crate::definitions::{Action, EntityDefinition, ExpressionId, Expressions, Policy};
 use crate::event::layout::Layout;
 use crate::event::record::Record;
@@ -27,8 +27,8 @@ use crate::index::{
 use crate::value::limits::Limits;
 use crate::value::work::Work;
 
-/// What a plan is made of.
-pub struct Planned<'d> {
+/// What the index is made of.
+pub struct IndexSource<'d> {
     pub layout: &'d Layout,
     pub lists: &'d Lists,
     pub limits: &'d Limits,
@@ -36,7 +36,7 @@ pub struct Planned<'d> {
     pub actions: &'d [Action],
     pub entities: &'d [EntityDefinition],
     pub policies: &'d [Policy],
-    pub triggers: &'d Triggers,
+    pub groups: &'d ClauseGroups,
 }
 
 /// What a rule of an index says, by its contents: positions change with the definitions.
@@ -46,8 +46,8 @@ pub(crate) enum Statement {
     Action(u32, ExpressionId),
     Match(u32, ExpressionId),
     Scope(ExpressionId),
-    /// The conditions of a trigger.
-    Trigger {
+    /// The conditions of a clause group.
+    ClauseGroup {
         scope: Option<ExpressionId>,
         condition: Option<ExpressionId>,
         actions: Box<[u32]>,
@@ -56,10 +56,10 @@ pub(crate) enum Statement {
 }
 
 impl Statement {
-    fn of_trigger(trigger: &Trigger) -> Self {
-        let Trigger { scope, condition, actions, entity, .. } = trigger;
+    fn of_group(group: &ClauseGroup) -> Self {
+        let ClauseGroup { scope, condition, actions, entity, .. } = group;
         let (scope, condition, entity) = (*scope, *condition, *entity);
-        Self::Trigger { scope, condition, actions: actions.clone(), entity }
+        Self::ClauseGroup { scope, condition, actions: actions.clone(), entity }
     }
 
     /// All of them are true if it is.
@@ -68,7 +68,7 @@ impl Statement {
             Self::Action(_, expression) | Self::Match(_, expression) | Self::Scope(expression) => {
                 smallvec![*expression]
             }
-            Self::Trigger { scope, condition, .. } => {
+            Self::ClauseGroup { scope, condition, .. } => {
                 scope.iter().chain(condition).copied().collect()
             }
         }
@@ -80,9 +80,9 @@ impl Statement {
 enum Target {
     Action(u32),
     Match(u32),
-    /// By position in [`Plan::scopes`].
+    /// By position in [`DefinitionsIndex::scopes`].
     Scope(u32),
-    Trigger(u32),
+    ClauseGroup(u32),
 }
 
 /// A stop of the walk through the policies: the scope of a policy, or one of its
@@ -125,9 +125,9 @@ impl Scope {
     }
 }
 
-/// What one event can concern, each in the order of the walk.
+/// The candidates of one event, each in the order of the walk.
 #[derive(Debug, Default)]
-pub struct Concerns {
+pub struct IndexCandidates {
     /// Actions that may match or be an error.
     pub actions: Vec<u32>,
     /// Entities whose match expression may be true or an error.
@@ -135,19 +135,19 @@ pub struct Concerns {
     /// Scopes that may be errors.
     pub scopes: Vec<u32>,
     /// Triggers whose conditions may all hold.
-    pub triggers: Vec<u32>,
+    pub groups: Vec<u32>,
     /// Expressions that are true, and no error.
-    pub held: Vec<ExpressionId>,
+    pub proven: Vec<ExpressionId>,
     /// Units of work that the search took.
     pub searched: u64,
 }
 
-impl Concerns {
+impl IndexCandidates {
     fn clear(&mut self) {
-        for list in [&mut self.actions, &mut self.matches, &mut self.scopes, &mut self.triggers] {
+        for list in [&mut self.actions, &mut self.matches, &mut self.scopes, &mut self.groups] {
             list.clear();
         }
-        self.held.clear();
+        self.proven.clear();
     }
 
     fn add(&mut self, target: Target) {
@@ -155,12 +155,12 @@ impl Concerns {
             Target::Action(position) => self.actions.push(position),
             Target::Match(position) => self.matches.push(position),
             Target::Scope(position) => self.scopes.push(position),
-            Target::Trigger(position) => self.triggers.push(position),
+            Target::ClauseGroup(position) => self.groups.push(position),
         }
     }
 
     fn sort(&mut self) {
-        for list in [&mut self.actions, &mut self.matches, &mut self.scopes, &mut self.triggers] {
+        for list in [&mut self.actions, &mut self.matches, &mut self.scopes, &mut self.groups] {
             list.sort_unstable();
         }
     }
@@ -169,30 +169,30 @@ impl Concerns {
 /// The index of a definition set: a large base, which others share, and beside it a layer of what
 /// was changed since the base was made.
 #[derive(Debug)]
-pub struct Plan {
+pub struct DefinitionsIndex {
     index: LayeredIndex<Statement, Target>,
     scopes: Vec<Scope>,
     read_actions: Vec<u32>,
 }
 
-impl Plan {
-    /// A plan without a layer; `samples` are records like those to come.
-    pub fn new(planned: &Planned<'_>, samples: &[Record<'_>]) -> Self {
-        let scopes = scopes(planned.policies);
-        let stated = stated(planned, &scopes);
-        let index = LayeredIndex::new(stated, |statements| index(planned, statements, samples));
-        Self { index, scopes, read_actions: read_actions(planned) }
+impl DefinitionsIndex {
+    /// An index without a layer; `samples` are records like those to come.
+    pub fn new(source: &IndexSource<'_>, samples: &[Record<'_>]) -> Self {
+        let scopes = scopes(source.policies);
+        let stated = stated(source, &scopes);
+        let index = LayeredIndex::new(stated, |statements| index(source, statements, samples));
+        Self { index, scopes, read_actions: read_actions(source) }
     }
 
-    /// A plan over the base of another, whose expressions have the same numbers.
-    pub(crate) fn over(base: Arc<Segment<Statement>>, planned: &Planned<'_>) -> Self {
-        let scopes = scopes(planned.policies);
-        let stated = stated(planned, &scopes);
-        let index = LayeredIndex::over(base, stated, |rest| index(planned, rest, &[]));
-        Self { index, scopes, read_actions: read_actions(planned) }
+    /// An index over the base of another, whose expressions have the same numbers.
+    pub(crate) fn over(base: Arc<Segment<Statement>>, source: &IndexSource<'_>) -> Self {
+        let scopes = scopes(source.policies);
+        let stated = stated(source, &scopes);
+        let index = LayeredIndex::over(base, stated, |rest| index(source, rest, &[]));
+        Self { index, scopes, read_actions: read_actions(source) }
     }
 
-    /// What a plan of changed definitions can be over.
+    /// What the index of changed definitions can be over.
     pub(crate) fn base(&self) -> Arc<Segment<Statement>> {
         self.index.base()
     }
@@ -202,28 +202,28 @@ impl Plan {
         self.index.layered()
     }
 
-    /// Finds what a record can concern.
+    /// Finds the candidates of a record.
     pub fn search<'a>(
         &'a self,
         (expressions, lists, limits): (&'a Expressions, &'a Lists, &'a Limits),
         record: &Record<'a>,
-        concerns: &mut Concerns,
+        from_index: &mut IndexCandidates,
     ) {
-        concerns.clear();
+        from_index.clear();
         let rules = Rules { programs: expressions.programs(), lists, limits };
         let mut work = Work::up_to(reserve(limits.decision_work));
         for part in self.index.parts() {
             let Segment { index, statements } = &*part.segment;
             work = index.each_candidate(rules, record, work, |rule, is_true| {
                 let Some(target) = part.target(rule) else { return };
-                concerns.add(target);
+                from_index.add(target);
                 if is_true && let Some(statement) = statements.get(rule as usize) {
-                    concerns.held.extend(statement.expressions());
+                    from_index.proven.extend(statement.expressions());
                 }
             });
         }
-        concerns.searched = work.done();
-        concerns.sort();
+        from_index.searched = work.done();
+        from_index.sort();
     }
 
     /// Actions that expressions read, in order.
@@ -242,11 +242,11 @@ impl Plan {
 }
 
 /// An index of statements.
-fn index(planned: &Planned<'_>, statements: &[Statement], samples: &[Record<'_>]) -> Index {
-    let mut builder = Builder::new(planned);
+fn index(source: &IndexSource<'_>, statements: &[Statement], samples: &[Record<'_>]) -> Index {
+    let mut builder = Builder::new(source);
     let rules: Vec<IndexedRule> =
         statements.iter().map(|statement| builder.rule(statement)).collect();
-    let Planned { expressions, lists, limits, .. } = *planned;
+    let IndexSource { expressions, lists, limits, .. } = *source;
     let programs = Rules { programs: expressions.programs(), lists, limits };
     Index::new(&builder.extractor, &rules, programs, samples)
 }
@@ -267,49 +267,49 @@ fn scopes(policies: &[Policy]) -> Vec<Scope> {
 }
 
 /// All that definitions say, and where it leads.
-fn stated(planned: &Planned<'_>, scopes: &[Scope]) -> Vec<(Statement, Target)> {
+fn stated(source: &IndexSource<'_>, scopes: &[Scope]) -> Vec<(Statement, Target)> {
     let mut stated = Vec::new();
-    for (position, action) in (0..).zip(planned.actions) {
+    for (position, action) in (0..).zip(source.actions) {
         stated.push((Statement::Action(position, action.expression), Target::Action(position)));
     }
-    for (position, entity) in (0..).zip(planned.entities) {
+    for (position, entity) in (0..).zip(source.entities) {
         let matching = |expression| Statement::Match(position, expression);
         stated.extend(entity.match_expression.map(|id| (matching(id), Target::Match(position))));
     }
     for (position, scope) in (0..).zip(scopes) {
         stated.push((Statement::Scope(scope.expression), Target::Scope(position)));
     }
-    for (position, trigger) in (0..).zip(planned.triggers.iter()) {
-        stated.push((Statement::of_trigger(trigger), Target::Trigger(position)));
+    for (position, group) in (0..).zip(source.groups.iter()) {
+        stated.push((Statement::of_group(group), Target::ClauseGroup(position)));
     }
     stated
 }
 
 /// Actions that expressions read, in order.
-fn read_actions(planned: &Planned<'_>) -> Vec<u32> {
+fn read_actions(source: &IndexSource<'_>) -> Vec<u32> {
     let read = |(position, action): (u32, &Action)| action.slot.map(|_| position);
-    (0..).zip(planned.actions).filter_map(read).collect()
+    (0..).zip(source.actions).filter_map(read).collect()
 }
 
 /// Makes rules of statements.
 struct Builder<'d> {
-    planned: &'d Planned<'d>,
+    source: &'d IndexSource<'d>,
     extractor: Extractor<'d>,
     /// By position: what an action needs to match.
     matching: Vec<Necessary>,
 }
 
 impl<'d> Builder<'d> {
-    fn new(planned: &'d Planned<'d>) -> Self {
-        let mut extractor = Extractor::new(planned.layout);
+    fn new(source: &'d IndexSource<'d>) -> Self {
+        let mut extractor = Extractor::new(source.layout);
         extractor.judges_errors = true;
-        let mut builder = Self { planned, extractor, matching: Vec::new() };
-        for action in planned.actions {
+        let mut builder = Self { source, extractor, matching: Vec::new() };
+        for action in source.actions {
             let (analysed, _) = builder.analyse(action.expression);
             // An action that does not match is no error to those who ask for it.
             builder.matching.push(analysed.necessary.with(Some(Vec::new())));
         }
-        for (action, necessary) in planned.actions.iter().zip(&builder.matching) {
+        for (action, necessary) in source.actions.iter().zip(&builder.matching) {
             if let Some(slot) = action.slot {
                 builder.extractor.actions.insert(slot, necessary.clone());
             }
@@ -324,12 +324,12 @@ impl<'d> Builder<'d> {
                 indexed(analysed, cost, Vec::new())
             }
             Statement::Scope(expression) => self.scope(*expression),
-            Statement::Trigger { actions, .. } => self.trigger(actions, &statement.expressions()),
+            Statement::ClauseGroup { actions, .. } => self.group(actions, &statement.expressions()),
         }
     }
 
     /// A scope is looked for because of its errors alone: whether it is true is part of the
-    /// triggers.
+    /// clause groups.
     fn scope(&mut self, expression: ExpressionId) -> IndexedRule {
         let (analysed, cost) = self.analyse(expression);
         match self.requirements(expression) {
@@ -343,7 +343,7 @@ impl<'d> Builder<'d> {
         }
     }
 
-    fn trigger(&mut self, actions: &[u32], expressions: &[ExpressionId]) -> IndexedRule {
+    fn group(&mut self, actions: &[u32], expressions: &[ExpressionId]) -> IndexedRule {
         let matching = |action: &u32| self.matching.get(*action as usize).cloned();
         let mut parts: Vec<Necessary> = actions.iter().filter_map(matching).collect();
         let (mut exacts, mut subexpressions) = (Vec::new(), Vec::new());
@@ -365,10 +365,10 @@ impl<'d> Builder<'d> {
     /// What an expression needs to be true, and a bound on its cost.
     fn analyse(&mut self, id: ExpressionId) -> (Analysed, Option<Cost>) {
         let number = u32::try_from(id.index()).unwrap_or(u32::MAX);
-        match self.planned.expressions.program(id) {
+        match self.source.expressions.program(id) {
             Some(program) => {
                 let analysed = analyse(number, &program.root, &mut self.extractor);
-                (analysed, cost(&program.root, self.planned.layout))
+                (analysed, cost(&program.root, self.source.layout))
             }
             None => (Analysed::of_nothing(), None),
         }
@@ -376,7 +376,7 @@ impl<'d> Builder<'d> {
 
     /// The facts under which an expression is no error, once the actions are known.
     fn requirements(&self, id: ExpressionId) -> Option<Vec<Requirement>> {
-        let mut requirements = requirements(&self.planned.expressions.program(id)?.root)?;
+        let mut requirements = requirements(&self.source.expressions.program(id)?.root)?;
         requirements.retain(|requirement| match requirement {
             Requirement::Bool(slot) => !self.extractor.actions.contains_key(slot),
             _ => true,

@@ -8,10 +8,10 @@ use foldhash::fast::RandomState;
 
 use super::compile::{DefinitionsCompiler, References, refused, unique};
 use super::{Definitions, ExpressionId, Policy};
-use crate::definitions::candidates_index::Plan;
+use crate::definitions::candidates_index::DefinitionsIndex;
+use crate::definitions::clause_group::ClauseGroups;
 use crate::definitions::document::{Change, Piece};
 use crate::definitions::names::Names;
-use crate::definitions::trigger::Triggers;
 use crate::index::layered::Built;
 use crate::ruleset::{keep_variables, read_json};
 use crate::value::error::ProgramError;
@@ -59,8 +59,8 @@ impl Definitions {
             sample: Arc::clone(&self.sample),
             entity_slots: Default::default(),
             names: Names::default(),
-            triggers: Triggers::default(),
-            plan: Built::default(),
+            groups: ClauseGroups::default(),
+            index: Built::default(),
         };
         Ok(changed.connected().layered(self))
     }
@@ -115,19 +115,19 @@ impl Definitions {
         }
         let programs = stated.iter().filter_map(|id| self.expressions.program(*id));
         keep_variables(&mut self.layout, programs);
-        let base = before.newest.get().unwrap_or_else(|| before.plan().base());
-        let plan = Plan::over(base, &self.planned());
-        Some(Self { plan: plan.into(), ..self })
+        let base = before.newest.get().unwrap_or_else(|| before.index().base());
+        let index = DefinitionsIndex::over(base, &self.source());
+        Some(Self { index: index.into(), ..self })
     }
 
     /// Builds one index of all rules, if there is a layer. Decisions do not wait for it.
     pub fn rebuild(&self) {
-        if self.plan().layered() == 0 {
+        if self.index().layered() == 0 {
             return;
         }
-        let plan = self.whole_plan(&self.sample);
-        self.newest.set(plan.base());
-        self.plan.rebuild(plan);
+        let index = self.whole_index(&self.sample);
+        self.newest.set(index.base());
+        self.index.rebuild(index);
     }
 }
 

@@ -14,12 +14,12 @@ use super::{
     Action, Clause, ClauseWindow, Definitions, EntityDefinition, EntitySlots, ExpressionId,
     Expressions, Fallback, Mitigation, Policy, Response,
 };
+use crate::definitions::clause_group::ClauseGroups;
 use crate::definitions::document::{
     ActionForm, BlockForm, Bundle, ChallengeForm, ClauseForm, EntityForm, Measure, MitigationForm,
     Mode, OnBudgetExceeded, PolicyForm, WindowForm,
 };
 use crate::definitions::names::Names;
-use crate::definitions::trigger::Triggers;
 use crate::definitions::window_rule::Rule;
 use crate::event::layout::Layout;
 use crate::functions::named_lists::Lists;
@@ -72,11 +72,11 @@ impl Definitions {
         let DefinitionsCompiler { expressions, clause_places, .. } = compiler;
         let proof_slots = Slots::new(&mut layout);
         let definitions = Self {
-            plan: Built::default(),
+            index: Built::default(),
             newest: Arc::default(),
             sample: Arc::default(),
             redactor: None,
-            triggers: Triggers::default(),
+            groups: ClauseGroups::default(),
             tenant,
             revision: bundle.revision,
             max_keys: bundle.max_keys,
@@ -108,7 +108,7 @@ impl Definitions {
             first_seen_at: self.layout.find("entity.first_seen_at"),
             last_seen_at: self.layout.find("entity.last_seen_at"),
         };
-        self.triggers = Triggers::new(&mut self.policies);
+        self.groups = ClauseGroups::new(&mut self.policies);
         self.names = Names::new(&self.entities, &self.policies);
         self
     }

@@ -4,12 +4,12 @@
 pub mod answers;
 pub mod candidates_index;
 mod change;
+pub mod clause_group;
 mod compile;
 pub mod document;
 pub mod entity_key;
 pub mod names;
 pub mod stop;
-pub mod trigger;
 pub mod window_rule;
 
 use std::borrow::Cow;
@@ -21,11 +21,11 @@ use bumpalo::Bump;
 use foldhash::fast::RandomState;
 use uuid::Uuid;
 
-use crate::definitions::candidates_index::{Plan, Planned, Statement, Step};
+use crate::definitions::candidates_index::{DefinitionsIndex, IndexSource, Statement, Step};
+use crate::definitions::clause_group::ClauseGroups;
 use crate::definitions::document::{MissingKey, Mode, Reading};
 use crate::definitions::entity_key::Part;
 use crate::definitions::names::Names;
-use crate::definitions::trigger::Triggers;
 use crate::definitions::window_rule::Rule;
 use crate::event::layout::{Layout, Slot};
 use crate::event::sample::Sample;
@@ -213,10 +213,10 @@ pub struct Definitions {
     pub clause_places: Vec<(u32, u32)>,
     pub names: Names,
     /// What makes clauses fire.
-    pub triggers: Triggers,
+    pub groups: ClauseGroups,
     /// Without one, keys and records have all texts in clear.
     redactor: Option<Arc<Redactor>>,
-    plan: Built<Plan>,
+    index: Built<DefinitionsIndex>,
     /// What changes of these definitions go on from.
     newest: Arc<Newest<Statement>>,
     /// Events that an index learns from.
@@ -230,8 +230,8 @@ impl Definitions {
     #[must_use]
     pub fn trained(self, events: &[&[u8]], user_agents: Option<&'static UserAgents>) -> Self {
         let sample = Sample::of(events, user_agents);
-        let plan = self.whole_plan(&sample);
-        Self { plan: plan.into(), sample: Arc::new(sample.thinned()), ..self }
+        let index = self.whole_index(&sample);
+        Self { index: index.into(), sample: Arc::new(sample.thinned()), ..self }
     }
 
     /// The same, with what keeps secrets out of keys and records.
@@ -305,19 +305,19 @@ impl Definitions {
         named.collect()
     }
 
-    /// What an event can concern.
-    pub fn plan(&self) -> &Plan {
-        self.plan.get(|| self.whole_plan(&self.sample))
+    /// The index that finds the candidates of an event.
+    pub fn index(&self) -> &DefinitionsIndex {
+        self.index.get(|| self.whole_index(&self.sample))
     }
 
-    fn whole_plan(&self, sample: &Sample) -> Plan {
+    fn whole_index(&self, sample: &Sample) -> DefinitionsIndex {
         let arena = Bump::new();
         let samples = sample.records(&self.layout, &self.trusted_proxies, &self.limits, &arena);
-        Plan::new(&self.planned(), &samples)
+        DefinitionsIndex::new(&self.source(), &samples)
     }
 
-    fn planned(&self) -> Planned<'_> {
-        Planned {
+    fn source(&self) -> IndexSource<'_> {
+        IndexSource {
             layout: &self.layout,
             lists: &self.lists,
             limits: &self.limits,
@@ -325,7 +325,7 @@ impl Definitions {
             actions: &self.actions,
             entities: &self.entities,
             policies: &self.policies,
-            triggers: &self.triggers,
+            groups: &self.groups,
         }
     }
 

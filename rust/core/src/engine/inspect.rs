@@ -15,7 +15,7 @@ use crate::engine::Engine;
 use crate::json::write::{list, write_string};
 use crate::state::entity::{ActiveMitigation, Entity};
 use crate::state::passes::{PassChange, PassDoes};
-use crate::state::snapshot::per_clause::{Held, held};
+use crate::state::snapshot::per_clause::{PerClauseWindow, per_clause_windows};
 
 /// A mitigation of an entity by its names, in the order of which they are listed:
 /// the slug of the entity's definition, the JSON array of its key, the slug of the
@@ -85,7 +85,7 @@ impl Engine {
         }
         state.lift(&key, at, &clauses);
         let lifted = effects::write_lift(definitions, &key, at, &clauses);
-        self.heirs().tell(|| lifted.clone());
+        self.followers().tell(|| lifted.clone());
         Some(lifted)
     }
 
@@ -101,7 +101,7 @@ impl Engine {
         }
         passes.apply(&change);
         let revoked = effects::written_pass(&change);
-        self.heirs().tell(|| revoked.clone());
+        self.followers().tell(|| revoked.clone());
         Some(revoked)
     }
 
@@ -129,8 +129,8 @@ impl Engine {
             entity.first_seen(),
             entity.last_seen()
         );
-        list(&mut out, held(definitions, &entity).iter(), |out, held| {
-            write_window(out, definitions, held, at);
+        list(&mut out, per_clause_windows(definitions, &entity).iter(), |out, window| {
+            write_window(out, definitions, window, at);
         });
         out.push_str(",\"mitigations\":");
         list(&mut out, active(&entity, at), |out, each| {
@@ -189,10 +189,15 @@ fn write_mitigation(out: &mut String, definitions: &Definitions, active: ActiveM
     _ = write!(out, ",\"mode\":\"{}\",\"expires_at\":{}", mode.as_str(), active.expires_at);
 }
 
-fn write_window(out: &mut String, definitions: &Definitions, held: &Held<'_>, at: i64) {
+fn write_window(
+    out: &mut String,
+    definitions: &Definitions,
+    window: &PerClauseWindow<'_>,
+    at: i64,
+) {
     out.push('{');
-    write_names(out, definitions, held.clause);
-    let (value, threshold) = (held.inside(at), held.rule.threshold);
+    write_names(out, definitions, window.clause);
+    let (value, threshold) = (window.inside(at), window.rule.threshold);
     _ = write!(out, ",\"value\":{value},\"threshold\":{threshold}}}");
 }
 

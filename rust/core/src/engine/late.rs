@@ -28,7 +28,7 @@ impl Engine {
         }
         let mut out = String::new();
         list(&mut out, counted.iter(), |out, effect| write_late(out, definitions, effect));
-        self.heirs().tell(|| out.clone());
+        self.followers().tell(|| out.clone());
         Ok(out)
     }
 }

@@ -13,13 +13,13 @@ use foldhash::fast::RandomState;
 use tidegate_proof::{Client, Keys};
 
 use crate::decision::budget::{Budget, Spent};
-use crate::decision::candidates::Survey;
+use crate::decision::candidates::Candidates;
 use crate::decision::outcomes::{Conditions, KnownOutcomes};
 use crate::decision::{Decision, decide, effects, event_time, record};
 use crate::definitions::Definitions;
-use crate::definitions::candidates_index::Concerns;
+use crate::definitions::candidates_index::IndexCandidates;
 use crate::definitions::document::Mode;
-use crate::engine::successor::{Heirs, Journal};
+use crate::engine::successor::{Followers, Journal};
 use crate::event::encode::{Settings, encode};
 use crate::event::field::Member;
 use crate::event::geo::AddressDatabases;
@@ -29,9 +29,9 @@ use crate::event::user_agent::UserAgents;
 use crate::event::{self, RawEvent};
 use crate::proofs::{AllShown, Slots};
 use crate::state::frozen::FrozenState;
-use crate::state::lock::Locked;
+use crate::state::lock::StateGuard;
 use crate::state::snapshot::SnapshotError;
-use crate::state::{AllKnown, Evictions, LockedPasses, State, Touches, snapshot};
+use crate::state::{AllKnown, Evictions, PassesGuard, StampBlock, State, snapshot};
 use crate::value::error::EventError;
 use crate::value::limits::Limits;
 
@@ -99,7 +99,7 @@ pub struct Stats {
 struct Scratch {
     arena: Bump,
     outcomes: KnownOutcomes,
-    concerns: Concerns,
+    from_index: IndexCandidates,
 }
 
 thread_local! {
@@ -121,13 +121,13 @@ pub struct Given {
 pub(crate) struct Decided<'a, 's> {
     decision: Decision<'a>,
     /// While the event shows a proof.
-    passes: Option<LockedPasses<'s>>,
+    passes: Option<PassesGuard<'s>>,
     /// Of a challenge, by whom it may be solved.
     pub(crate) challenged: Option<Client>,
     return_url: Option<&'a str>,
     /// `request.path` as received.
     pub(crate) path: Option<&'a str>,
-    state: Locked<'s>,
+    state: StateGuard<'s>,
 }
 
 /// Data that fields are computed from beside the event.
@@ -151,7 +151,7 @@ pub struct Engine {
     state: State,
     /// From the engine whose state it took over.
     inherited: Option<Arc<Journal>>,
-    heirs: Heirs,
+    followers: Followers,
     strictness: Strictness,
     /// Without them no proof is read.
     proof_keys: Option<Arc<Keys>>,
@@ -161,14 +161,14 @@ impl Engine {
     /// An engine with empty state.
     pub fn new(definitions: Definitions, reference_data: ReferenceData) -> Self {
         // No decision is to wait for it.
-        definitions.plan();
+        definitions.index();
         let state = State::new(definitions.max_keys, RandomState::default());
         Self {
             definitions,
             reference_data,
             state,
             inherited: None,
-            heirs: Heirs::default(),
+            followers: Followers::default(),
             strictness: Strictness::Any,
             proof_keys: None,
         }
@@ -211,8 +211,8 @@ impl Engine {
         &self.reference_data
     }
 
-    pub(crate) fn heirs(&self) -> &Heirs {
-        &self.heirs
+    pub(crate) fn followers(&self) -> &Followers {
+        &self.followers
     }
 
     /// Decides on an event and counts it. Gives what the caller is sent, as JSON.
@@ -239,10 +239,10 @@ impl Engine {
         received_at: i64,
     ) -> Vec<Result<Arc<str>, EventError>> {
         let (mut text, mut last) = (String::new(), Arc::<str>::default());
-        let mut touches = Touches::of_a_batch();
+        let mut stamps = StampBlock::of_a_batch();
         let answers = events.iter().map(|event| {
             text.clear();
-            self.decided_with(*event, (received_at, Given::default()), &mut touches, |decided| {
+            self.decided_with(*event, (received_at, Given::default()), &mut stamps, |decided| {
                 let (decision, return_url) = self.apply(decided);
                 record::answer(&mut text, &decision, return_url);
             })?;
@@ -395,22 +395,22 @@ impl Engine {
     where
         S: EventSource + ?Sized,
     {
-        self.decided_with(source, within, &mut Touches::default(), finish)
+        self.decided_with(source, within, &mut StampBlock::default(), finish)
     }
 
     fn decided_with<S, T>(
         &self,
         source: &S,
         within: (i64, Given),
-        touches: &mut Touches,
+        stamps: &mut StampBlock,
         finish: impl FnOnce(Decided<'_, '_>) -> T,
     ) -> Result<T, S::Error>
     where
         S: EventSource + ?Sized,
     {
         let mut scratch = SCRATCH.take().unwrap_or_default();
-        let Scratch { arena, outcomes, concerns } = &mut *scratch;
-        let memory = (outcomes, concerns, touches);
+        let Scratch { arena, outcomes, from_index } = &mut *scratch;
+        let memory = (outcomes, from_index, stamps);
         let result = self.decide_in(arena, memory, source, within, finish);
         arena.reset();
         if arena.allocated_bytes() <= KEPT_ARENA_BYTES {
@@ -422,7 +422,7 @@ impl Engine {
     fn decide_in<'a, S, T>(
         &'a self,
         arena: &'a Bump,
-        (outcomes, concerns, touches): (&mut KnownOutcomes, &mut Concerns, &mut Touches),
+        (outcomes, from_index, stamps): (&mut KnownOutcomes, &mut IndexCandidates, &mut StampBlock),
         source: &'a S,
         (received_at, Given { budget, proofs }): (i64, Given),
         finish: impl FnOnce(Decided<'a, '_>) -> T,
@@ -448,10 +448,10 @@ impl Engine {
         let shown = |(keys, slots): (&Keys, &Slots)| slots.shown(keys, &record, received_at);
         let proofs = proofs.or_else(|| reads.map(shown)).unwrap_or_default();
         let mut conditions = Conditions::new(definitions, record, outcomes);
-        let survey = Survey::new(definitions, &mut conditions, concerns, budget, arena);
-        let (state, known) = self.look_up(&survey, touches);
+        let candidates = Candidates::new(definitions, &mut conditions, from_index, budget, arena);
+        let (state, known) = self.look_up(&candidates, stamps);
         let mut decision =
-            decide(definitions, &mut conditions, survey, (&state, known), time, arena);
+            decide(definitions, &mut conditions, candidates, (&state, known), time, arena);
         let passes = (!proofs.is_empty()).then(|| self.state.passes());
         if let Some(passes) = &passes {
             decision.show(&proofs, passes.get(), received_at.max(0));
@@ -470,26 +470,30 @@ impl Engine {
         if let Some(passes) = &mut passes {
             decision.pass_changes.iter().for_each(|change| passes.apply(change));
         }
-        self.heirs.tell(|| effects::written(&self.definitions, &decision));
+        self.followers.tell(|| effects::written(&self.definitions, &decision));
         (decision, return_url)
     }
 
     /// The state of the entities of an event.
-    fn look_up(&self, survey: &Survey<'_>, touches: &mut Touches) -> (Locked<'_>, AllKnown) {
-        let keys = survey.entities.iter().map(|entity| &*entity.key);
+    fn look_up(
+        &self,
+        candidates: &Candidates<'_>,
+        stamps: &mut StampBlock,
+    ) -> (StateGuard<'_>, AllKnown) {
+        let keys = candidates.entities.iter().map(|entity| &*entity.key);
         loop {
-            let found = self.state.look_up(keys.clone(), touches);
+            let found = self.state.look_up(keys.clone(), stamps);
             if !self.inherited.as_ref().is_some_and(|journal| journal.has_entries()) {
                 return found;
             }
             drop(found);
             drop(self.state());
-            touches.forget();
+            stamps.forget();
         }
     }
 
     /// The whole state.
-    pub(crate) fn state(&self) -> Locked<'_> {
+    pub(crate) fn state(&self) -> StateGuard<'_> {
         let mut state = self.state.all();
         if let Some(journal) = &self.inherited {
             journal.drain(&self.definitions, &mut state);

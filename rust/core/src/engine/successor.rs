@@ -14,7 +14,7 @@ use crate::decision::effects;
 use crate::definitions::Definitions;
 use crate::engine::Engine;
 use crate::event::user_agent::UserAgents;
-use crate::state::lock::Locked;
+use crate::state::lock::StateGuard;
 use crate::state::snapshot;
 use crate::state::snapshot::SnapshotError;
 use crate::state::snapshot::migrate::carried;
@@ -47,7 +47,7 @@ impl Journal {
     }
 
     /// Applies and forgets what there is.
-    pub(crate) fn drain(&self, definitions: &Definitions, state: &mut Locked<'_>) {
+    pub(crate) fn drain(&self, definitions: &Definitions, state: &mut StateGuard<'_>) {
         if !self.has_entries.swap(false, Ordering::Acquire) {
             return;
         }
@@ -65,12 +65,12 @@ impl Journal {
 
 /// The engines that an engine hands its effects on to, as long as they are there.
 #[derive(Debug, Default)]
-pub(crate) struct Heirs {
+pub(crate) struct Followers {
     journals: Mutex<Vec<Weak<Journal>>>,
     are_there: AtomicBool,
 }
 
-impl Heirs {
+impl Followers {
     /// Hands on what was just applied to the state, which is still locked.
     pub(crate) fn tell(&self, effects: impl FnOnce() -> String) {
         // Set under the lock of the state, which is held here too.
@@ -114,7 +114,7 @@ impl Engine {
         }
         let (frozen, hasher, journal) = {
             let mut state = self.state();
-            (state.freeze(), state.hasher().clone(), self.heirs().add())
+            (state.freeze(), state.hasher().clone(), self.followers().add())
         };
         let state = if definitions.keeps_as(self.definitions()) {
             carried(self.definitions(), &definitions, &frozen, hasher)

@@ -27,7 +27,7 @@ use crate::program::Program;
 use crate::program::decode::{Compiler, VERSION, refused};
 use crate::value::Value;
 use crate::value::address::{Network, NetworkSet};
-use crate::value::error::{EventError, Failure, ProgramError};
+use crate::value::error::{ErrorCode, EventError, Failure, ProgramError};
 use crate::value::limits::Limits;
 
 use bundle::Bundle;
@@ -184,18 +184,20 @@ impl RuleSet {
         Some(Outcome { result, cost: meter.spent() })
     }
 
-    /// Tests all programs in order and hands each outcome to `take`.
-    pub fn test_all<'a>(
-        &'a self,
-        record: &Record<'a>,
-        mut take: impl FnMut(u32, Result<bool, Failure>),
-    ) {
+    /// The programs that are true of a record, and those that are errors; all are evaluated.
+    pub fn test_all<'a>(&'a self, record: &Record<'a>) -> (Vec<u32>, Vec<(u32, ErrorCode)>) {
+        let (mut matched, mut failed) = (Vec::new(), Vec::new());
         let mut meter = Meter::new(self.limits());
         let mut evaluation = Evaluation::new(record, &self.context.environment.lists, &mut meter);
         for (index, (_, program)) in (0_u32..).zip(self.rules()) {
             evaluation.meter.reset();
-            take(index, evaluation.test(&program.root));
+            match evaluation.test(&program.root) {
+                Ok(true) => matched.push(index),
+                Ok(false) => {}
+                Err(failure) => failed.push((index, failure.code)),
+            }
         }
+        (matched, failed)
     }
 
     pub fn len(&self) -> usize {

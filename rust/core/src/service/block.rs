@@ -54,7 +54,7 @@ impl Action {
 }
 
 /// What becomes of the calls of one block alike.
-pub struct Circumstances<'b> {
+pub struct BlockContext<'b> {
     pub received_at: i64,
     /// Where the service is reached.
     pub base_url: &'b str,
@@ -124,30 +124,30 @@ impl Block {
         &mut self,
         engine: &Engine,
         call: &Call<'_>,
-        sender: Sender<'_>,
-        circumstances: &Circumstances<'_>,
+        caller: Caller<'_>,
+        context: &BlockContext<'_>,
         workspace: &mut Workspace,
         duration_us: impl FnOnce() -> u64,
     ) -> Result<Answered, EventError> {
         let Workspace { event, arena } = workspace;
         event.clear();
         arena.reset();
-        circumstances.redactor.redact_into(call.body, arena, event)?;
-        let text = Text { definitions: engine.definitions(), call, sender, circumstances };
-        engine.decided(&call.event, circumstances.received_at, |decided| {
+        context.redactor.redact_into(call.body, arena, event)?;
+        let text = Text { definitions: engine.definitions(), call, caller, context };
+        engine.decided(&call.event, context.received_at, |decided| {
             let (path, challenged) = (decided.path, decided.challenged);
             let (decision, return_url) = engine.apply(decided);
-            let redactor = circumstances.redactor;
-            let made = Made::new(text.definitions, &decision, path, return_url, redactor);
+            let redactor = context.redactor;
+            let outcome = CallOutcome::new(text.definitions, &decision, path, return_url, redactor);
             let sealed = challenged.zip(engine.proof_keys()).map(|(client, keys)| {
-                keys.seal(sender.decision_id, return_url.filter(|url| !url.is_empty()), &client)
+                keys.seal(caller.decision_id, return_url.filter(|url| !url.is_empty()), &client)
             });
-            let beside = Beside { event, sealed, duration_us: duration_us() };
-            let answer = text.write_line(&mut self.lines, &made, &beside);
-            text.write_index(&mut self.index, &made);
-            count(&mut self.outcomes, &made);
+            let extras = LineExtras { event, sealed, duration_us: duration_us() };
+            let answer = text.write_line(&mut self.lines, &outcome, &extras);
+            text.write_index(&mut self.index, &outcome);
+            count(&mut self.outcomes, &outcome);
             Answered {
-                action: made.action,
+                action: outcome.action,
                 has_errors: !decision.errors.is_empty(),
                 is_over_budget: decision.ends.are_any(),
                 work: decision.spent.total(),
@@ -157,8 +157,8 @@ impl Block {
     }
 }
 
-fn count(outcomes: &mut Vec<Outcome>, made: &Made<'_, '_>) {
-    let Made { decision, action, .. } = *made;
+fn count(outcomes: &mut Vec<Outcome>, outcome: &CallOutcome<'_, '_>) {
+    let CallOutcome { decision, action, .. } = *outcome;
     let reason = decision.reason();
     let policy = decision.answer().map_or("", |fired| &*fired.policy.id);
     // Few policies answer the calls of one block.
@@ -173,13 +173,13 @@ fn count(outcomes: &mut Vec<Outcome>, made: &Made<'_, '_>) {
 
 /// Who sent a call, and what the decision is called.
 #[derive(Clone, Copy, Debug)]
-pub struct Sender<'c> {
+pub struct Caller<'c> {
     pub decision_id: Uuid,
     pub api_key_id: &'c str,
 }
 
 /// A decision that is applied.
-struct Made<'d, 'a> {
+struct CallOutcome<'d, 'a> {
     decision: &'d Decision<'a>,
     action: Action,
     /// The mitigation that the sender of an event learns of.
@@ -191,7 +191,7 @@ struct Made<'d, 'a> {
     entity_ids: SmallVec<[Uuid; 4]>,
 }
 
-impl<'d, 'a> Made<'d, 'a> {
+impl<'d, 'a> CallOutcome<'d, 'a> {
     fn new(
         definitions: &Definitions,
         decision: &'d Decision<'a>,
@@ -212,7 +212,7 @@ impl<'d, 'a> Made<'d, 'a> {
 }
 
 /// What a line has beside the decision.
-struct Beside<'e> {
+struct LineExtras<'e> {
     /// Redacted.
     event: &'e str,
     /// What a challenge needs of the exact event.
@@ -224,8 +224,8 @@ struct Beside<'e> {
 struct Text<'c> {
     definitions: &'c Definitions,
     call: &'c Call<'c>,
-    sender: Sender<'c>,
-    circumstances: &'c Circumstances<'c>,
+    caller: Caller<'c>,
+    context: &'c BlockContext<'c>,
 }
 
 impl Text<'_> {
@@ -233,19 +233,19 @@ impl Text<'_> {
     fn write_line(
         &self,
         out: &mut String,
-        made: &Made<'_, '_>,
-        beside: &Beside<'_>,
+        outcome: &CallOutcome<'_, '_>,
+        extras: &LineExtras<'_>,
     ) -> Range<usize> {
         if !out.is_empty() {
             out.push('\n');
         }
         out.push_str("{\"decision_id\":");
-        write_id(out, self.sender.decision_id);
+        write_id(out, self.caller.decision_id);
         out.push_str(",\"received_at\":");
-        push_int(out, self.circumstances.received_at);
-        member(out, "api_key_id", Some(self.sender.api_key_id));
+        push_int(out, self.context.received_at);
+        member(out, "api_key_id", Some(self.caller.api_key_id));
         let source = self.call.event.member(Member::Source);
-        let source = source.map(|source| self.circumstances.redactor.text("source", source));
+        let source = source.map(|source| self.context.redactor.text("source", source));
         member(out, "source", source.as_deref());
         member(out, "endpoint", Some(self.call.endpoint.as_str()));
         out.push_str(",\"idempotency\":");
@@ -262,68 +262,72 @@ impl Text<'_> {
         out.push_str(",\"revision\":");
         push_int(out, self.definitions.revision);
         out.push_str(",\"duration_us\":");
-        push_int(out, beside.duration_us);
-        if let Some(sealed) = &beside.sealed {
+        push_int(out, extras.duration_us);
+        if let Some(sealed) = &extras.sealed {
             out.push_str(",\"sealed\":\"");
             URL_SAFE_NO_PAD.encode_string(sealed, out);
             out.push('"');
         }
         out.push_str(",\"answer\":");
         let start = out.len();
-        let known = self.write_answer(out, made);
+        let known = self.write_answer(out, outcome);
         let answer = start..out.len();
         out.push_str(",\"record\":");
         match known {
             Some(known) => out.extend_from_within(known),
-            None => write_answer(out, made.decision, made.return_url.as_deref()),
+            None => write_answer(out, outcome.decision, outcome.return_url.as_deref()),
         }
-        write_record(out, self.definitions, made.decision, &made.entity_ids);
+        write_record(out, self.definitions, outcome.decision, &outcome.entity_ids);
         out.push_str(",\"effects\":");
-        effects::write(out, self.definitions, made.decision);
+        effects::write(out, self.definitions, outcome.decision);
         out.push_str(",\"event\":");
-        out.push_str(beside.event);
+        out.push_str(extras.event);
         out.push('}');
         answer
     }
 
     /// Appends the body of the answer, and tells where it begins as the record does.
-    fn write_answer(&self, out: &mut String, made: &Made<'_, '_>) -> Option<Range<usize>> {
+    fn write_answer(
+        &self,
+        out: &mut String,
+        outcome: &CallOutcome<'_, '_>,
+    ) -> Option<Range<usize>> {
         let start = out.len();
         if self.call.endpoint == Endpoint::Beacon {
-            self.write_beacon(out, made);
+            self.write_beacon(out, outcome);
             return None;
         }
-        if made.action == Action::Challenge {
-            self.write_challenge(out, made);
+        if outcome.action == Action::Challenge {
+            self.write_challenge(out, outcome);
             return None;
         }
         // No challenge: there is no URL in it that the caller is to have as it came.
-        write_answer(out, made.decision, None);
+        write_answer(out, outcome.decision, None);
         let known = start..out.len();
         self.write_decision_id(out);
         Some(known)
     }
 
-    fn write_challenge(&self, out: &mut String, made: &Made<'_, '_>) {
+    fn write_challenge(&self, out: &mut String, outcome: &CallOutcome<'_, '_>) {
         out.push_str("{\"action\":{\"type\":\"challenge\",\"challenge\":{\"redirect_url\":");
         let mut buffer = Uuid::encode_buffer();
-        let id: &str = self.sender.decision_id.hyphenated().encode_lower(&mut buffer);
-        write_string(out, &[self.circumstances.base_url, CHALLENGES, id].concat());
+        let id: &str = self.caller.decision_id.hyphenated().encode_lower(&mut buffer);
+        write_string(out, &[self.context.base_url, CHALLENGES, id].concat());
         out.push_str("}}");
-        member(out, "reason", Some(made.decision.reason().as_str()));
+        member(out, "reason", Some(outcome.decision.reason().as_str()));
         self.write_decision_id(out);
     }
 
-    fn write_beacon(&self, out: &mut String, made: &Made<'_, '_>) {
+    fn write_beacon(&self, out: &mut String, outcome: &CallOutcome<'_, '_>) {
         out.push_str("{\"item_id\":");
-        write_id(out, self.sender.decision_id);
+        write_id(out, self.caller.decision_id);
         out.push_str(",\"lookup_entity_id\":");
-        match made.entity_ids.first() {
+        match outcome.entity_ids.first() {
             Some(id) => write_id(out, *id),
             None => out.push_str("null"),
         }
         out.push_str(",\"active_mitigation\":");
-        match made.mode {
+        match outcome.mode {
             Some(mode) => {
                 out.push_str("{\"decision\":");
                 write_string(out, mode.as_str());
@@ -336,11 +340,11 @@ impl Text<'_> {
 
     fn write_decision_id(&self, out: &mut String) {
         out.push_str(",\"decision_id\":");
-        write_id(out, self.sender.decision_id);
+        write_id(out, self.caller.decision_id);
         out.push('}');
     }
 
-    fn write_index(&self, out: &mut String, made: &Made<'_, '_>) {
+    fn write_index(&self, out: &mut String, outcome: &CallOutcome<'_, '_>) {
         let definitions = self.definitions;
         if !out.is_empty() {
             out.push(',');
@@ -348,11 +352,11 @@ impl Text<'_> {
         out.push('[');
         write_id(out, definitions.tenant);
         out.push(',');
-        write_id(out, self.sender.decision_id);
+        write_id(out, self.caller.decision_id);
         out.push(',');
-        push_int(out, self.circumstances.received_at);
+        push_int(out, self.context.received_at);
         out.push(',');
-        write_string(out, self.sender.api_key_id);
+        write_string(out, self.caller.api_key_id);
         match &self.call.idempotency {
             Some(Idempotency { identity, fingerprint }) => {
                 out.push(',');
@@ -363,19 +367,19 @@ impl Text<'_> {
             None => out.push_str(",null,null"),
         }
         out.push(',');
-        push_int(out, made.decision.time);
+        push_int(out, outcome.decision.time);
         out.push(',');
-        write_string(out, made.action.as_str());
+        write_string(out, outcome.action.as_str());
         out.push(',');
-        write_string(out, made.decision.reason().as_str());
+        write_string(out, outcome.decision.reason().as_str());
         out.push(',');
-        optional(out, made.decision.answer().map(|fired| &*fired.policy.id));
+        optional(out, outcome.decision.answer().map(|fired| &*fired.policy.id));
         out.push(',');
-        optional(out, made.path.as_deref().map(without_query));
+        optional(out, outcome.path.as_deref().map(without_query));
         out.push_str(",\"");
-        made.entity_ids.iter().for_each(|id| push_id(out, *id));
+        outcome.entity_ids.iter().for_each(|id| push_id(out, *id));
         out.push_str("\",");
-        let fired = strongest(made.decision);
+        let fired = strongest(outcome.decision);
         let fired = fired.iter().filter_map(|&(clause, mode)| {
             definitions.clause(clause).map(|(policy, _)| (&policy.id, mode))
         });
@@ -387,7 +391,7 @@ impl Text<'_> {
             out.push(']');
         });
         out.push(',');
-        list(out, failed(made.decision).iter(), |out, id| write_string(out, id));
+        list(out, failed(outcome.decision).iter(), |out, id| write_string(out, id));
         out.push(']');
     }
 }

@@ -97,7 +97,7 @@ impl Engine {
             let effects = effects.map_err(|fault| EffectsError::new(fault, position))?;
             let mut state = self.state();
             effects.iter().for_each(|effect| effect.apply(self.definitions(), &mut state));
-            self.heirs().tell(|| String::from_utf8_lossy(entry).into_owned());
+            self.followers().tell(|| String::from_utf8_lossy(entry).into_owned());
             drop(state);
             drop(effects);
             arena.reset();

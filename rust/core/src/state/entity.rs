@@ -6,7 +6,7 @@ use crate::definitions::window_rule::Family;
 use crate::state::Change;
 use crate::state::stored_key::StoredKey;
 use crate::state::window::family::{Counted, FamilyWindows};
-use crate::state::window::packed::Clock;
+use crate::state::window::packed::PackedWindows;
 use crate::state::window::{Window, family};
 
 /// The end of a clause's mitigation of an entity.
@@ -28,8 +28,8 @@ enum Clauses {
 /// Windows and the rest.
 #[derive(Clone, Debug, Default)]
 struct Block {
-    clock: Clock,
-    /// Those that are not on the clock, in the order of their numbers.
+    packed: PackedWindows,
+    /// Those that are not packed, in the order of their numbers.
     windows: Box<[Window]>,
     rare: Option<Box<Rare>>,
 }
@@ -44,7 +44,7 @@ struct Rare {
 }
 
 impl Block {
-    /// Makes one change, and gives the place on the clock after the window it was made to.
+    /// Makes one change, and gives the place among the packed windows after the window it was made to.
     fn change(
         &mut self,
         next: usize,
@@ -69,8 +69,8 @@ impl Block {
     fn count(&mut self, next: usize, family: Family<'_>, counted: Counted<'_>) -> usize {
         let Some(widest) = family.rule(0) else { return next };
         if counted.value.is_none() && self.goes_on_clock(family) {
-            let place = self.clock.made(next, family.first);
-            if self.clock.count(place, widest, counted.time) {
+            let place = self.packed.made(next, family.first);
+            if self.packed.count(place, widest, counted.time) {
                 return place.saturating_add(1);
             }
             self.take_off(family);
@@ -79,7 +79,7 @@ impl Block {
         next
     }
 
-    /// Whether the windows of a family are one that is, or may be made, on the clock. One that
+    /// Whether the windows of a family are one that is, or may be made, packed. One that
     /// holds little again comes back to it.
     #[inline]
     fn goes_on_clock(&mut self, family: Family<'_>) -> bool {
@@ -92,8 +92,8 @@ impl Block {
         if !there.are_one() || !there.has_first() {
             return there.are_one();
         }
-        let clock = &mut self.clock;
-        let comes_back = self.windows.get(place).is_some_and(|window| clock.put(window));
+        let packed = &mut self.packed;
+        let comes_back = self.windows.get(place).is_some_and(|window| packed.put(window));
         if comes_back {
             self.change_windows(|all| all.remove(place));
         }
@@ -102,8 +102,8 @@ impl Block {
 
     /// Has the first window of a family kept by itself.
     fn take_off(&mut self, family: Family<'_>) {
-        let place = self.clock.find(0, family.first);
-        if let Some(window) = place.ok().and_then(|place| self.clock.take(place)) {
+        let place = self.packed.find(0, family.first);
+        if let Some(window) = place.ok().and_then(|place| self.packed.take(place)) {
             self.change_windows(|all| {
                 let place = all.partition_point(|other| other.number() < window.number());
                 all.insert(place, window);
@@ -135,15 +135,15 @@ impl Block {
 #[derive(Clone, Debug)]
 pub struct Entity {
     key: StoredKey,
-    /// The last touch, and in the lowest bits how many events there were; what of those
+    /// The last stamp, and in the lowest bits how many events there were; what of those
     /// does not fit is with what is rare.
-    touch_and_events: u64,
+    stamp_and_events: u64,
     first_seen: i64,
     last_seen: i64,
     clauses: Clauses,
 }
 
-/// Bits of a block that count events. Those that are left last for years of touches.
+/// Bits of a block that count events. Those that are left last for years of events.
 const EVENT_BITS: u32 = 16;
 const EVENT_MASK: u64 = (1 << EVENT_BITS) - 1;
 
@@ -153,7 +153,7 @@ impl Entity {
     pub fn new(key: &str, time: i64) -> Self {
         Self {
             key: StoredKey::new(key),
-            touch_and_events: 0,
+            stamp_and_events: 0,
             first_seen: time,
             last_seen: time,
             clauses: Clauses::None,
@@ -173,11 +173,11 @@ impl Entity {
         let rare = Some(Box::new(Rare { mitigations, events }));
         let mut entity = Self {
             key: StoredKey::new(key),
-            touch_and_events: event_count & EVENT_MASK,
+            stamp_and_events: event_count & EVENT_MASK,
             first_seen,
             last_seen,
             clauses: Clauses::Many(Block {
-                clock: Clock::default(),
+                packed: PackedWindows::default(),
                 windows: windows.into(),
                 rare,
             }),
@@ -195,17 +195,17 @@ impl Entity {
         self.key.as_bytes()
     }
 
-    pub fn touch(&self) -> u64 {
-        self.touch_and_events >> EVENT_BITS
+    pub fn stamp(&self) -> u64 {
+        self.stamp_and_events >> EVENT_BITS
     }
 
-    pub fn set_touch(&mut self, touch: u64) {
-        self.touch_and_events = (touch << EVENT_BITS) | (self.touch_and_events & EVENT_MASK);
+    pub fn set_stamp(&mut self, stamp: u64) {
+        self.stamp_and_events = (stamp << EVENT_BITS) | (self.stamp_and_events & EVENT_MASK);
     }
 
     pub fn event_count(&self) -> u64 {
         let more = self.rare().map_or(0, |rare| rare.events);
-        more.saturating_add(self.touch_and_events & EVENT_MASK)
+        more.saturating_add(self.stamp_and_events & EVENT_MASK)
     }
 
     pub fn first_seen(&self) -> i64 {
@@ -218,14 +218,14 @@ impl Entity {
 
     /// The numbers of its windows, in order.
     pub fn window_numbers(&self) -> Vec<u32> {
-        let clock = self.clock().into_iter().flat_map(Clock::numbers);
+        let packed = self.packed().into_iter().flat_map(PackedWindows::numbers);
         let mut numbers: Vec<u32> =
-            clock.chain(self.windows().iter().map(Window::number)).collect();
+            packed.chain(self.windows().iter().map(Window::number)).collect();
         numbers.sort_unstable();
         numbers
     }
 
-    /// Those that are not on the clock.
+    /// Those that are not packed.
     fn windows(&self) -> &[Window] {
         match &self.clauses {
             Clauses::None => &[],
@@ -234,9 +234,9 @@ impl Entity {
         }
     }
 
-    fn clock(&self) -> Option<&Clock> {
+    fn packed(&self) -> Option<&PackedWindows> {
         match &self.clauses {
-            Clauses::Many(block) => Some(&block.clock),
+            Clauses::Many(block) => Some(&block.packed),
             _ => None,
         }
     }
@@ -249,10 +249,10 @@ impl Entity {
     /// which is 0 at first.
     pub fn family_after(&self, next: &mut usize, family: Family<'_>) -> FamilyWindows<'_> {
         let apart = family::of_family(self.windows(), &mut 0, family);
-        let Some(clock) = self.clock() else { return apart };
-        let found = clock.find(*next, family.first);
+        let Some(packed) = self.packed() else { return apart };
+        let found = packed.find(*next, family.first);
         *next = found.map_or_else(|place| place, |place| place.saturating_add(1));
-        match found.ok().and_then(|place| clock.window(place)) {
+        match found.ok().and_then(|place| packed.window(place)) {
             Some(first) => apart.with_first(first),
             None => apart,
         }
@@ -270,7 +270,7 @@ impl Entity {
         self.mitigations().iter().any(|each| time < each.expires_at)
     }
 
-    /// Whether it had a mitigation at its last touch.
+    /// Whether it had a mitigation at its last stamp.
     pub fn is_mitigated(&self) -> bool {
         !self.mitigations().is_empty()
     }
@@ -280,18 +280,19 @@ impl Entity {
         &mut self,
         mut changes: impl Iterator<Item = Change<'c>> + Clone,
         time: i64,
-        touch: u64,
+        stamp: u64,
         hasher: &RandomState,
     ) {
         // One for each change, when there are no mitigations among them.
         let windows = changes.size_hint().1.unwrap_or(0);
         if windows > 1 && matches!(self.clauses, Clauses::None) {
-            self.clauses = Clauses::Many(Block { clock: Clock::new(windows), ..Block::default() });
+            self.clauses =
+                Clauses::Many(Block { packed: PackedWindows::new(windows), ..Block::default() });
         }
         let mut next = 0;
         loop {
             if let Clauses::Many(block) = &mut self.clauses {
-                (next, changes) = block.clock.add_newest(next, changes, time);
+                (next, changes) = block.packed.add_newest(next, changes, time);
             }
             match changes.next() {
                 Some(change) => next = self.change(next, change, time, hasher),
@@ -299,7 +300,7 @@ impl Entity {
             }
         }
         self.last_seen = self.last_seen.max(time);
-        self.count(touch);
+        self.count(stamp);
         self.forget(&[], time);
     }
 
@@ -316,7 +317,7 @@ impl Entity {
         }
     }
 
-    /// Makes one change, and gives the place on the clock after the window it was made to.
+    /// Makes one change, and gives the place among the packed windows after the window it was made to.
     fn change(
         &mut self,
         next: usize,
@@ -334,7 +335,7 @@ impl Entity {
             if let Clauses::One(window) = &mut self.clauses
                 && window.number() == family.first
             {
-                counted.tally(window, widest);
+                counted.add_event(window, widest);
                 return next;
             }
         }
@@ -356,10 +357,10 @@ impl Entity {
         }
     }
 
-    /// Counts an event that is the newest touch.
-    fn count(&mut self, touch: u64) {
-        let events = self.touch_and_events.wrapping_add(1) & EVENT_MASK;
-        self.touch_and_events = (touch << EVENT_BITS) | events;
+    /// Counts an event that is the newest stamp.
+    fn count(&mut self, stamp: u64) {
+        let events = self.stamp_and_events.wrapping_add(1) & EVENT_MASK;
+        self.stamp_and_events = (stamp << EVENT_BITS) | events;
         if events == 0
             && let Some(block) = self.block_mut()
         {
@@ -381,8 +382,8 @@ impl Entity {
         if block.rare.as_ref().is_some_and(|rare| rare.mitigations.is_empty() && rare.events == 0) {
             block.rare = None;
         }
-        if block.rare.is_none() && block.clock.len().saturating_add(block.windows.len()) <= 1 {
-            let alone = block.clock.take(0).or_else(|| block.change_windows(Vec::pop));
+        if block.rare.is_none() && block.packed.len().saturating_add(block.windows.len()) <= 1 {
+            let alone = block.packed.take(0).or_else(|| block.change_windows(Vec::pop));
             self.clauses = alone.map_or(Clauses::None, Clauses::One);
         }
     }

@@ -29,15 +29,15 @@ impl FrozenState {
         &self.passes
     }
 
-    /// All blocks in the order of their last touch, oldest first.
+    /// All blocks in the order of their last stamp, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Entity> {
         let parts = self.parts.iter();
-        by_touch(parts.flat_map(|(entities, queues)| queues.iter().map(move |it| (entities, it))))
+        by_stamp(parts.flat_map(|(entities, queues)| queues.iter().map(move |it| (entities, it))))
     }
 
-    /// The blocks that have mitigations, in the order of their last touch.
+    /// The blocks that have mitigations, in the order of their last stamp.
     pub fn mitigated(&self) -> impl Iterator<Item = &Entity> {
-        by_touch(self.parts.iter().map(|(entities, [_, mitigated])| (entities, mitigated)))
+        by_stamp(self.parts.iter().map(|(entities, [_, mitigated])| (entities, mitigated)))
     }
 
     pub fn evictions(&self) -> Evictions {
@@ -53,8 +53,8 @@ impl FrozenState {
     }
 }
 
-/// The blocks of several queues in the order of their last touch, oldest first.
-pub(crate) fn by_touch<'s>(
+/// The blocks of several queues in the order of their last stamp, oldest first.
+pub(crate) fn by_stamp<'s>(
     queues: impl Iterator<Item = (&'s FreezableSlab<Entity>, &'s Queue)>,
 ) -> impl Iterator<Item = &'s Entity> {
     let members = |(entities, queue): (&'s FreezableSlab<Entity>, &'s Queue)| {
@@ -62,14 +62,14 @@ pub(crate) fn by_touch<'s>(
     };
     let mut queues: Vec<_> = queues.map(members).collect();
     let mut heads: Vec<Option<&Entity>> = queues.iter_mut().map(Iterator::next).collect();
-    let touches = heads.iter().enumerate();
-    let mut order: BinaryHeap<Reverse<(u64, usize)>> = touches
-        .filter_map(|(number, head)| head.map(|head| Reverse((head.touch(), number))))
+    let stamps = heads.iter().enumerate();
+    let mut order: BinaryHeap<Reverse<(u64, usize)>> = stamps
+        .filter_map(|(number, head)| head.map(|head| Reverse((head.stamp(), number))))
         .collect();
     std::iter::from_fn(move || {
         let Reverse((_, number)) = order.pop()?;
         let next = queues.get_mut(number)?.next();
-        order.extend(next.map(|next| Reverse((next.touch(), number))));
+        order.extend(next.map(|next| Reverse((next.stamp(), number))));
         std::mem::replace(heads.get_mut(number)?, next)
     })
 }

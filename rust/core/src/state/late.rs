@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use crate::definitions::Definitions;
 use crate::definitions::window_rule::Rule;
 use crate::state::entity::{ActiveMitigation, Entity};
-use crate::state::snapshot::per_clause::{folded, held};
+use crate::state::snapshot::per_clause::{folded, per_clause_windows};
 use crate::state::window::Window;
 
 /// What a late event, or nothing but a mitigation, changes of an entity.
@@ -75,10 +75,10 @@ impl Late<'_> {
         time: i64,
         hasher: &RandomState,
     ) -> Vec<Window> {
-        let held = held(definitions, entity);
-        let own = held.iter().filter_map(|held| {
-            let (_, clause) = definitions.clause(held.clause)?;
-            Some(held.window(held.rule, clause.window.as_ref()?.number, hasher))
+        let windows = per_clause_windows(definitions, entity);
+        let own = windows.iter().filter_map(|window| {
+            let (_, clause) = definitions.clause(window.clause)?;
+            Some(window.window(window.rule, clause.window.as_ref()?.number, hasher))
         });
         let mut windows: Vec<Window> = own.collect();
         for &(number, value) in &self.counts {
@@ -97,6 +97,6 @@ impl Late<'_> {
 }
 
 fn rule_of(definitions: &Definitions, number: u32) -> Option<Rule> {
-    let family = definitions.triggers.family_of(number)?.family();
+    let family = definitions.groups.family_of(number)?.family();
     family.rule(family.position(number)?)
 }

@@ -7,10 +7,10 @@ use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 
 use crate::state::entity::Entity;
-use crate::state::frozen::{FrozenState, by_touch};
+use crate::state::frozen::{FrozenState, by_stamp};
 use crate::state::shard::Shard;
 use crate::state::slab::Queue;
-use crate::state::{AT_ONCE, Change, Evictions, Known, LockedPasses, SHARDS, State, shard_of};
+use crate::state::{AT_ONCE, Change, Evictions, Known, PassesGuard, SHARDS, State, shard_of};
 
 /// The place of a shard that is not locked.
 const NOT_LOCKED: u8 = u8::MAX;
@@ -18,7 +18,7 @@ const NOT_LOCKED: u8 = u8::MAX;
 /// The shards of some keys, or all of them. Nobody else sees or changes their blocks
 /// until it is dropped.
 #[derive(Debug)]
-pub struct Locked<'s> {
+pub struct StateGuard<'s> {
     state: &'s State,
     /// Where each shard of the state is among those that are locked; past them if it is not.
     places: [u8; SHARDS],
@@ -26,12 +26,12 @@ pub struct Locked<'s> {
     shards: SmallVec<[MutexGuard<'s, Shard>; AT_ONCE]>,
     /// New blocks that are counted already.
     room: usize,
-    touches: Range<u64>,
+    stamps: Range<u64>,
     /// Whether a block has left, so that the number of one found before may be another's.
     has_lost: bool,
 }
 
-impl<'s> Locked<'s> {
+impl<'s> StateGuard<'s> {
     pub(crate) fn all(state: &'s State) -> Self {
         Self::only(state, 0..state.shard_count())
     }
@@ -51,12 +51,12 @@ impl<'s> Locked<'s> {
                 shards.push(shard);
             }
         }
-        Self { state, places, shards, room: 0, touches: 0..0, has_lost: false }
+        Self { state, places, shards, room: 0, stamps: 0..0, has_lost: false }
     }
 
-    /// Has the next touches be of these numbers.
-    pub(crate) fn keep_touches(&mut self, touches: Range<u64>) {
-        self.touches = touches;
+    /// Gives the next events these stamps.
+    pub(crate) fn keep_stamps(&mut self, stamps: Range<u64>) {
+        self.stamps = stamps;
     }
 
     /// Reserves room for new blocks; whether there is any.
@@ -84,7 +84,7 @@ impl<'s> Locked<'s> {
         self.state.evictions()
     }
 
-    pub fn passes(&self) -> LockedPasses<'s> {
+    pub fn passes(&self) -> PassesGuard<'s> {
         self.state.passes()
     }
 
@@ -121,9 +121,9 @@ impl<'s> Locked<'s> {
         let index = known.index.filter(|_| !self.has_lost);
         let index = index.or_else(|| self.shard(number)?.find(known.hash, key));
         let index = index.or_else(|| self.add(known.hash, key, time));
-        let (touch, hasher) = (self.next_touch(), self.state.hasher());
+        let (stamp, hasher) = (self.next_stamp(), self.state.hasher());
         if let (Some(shard), Some(index)) = (self.shard_mut(number), index) {
-            shard.see(index, changes, (time, touch), hasher);
+            shard.see(index, changes, (time, stamp), hasher);
         }
     }
 
@@ -131,9 +131,9 @@ impl<'s> Locked<'s> {
     pub fn lift(&mut self, key: &str, time: i64, clauses: &[u32]) {
         let Known { hash, index } = self.find(key);
         let Some(index) = index else { return };
-        let touch = self.next_touch();
+        let stamp = self.next_stamp();
         if let Some(shard) = self.shard_mut(shard_of(hash)) {
-            shard.lift(index, (time, touch), clauses);
+            shard.lift(index, (time, stamp), clauses);
         }
     }
 
@@ -141,15 +141,15 @@ impl<'s> Locked<'s> {
     pub(crate) fn rewrite(&mut self, key: &str, time: i64, change: impl Fn(&Entity) -> Entity) {
         let Known { hash, index } = self.find(key);
         let index = index.or_else(|| self.add(hash, key, time));
-        let touch = self.next_touch();
+        let stamp = self.next_stamp();
         if let (Some(shard), Some(index)) = (self.shard_mut(shard_of(hash)), index) {
-            shard.rewrite(index, touch, change);
+            shard.rewrite(index, stamp, change);
         }
     }
 
-    /// Blocks of locked shards in the order of their last touch, oldest first.
+    /// Blocks of locked shards in the order of their last stamp, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Entity> {
-        by_touch(self.shards.iter().flat_map(|shard| {
+        by_stamp(self.shards.iter().flat_map(|shard| {
             [shard.plain(), shard.mitigated()].map(|queue| (shard.entities(), queue))
         }))
     }
@@ -169,7 +169,7 @@ impl<'s> Locked<'s> {
         other
     }
 
-    /// Removes the block whose last touch is the oldest of all that are locked.
+    /// Removes the block whose last stamp is the oldest of all that are locked.
     pub(crate) fn remove_oldest(&mut self) -> Option<Entity> {
         let plain = self.oldest(Shard::plain);
         let mitigated = self.oldest(Shard::mitigated);
@@ -187,8 +187,8 @@ impl<'s> Locked<'s> {
         self.shards.get(usize::from(place)).map(|shard| &**shard)
     }
 
-    fn next_touch(&mut self) -> u64 {
-        self.touches.next().unwrap_or_else(|| self.state.next_touches(1))
+    fn next_stamp(&mut self) -> u64 {
+        self.stamps.next().unwrap_or_else(|| self.state.next_stamps(1))
     }
 
     /// Makes a block for a key that has none, and room for it.
@@ -222,13 +222,13 @@ impl<'s> Locked<'s> {
         Some(())
     }
 
-    /// The oldest block of one of the queues: its touch, shard and number.
+    /// The oldest block of one of the queues: its stamp, shard and number.
     fn oldest(&self, queue: fn(&Shard) -> &Queue) -> Option<(u64, usize, u32)> {
         let numbers = 0..self.state.shard_count();
         let oldest = numbers.filter_map(|number| {
             let shard = self.shard(number)?;
             let index = queue(shard).oldest()?;
-            Some((shard.get(index)?.touch(), number, index))
+            Some((shard.get(index)?.stamp(), number, index))
         });
         oldest.min()
     }
@@ -247,7 +247,7 @@ fn bit(number: usize) -> u64 {
     1_u64.unbounded_shl(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-impl Drop for Locked<'_> {
+impl Drop for StateGuard<'_> {
     fn drop(&mut self) {
         if self.room > 0 {
             self.state.shrink(self.room);

@@ -27,7 +27,7 @@ use smallvec::SmallVec;
 
 use crate::definitions::window_rule::Family;
 use crate::state::entity::Entity;
-use crate::state::lock::Locked;
+use crate::state::lock::StateGuard;
 use crate::state::passes::{MAX_PASSES, PassChange, Passes};
 use crate::state::shard::Shard;
 
@@ -35,8 +35,8 @@ use crate::state::shard::Shard;
 pub(crate) const AT_ONCE: usize = 8;
 /// Enough that two threads seldom want the same, few enough to lock them all at once.
 pub(crate) const SHARDS: usize = 64;
-/// Numbers of touches that a batch asks for at once.
-const TOUCHES: u64 = 64;
+/// Stamps that a batch reserves at once.
+const STAMPS: u64 = 64;
 const SHARD_MASK: u64 = SHARDS as u64 - 1;
 /// Those to lock are the bits of a number.
 const _: () = assert!(SHARDS <= u64::BITS as usize);
@@ -77,19 +77,19 @@ impl Known {
 /// Several of them, in the order of their keys.
 pub type AllKnown = SmallVec<[Known; AT_ONCE]>;
 
-/// Numbers of touches that are kept for the decisions of a batch: to ask for those of one event at
-/// a time, threads take the same line of memory from each other. What others touch meanwhile counts
-/// as touched before or after.
+/// Stamps in blocks, for the decisions of a batch: if each event reserved its own, threads would
+/// contend for one counter. What others change meanwhile counts
+/// as changed before or after.
 #[derive(Debug, Default)]
-pub struct Touches {
+pub struct StampBlock {
     kept: Range<u64>,
     at_once: u64,
 }
 
-impl Touches {
+impl StampBlock {
     /// For many events in a row.
     pub fn of_a_batch() -> Self {
-        Self { at_once: TOUCHES, ..Self::default() }
+        Self { at_once: STAMPS, ..Self::default() }
     }
 
     /// Gives up those that are left, because newer ones are in use.
@@ -102,7 +102,7 @@ impl Touches {
         let left = self.kept.end.saturating_sub(self.kept.start);
         if left < count {
             let more = count.max(self.at_once);
-            let first = state.next_touches(more);
+            let first = state.next_stamps(more);
             self.kept = first..first.saturating_add(more);
         }
         let end = self.kept.start.saturating_add(count);
@@ -119,8 +119,8 @@ impl Touches {
 struct Counters {
     /// Blocks, and those there is room for that a decision may still make.
     len: AtomicUsize,
-    /// Numbers of touches that are given away.
-    touches: AtomicU64,
+    /// Stamps that are reserved.
+    stamps: AtomicU64,
 }
 
 /// A shard behind its lock. On lines of its own, since threads write to neighbours at the same
@@ -191,14 +191,14 @@ impl State {
     }
 
     /// The passes; nobody else sees or changes them until they are dropped.
-    pub fn passes(&self) -> LockedPasses<'_> {
+    pub fn passes(&self) -> PassesGuard<'_> {
         let passes = self.passes.lock().unwrap_or_else(PoisonError::into_inner);
-        LockedPasses { passes, max: self.max_keys.min(MAX_PASSES) }
+        PassesGuard { passes, max: self.max_keys.min(MAX_PASSES) }
     }
 
     /// Locks all of it.
-    pub fn all(&self) -> Locked<'_> {
-        Locked::all(self)
+    pub fn all(&self) -> StateGuard<'_> {
+        StateGuard::all(self)
     }
 
     /// Looks for some keys and locks what they need: their shards, or all when other
@@ -206,16 +206,16 @@ impl State {
     pub fn look_up<'k>(
         &self,
         keys: impl Iterator<Item = &'k str>,
-        touches: &mut Touches,
-    ) -> (Locked<'_>, AllKnown) {
+        stamps: &mut StampBlock,
+    ) -> (StateGuard<'_>, AllKnown) {
         let keys: SmallVec<[(u64, &str); AT_ONCE]> =
             keys.map(|key| (self.hash(key), key)).collect();
         let count = u64::try_from(keys.len()).unwrap_or(u64::MAX);
-        let find = |locked: &Locked<'_>| -> AllKnown {
+        let find = |locked: &StateGuard<'_>| -> AllKnown {
             keys.iter().map(|&(hash, key)| locked.find_hashed(hash, key)).collect()
         };
-        let mut locked = Locked::only(self, keys.iter().map(|&(hash, _)| shard_of(hash)));
-        locked.keep_touches(touches.take(count, self));
+        let mut locked = StateGuard::only(self, keys.iter().map(|&(hash, _)| shard_of(hash)));
+        locked.keep_stamps(stamps.take(count, self));
         let known = find(&locked);
         let new = known.iter().filter(|known| !known.is_there()).count();
         if locked.reserve(new) {
@@ -223,7 +223,7 @@ impl State {
         }
         drop(locked);
         let mut all = self.all();
-        all.keep_touches(touches.take(count, self));
+        all.keep_stamps(stamps.take(count, self));
         let known = find(&all);
         (all, known)
     }
@@ -232,15 +232,15 @@ impl State {
     /// there already is refused.
     pub fn adopt(&mut self, mut entity: Entity) -> bool {
         let hash = self.hasher.hash_one(entity.key_bytes());
-        let Self { shards, hasher, counters: Counters { touches, len }, .. } = self;
+        let Self { shards, hasher, counters: Counters { stamps, len }, .. } = self;
         let Some(shard) = shards.get_mut(shard_of(hash)) else { return false };
         let shard = shard.get_mut();
         if shard.find(hash, entity.key()).is_some() {
             return false;
         }
-        let touch = touches.get_mut();
-        entity.set_touch(*touch);
-        *touch = touch.saturating_add(1);
+        let stamp = stamps.get_mut();
+        entity.set_stamp(*stamp);
+        *stamp = stamp.saturating_add(1);
         *len.get_mut() = len.get_mut().saturating_add(1);
         shard.insert(hash, entity, hasher).is_some()
     }
@@ -260,10 +260,10 @@ impl State {
         for (mine, its) in locked.zip(&mut other.shards) {
             std::mem::swap(mine, its.get_mut());
         }
-        let Counters { len, touches } = &mut other.counters;
-        let (len, touches) = (len.get_mut(), touches.get_mut());
+        let Counters { len, stamps } = &mut other.counters;
+        let (len, stamps) = (len.get_mut(), stamps.get_mut());
         *len = self.counters.len.swap(*len, Ordering::Relaxed);
-        *touches = self.counters.touches.swap(*touches, Ordering::Relaxed);
+        *stamps = self.counters.stamps.swap(*stamps, Ordering::Relaxed);
         let evictions = self.evictions();
         self.set_evictions(other.evictions());
         other.set_evictions(evictions);
@@ -296,19 +296,19 @@ impl State {
     }
 
     /// Reserves a block of stamps; its first.
-    pub(crate) fn next_touches(&self, count: u64) -> u64 {
-        self.counters.touches.fetch_add(count, Ordering::Relaxed)
+    pub(crate) fn next_stamps(&self, count: u64) -> u64 {
+        self.counters.stamps.fetch_add(count, Ordering::Relaxed)
     }
 }
 
 /// The passes while they are locked.
 #[derive(Debug)]
-pub struct LockedPasses<'s> {
+pub struct PassesGuard<'s> {
     passes: MutexGuard<'s, Arc<Passes>>,
     max: usize,
 }
 
-impl LockedPasses<'_> {
+impl PassesGuard<'_> {
     pub fn get(&self) -> &Passes {
         &self.passes
     }

@@ -14,13 +14,13 @@ use crate::state::slab::{FreezableSlab, Queue};
 /// grows, and a decision waits for that.
 const KEYS_OF_A_TABLE: usize = 4_096;
 
-/// Blocks found by key and ordered by last touch.
+/// Blocks found by key and ordered by last stamp.
 ///
 /// What every event changes stands first, on one line with the lock.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Shard {
-    /// Without and with mitigations after the last touch.
+    /// Without and with mitigations after the last stamp.
     plain: Queue,
     mitigated: Queue,
     entities: FreezableSlab<Entity>,
@@ -67,40 +67,40 @@ impl Shard {
         table.find(hash, |&index| self.get(index).is_some_and(has_key)).copied()
     }
 
-    /// Counts an event at `time`, which is the newest touch.
+    /// Counts an event at `time`, which is the newest stamp.
     pub(crate) fn see<'c>(
         &mut self,
         index: u32,
         changes: impl Iterator<Item = Change<'c>> + Clone,
-        (time, touch): (i64, u64),
+        (time, stamp): (i64, u64),
         hasher: &RandomState,
     ) {
-        self.touch(index, |entity| entity.see(changes, time, touch, hasher));
+        self.stamp(index, |entity| entity.see(changes, time, stamp, hasher));
     }
 
-    /// Ends mitigations by some clauses at `time`, which is the newest touch.
-    pub(crate) fn lift(&mut self, index: u32, (time, touch): (i64, u64), clauses: &[u32]) {
-        self.touch(index, |entity| {
+    /// Ends mitigations by some clauses at `time`, which is the newest stamp.
+    pub(crate) fn lift(&mut self, index: u32, (time, stamp): (i64, u64), clauses: &[u32]) {
+        self.stamp(index, |entity| {
             entity.forget(clauses, time);
-            entity.set_touch(touch);
+            entity.set_stamp(stamp);
         });
     }
 
-    /// Puts another block in place of one, as the newest touch.
+    /// Puts another block in place of one, as the newest stamp.
     pub(crate) fn rewrite(
         &mut self,
         index: u32,
-        touch: u64,
+        stamp: u64,
         change: impl FnOnce(&Entity) -> Entity,
     ) {
-        self.touch(index, |entity| {
+        self.stamp(index, |entity| {
             *entity = change(entity);
-            entity.set_touch(touch);
+            entity.set_stamp(stamp);
         });
     }
 
     /// Changes a block and takes it to the new end of the queue that it belongs to then.
-    fn touch(&mut self, index: u32, change: impl FnOnce(&mut Entity)) {
+    fn stamp(&mut self, index: u32, change: impl FnOnce(&mut Entity)) {
         let Some(entity) = self.entities.get_mut(index) else { return };
         let was_mitigated = entity.is_mitigated();
         change(entity);

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::definitions::window_rule::Rule;
-use crate::state::window::test_oracle::Dice;
+use crate::state::window::test_oracle::TestRng;
 
-/// The definition: keys in the order of their last touch.
+/// The definition: keys in the order of their last stamp.
 #[derive(Default)]
 struct List {
     keys: Vec<(String, i64)>,
@@ -12,7 +12,7 @@ struct List {
 }
 
 impl List {
-    fn touch(&mut self, key: &str, time: i64, expires_at: i64, max_keys: usize) {
+    fn stamp(&mut self, key: &str, time: i64, expires_at: i64, max_keys: usize) {
         let mut expires_at = expires_at;
         match self.keys.iter().position(|(other, _)| other == key) {
             Some(place) => expires_at = expires_at.max(self.keys.remove(place).1),
@@ -37,8 +37,8 @@ fn keys(state: &State) -> Vec<String> {
     state.all().iter().map(|entity| entity.key().to_owned()).collect()
 }
 
-fn look_up<'s>(state: &'s State, keys: &[impl AsRef<str>]) -> (Locked<'s>, AllKnown) {
-    state.look_up(keys.iter().map(AsRef::as_ref), &mut Touches::default())
+fn look_up<'s>(state: &'s State, keys: &[impl AsRef<str>]) -> (StateGuard<'s>, AllKnown) {
+    state.look_up(keys.iter().map(AsRef::as_ref), &mut StampBlock::default())
 }
 
 fn update<'c>(
@@ -58,7 +58,7 @@ fn entity(state: &State, key: &str) -> Entity {
 
 #[test]
 fn keys_leave_in_the_order_of_their_last_touch_the_mitigated_last() {
-    let mut dice = Dice(7);
+    let mut dice = TestRng(7);
     let mut below = |bound| dice.below(bound);
     for max_keys in [1_u32, 2, 5, 40] {
         let state = State::new(max_keys, RandomState::default());
@@ -73,7 +73,7 @@ fn keys_leave_in_the_order_of_their_last_touch_the_mitigated_last() {
             };
             let mitigate = Change::Mitigate { clause: 1, expires_at };
             update(&state, &key, time, (expires_at > 0).then_some(mitigate).into_iter());
-            list.touch(&key, time, expires_at, max_keys as usize);
+            list.stamp(&key, time, expires_at, max_keys as usize);
             let expected: Vec<String> = list.keys.iter().map(|(key, _)| key.clone()).collect();
             assert_eq!(keys(&state), expected);
             assert_eq!(state.evictions(), list.evictions);
@@ -122,11 +122,11 @@ fn a_stale_number_finds_its_key_again() {
 fn a_batch_touches_in_the_order_of_its_events() {
     let (alone, together) =
         (State::new(20, RandomState::default()), State::new(20, RandomState::default()));
-    let mut touches = Touches::of_a_batch();
+    let mut stamps = StampBlock::of_a_batch();
     for number in 0..1_000 {
         let key = format!("0[{}]", number * number % 53);
         update(&alone, &key, number, std::iter::empty());
-        let (mut locked, known) = together.look_up(std::iter::once(&*key), &mut touches);
+        let (mut locked, known) = together.look_up(std::iter::once(&*key), &mut stamps);
         locked.update(&key, known.first().copied(), number, std::iter::empty());
         drop(locked);
         assert_eq!(keys(&together), keys(&alone));
@@ -169,7 +169,7 @@ fn threads_keep_the_bound_and_the_count() {
     });
     let all = state.all();
     assert_eq!((all.iter().count(), all.len()), (100, 100));
-    assert!(all.iter().map(Entity::touch).is_sorted_by(|one, other| one < other));
+    assert!(all.iter().map(Entity::stamp).is_sorted_by(|one, other| one < other));
     let events: u64 = all.iter().map(Entity::event_count).sum();
     assert!(events <= 4 * 2_000 * 3);
 }
@@ -203,7 +203,7 @@ fn events_are_counted_past_what_a_block_holds_itself() {
         update(&state, "0[2]", number, std::iter::empty());
     }
     let entity = entity(&state, "0[1]");
-    assert_eq!((entity.event_count(), entity.touch()), (70_000, 139_998));
+    assert_eq!((entity.event_count(), entity.stamp()), (70_000, 139_998));
     assert!(entity.window_numbers().is_empty() && entity.mitigations().is_empty());
     let restored = Entity::restored("0[1]", 70_000, (0, 1), vec![], vec![]);
     assert_eq!(restored.event_count(), 70_000);

@@ -9,7 +9,7 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyBytes;
 use self_cell::self_cell;
 use tidegate_core::EventError;
-use tidegate_core::service::block::{Action, Answered, Block, Circumstances, Sender, Workspace};
+use tidegate_core::service::block::{Action, Answered, Block, BlockContext, Caller, Workspace};
 use tidegate_core::service::call::{Call, Endpoint, KeyHasher, Refusal};
 use uuid::Uuid;
 
@@ -103,7 +103,7 @@ impl PyCalls {
         aside: Vec<usize>,
     ) -> PyResult<PyBlock> {
         let (ids, rest) = ids.as_chunks::<16>();
-        let circumstances = Circumstances { received_at, base_url, redactor: &redactor.get().0 };
+        let context = BlockContext { received_at, base_url, redactor: &redactor.get().0 };
         let engine = &self.engine.get().engine;
         let decided = py.detach(|| {
             let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,17 +113,16 @@ impl PyCalls {
             }
             let (mut block, mut made) = (Block::with_capacity(calls.len()), Vec::new());
             let mut workspace = Workspace::default();
-            let senders = ids.iter().zip(&api_key_ids);
-            for (number, (call, (id, api_key_id))) in calls.iter().zip(senders).enumerate() {
+            let callers = ids.iter().zip(&api_key_ids);
+            for (number, (call, (id, api_key_id))) in calls.iter().zip(callers).enumerate() {
                 let Ok(call) = call else { continue };
                 if aside.contains(&number) {
                     continue;
                 }
                 let started = Instant::now();
                 let took = || u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-                let sender = Sender { decision_id: Uuid::from_bytes(*id), api_key_id };
-                let outcome =
-                    block.decide(engine, call, sender, &circumstances, &mut workspace, took);
+                let caller = Caller { decision_id: Uuid::from_bytes(*id), api_key_id };
+                let outcome = block.decide(engine, call, caller, &context, &mut workspace, took);
                 made.push((number, call.endpoint, *id, outcome));
             }
             Ok((block, made))

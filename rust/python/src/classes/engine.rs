@@ -208,7 +208,7 @@ impl PyEngine {
     }
 
     fn layered(&self) -> usize {
-        self.engine.definitions().plan().layered()
+        self.engine.definitions().index().layered()
     }
 
     fn rebuild(&self, py: Python<'_>) {

@@ -115,7 +115,7 @@ impl PyRuleSet {
 
     #[pyo3(signature = (context, errors = false))]
     fn r#match<'py>(&self, context: &Bound<'py, PyAny>, errors: bool) -> Result<Bound<'py, PyAny>> {
-        Ok(self.shown(context.py(), &self.found(context, errors)?)?)
+        Ok(self.as_matches(context.py(), &self.found(context, errors)?)?)
     }
 
     #[pyo3(signature = (contexts, errors = false))]
@@ -125,8 +125,8 @@ impl PyRuleSet {
         errors: bool,
     ) -> PyResult<Vec<Py<PyAny>>> {
         let py = contexts.py();
-        let answer = |found: Result<Found>| match found {
-            Ok(found) => self.shown(py, &found).map(Bound::unbind),
+        let answer = |found: Result<Matched>| match found {
+            Ok(found) => self.as_matches(py, &found).map(Bound::unbind),
             Err(error) => event_error_object(py, error),
         };
         // Others may change a list while the interpreter is released, but no tuple.
@@ -135,7 +135,7 @@ impl PyRuleSet {
         let Ok(texts) = texts.collect::<Result<Vec<&[u8]>, _>>() else {
             return contexts.iter().map(|context| answer(self.found(&context, errors))).collect();
         };
-        let found: Vec<Result<Found>> =
+        let found: Vec<Result<Matched>> =
             py.detach(|| texts.iter().map(|text| self.found_in_text(text, errors)).collect());
         found.into_iter().map(answer).collect()
     }
@@ -181,27 +181,31 @@ impl PyRuleSet {
         self.rules.id(index as usize)
     }
 
-    fn found(&self, context: &Bound<'_, PyAny>, errors: bool) -> Result<Found> {
+    fn found(&self, context: &Bound<'_, PyAny>, errors: bool) -> Result<Matched> {
         match context.cast::<PyBytes>() {
             Ok(bytes) if self.rules.len() >= RULES_WORTH_A_DETACH => {
                 let bytes = bytes.as_bytes();
                 context.py().detach(|| self.found_in_text(bytes, errors))
             }
-            _ => self.with_record(context, |record| Ok(Found::of(&self.rules, record, errors))),
+            _ => self.with_record(context, |record| Ok(matched(&self.rules, record, errors))),
         }
     }
 
-    fn found_in_text(&self, text: &[u8], errors: bool) -> Result<Found> {
+    fn found_in_text(&self, text: &[u8], errors: bool) -> Result<Matched> {
         with_arena(|arena| {
             let record = self.rules.read(text, self.user_agents, arena)?;
-            Ok(Found::of(&self.rules, &record, errors))
+            Ok(matched(&self.rules, &record, errors))
         })
     }
 
-    fn shown<'py>(&self, py: Python<'py>, found: &Found) -> PyResult<Bound<'py, PyAny>> {
-        let failed = found.failed.iter().map(|(index, code)| (self.id(*index), code.as_str()));
+    fn as_matches<'py>(
+        &self,
+        py: Python<'py>,
+        (matched, failed): &Matched,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let failed = failed.iter().map(|(index, code)| (self.id(*index), code.as_str()));
         let failed = failed.into_py_dict(py)?;
-        MATCHES.get(py)?.call1((self.names(py, &found.matched)?, failed))
+        MATCHES.get(py)?.call1((self.names(py, matched)?, failed))
     }
 
     /// The ids of some rules; those of few rules and of a long answer are made once for all
@@ -244,23 +248,9 @@ fn no_such_rule(index: usize) -> Error {
 }
 
 /// The rules that hold and, when asked for, those that are errors.
-struct Found {
-    matched: Vec<u32>,
-    failed: Vec<(u32, ErrorCode)>,
-}
+type Matched = (Vec<u32>, Vec<(u32, ErrorCode)>);
 
-impl Found {
-    /// Every program is evaluated only where errors are asked for.
-    fn of<'a>(rules: &'a RuleSet, record: &Record<'a>, errors: bool) -> Self {
-        if !errors {
-            return Self { matched: rules.matches(record), failed: Vec::new() };
-        }
-        let mut found = Self { matched: Vec::new(), failed: Vec::new() };
-        rules.test_all(record, |index, outcome| match outcome {
-            Ok(true) => found.matched.push(index),
-            Ok(false) => {}
-            Err(failure) => found.failed.push((index, failure.code)),
-        });
-        found
-    }
+/// Every program is evaluated only where errors are asked for.
+fn matched<'a>(rules: &'a RuleSet, record: &Record<'a>, errors: bool) -> Matched {
+    if errors { rules.test_all(record) } else { (rules.matches(record), Vec::new()) }
 }

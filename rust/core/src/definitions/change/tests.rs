@@ -43,7 +43,7 @@ fn a_policy_is_put_between_those_that_are_kept() {
     let first = definitions(&[policy("a"), policy("b")]);
     let pieces = json!([{"kept": [0, 1], "new": [policy("c")]}, {"kept": [1, 1], "new": []}]);
     let second = changed(&first, 2, &pieces);
-    assert_eq!((second.revision, second.plan().layered()), (2, 1));
+    assert_eq!((second.revision, second.index().layered()), (2, 1));
     let event = json!({"a": true, "b": true, "c": true});
     assert_eq!(fired(second, &event).unwrap(), ["a", "c", "b"]);
     assert_eq!(fired(first, &event).unwrap(), ["a", "b"]);
@@ -65,9 +65,9 @@ fn a_rebuilt_index_is_what_later_changes_build_on() {
     // One that is made before the index is ready builds on the next.
     let third = changed(&second, 3, &json!([{"kept": [1, 1], "new": [policy("c")]}]));
     second.rebuild();
-    assert_eq!((second.plan().layered(), third.plan().layered()), (0, 3));
+    assert_eq!((second.index().layered(), third.index().layered()), (0, 3));
     let fourth = changed(&third, 4, &json!([{"kept": [0, 1], "new": []}]));
-    assert_eq!(fourth.plan().layered(), 1);
+    assert_eq!(fourth.index().layered(), 1);
     let event = json!({"a": true, "b": true, "c": true});
     assert_eq!(fired(fourth, &event).unwrap(), ["b"]);
     assert_eq!(fired(second, &event).unwrap(), ["a", "b"]);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::definitions::window_rule::Rule;
-use crate::state::window::test_oracle::{Dice, contents};
+use crate::state::window::test_oracle::{TestRng, contents};
 
 const fn rule(duration: i64, threshold: u16) -> Rule {
     Rule { duration, threshold }
@@ -19,7 +19,7 @@ const FAMILIES: [(u32, &[Rule]); 5] = [
 const DISTINCT: u32 = 7;
 
 fn agrees_with_windows_one_by_one(seed: u64) {
-    let mut dice = Dice(seed);
+    let mut dice = TestRng(seed);
     let mut below = |bound| dice.below(bound);
     let hasher = RandomState::default();
     let families = || FAMILIES.into_iter().map(|(first, rules)| Family { first, rules });
@@ -53,7 +53,7 @@ fn agrees_with_windows_one_by_one(seed: u64) {
             }
             for position in counting {
                 let number = family.first as usize + position;
-                alone[number].tally(rules[number], time, value, &hasher);
+                alone[number].add_event(rules[number], time, value, &hasher);
             }
         }
         if below(20) == 0 {

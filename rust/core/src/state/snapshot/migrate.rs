@@ -8,7 +8,7 @@ use crate::definitions::{Clause, ClauseWindow, Definitions};
 use crate::state::State;
 use crate::state::entity::{ActiveMitigation, Entity};
 use crate::state::frozen::FrozenState;
-use crate::state::snapshot::per_clause::{Held, folded, held};
+use crate::state::snapshot::per_clause::{PerClauseWindow, folded, per_clause_windows};
 use crate::state::window::Window;
 
 /// What of a state the new definitions have a place for.
@@ -64,8 +64,8 @@ impl<'n> Places<'n> {
         let (old, parts) = split(entity.key());
         let number = number_at(&self.entities, old)?;
         let key = format!("{number}{parts}");
-        let windows = held(self.old, entity);
-        let windows = windows.iter().filter_map(|held| self.window(held, hasher));
+        let windows = per_clause_windows(self.old, entity);
+        let windows = windows.iter().filter_map(|window| self.window(window, hasher));
         let mut windows: Vec<Window> = windows.collect();
         windows.sort_by_key(Window::number);
         let windows = folded(self.new, windows);
@@ -80,9 +80,10 @@ impl<'n> Places<'n> {
         Some(Entity::restored(&key, entity.event_count(), times, windows, mitigations))
     }
 
-    fn window(&self, held: &Held<'_>, hasher: &RandomState) -> Option<Window> {
-        let &ClauseWindow { rule, distinct, number } = self.clause(held.clause)?.window.as_ref()?;
-        (distinct.is_some() == held.is_distinct()).then(|| held.window(rule, number, hasher))
+    fn window(&self, window: &PerClauseWindow<'_>, hasher: &RandomState) -> Option<Window> {
+        let &ClauseWindow { rule, distinct, number } =
+            self.clause(window.clause)?.window.as_ref()?;
+        (distinct.is_some() == window.is_distinct()).then(|| window.window(rule, number, hasher))
     }
 
     fn clause(&self, number: u32) -> Option<&'n Clause> {

@@ -15,9 +15,9 @@ use crate::json::write::{list, write_string};
 use crate::proofs::write_network;
 use crate::state::Evictions;
 use crate::state::entity::Entity;
-use crate::state::lock::Locked;
+use crate::state::lock::StateGuard;
 use crate::state::passes::{Pass, Passes};
-use crate::state::snapshot::per_clause::{Held, held};
+use crate::state::snapshot::per_clause::{PerClauseWindow, per_clause_windows};
 
 pub use restore::restore;
 
@@ -39,7 +39,7 @@ impl std::fmt::Display for SnapshotError {
 impl std::error::Error for SnapshotError {}
 
 /// Writes the whole state.
-pub fn save(definitions: &Definitions, state: &Locked<'_>) -> String {
+pub fn save(definitions: &Definitions, state: &StateGuard<'_>) -> String {
     save_entities(definitions, (state.evictions(), state.passes().get()), state.iter())
 }
 
@@ -116,7 +116,9 @@ fn write_entity(out: &mut String, definitions: &Definitions, entity: &Entity) {
         entity.first_seen(),
         entity.last_seen()
     );
-    list(out, held(definitions, entity).iter(), |out, held| write_window(out, definitions, held));
+    list(out, per_clause_windows(definitions, entity).iter(), |out, window| {
+        write_window(out, definitions, window)
+    });
     out.push(',');
     list(out, entity.mitigations().iter(), |out, each| {
         out.push('[');
@@ -145,19 +147,19 @@ fn write_parts(out: &mut String, parts: &str) {
     });
 }
 
-fn write_window(out: &mut String, definitions: &Definitions, held: &Held<'_>) {
+fn write_window(out: &mut String, definitions: &Definitions, window: &PerClauseWindow<'_>) {
     out.push('[');
-    write_clause(out, definitions, held.clause);
-    if held.is_distinct() {
+    write_clause(out, definitions, window.clause);
+    if window.is_distinct() {
         out.push_str(",\"distinct\",");
-        list(out, held.values(), |out, (value, time)| {
+        list(out, window.values(), |out, (value, time)| {
             out.push('[');
             write_string(out, value);
             _ = write!(out, ",\"{time}\"]");
         });
     } else {
         out.push_str(",\"count\",");
-        list(out, held.times(), |out, time| _ = write!(out, "\"{time}\""));
+        list(out, window.times(), |out, time| _ = write!(out, "\"{time}\""));
     }
     out.push(']');
 }

@@ -12,7 +12,7 @@ use crate::state::window::Window;
 
 /// What the window of a clause holds, which is at least one time or value.
 #[derive(Clone, Debug)]
-pub(crate) struct Held<'e> {
+pub(crate) struct PerClauseWindow<'e> {
     /// The number of the clause.
     pub(crate) clause: u32,
     pub(crate) rule: Rule,
@@ -20,7 +20,7 @@ pub(crate) struct Held<'e> {
     source: Cow<'e, Window>,
 }
 
-impl Held<'_> {
+impl PerClauseWindow<'_> {
     pub(crate) fn is_distinct(&self) -> bool {
         self.source.is_distinct()
     }
@@ -48,12 +48,15 @@ impl Held<'_> {
 }
 
 /// What an entity holds, in the order of clauses.
-pub(crate) fn held<'e>(definitions: &Definitions, entity: &'e Entity) -> Vec<Held<'e>> {
+pub(crate) fn per_clause_windows<'e>(
+    definitions: &Definitions,
+    entity: &'e Entity,
+) -> Vec<PerClauseWindow<'e>> {
     let numbers = entity.window_numbers();
     let mut all = Vec::with_capacity(numbers.len());
     let (mut near, mut next) = (0, 0);
     for number in numbers {
-        let Some(family) = definitions.triggers.family_of(number).filter(|_| number >= next) else {
+        let Some(family) = definitions.groups.family_of(number).filter(|_| number >= next) else {
             continue;
         };
         let windows = entity.family_after(&mut near, family.family());
@@ -62,11 +65,11 @@ pub(crate) fn held<'e>(definitions: &Definitions, entity: &'e Entity) -> Vec<Hel
             let source = windows.kept_source(number).filter(|source| !source.is_empty());
             let clause = definitions.at(step).map(|(_, clause)| clause.number);
             if let (Some(source), Some(clause)) = (source, clause) {
-                all.push(Held { clause, rule, source });
+                all.push(PerClauseWindow { clause, rule, source });
             }
         }
     }
-    all.sort_unstable_by_key(|held| held.clause);
+    all.sort_unstable_by_key(|window| window.clause);
     all
 }
 
@@ -76,7 +79,7 @@ pub(crate) fn folded(definitions: &Definitions, windows: Vec<Window>) -> Vec<Win
     let mut folded: Vec<Window> = Vec::with_capacity(windows.len());
     let mut windows = windows.into_iter().peekable();
     while let Some(first) = windows.next() {
-        let family = definitions.triggers.family_of(first.number());
+        let family = definitions.groups.family_of(first.number());
         let Some(family) = family.filter(|it| it.family().first == first.number()) else {
             folded.push(first);
             continue;

@@ -85,17 +85,17 @@ impl<'d> Restorer<'d> {
     }
 
     fn window(&self, definition: u32, row: WindowRow<'_>) -> Option<Window> {
-        let WindowRow(policy, name, _, held) = row;
+        let WindowRow(policy, name, _, counted) = row;
         let clause = self.definitions.clause_of(definition, &policy, &name)?;
         let &ClauseWindow { rule, distinct, number } = clause.window.as_ref()?;
         let is_distinct = distinct.is_some();
-        match held {
-            Held::Times(times) if !is_distinct => {
+        match counted {
+            Counted::Times(times) if !is_distinct => {
                 let mut window = Window::count(number);
                 times.into_iter().for_each(|Time(time)| window.add(rule, time));
                 Some(window)
             }
-            Held::Values(values) => {
+            Counted::Values(values) => {
                 let field = distinct?;
                 let mut window = Window::distinct(number);
                 for (value, Time(time)) in values {
@@ -104,7 +104,7 @@ impl<'d> Restorer<'d> {
                 }
                 Some(window)
             }
-            Held::Times(_) => None,
+            Counted::Times(_) => None,
         }
     }
 
@@ -272,7 +272,7 @@ impl PartForm {
 /// Policy, clause, measure, and what the window holds, oldest first.
 #[derive(Deserialize)]
 #[serde(expecting = "an array of the four parts of a window")]
-struct WindowRow<'i>(#[serde(borrow)] Cow<'i, str>, Cow<'i, str>, Measure, Held<'i>);
+struct WindowRow<'i>(#[serde(borrow)] Cow<'i, str>, Cow<'i, str>, Measure, Counted<'i>);
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
@@ -283,7 +283,7 @@ enum Measure {
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "an array of times, or of values with their times")]
-enum Held<'i> {
+enum Counted<'i> {
     Times(Vec<Time>),
     #[serde(borrow)]
     Values(Vec<(Cow<'i, str>, Time)>),
@@ -291,14 +291,14 @@ enum Held<'i> {
 
 impl WindowRow<'_> {
     fn checked(self) -> Result<Self, String> {
-        let Self(_, _, measure, held) = &self;
-        let is_valid = match held {
-            Held::Times(times) => {
+        let Self(_, _, measure, counted) = &self;
+        let is_valid = match counted {
+            Counted::Times(times) => {
                 *measure == Measure::Count
                     && !times.is_empty()
                     && times.is_sorted_by_key(|&Time(time)| time)
             }
-            Held::Values(values) => {
+            Counted::Values(values) => {
                 *measure == Measure::Distinct
                     && !values.is_empty()
                     && values.is_sorted_by_key(|&(_, Time(time))| time)

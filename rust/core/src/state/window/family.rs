@@ -1,4 +1,4 @@
-//! Families of windows, and those windows of one entity that are not on its clock
+//! Families of windows, and those windows of one entity that are not packed
 //! ([`crate::state::window::packed`]), in the order of their numbers.
 //!
 //! Clauses that count the same events are a family. Their windows have numbers in a row, and
@@ -65,8 +65,8 @@ pub(crate) struct Counted<'c> {
 
 impl Counted<'_> {
     #[inline]
-    pub(crate) fn tally(self, window: &mut Window, rule: Rule) {
-        window.tally(rule, self.time, self.value, self.hasher);
+    pub(crate) fn add_event(self, window: &mut Window, rule: Rule) {
+        window.add_event(rule, self.time, self.value, self.hasher);
     }
 
     pub(crate) fn empty(self, number: u32) -> Window {
@@ -101,7 +101,7 @@ pub(crate) fn count(
     let Some(widest) = family.rule(0) else { return near };
     let place = made(windows, near, family.first, |number| counted.empty(number));
     if let Some(window) = windows.get_mut(place) {
-        counted.tally(window, widest);
+        counted.add_event(window, widest);
     }
     let next = place.saturating_add(1);
     if windows.get(next).is_some_and(|own| family.position(own.number()).is_some()) {
@@ -119,7 +119,7 @@ fn count_own(windows: &mut Vec<Window>, place: usize, family: Family<'_>, counte
     {
         let rule = family.position(own.number()).and_then(|position| family.rule(position));
         let Some(rule) = rule else { break };
-        counted.tally(own, rule);
+        counted.add_event(own, rule);
         if before.get(place).is_some_and(|first| first.holds_by(rule, own)) {
             windows.remove(next);
         } else {
@@ -143,7 +143,7 @@ pub(crate) fn count_one(
         && let Ok(place) = place_of(windows, 0, number)
         && let Some(window) = windows.get_mut(place)
     {
-        counted.tally(window, rule);
+        counted.add_event(window, rule);
     }
 }
 

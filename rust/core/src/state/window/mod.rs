@@ -136,7 +136,7 @@ impl Window {
 
     /// Counts an event, or a value in it, at `time`.
     #[inline]
-    pub fn tally(&mut self, rule: Rule, time: i64, value: Option<&str>, hasher: &RandomState) {
+    pub fn add_event(&mut self, rule: Rule, time: i64, value: Option<&str>, hasher: &RandomState) {
         match value {
             Some(value) => self.add_value(rule, time, value, hasher),
             None => self.add(rule, time),

@@ -1,29 +1,29 @@
-//! Count windows of one entity on one clock.
+//! Count windows of one entity, packed: they share their times.
 //!
 //! What several clauses count of one actor are mostly the same events, and few of them. So each
 //! time is there once, and a window is a set of times: eight bytes for a time, eight for a
 //! window, all in one piece of memory. A window that outgrows this, or for which there is
-//! no room on the clock, is kept by itself ([`crate::state::window`]).
+//! no room among them, is kept by itself ([`crate::state::window`]).
 
 use crate::definitions::window_rule::Rule;
 use crate::state::Change;
 use crate::state::window::{FEW, FEW_AGAIN, Window};
 
-/// Times on a clock: as many as a set has bits.
+/// Times that are shared: as many as a set has bits.
 const MOST: usize = 32;
-/// With more times than this no window comes back to a clock that it has left.
+/// With more times than this no window that has left comes back.
 const FULL: usize = 16;
 /// Words by which the memory grows.
 const STEP: usize = 4;
 
 /// How many windows there are; the windows, each its number and its set, in the order of their
 /// numbers; the times, oldest first. A time that no window holds any more stays until its place
-/// is wanted. A clock that never had a window has no words.
+/// is wanted. What never had a window has no words.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Clock(Vec<u64>);
+pub(crate) struct PackedWindows(Vec<u64>);
 
-impl Clock {
-    /// An empty clock with memory for a number of windows.
+impl PackedWindows {
+    /// None yet, with memory for a number of windows.
     pub(crate) fn new(windows: usize) -> Self {
         let mut words = Vec::with_capacity(windows.saturating_add(STEP).saturating_add(1));
         words.push(0);
@@ -113,12 +113,12 @@ impl Clock {
         while oldest(set, times).is_some_and(|oldest| oldest <= edge) {
             set = without_lowest(set);
         }
-        let mut held = set.count_ones();
-        if held >= u32::from(rule.threshold) {
+        let mut kept = set.count_ones();
+        if kept >= u32::from(rule.threshold) {
             set = without_lowest(set);
-            held = held.wrapping_sub(1);
+            kept = kept.wrapping_sub(1);
         }
-        if held >= u32::from(FEW) {
+        if kept >= u32::from(FEW) {
             return false;
         }
         // That of an event which others have counted already.
@@ -246,9 +246,9 @@ impl Clock {
     /// Lets go of times that no window holds: the oldest, or all if those before them are held.
     fn forget(&mut self) {
         let (windows, times) = self.parts();
-        let held = windows.iter().fold(0, |held, &window| held | set_of(window));
+        let kept = windows.iter().fold(0, |kept, &window| kept | set_of(window));
         // Mostly they are the oldest.
-        let past = (held.trailing_zeros() as usize).min(times.len());
+        let past = (kept.trailing_zeros() as usize).min(times.len());
         let start = self.len().saturating_add(1);
         if past > 0 {
             self.0.drain(start..start.saturating_add(past));
@@ -257,7 +257,7 @@ impl Clock {
         }
         let mut place = 0_usize;
         self.0.retain(|_| {
-            let is_held = place < start || held & bit(place.wrapping_sub(start)) != 0;
+            let is_held = place < start || kept & bit(place.wrapping_sub(start)) != 0;
             place = place.saturating_add(1);
             is_held
         });
@@ -265,7 +265,7 @@ impl Clock {
             let (mut rest, mut gathered) = (set, 0);
             while rest != 0 {
                 let older = bit(rest.trailing_zeros() as usize).wrapping_sub(1);
-                gathered |= bit((held & older).count_ones() as usize);
+                gathered |= bit((kept & older).count_ones() as usize);
                 rest = without_lowest(rest);
             }
             gathered

@@ -6,9 +6,9 @@ use crate::definitions::window_rule::Rule;
 use crate::state::window::Window;
 
 /// A generator of its own (SplitMix64): the same events in every run.
-pub(crate) struct Dice(pub(crate) u64);
+pub(crate) struct TestRng(pub(crate) u64);
 
-impl Dice {
+impl TestRng {
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;

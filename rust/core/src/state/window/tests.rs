@@ -1,7 +1,7 @@
 //! Windows against a log of all events.
 
 use super::*;
-use crate::state::window::test_oracle::Dice;
+use crate::state::window::test_oracle::TestRng;
 
 /// The definition: every event is kept, late ones at the newest time.
 #[derive(Default)]
@@ -27,7 +27,7 @@ impl Log {
 }
 
 /// A walk through time: bursts, equal times, pauses of the window's length, late events.
-fn step(dice: &mut Dice, time: i64, duration: i64) -> i64 {
+fn step(dice: &mut TestRng, time: i64, duration: i64) -> i64 {
     let duration = u64::try_from(duration).unwrap();
     let forward = |by: u64| time + i64::try_from(by).unwrap();
     match dice.below(12) {
@@ -42,7 +42,7 @@ fn step(dice: &mut Dice, time: i64, duration: i64) -> i64 {
 
 fn agrees_with_the_log(mut window: Window, rule: Rule, seed: u64, values: u64) {
     let hasher = RandomState::default();
-    let mut dice = Dice(seed);
+    let mut dice = TestRng(seed);
     let (mut log, mut time) = (Log::default(), 1_000_000_000_000_000_000);
     let distinct = window.is_distinct();
     for event in 0..400 {
@@ -65,7 +65,7 @@ fn agrees_with_the_log(mut window: Window, rule: Rule, seed: u64, values: u64) {
 
 #[test]
 fn count_windows_agree_with_a_log_of_all_events() {
-    let mut dice = Dice(1);
+    let mut dice = TestRng(1);
     for seed in 0..300 {
         let threshold =
             u16::try_from([1, 2, 4, 8, 9, 10, 50, 1_000][dice.below(8) as usize]).unwrap();
@@ -76,7 +76,7 @@ fn count_windows_agree_with_a_log_of_all_events() {
 
 #[test]
 fn distinct_windows_agree_with_a_log_of_all_events() {
-    let mut dice = Dice(2);
+    let mut dice = TestRng(2);
     for seed in 0..300 {
         let threshold = u16::try_from([1, 2, 7, 8, 9, 40, 200][dice.below(7) as usize]).unwrap();
         let duration = [1, 10, 1_000_000, Rule::LONGEST][dice.below(4) as usize];

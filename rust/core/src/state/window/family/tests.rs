@@ -1,7 +1,7 @@
 //! Families against windows that are kept one by one.
 
 use super::*;
-use crate::state::window::test_oracle::{Dice, contents};
+use crate::state::window::test_oracle::{TestRng, contents};
 
 const NUMBERS: u32 = 5;
 const FIRST: u32 = 10;
@@ -24,7 +24,7 @@ fn held(windows: &[Window], family: Family<'_>, number: u32) -> Vec<(String, i64
 }
 
 fn agrees_with_windows_one_by_one(seed: u64) {
-    let mut dice = Dice(seed);
+    let mut dice = TestRng(seed);
     let mut below = |bound| dice.below(bound);
     let hasher = RandomState::default();
     let is_distinct = seed % 2 == 1;
@@ -60,7 +60,7 @@ fn agrees_with_windows_one_by_one(seed: u64) {
         for ((window, rule), _) in
             alone.iter_mut().zip(&rules).zip(&counts).filter(|(_, counts)| **counts)
         {
-            window.tally(*rule, time, value, &hasher);
+            window.add_event(*rule, time, value, &hasher);
         }
         for (window, rule) in alone.iter().zip(&rules) {
             let found = held(&windows, family, window.number());

@@ -1,7 +1,7 @@
-//! Windows on a clock against windows by themselves.
+//! Packed windows against windows by themselves.
 
 use super::*;
-use crate::state::window::test_oracle::Dice;
+use crate::state::window::test_oracle::TestRng;
 
 const NUMBERS: u32 = 6;
 
@@ -9,9 +9,9 @@ fn times(window: &Window) -> Vec<i64> {
     window.times().collect()
 }
 
-/// Gives how often a window left the clock, and how often one came back.
+/// Gives how often a window left the packed ones, and how often one came back.
 fn agrees_with_windows_by_themselves(seed: u64) -> (u32, u32) {
-    let mut dice = Dice(seed);
+    let mut dice = TestRng(seed);
     let mut below = |bound| dice.below(bound);
     let mut rule = |_| Rule {
         duration: [5, 40, 500][below(3) as usize],
@@ -19,7 +19,7 @@ fn agrees_with_windows_by_themselves(seed: u64) -> (u32, u32) {
     };
     let rules: Vec<Rule> = (0..NUMBERS).map(&mut rule).collect();
     let mut alone: Vec<Window> = (0..NUMBERS).map(Window::count).collect();
-    let (mut clock, mut apart) = (Clock::default(), Vec::new());
+    let (mut packed, mut apart) = (PackedWindows::default(), Vec::new());
     let (mut left, mut back) = (0, 0);
     let mut time = 1_000;
     for event in 0..1_500 {
@@ -31,7 +31,7 @@ fn agrees_with_windows_by_themselves(seed: u64) -> (u32, u32) {
                 alone.add(*rule, time);
                 let place = apart.iter().position(|window: &Window| window.number() == number);
                 if let Some(place) = place
-                    && clock.put(&apart[place])
+                    && packed.put(&apart[place])
                 {
                     apart.remove(place);
                     back += 1;
@@ -39,9 +39,9 @@ fn agrees_with_windows_by_themselves(seed: u64) -> (u32, u32) {
                 match apart.iter_mut().find(|window| window.number() == number) {
                     Some(window) => window.add(*rule, time),
                     None => {
-                        near = clock.made(near, number);
-                        if !clock.count(near, *rule, time) {
-                            let mut window = clock.take(near).unwrap();
+                        near = packed.made(near, number);
+                        if !packed.count(near, *rule, time) {
+                            let mut window = packed.take(near).unwrap();
                             window.add(*rule, time);
                             apart.push(window);
                             left += 1;
@@ -49,14 +49,14 @@ fn agrees_with_windows_by_themselves(seed: u64) -> (u32, u32) {
                     }
                 }
             }
-            let on_clock = clock.find(0, number).ok().and_then(|place| clock.window(place));
+            let on_clock = packed.find(0, number).ok().and_then(|place| packed.window(place));
             let other = apart.iter().find(|window| window.number() == number);
             assert!(on_clock.is_none() || other.is_none());
             let found = on_clock.as_ref().or(other).map_or_else(Vec::new, times);
             assert_eq!(found, times(alone), "seed {seed}, event {event}, window {number}");
         }
-        assert!(clock.numbers().is_sorted_by(|one, other| one < other));
-        assert!(clock.parts().1.len() <= MOST);
+        assert!(packed.numbers().is_sorted_by(|one, other| one < other));
+        assert!(packed.parts().1.len() <= MOST);
     }
     (left, back)
 }
@@ -71,41 +71,41 @@ fn windows_on_a_clock_hold_what_they_would_by_themselves() {
 #[test]
 fn nine_windows_of_the_same_events_take_eight_bytes_each_and_for_each_time() {
     let rule = Rule { duration: 1_000, threshold: 8 };
-    let mut clock = Clock::new(9);
+    let mut packed = PackedWindows::new(9);
     for time in 0..4 {
         for number in 0..9 {
-            let place = clock.made(number as usize, number);
-            assert!(clock.count(place, rule, time));
+            let place = packed.made(number as usize, number);
+            assert!(packed.count(place, rule, time));
         }
     }
-    assert_eq!(clock.0.capacity(), 1 + 9 + 4);
+    assert_eq!(packed.0.capacity(), 1 + 9 + 4);
 }
 
 #[test]
 fn memory_is_not_taken_for_times_that_are_past() {
     let rule = Rule { duration: 10, threshold: 8 };
-    let mut clock = Clock::new(1);
+    let mut packed = PackedWindows::new(1);
     for time in 0..1_000 {
-        let place = clock.made(0, 7);
-        assert!(clock.count(place, rule, time * 4));
+        let place = packed.made(0, 7);
+        assert!(packed.count(place, rule, time * 4));
     }
-    assert_eq!(clock.0.capacity(), 1 + 1 + 4);
+    assert_eq!(packed.0.capacity(), 1 + 1 + 4);
 }
 
 #[test]
 fn a_window_leaves_a_clock_that_is_full_of_others() {
     let rule = Rule { duration: 1_000, threshold: 8 };
-    let mut clock = Clock::default();
+    let mut packed = PackedWindows::default();
     let mut counted = Vec::new();
     for number in 0..6 {
-        let place = clock.made(0, number);
+        let place = packed.made(0, number);
         counted.push(
             (0..8)
-                .take_while(|time| clock.count(place, rule, i64::from(number) * 8 + time))
+                .take_while(|time| packed.count(place, rule, i64::from(number) * 8 + time))
                 .count(),
         );
     }
     assert_eq!(counted, [8, 8, 8, 8, 0, 0]);
-    assert!(clock.take(4).unwrap().is_empty());
-    assert!(!clock.put(&Window::count(9)));
+    assert!(packed.take(4).unwrap().is_empty());
+    assert!(!packed.put(&Window::count(9)));
 }

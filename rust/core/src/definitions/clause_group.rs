@@ -16,7 +16,7 @@ use crate::definitions::{ClauseWindow, ExpressionId, Policy};
 
 /// What some clauses ask for.
 #[derive(Debug)]
-pub struct Trigger {
+pub struct ClauseGroup {
     pub scope: Option<ExpressionId>,
     pub condition: Option<ExpressionId>,
     pub actions: Box<[u32]>,
@@ -28,7 +28,7 @@ pub struct Trigger {
     families: Range<usize>,
 }
 
-impl Trigger {
+impl ClauseGroup {
     /// Its first clause.
     pub(crate) fn first(&self) -> Step {
         self.steps.first().copied().unwrap_or_else(|| Step::scope(0))
@@ -73,17 +73,17 @@ impl WindowFamily {
     }
 }
 
-/// The triggers of a definition set, and the families of their windows.
+/// The clause groups of a definition set, and the families of their windows.
 #[derive(Debug, Default)]
-pub struct Triggers {
-    triggers: Vec<Trigger>,
+pub struct ClauseGroups {
+    groups: Vec<ClauseGroup>,
     /// In the order of their numbers.
     families: Vec<WindowFamily>,
     /// By number of a window, its family.
     family_of: Vec<u32>,
 }
 
-impl Triggers {
+impl ClauseGroups {
     /// Finds what clauses have in common, and gives their windows their numbers.
     pub fn new(policies: &mut [Policy]) -> Self {
         let mut sorted: HashMap<_, Vec<Step>, RandomState> = HashMap::default();
@@ -104,36 +104,36 @@ impl Triggers {
                 steps.push(step);
             }
         }
-        let mut triggers = Self::default();
+        let mut groups = Self::default();
         for key in order {
             let steps = sorted.remove(&key).unwrap_or_default();
             let (scope, condition, actions, entity) = key;
             let is_plain = |step: &Step| window(policies, *step).is_none();
             let plain = steps.iter().copied().filter(is_plain).collect();
-            let families = triggers.add_families(policies, &steps);
+            let families = groups.add_families(policies, &steps);
             let steps = steps.into();
-            let trigger = Trigger { scope, condition, actions, entity, steps, plain, families };
-            triggers.triggers.push(trigger);
+            let group = ClauseGroup { scope, condition, actions, entity, steps, plain, families };
+            groups.groups.push(group);
         }
         // What a disabled clause has counted is kept for when it is enabled again.
         for step in disabled {
-            triggers.add_families(policies, &[step]);
+            groups.add_families(policies, &[step]);
         }
-        triggers.number(policies);
-        triggers
+        groups.number(policies);
+        groups
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Trigger> {
-        self.triggers.iter()
+    pub fn iter(&self) -> impl Iterator<Item = &ClauseGroup> {
+        self.groups.iter()
     }
 
-    pub fn get(&self, position: u32) -> Option<&Trigger> {
-        self.triggers.get(usize::try_from(position).ok()?)
+    pub fn get(&self, position: u32) -> Option<&ClauseGroup> {
+        self.groups.get(usize::try_from(position).ok()?)
     }
 
-    /// The windows of a trigger's clauses.
-    pub fn families_of(&self, trigger: &Trigger) -> &[WindowFamily] {
-        self.families.get(trigger.families.clone()).unwrap_or_default()
+    /// The windows of a clause group's clauses.
+    pub fn families_of(&self, group: &ClauseGroup) -> &[WindowFamily] {
+        self.families.get(group.families.clone()).unwrap_or_default()
     }
 
     /// The family of a window.
