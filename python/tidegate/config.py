@@ -214,6 +214,20 @@ class MetricsSettings:
 
 
 @ts.settings
+class ChallengeSettings:
+    """Providers of challenges that need keys of their own."""
+
+    turnstile_site_key: str = ts.option(
+        default="", help="Site key of Turnstile; the provider works with both keys only."
+    )
+    turnstile_secret: str = ts.secret(default="", help="Secret key of Turnstile.")
+    turnstile_verify_url: str = ts.option(
+        default="https://challenges.cloudflare.com/turnstile/v0/siteverify",
+        help="Where solutions of Turnstile are checked.",
+    )
+
+
+@ts.settings
 class WorkersSettings:
     """The processes for long work, beside the decisions."""
 
@@ -275,6 +289,7 @@ class Settings:
     token: TokenSettings = TokenSettings()
     login: LoginSettings = LoginSettings()
     metrics: MetricsSettings = MetricsSettings()
+    challenge: ChallengeSettings = ChallengeSettings()
     workers: WorkersSettings = WorkersSettings()
     console: ConsoleSettings = ConsoleSettings()
     remote: RemoteSettings = RemoteSettings()

@@ -7,9 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from tidegate.server.pages.page import FILE_TYPES
+
 EVENT: dict[str, Any] = {"request": {"method": "GET", "path": "/"}}
 BLOCKED: dict[str, Any] = {"request": {"path": "/blocked", "client_ip": "{address}"}}
 """An event after which its address is under a mitigation."""
+CHALLENGED: dict[str, Any] = {"request": {"path": "/challenged", "client_ip": "{address}"}}
+"""An event whose sender is challenged."""
+SETTINGS: dict[str, Any] = {"settings": {"challenge_wait_seconds": 1}}
+"""With these a challenge is passed without a browser."""
 ACTION: dict[str, Any] = {"name": "{unique}", "expression": "request.method == 'GET'"}
 ENTITY: dict[str, Any] = {"name": "{unique}", "key_fields": ["request.client_ip"]}
 MITIGATION: dict[str, Any] = {"name": "{unique}", "mode": "Block", "block": {"status_code": 429}}
@@ -107,6 +113,14 @@ BODIES: dict[str, Any] = {
     "cancel-replay-job": None,
     "list-replay-differences": None,
     "list-audit": None,
+    "show-challenge": None,
+    "solve-challenge": {"solution": "none"},
+    **{f"read-page-file-{name.replace('.', '-')}": None for name in FILE_TYPES},
+    "verify-proof": {"token": "none"},
+    "list-passes": None,
+    "revoke-pass": None,
+    "test-challenges": None,
+    "read-challenge-results": None,
     "read-snapshot": None,
     "read-changes": None,
     "acknowledge-changes": {
@@ -156,6 +170,19 @@ BLOCKING: tuple[tuple[str, Any], ...] = (
     ),
 )
 """What every tenant has so that ``BLOCKED`` is blocked."""
+
+CHALLENGING: tuple[tuple[str, Any], ...] = (
+    ("mitigations", {"name": "Challenged", "mode": "Challenge", "ttl_seconds": 0}),
+    (
+        "policies",
+        {
+            "name": "Challenged",
+            "expression": "request.path == '/challenged'",
+            "clauses": [{"name": "all", "mitigation_id": "{mitigation_id}"}],
+        },
+    ),
+)
+"""The same for ``CHALLENGED``."""
 
 OBJECTS: dict[str, tuple[str, Any]] = {
     "action_id": ("actions", ACTION),

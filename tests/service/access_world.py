@@ -15,7 +15,17 @@ from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 import attrs
-from access_rows import BLOCKED, BLOCKING, BODIES, DECIDED, HEADERS, OBJECTS
+from access_rows import (
+    BLOCKED,
+    BLOCKING,
+    BODIES,
+    CHALLENGED,
+    CHALLENGING,
+    DECIDED,
+    HEADERS,
+    OBJECTS,
+    SETTINGS,
+)
 from service_process import start, stop
 
 from tidegate.operators.keys import load_keys
@@ -180,6 +190,9 @@ class World:
             spare = self.people["spare" if tenant is self.own else "other spare"]
             member = {"user_id": str(spare.operator_id), "role": "Viewer"}
             return str(self.owner_call(tenant, "POST", "/memberships", member)[name])
+        if name in ("challenge_id", "pass_id"):
+            challenge_id = self._challenged(tenant)
+            return challenge_id if name == "challenge_id" else self._passed(tenant, challenge_id)
         if name in DECIDED:
             path, member = DECIDED[name]
             event = self._filled(BLOCKED, tenant)
@@ -188,9 +201,28 @@ class World:
         path, body = OBJECTS[name]
         return str(self.owner_call(tenant, "POST", f"/{path}", self._filled(body, tenant))[name])
 
+    def _challenged(self, tenant: Tenant) -> str:
+        """The id of a new challenge whose page was shown."""
+        event = self._filled(CHALLENGED, tenant)
+        key = {API_KEY_HEADER: tenant.key}
+        answer = self.connection.send("POST", "/api/v1/runtime/mitigation", key, event).json()
+        challenge_id: str = answer["decision_id"]
+        self.connection.send("GET", f"/api/v1/challenge/{challenge_id}", {})
+        return challenge_id
+
+    def _passed(self, tenant: Tenant, challenge_id: str) -> str:
+        """The id of the pass of a challenge, which is solved by waiting."""
+        path = f"/api/v1/challenge/{challenge_id}/solution"
+        while self.connection.send("POST", path, {}, {"method": "wait"}).status != 200:
+            pass
+        passes = self.owner_call(tenant, "GET", "/passes?limit=500")
+        found = next(each for each in passes if each["challenge_id"] == challenge_id)
+        return str(found["pass_id"])
+
     def make_blocking(self, tenant: Tenant) -> None:
-        """Have a tenant block what ``BLOCKED`` is."""
-        for path, body in BLOCKING:
+        """Have a tenant block what ``BLOCKED`` is, and challenge what ``CHALLENGED`` is."""
+        self.owner_call(tenant, "PATCH", "", SETTINGS)
+        for path, body in (*CHALLENGING, *BLOCKING):
             made = self.owner_call(tenant, "POST", f"/{path}", self._filled(body, tenant))
             tenant.ids.update({name: each for name, each in made.items() if name in OBJECTS})
 
@@ -288,7 +320,7 @@ def _settled(made: World) -> World:
     own, people = made.own, made.people
     for tenant in (own, made.other):
         made.make_blocking(tenant)
-        for name in ("user_id", *OBJECTS, *DECIDED):
+        for name in ("user_id", "challenge_id", "pass_id", *OBJECTS, *DECIDED):
             tenant.ids[name] = made.made(tenant, name)
     for name in ("Viewer", "Analyst", "Admin", "removed member", "disabled operator"):
         role = name if name in ROLES else "Owner"

@@ -19,7 +19,7 @@ class Permission(StrEnum):
 
     READ_DEFINITIONS = "read definitions, results and the field catalog"
     READ_RECORDS = "read decisions, events, entities and audit; simulate and replay"
-    WRITE_DEFINITIONS = "write definitions and lists; deploy; lift mitigations"
+    WRITE_DEFINITIONS = "write definitions and lists; deploy; lift mitigations, revoke passes"
     MANAGE_ACCESS = "manage API keys, and memberships up to Admin"
     MANAGE_TENANT = "manage memberships of Owners and settings; delete the tenant"
 

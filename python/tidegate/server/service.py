@@ -13,7 +13,9 @@ from uuid import UUID
 
 import attrs
 
+from tidegate.challenge.turnstile import Turnstile
 from tidegate.operators.providers import read_providers
+from tidegate.server.challenges.parts import ChallengeParts
 from tidegate.server.definitions.changes import remove_pending
 from tidegate.server.directory.log_check import check_log
 from tidegate.server.engines.compiling import compile_newest
@@ -59,7 +61,7 @@ from tidegate.stores.rows.bulk import STEP_ROWS
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from tidegate.config import Settings
+    from tidegate.config import ChallengeSettings, Settings
     from tidegate.operators.keys import Keys
     from tidegate.policy.backend import Frozen
     from tidegate.server.engines.compiling import CompiledChange, CompiledSet
@@ -118,6 +120,11 @@ class Service:
         self.live = LiveRuntime(store, self.runtimes, self.metrics, self.lanes)
         self._crew = Crew(settings, keys, base_url)
         self._replays = Replays(store, self._replay)
+        self._admission = Admission(
+            self.key_ring,
+            RateLimits(),
+            tenant_limit=settings.server.tenant_rate_limit_per_minute,
+        )
         self.application = Application(
             store=store,
             keys=keys,
@@ -142,11 +149,10 @@ class Service:
             max_api_key_rate_limit_per_minute=settings.server.max_api_key_rate_limit_per_minute,
             definitions_changed=self._definitions_changed,
             api_keys_changed=self._api_keys_changed,
-        )
-        self._admission = Admission(
-            self.key_ring,
-            RateLimits(),
-            tenant_limit=settings.server.tenant_rate_limit_per_minute,
+            admit_key=self._admission.admit_text,
+            challenges=ChallengeParts.of(
+                keys.proofs, _turnstile(settings.challenge), lambda: self.base_url
+            ),
         )
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -469,6 +475,12 @@ class Service:
                 log.warning("the decision of an idempotency key is lost", seq=found.seq)
                 return None
         return Recorded(found.fingerprint, bytes(decision.answer))
+
+
+def _turnstile(settings: ChallengeSettings) -> Turnstile:
+    return Turnstile(
+        settings.turnstile_site_key, settings.turnstile_secret, settings.turnstile_verify_url
+    )
 
 
 @attrs.frozen

@@ -16,11 +16,13 @@ from tidegate.stores.decision_log.decisions import oldest_id
 from tidegate.stores.index.results import MINUTE_NS
 from tidegate.stores.rows.counters import PRUNED_SEQ, counter, set_counter
 from tidegate.stores.rows.tables import (
+    challenge_sessions,
     decision_log,
     definition_sets,
     definitions,
     field_catalog,
     kept_answers,
+    passes,
     policy_versions,
     replay_jobs,
     result_counts,
@@ -43,6 +45,8 @@ _LARGE = (
     snapshots,
     snapshot_parts,
     kept_answers,
+    challenge_sessions,
+    passes,
 )
 """Tables whose rows are not deleted with their tenant at once, since there may be many."""
 

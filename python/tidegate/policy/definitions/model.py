@@ -121,6 +121,8 @@ class Settings:
     proof_ttl_seconds: int = attrs.field(
         default=1_800, metadata=member(Integer(60, 30 * DAY_SECONDS))
     )
+    challenge_wait_seconds: int = attrs.field(default=0, metadata=member(Integer(0, 300)))
+    """How long a visitor without JavaScript waits instead of solving; 0 offers no such way."""
     retention_days: int = attrs.field(default=30, metadata=member(Integer(1, 3_650)))
     redact: tuple[str, ...] = attrs.field(
         default=REDACTED_BY_DEFAULT,

@@ -44,7 +44,7 @@ from tidegate.server.http.limits import (
     SEND_SECONDS,
 )
 from tidegate.server.http.problems import Problem
-from tidegate.server.wire.operation import Health
+from tidegate.server.wire.common import Health
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle

@@ -20,7 +20,14 @@ from tidegate.stores import retention
 from tidegate.stores.base import StoreUnavailableError
 from tidegate.stores.decision_log import log as decision_log
 from tidegate.stores.index import idempotency
-from tidegate.stores.objects import definition_sets, kept_answers, revoked_tokens, tenants
+from tidegate.stores.objects import (
+    challenges,
+    definition_sets,
+    kept_answers,
+    passes,
+    revoked_tokens,
+    tenants,
+)
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -84,6 +91,7 @@ class Retention:
             await self._repeat(self._store.derive, _forgetting_derived(tenant_id))
         for tenant_id, before_ns in limits.items():
             await self._repeat(self._store.derive, _pruning_derived(tenant_id, before_ns))
+            await self._repeat(self._write, _pruning_challenges(tenant_id, before_ns))
             if await self._repeat(self._write, _pruning(tenant_id, before_ns, flushed)):
                 await self._repeat(self._write, _pruning_definitions(tenant_id))
 
@@ -139,6 +147,14 @@ def _pruning(
 
 def _pruning_derived(tenant_id: UUID, before_ns: int) -> Callable[[Connection], int]:
     return lambda connection: retention.prune_derived(connection, tenant_id, before_ns)
+
+
+def _pruning_challenges(tenant_id: UUID, before_ns: int) -> Callable[[Connection], int]:
+    def step(connection: Connection) -> int:
+        sessions = challenges.prune(connection, tenant_id, before_ns)
+        return sessions + passes.prune(connection, tenant_id, before_ns)
+
+    return step
 
 
 def _forgetting(tenant_id: UUID) -> Callable[[Connection], int]:

@@ -80,6 +80,16 @@ class Admission:
         room = self._take(key, events, now)
         return room, None if room == events else self._over(key, now)
 
+    def admit_text(self, text: bytes) -> ApiKey:
+        """The key of a header value, once its limit has room.
+
+        Raises:
+            Problem: 401 or 429.
+        """
+        key = self._key(text)
+        self.count(key)
+        return key
+
     def admit_calls(self, calls: Sequence[HotCall]) -> Sequence[HotCall]:
         """Admit calls by their credentials, and refuse the others.
 

@@ -12,8 +12,6 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-import orjson
-
 from tidegate.server.logging import log
 
 if TYPE_CHECKING:
@@ -71,8 +69,7 @@ class AccessLog:
         if not is_refusal:
             log.info("request", **members)
         elif self._may_write():
-            code = orjson.loads(sent.body).get("code") if sent.body else None
-            log.info("refusal", **members, code=code, **self._counted())
+            log.info("refusal", **members, code=sent.code, **self._counted())
 
     def hot_refusal(self, path: str, status: int, code: str, request_id: str) -> None:
         """A hot call that was refused."""

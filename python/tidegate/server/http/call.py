@@ -58,10 +58,14 @@ class Call:
     """What the path names by other texts than ids."""
     address: str = ""
     """The address of the other end of the connection."""
-    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
-    """Those of the request that the route names, by name in lower case."""
     authorization: str | None = attrs.field(default=None, repr=False)
     """The header, where the handler looks at it."""
+    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    """Those that the route names and the request has, by name in lower case."""
+    wants_page: bool = False
+    """Whether a browser asks, which shows pages."""
+    key_tenant_id: UUID | None = None
+    """Whose API key came with the request, where the route looks at one."""
     caller: Caller | None = None
     role: Role | None = None
     query: Any = None

@@ -11,6 +11,7 @@ class Crowd(Enum):
     LIGHT = "light"
     LOGIN = "logins"
     HEAVY = "heavy"
+    VISITORS = "visitors"
 
 
 class Work(Enum):
@@ -19,6 +20,7 @@ class Work(Enum):
     LOOP = "answered on the event loop at once: no thread, no store"
     LOGIN = "a password is looked at, or a provider asked: a coroutine, which waits on the loop"
     LIGHT = "a few statements of the store, in a thread"
+    VISIT = "the same for a visitor of a tenant's site, in a thread for visitors"
     CHECK = "an expression is parsed and checked"
     DOCUMENT = "a large document is read or written"
     COMPILE = "definitions are checked as a whole"
@@ -29,7 +31,7 @@ class Work(Enum):
         """Whom a request shares its places with."""
         if self.is_heavy:
             return Crowd.HEAVY
-        return Crowd.LOGIN if self is Work.LOGIN else Crowd.LIGHT
+        return {Work.LOGIN: Crowd.LOGIN, Work.VISIT: Crowd.VISITORS}.get(self, Crowd.LIGHT)
 
     @property
     def is_heavy(self) -> bool:

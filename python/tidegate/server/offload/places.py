@@ -45,6 +45,8 @@ def places_of(operator: int, tenant: int, heavy: int) -> Mapping[Crowd, Places]:
             256, {Party.OPERATOR: 2 * operator, Party.TENANT: 2 * tenant, Party.ADDRESS: 16}
         ),
         Crowd.LOGIN: Places(64, {Party.ADDRESS: 8}),
+        # All visitors may come through one proxy, from its address.
+        Crowd.VISITORS: Places(256, {Party.ADDRESS: 128}),
         Crowd.HEAVY: Places(
             heavy, {Party.OPERATOR: operator, Party.TENANT: tenant, Party.ADDRESS: 2}
         ),

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.convert import convert_body, convert_parameters, member_types
+from tidegate.server.http.forms import FORM, read_form
 from tidegate.server.http.given_back import unchanged
 from tidegate.server.http.headers import DATA_HEADERS, STRICT_TRANSPORT
 from tidegate.server.http.json_body import read_json_body
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from tidegate.operators.permissions import Role
     from tidegate.server.http.call import Caller
     from tidegate.server.routing.context import Application
-    from tidegate.server.routing.route import Route
+    from tidegate.server.routing.route import ProblemPage, Route
 
 log = logging.getLogger(__name__)
 
@@ -48,24 +49,38 @@ class Given:
     """Of the other end of the connection; empty for a Unix socket."""
     ids: Mapping[str, UUID]
     names: Mapping[str, str] = attrs.field(factory=dict)
-    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
-    """Those that the route names."""
     authorization: str | None = attrs.field(default=None, repr=False)
     """The header, where the handler looks at it."""
     caller: Caller | None = None
     role: Role | None = None
+    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    """Those that the route names and the request has."""
+    problem_page: ProblemPage | None = None
+    """Of the route."""
+    key_tenant_id: UUID | None = None
+    """Whose API key came with the request, where the route looks at one."""
     if_match: str | None = None
     if_none_match: str | None = None
     idempotency_key: str | None = attrs.field(default=None, repr=False)
     body: bytes = b""
+    media_type: str = ""
+    """Of the body."""
+
+    @property
+    def wants_page(self) -> bool:
+        """Whether a browser asks, which shows pages."""
+        return "text/html" in self.headers.get("accept", "")
 
     def refuse(self, error: Exception) -> Sent:
         """The answer for an exception."""
         problem = problem_of(error)
         if problem.code == "internal-error":
             log.error("request %s failed", self.request_id, exc_info=error)
-        made = problem_response(problem, instance=self.path, request_id=self.request_id)
-        return Sent.of(made, self)
+        if self.problem_page is not None and self.wants_page:
+            made = self.problem_page(problem, self)
+        else:
+            made = problem_response(problem, instance=self.path, request_id=self.request_id)
+        return attrs.evolve(Sent.of(made, self), code=problem.code)
 
 
 @attrs.frozen
@@ -75,6 +90,8 @@ class Sent:
     status: int
     headers: Mapping[str, str]
     body: bytes = attrs.field(repr=False)
+    code: str | None = None
+    """Of the problem, when it is a refusal."""
 
     @classmethod
     def of(cls, response: Response, given: Given) -> Sent:
@@ -162,7 +179,9 @@ def _call(application: Application, route: Route, given: Given) -> Call:
     content = None
     given_back: dict[str, dict[str, Any]] = {}
     if route.body is not None and route.body is not bytes:
-        content = convert_body(read_json_body(given.body), route.body, given_back)
+        is_form = given.media_type == FORM
+        members = read_form(given.body) if is_form else read_json_body(given.body)
+        content = convert_body(members, route.body, given_back)
     is_conditional = route.conditional and route.method != "GET"
     call = Call(
         app=application,
@@ -173,10 +192,12 @@ def _call(application: Application, route: Route, given: Given) -> Call:
         authorization=given.authorization,
         ids=given.ids,
         names=given.names,
-        headers=given.headers,
         caller=given.caller,
         role=given.role,
         query=query,
+        headers=given.headers,
+        wants_page=given.wants_page,
+        key_tenant_id=given.key_tenant_id,
         body=content,
         raw_body=given.body,
         precondition=read_tags("if-match", given.if_match) if is_conditional else None,

@@ -11,16 +11,21 @@ import attrs
 from anyio import CapacityLimiter
 
 from tidegate.operators.tokens import LIFETIME_SECONDS, Tokens
+from tidegate.server.challenges.parts import ChallengeParts
 from tidegate.server.connection.reception import Reception
 from tidegate.server.engines.control import NoRuntime
+from tidegate.server.engines.engines import proof_keys_of
 from tidegate.server.engines.replay import NoReplays
+from tidegate.server.hot.keyless import KeylessCalls
 from tidegate.server.hot.metrics import Figures
 from tidegate.server.http.access_log import AccessLog
 from tidegate.server.http.cursor import Cursors
 from tidegate.server.http.latency import ControlLatency
+from tidegate.server.http.problems import Problem
 from tidegate.server.login.attempts import LoginAttempts
 from tidegate.server.login.logins import Logins
 from tidegate.server.offload.jobs import Inline
+from tidegate.server.offload.kinds import Work
 from tidegate.server.offload.known import KnownSets
 from tidegate.server.offload.patience import Patience
 from tidegate.server.offload.places import default_places
@@ -33,8 +38,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from tidegate.operators.keys import Keys
+    from tidegate.policy.proofs import ProofKeys
     from tidegate.server.engines.control import Runtime
     from tidegate.server.engines.replay import Draft
+    from tidegate.server.hot.key_ring import ApiKey
     from tidegate.server.offload.jobs import Workers
     from tidegate.server.offload.kinds import Crowd
     from tidegate.server.offload.places import Places
@@ -45,6 +52,7 @@ T = TypeVar("T")
 _TURNS = 64
 """More tenants than are often changed at the same time."""
 LIGHT_THREADS = 24
+VISITOR_THREADS = 8
 ADMITTING_THREADS = 1
 """Threads that look up callers. It is short work in Python: with several of them the loop and the
 committing thread would wait for the interpreter several times as long."""
@@ -80,6 +88,11 @@ def _nobody(_: UUID) -> None:
     """A change that nobody waits for."""
 
 
+def _no_key(_: bytes) -> ApiKey:
+    """The key of a request, where nothing decides."""
+    raise Problem("unauthenticated")
+
+
 @attrs.frozen(kw_only=True)
 class Application:
     """The parts of a running service, handed to every call.
@@ -104,6 +117,8 @@ class Application:
         reception: where requests wait until they are begun, and late refusals.
         known: definitions that were compiled here and may be needed again.
         places: how many requests may be under way, of those that share them.
+        challenges: what makes, checks and counts challenges.
+        admit_key: counts a request against the limit of the key it shows; gives the key.
         clock: nanoseconds since 1970.
     """
 
@@ -118,6 +133,8 @@ class Application:
     definitions_changed: Callable[[UUID], None] = _nobody
     api_keys_changed: Callable[[UUID], None] = _nobody
     runtime: Runtime = attrs.field(factory=NoRuntime)
+    admit_key: Callable[[bytes], ApiKey] = _no_key
+    challenges: ChallengeParts = attrs.field()
     clock: Callable[[], int] = time.time_ns
     replays: ReplayJobs = attrs.field(factory=NoReplays)
     workers: Workers = attrs.field(factory=Inline)
@@ -130,9 +147,11 @@ class Application:
     patience: Patience = attrs.field(init=False)
     access: AccessLog = attrs.field(factory=AccessLog)
     light_threads: CapacityLimiter = attrs.field(factory=lambda: CapacityLimiter(LIGHT_THREADS))
+    visitor_threads: CapacityLimiter = attrs.field(factory=lambda: CapacityLimiter(VISITOR_THREADS))
     admitting_threads: CapacityLimiter = attrs.field(
         factory=lambda: CapacityLimiter(ADMITTING_THREADS)
     )
+    keyless: KeylessCalls = attrs.field(factory=KeylessCalls, init=False)
     login_attempts: LoginAttempts = attrs.field(factory=LoginAttempts, init=False)
     tokens: Tokens = attrs.field(init=False)
     cursors: Cursors = attrs.field(init=False)
@@ -143,6 +162,29 @@ class Application:
     def turn(self, tenant_id: UUID) -> Lock:
         """Held by who changes definitions of a tenant, so that one check is not for nothing."""
         return self._turns[hash(tenant_id) % _TURNS]
+
+    def threads(self, work: Work) -> CapacityLimiter:
+        """Where a handler runs that waits for the store."""
+        return self.visitor_threads if work is Work.VISIT else self.light_threads
+
+    def keyed(self, key: str | None, address: str) -> UUID | None:
+        """Count a call that may show an API key; the tenant of the key. On the event loop.
+
+        Raises:
+            Problem: ``unauthenticated``, ``rate-limited``.
+        """
+        if key is not None:
+            return self.admit_key(key.encode("latin-1")).tenant_id
+        self.keyless.count(address)
+        return None
+
+    def proof_keys(self, tenant_id: UUID) -> ProofKeys:
+        """What makes and reads the proofs of a tenant."""
+        return proof_keys_of(tenant_id, self.keys)
+
+    @challenges.default
+    def _make_challenges(self) -> ChallengeParts:
+        return ChallengeParts.of(self.keys.proofs)
 
     @patience.default
     def _make_patience(self) -> Patience:

@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.routing import Route as StarletteRoute
 
 from tidegate.operators.permissions import Role
+from tidegate.server.hot.admission import KEY_HEADER
 from tidegate.server.http.authorise import bearer, caller_of, membership_in, require
 from tidegate.server.http.latency import OTHER
 from tidegate.server.http.problems import Problem
@@ -103,6 +104,7 @@ class _Resource:
         try:
             route = self._route(request)
             name = (route.paths[0], route.method)
+            given = _with_headers(route, request, given)
             # What is asked every few seconds, such as health and metrics, is noted when it fails.
             is_noted = route.work is not Work.LOOP
             sent = await _serve(self._application, route, request, given)
@@ -156,17 +158,16 @@ async def _serve(application: Application, route: Route, request: Request, given
             given,
             if_match=only_header(request.headers, "if-match"),
             if_none_match=only_header(request.headers, "if-none-match"),
-            headers=_named(route, request),
             idempotency_key=(
                 only_header(request.headers, IDEMPOTENCY_KEY) if route.repeatable else None
             ),
-            body=await _body(route, request),
         )
+        given = await _with_body(route, request, given)
         if route.work.is_heavy:
             return await _work(application, route, given)
         if route.work is Work.LOGIN:
             return await answer_in_time(application, route, given)
-        threads = application.light_threads
+        threads = application.threads(route.work)
         return await to_thread.run_sync(answer, application, route, given, limiter=threads)
 
 
@@ -179,6 +180,9 @@ async def _admitted(
         Problem: there is no credential, or not for this.
         NotFoundError: there is no such tenant, or the caller is nobody in it.
     """
+    if route.credential is Credential.OPTIONAL_API_KEY:
+        key = only_header(request.headers, KEY_HEADER.decode())
+        given = attrs.evolve(given, key_tenant_id=application.keyed(key, given.address))
     if route.credential is not Credential.OPERATOR:
         values = request.path_params
         return attrs.evolve(given, ids=path_ids(values), names=path_names(values))
@@ -212,12 +216,6 @@ def _admit(
     return attrs.evolve(given, ids=ids, caller=caller, role=role)
 
 
-def _named(route: Route, request: Request) -> dict[str, str]:
-    """The headers that the handler looks at, as far as there are any."""
-    found = {name: only_header(request.headers, name) for name in route.headers}
-    return {name: value for name, value in found.items() if value is not None}
-
-
 def _holders(given: Given) -> list[Holder]:
     """The holders in whose name a request has its place."""
     if given.caller is None:
@@ -228,11 +226,22 @@ def _holders(given: Given) -> list[Holder]:
     return holders
 
 
-async def _body(route: Route, request: Request) -> bytes:
+def _with_headers(route: Route, request: Request, given: Given) -> Given:
+    """The request with what the route wants to know beside its content."""
+    found = {
+        name: ", ".join(request.headers.getlist(name))
+        for name in route.headers
+        if name in request.headers
+    }
+    return attrs.evolve(given, headers=found, problem_page=route.problem_page)
+
+
+async def _with_body(route: Route, request: Request, given: Given) -> Given:
     if route.body is None:
-        return b""
-    require_media_type(request.headers.raw, route.media_types)
-    return await read_body(request.headers, request.receive, route.max_bytes)
+        return given
+    media_type = require_media_type(request.headers.raw, route.media_types)
+    body = await read_body(request.headers, request.receive, route.max_bytes)
+    return attrs.evolve(given, body=body, media_type=media_type)
 
 
 async def _work(application: Application, route: Route, given: Given) -> Sent:

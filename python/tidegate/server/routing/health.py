@@ -42,5 +42,5 @@ def metrics(call: Call) -> Response:
         raise Problem("unauthenticated", detail, headers=CHALLENGE)
     page = call.app.runtime.metrics(shown)
     if shown is Shown.ALL:
-        page += call.app.latency.page()
+        page += call.app.latency.page() + call.app.challenges.figures.page()
     return Response(page, headers={**DATA_HEADERS, "content-type": CONTENT_TYPE_LATEST})

@@ -19,6 +19,7 @@ import orjson
 import tidegate
 from tidegate.server import wire
 from tidegate.server.http.convert import answer_of, member_types, read_only_types
+from tidegate.server.http.forms import FORM
 from tidegate.server.http.problems import CONTENT_TYPE, KINDS, ProblemDocument
 from tidegate.server.http.repeats import KEY_FORM
 from tidegate.server.http.request import NAME_FORM, is_id
@@ -37,10 +38,13 @@ _SECURITY: Mapping[Credential, list[dict[str, list[str]]]] = {
     Credential.NONE: [],
     Credential.API_KEY: [{"apiKey": []}],
     Credential.SYNC_KEY: [{"apiKey": []}],
+    Credential.OPTIONAL_API_KEY: [{}, {"apiKey": []}],
     Credential.OPERATOR: [{"operator": []}],
     Credential.METRICS: [{}, {"metrics": []}],
 }
 _LINES = {"type": "string", "description": "one object a line"}
+_SAME_MEMBERS = ("application/json", FORM)
+"""Media types of bodies with the members of a class."""
 _ENTITY_TAG = {
     "type": "string",
     "pattern": '^(\\*|(W/)?"[!#-~]*"([ \\t]*,[ \\t]*(W/)?"[!#-~]*")*)$',
@@ -198,7 +202,7 @@ def _content(route: Route, schemas: _Schemas) -> dict[str, Any]:
     if route.body is bytes:
         return {media: {"schema": {}} for media in route.media_types}
     return {
-        media: {"schema": schemas.of(route.body) if media == "application/json" else _LINES}
+        media: {"schema": schemas.of(route.body) if media in _SAME_MEMBERS else _LINES}
         for media in route.media_types
     }
 

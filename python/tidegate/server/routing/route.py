@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
     from tidegate.operators.permissions import Permission
     from tidegate.server.http.call import Answer, Call
+    from tidegate.server.http.problems import Problem
+    from tidegate.server.routing.answering import Given
 
 PREFIX = "/api/v1"
 Handler: TypeAlias = "Callable[[Call], Answer | Response | Coroutine[Any, Any, Answer]]"
+ProblemPage: TypeAlias = "Callable[[Problem, Given], Response]"
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
@@ -29,6 +32,7 @@ class Credential(Enum):
     NONE = "nothing"
     API_KEY = "the API key header"
     SYNC_KEY = "the API key header, with a key that may sync"
+    OPTIONAL_API_KEY = "the API key header, by those who have a key"
     OPERATOR = "an operator's token"
     METRICS = "the metrics token, where the settings do not show the figures to anybody"
 
@@ -62,6 +66,7 @@ class Route:
         rooted: the path has no prefix at all.
         any_method: the path takes every method, and answers all of them alike.
         repeatable: takes an idempotency key; the handler keeps its answer with its change.
+        problem_page: how a refusal is shown to a browser; None where browsers do not come.
         max_bytes: bound of the request body.
         media_types: of the request body; ``answer_type`` is the media type of the answer.
     """
@@ -90,6 +95,7 @@ class Route:
     rooted: bool = False
     any_method: bool = False
     repeatable: bool = False
+    problem_page: ProblemPage | None = None
     max_bytes: int = MAX_BYTES
     media_types: tuple[str, ...] = ("application/json",)
     answer_type: str = "application/json"
@@ -121,6 +127,8 @@ class Route:
                 codes.append("work-ended")
         if self.credential is not Credential.NONE:
             codes.append("unauthenticated")
+        if self.credential is Credential.OPTIONAL_API_KEY:
+            codes.append("rate-limited")
         if self.permission is not None:
             codes.append("forbidden")
         if self.parameters:

@@ -17,6 +17,7 @@ from tidegate.server.definitions.objects import Handlers
 from tidegate.server.http.cursor import Paging
 from tidegate.server.offload.kinds import Work
 from tidegate.server.routing import docs_page
+from tidegate.server.routing.challenge_routes import CHALLENGE_ROUTES
 from tidegate.server.routing.definition_routes import CONFLICTS, DefinitionResource
 from tidegate.server.routing.login_routes import LOGIN_ROUTES
 from tidegate.server.routing.record_routes import OPERATION_ROUTES, RECORD_ROUTES
@@ -29,6 +30,7 @@ TAGS: Mapping[str, str] = {
     "operators": "Who is calling, and tokens.",
     "tenants": "Tenants and who operates them.",
     "api keys": "Keys of the applications that send events.",
+    "challenges": "What visitors who are challenged see, and the passes they get.",
     "definitions": "What decides: actions, entities, mitigations, policies, lists.",
     "results": "What policies did, and what traffic has.",
     "records": "Decisions, entities, the audit trail; simulation and replay.",
@@ -481,6 +483,7 @@ ROUTES: tuple[Route, ...] = (
     *_DEFINITIONS,
     *RECORD_ROUTES,
     *SYNC_ROUTES,
+    *CHALLENGE_ROUTES,
     *OPERATION_ROUTES,
     *_DOCUMENTATION,
 )

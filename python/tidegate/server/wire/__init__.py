@@ -19,9 +19,23 @@ from tidegate.server.wire.audit import (
 from tidegate.server.wire.catalog import (
     CatalogField,
 )
+from tidegate.server.wire.challenges import (
+    ChallengePassed,
+    ChallengeQuery,
+    ChallengeResults,
+    ChallengeSolution,
+    Pass,
+    PassesQuery,
+    ProofCheck,
+    ProofVerdict,
+    ProviderResults,
+    ProviderTest,
+    SelfTest,
+)
 from tidegate.server.wire.common import (
     Description,
     Expression,
+    Health,
     Name,
     Priority,
     Revision,
@@ -114,9 +128,6 @@ from tidegate.server.wire.expressions import (
     ExpressionReport,
     Purpose,
 )
-from tidegate.server.wire.operation import (
-    Health,
-)
 from tidegate.server.wire.operators import (
     AccessToken,
     IdentityProvider,
@@ -130,6 +141,7 @@ from tidegate.server.wire.operators import (
 from tidegate.server.wire.period import (
     Moment,
     Period,
+    Span,
     nanoseconds,
 )
 from tidegate.server.wire.replay import (
@@ -199,6 +211,10 @@ __all__ = [
     "CatalogField",
     "Challenge",
     "ChallengeAction",
+    "ChallengePassed",
+    "ChallengeQuery",
+    "ChallengeResults",
+    "ChallengeSolution",
     "Change",
     "Clause",
     "Counts",
@@ -261,6 +277,8 @@ __all__ = [
     "NamedList",
     "NewApiKey",
     "OutcomeCounts",
+    "Pass",
+    "PassesQuery",
     "Period",
     "Policy",
     "PolicyChange",
@@ -270,6 +288,10 @@ __all__ = [
     "PolicyResults",
     "PolicyVersion",
     "Priority",
+    "ProofCheck",
+    "ProofVerdict",
+    "ProviderResults",
+    "ProviderTest",
     "Purpose",
     "Reason",
     "ReplayDifference",
@@ -285,11 +307,13 @@ __all__ = [
     "RuntimeAction",
     "RuntimeAnswer",
     "SavedPolicy",
+    "SelfTest",
     "ShownProof",
     "SimulatedEvent",
     "Simulation",
     "SimulationResult",
     "Slug",
+    "Span",
     "SyncAck",
     "SyncAcknowledged",
     "SyncChanges",

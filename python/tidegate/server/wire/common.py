@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import attrs
 from msgspec import UNSET, Meta, UnsetType
@@ -78,3 +78,8 @@ class Versioned:
     created_at: Time
     updated_at: Time
     revision: Revision
+
+
+@attrs.frozen(kw_only=True)
+class Health:
+    status: Literal["ok", "ready"]

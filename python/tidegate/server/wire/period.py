@@ -25,12 +25,11 @@ def nanoseconds(moment: datetime) -> int:
 
 
 @attrs.frozen(kw_only=True, slots=False)
-class Period:
+class Span:
     """A span of time, in the query; without slots, since lists have it beside their paging."""
 
     since: Annotated[Moment | None, Meta(description="from this time on")] = None
     until: Annotated[Moment | None, Meta(description="before this time")] = None
-    time: Clock = "observed"
 
     @property
     def from_ns(self) -> int | None:
@@ -41,3 +40,10 @@ class Period:
     def to_ns(self) -> int | None:
         """Its end, in nanoseconds since 1970."""
         return None if self.until is None else nanoseconds(self.until)
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class Period(Span):
+    """A span of time, by one of the two times of a decision."""
+
+    time: Clock = "observed"

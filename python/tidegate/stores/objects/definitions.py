@@ -13,6 +13,7 @@ import attrs
 from sqlalchemy import LargeBinary, func, insert, select, tuple_, type_coerce
 from sqlalchemy import delete as sql_delete
 
+from tidegate.stores.base import NotFoundError
 from tidegate.stores.objects import tenants
 from tidegate.stores.rows import records, tables
 from tidegate.stores.rows.bulk import ready
@@ -77,6 +78,29 @@ def find(connection: Connection, tenant_id: UUID, kind: Kind, object_id: UUID) -
     """
     key = _key(tenant_id, kind, object_id)
     return records.find(connection, tables.definitions, Definition, kind, key)
+
+
+def find_by_slug(connection: Connection, tenant_id: UUID, kind: Kind, slug: str) -> Definition:
+    """An object by its slug.
+
+    Raises:
+        NotFoundError: the tenant has none of this kind and slug.
+    """
+    table = tables.definitions
+    query = records.of(Definition, table).where(
+        *_in_force(tenant_id), table.c.kind == kind, table.c.slug == slug
+    )
+    found = records.many(connection, query, Definition)
+    if not found:
+        raise NotFoundError(kind)
+    return found[0]
+
+
+def of_kind(connection: Connection, tenant_id: UUID, kind: Kind) -> list[Definition]:
+    """All objects of a kind by position and id."""
+    table = tables.definitions
+    query = records.of(Definition, table).where(*_in_force(tenant_id), table.c.kind == kind)
+    return records.many(connection, query.order_by(table.c.position, table.c.object_id), Definition)
 
 
 def page(

@@ -359,6 +359,44 @@ replay_differences = Table(
     PrimaryKeyConstraint("job_id", "ordinal"),
 )
 
+challenge_sessions = Table(
+    "challenge_sessions",
+    metadata,
+    Column("challenge_id", Id, primary_key=True),
+    _former_tenant(),
+    Column("opened_at_ns", BigInteger, nullable=False),
+    Column("expires_at_ns", BigInteger, nullable=False),
+    Column("provider", Text, nullable=False),
+    Column("stage", Text, nullable=False),
+    Column("actor", LargeBinary(16), nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("parameters", Json, nullable=False),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("host", Text),
+    Column("template", Text),
+    Column("failures", Integer, nullable=False),
+    Column("solved_at_ns", BigInteger),
+    Column("solved_by", Text),
+    Index(None, "tenant_id", "actor", "opened_at_ns"),
+    Index(None, "tenant_id", "opened_at_ns"),
+    comment="by the id of the decision that challenged; solved once, see objects/challenges.py",
+)
+
+passes = Table(
+    "passes",
+    metadata,
+    Column("pass_id", Id, primary_key=True),
+    _former_tenant(),
+    Column("challenge_id", Id, nullable=False, unique=True),
+    Column("provider", Text, nullable=False),
+    Column("issued_at_ns", BigInteger, nullable=False),
+    Column("expires_at_ns", BigInteger, nullable=False),
+    Index(None, "tenant_id", "pass_id"),
+    Index(None, "tenant_id", "expires_at_ns"),
+    Index(None, "expires_at_ns"),
+    comment="what solutions bought; whether one is revoked is in the state of the engine",
+)
+
 derived_meta = Table(
     "derived_meta",
     derived_metadata,

@@ -1,0 +1,1 @@
+"""Challenges: the providers that make and check them, and where a visitor may be sent after."""

@@ -1,0 +1,81 @@
+"""Where a visitor may be sent after a challenge: never to an origin that the tenant did not name.
+
+URLs are read and written by the parser of browsers (WHATWG URL, https://url.spec.whatwg.org), so
+that what was checked is what the browser goes to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ada_url import URL
+
+PROOF_PARAMETER = "service_challenge_proof"
+MAX_URL = 2_048
+"""Characters of a URL that a visitor is sent to."""
+_SCHEMES = ("http:", "https:")
+
+
+def destination(
+    return_url: str | None, template: str | None, origins: Collection[str], host: str | None
+) -> str | None:
+    """The URL to send a visitor to; None when there is none that may be.
+
+    Args:
+        return_url: what the visitor asked for, as the edge sent it.
+        template: what the mitigation has for visitors without one.
+        origins: the tenant's; with none, the origin must be of the host.
+        host: what the visitor's request named as its host.
+    """
+    found = None if return_url is None else _read(return_url)
+    if found is not None and _is_of(found, origins or _of_host(found, host)):
+        return found.href
+    found = None if template is None else _read(template)
+    if found is not None and (not origins or _is_of(found, origins)):
+        return found.href
+    return None
+
+
+def with_proof(url: str, proof: str) -> str:
+    """A URL with a proof in its query; a proof that is there is replaced."""
+    parsed = URL(url)
+    # Written by hand: setting one parameter would write all the others anew.
+    kept = [
+        part
+        for part in parsed.search.removeprefix("?").split("&")
+        if part and part.partition("=")[0] != PROOF_PARAMETER
+    ]
+    parsed.search = "&".join([*kept, f"{PROOF_PARAMETER}={proof}"])
+    return parsed.href
+
+
+def origin_of(url: str) -> str:
+    """The origin of a URL that was allowed."""
+    return URL(url).origin
+
+
+def _read(url: str) -> URL | None:
+    """An absolute http or https URL without credentials; None when it is none.
+
+    Browsers take out control characters, and take ``\\`` for ``/``. Nobody who means well writes
+    such a URL, so it is refused.
+    """
+    if len(url) > MAX_URL or not url.isprintable() or "\\" in url:
+        return None
+    try:
+        parsed = URL(url)
+    except ValueError:
+        return None
+    if parsed.protocol not in _SCHEMES or parsed.username or parsed.password:
+        return None
+    return parsed if len(parsed.href) <= MAX_URL else None
+
+
+def _is_of(url: URL, origins: Collection[str]) -> bool:
+    return any(URL(each).origin == url.origin for each in origins)
+
+
+def _of_host(url: URL, host: str | None) -> Collection[str]:
+    """The one origin of a host, as a ``Host`` header names it, under the scheme of a URL."""
+    found = None if host is None else _read(f"{url.protocol}//{host}")
+    return () if found is None else (found.origin,)

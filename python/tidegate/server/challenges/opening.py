@@ -1,0 +1,179 @@
+"""Opens the session of a challenge from the recorded decision, when its page is first asked for.
+
+The decision writes nothing but its own record, so a challenge that nobody looks at costs nothing.
+A decision that relaxed durability lost is as one that never was: the visitor goes back and is
+challenged anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import orjson
+
+from tidegate.limits import CLOCK_TOLERANCE
+from tidegate.policy.proofs import ChallengeContext
+from tidegate.server.http.problems import Problem
+from tidegate.server.wire.tenants import all_settings
+from tidegate.stores.base import NotFoundError
+from tidegate.stores.decision_log import decisions, log
+from tidegate.stores.objects import challenges, definitions, tenants
+from tidegate.stores.objects.challenges import ChallengeSession, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+    from tidegate.server.http.call import Call
+    from tidegate.stores.decision_log.log import LoggedDecision
+
+MINUTE_NS = 60_000_000_000
+OPEN_NS = 30 * MINUTE_NS
+"""How long after a decision its challenge can be opened."""
+SOLVE_NS = 15 * MINUTE_NS
+"""How long after that it can be solved."""
+ROUNDS = 5
+"""Challenges of one actor in a while, after which the other way is offered."""
+MOST_ROUNDS = 10
+"""Challenges after which nothing starts by itself any more."""
+ROUNDS_NS = 10 * MINUTE_NS
+
+
+def session_of(call: Call) -> ChallengeSession:
+    """The session of the challenge in the path, which is opened if it was not.
+
+    Raises:
+        NotFoundError: no decision of this id challenged anybody.
+        Problem: ``challenge-expired``; the decision is too long ago.
+    """
+    challenge_id = call.ids["challenge_id"]
+    with call.app.store.read() as connection:
+        try:
+            return challenges.find(connection, challenge_id)
+        except NotFoundError:
+            _require_recent(challenge_id, call.now)
+            found = decisions.find_of_any(connection, challenge_id)
+            logged = log.read(connection, found.seq, found.tenant_id).decision()
+            made = _session(call, connection, found.tenant_id, logged)
+    kept = call.write(lambda writing: challenges.open_session(writing, made))
+    call.app.challenges.figures.count(kept.provider, "issued")
+    if kept.stage != "first":
+        call.app.challenges.figures.count(kept.provider, "looped")
+    return kept
+
+
+def settings_of(connection: Connection, tenant_id: UUID) -> dict[str, Any]:
+    """The settings of a tenant.
+
+    Raises:
+        NotFoundError: it was deleted.
+    """
+    return all_settings(tenants.find(connection, tenant_id).settings)
+
+
+def context_of(call: Call, session: ChallengeSession) -> ChallengeContext | None:
+    """What the decision sealed for the challenge; None when the keys cannot read it."""
+    return call.app.proof_keys(session.tenant_id).open(session.challenge_id, session.sealed)
+
+
+def _require_recent(decision_id: UUID, now: int) -> None:
+    """Look at the time in the id, before anything is looked up."""
+    if decision_id.version != 7:
+        raise NotFoundError("challenge")
+    made_at = (decision_id.int >> 80) * 1_000_000
+    if made_at > now + CLOCK_TOLERANCE:
+        raise NotFoundError("challenge")
+    if made_at < now - OPEN_NS:
+        raise Problem("challenge-expired", "the decision is more than 30 minutes old")
+
+
+def _session(
+    call: Call, connection: Connection, tenant_id: UUID, logged: LoggedDecision
+) -> ChallengeSession:
+    """A new session of a recorded decision.
+
+    Raises:
+        NotFoundError: the decision challenged nobody.
+    """
+    record = orjson.loads(logged.record)
+    asked = record["action"].get("challenge")
+    if asked is None:
+        raise NotFoundError("challenge")
+    settings = settings_of(connection, tenant_id)
+    actor = _actor(call, tenant_id, record, logged)
+    rounds = challenges.rounds(connection, tenant_id, actor, call.now - ROUNDS_NS)
+    expires_at = call.now + SOLVE_NS
+    provider = call.app.challenges.providers[asked["provider"]]
+    return ChallengeSession(
+        challenge_id=logged.decision_id,
+        tenant_id=tenant_id,
+        opened_at_ns=call.now,
+        expires_at_ns=expires_at,
+        provider=asked["provider"],
+        stage=_stage(rounds, can_wait=settings["challenge_wait_seconds"] > 0),
+        actor=actor,
+        revision=logged.revision,
+        parameters=provider.issue(
+            logged.decision_id, asked["difficulty"], expires_at // 1_000_000_000
+        ),
+        sealed=_sealed(call, tenant_id, logged),
+        host=_host(_request(logged)),
+        template=_template(connection, tenant_id, record["mitigation"]),
+    )
+
+
+def _template(connection: Connection, tenant_id: UUID, mitigation: str | None) -> str | None:
+    """Where a mitigation, as it is now, sends visitors who have no return URL."""
+    if mitigation is None:
+        return None
+    try:
+        found = definitions.find_by_slug(connection, tenant_id, "mitigation", mitigation)
+    except NotFoundError:
+        return None
+    return (found.body.get("challenge") or {}).get("default_return_url_template")
+
+
+def _actor(call: Call, tenant_id: UUID, record: Mapping[str, Any], logged: LoggedDecision) -> bytes:
+    """Stands for who is challenged: the first entity of the event, else who sent it."""
+    entities = record["entities"]
+    if entities:
+        who = str(entities[0]["entity_id"]).encode()
+    else:
+        keys = call.app.proof_keys(tenant_id)
+        context = keys.open(logged.decision_id, _sealed(call, tenant_id, logged))
+        client = keys.client(None, None) if context is None else context.client
+        who = (client.network or "").encode() + client.agent
+    return hashlib.blake2b(tenant_id.bytes + who, digest_size=16).digest()
+
+
+def _stage(rounds: int, *, can_wait: bool) -> Stage:
+    if rounds < ROUNDS:
+        return "first"
+    return "other" if can_wait and rounds < MOST_ROUNDS else "stopped"
+
+
+def _sealed(call: Call, tenant_id: UUID, logged: LoggedDecision) -> bytes:
+    """What the decision sealed; for one of an earlier version, which did not, made of its event."""
+    if logged.sealed is not None:
+        return logged.sealed
+    keys, request = call.app.proof_keys(tenant_id), _request(logged)
+    client = keys.client(request.get("client_ip"), request.get("user_agent"))
+    url = orjson.loads(logged.event).get("return_url")
+    return keys.seal(logged.decision_id, ChallengeContext(url, client))
+
+
+def _request(logged: LoggedDecision) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = orjson.loads(logged.event).get("request") or {}
+    return found
+
+
+def _host(request: Mapping[str, Any]) -> str | None:
+    """The host that the visitor's request named, with its port."""
+    if isinstance(request.get("host"), str):
+        return str(request["host"])
+    headers = request.get("headers") or {}
+    hosts = [value for name, value in headers.items() if name.lower() == "host"]
+    return hosts[0] if len(hosts) == 1 and isinstance(hosts[0], str) else None

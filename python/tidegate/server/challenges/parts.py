@@ -1,0 +1,52 @@
+"""What challenges need of the running service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tidegate.challenge.providers import providers_of
+from tidegate.challenge.turnstile import Turnstile
+from tidegate.server.challenges.figures import ChallengeFigures
+
+if TYPE_CHECKING:
+    from tidegate.challenge.provider import Provider
+
+
+def _nowhere() -> str:
+    """The address of a service that listens nowhere."""
+    return ""
+
+
+@attrs.frozen(kw_only=True)
+class ChallengeParts:
+    """What makes, checks and counts challenges.
+
+    Attributes:
+        providers: by name.
+        public_url: gives the address that browsers reach the service by.
+        figures: what became of challenges since the start.
+    """
+
+    providers: Mapping[str, Provider]
+    public_url: Callable[[], str] = _nowhere
+    figures: ChallengeFigures = attrs.field(factory=ChallengeFigures)
+
+    @classmethod
+    def of(
+        cls,
+        secret: bytes,
+        turnstile: Turnstile | None = None,
+        public_url: Callable[[], str] = _nowhere,
+    ) -> ChallengeParts:
+        """The parts of a service.
+
+        Args:
+            secret: the key of challenges, 32 bytes.
+            turnstile: with the keys of the settings.
+            public_url: as above.
+        """
+        providers = providers_of(secret, turnstile or Turnstile("", ""))
+        return cls(providers=providers, public_url=public_url)

@@ -1,0 +1,105 @@
+"""Whether visitors who are challenged can get through, and why not; and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tidegate.challenge.return_url import destination
+from tidegate.policy.definitions.model import Challenge
+from tidegate.server import wire
+from tidegate.server.challenges.opening import settings_of
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.public_url import unreachable
+from tidegate.stores.objects import challenges, definitions, passes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tidegate.stores.objects.definitions import Definition
+
+_PAGE = 500
+
+
+def self_test(call: Call) -> Answer:
+    """Green when every enabled challenge of the tenant works, red with reasons otherwise."""
+    with call.app.store.read() as connection:
+        settings = settings_of(connection, call.tenant_id)
+        found = definitions.of_kind(connection, call.tenant_id, "mitigation")
+    live = [each for each in found if _is_live(each)]
+    public_url = call.app.challenges.public_url()
+    reasons = [] if live else ["no challenge mitigation is enabled"]
+    reason = unreachable(public_url)
+    if reason is not None:
+        reasons.append(f"browsers do not reach the public URL: {reason}; set `server.public_url`")
+    tests = tuple(
+        _provider_test(call, name, live, settings, public_url)
+        for name in call.app.challenges.providers
+    )
+    is_green = not reasons and all(each.status == "green" for each in tests if each.mitigations)
+    return Answer(
+        body=wire.SelfTest(
+            status="green" if is_green else "red",
+            public_url=public_url,
+            reasons=tuple(reasons),
+            providers=tests,
+        )
+    )
+
+
+def results(call: Call) -> Answer:
+    """What became of the challenges of a tenant."""
+    query: wire.Span = call.query
+    with call.app.store.read() as connection:
+        counted = challenges.counts(connection, call.tenant_id, query.from_ns, query.to_ns)
+        alive = passes.alive(connection, call.now, call.tenant_id)
+    return Answer(
+        body=wire.ChallengeResults(
+            providers=tuple(
+                wire.ProviderResults(
+                    provider=each.provider,
+                    issued=each.issued,
+                    solved=each.solved,
+                    failed=each.failed,
+                    looped=each.looped,
+                    seconds_to_solve=each.seconds / each.solved if each.solved else None,
+                )
+                for each in counted
+            ),
+            passes_alive=alive,
+        )
+    )
+
+
+def _is_live(found: Definition) -> bool:
+    return found.body.get("mode") == "Challenge" and bool(found.body.get("enabled", True))
+
+
+def _provider_test(
+    call: Call,
+    name: str,
+    live: list[Definition],
+    settings: Mapping[str, Any],
+    public_url: str,
+) -> wire.ProviderTest:
+    using = [each for each in live if _challenge(each).provider == name]
+    unusable = call.app.challenges.providers[name].why_unusable(public_url)
+    reasons = [unusable] if unusable else []
+    reasons += _bad_templates(using, settings["return_url_origins"])
+    return wire.ProviderTest(
+        provider=name,
+        status="red" if reasons else "green",
+        reasons=tuple(reasons),
+        mitigations=tuple(each.name for each in using),
+    )
+
+
+def _bad_templates(using: list[Definition], origins: tuple[str, ...]) -> Iterator[str]:
+    for each in using:
+        template = _challenge(each).default_return_url_template
+        if template is not None and destination(None, template, origins, None) is None:
+            yield f"the return URL of `{each.slug}` is of none of the tenant's origins"
+
+
+def _challenge(found: Definition) -> Challenge:
+    return Challenge(**(found.body.get("challenge") or {}))

@@ -1,0 +1,185 @@
+"""The pages that visitors see, by what became of their challenge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from tidegate.challenge.return_url import origin_of
+from tidegate.server.pages.languages import Language, language_for
+from tidegate.server.pages.page import page
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from tidegate.server.http.call import Call
+    from tidegate.server.http.problems import Problem
+    from tidegate.server.routing.answering import Given
+    from tidegate.stores.objects.challenges import ChallengeSession
+
+TURNSTILE = "https://challenges.cloudflare.com"
+SOLVING_MS = 600_000
+"""How long a browser tries: a slow one takes minutes for the highest difficulty."""
+_POLICIES: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "pow": {"script-src": ["'wasm-unsafe-eval'"], "worker-src": ["'self'"]},
+    "turnstile": {"script-src": [TURNSTILE], "frame-src": [TURNSTILE]},
+}
+_MESSAGES = {
+    "challenge-expired": "expired",
+    "challenge-solved": "done",
+    "not-found": "unknown",
+    "rate-limited": "busy",
+    "too-many-requests": "busy",
+    "overloaded": "busy",
+    "store-unavailable": "busy",
+    "challenge-provider-unavailable": "busy",
+}
+"""The texts of problems; others have those of ``error``."""
+
+
+def challenge(
+    call: Call,
+    session: ChallengeSession,
+    *,
+    target: str | None,
+    wait_seconds: int,
+    is_manual: bool = False,
+    alert: str | None = None,
+    alert_seconds: int = 0,
+    status: int = 200,
+) -> Response:
+    """The page of a challenge that is to be solved.
+
+    Args:
+        target: where the visitor is sent afterwards, if anywhere.
+        wait_seconds: of the way without JavaScript; 0 when there is none.
+        is_manual: whether the visitor starts it.
+        alert: the text that says what went wrong before.
+        alert_seconds: for that text.
+        status: of the answer.
+    """
+    language = _language(call)
+    texts = language.texts
+    root = _root(call.path)
+    policy = {name: list(sources) for name, sources in _POLICIES[session.provider].items()}
+    if target is not None:
+        # Browsers look at where the answer to a form sends them too.
+        policy["form-action"] = [origin_of(target)]
+    shows_check = session.stage != "other"
+    return page(
+        "challenge.html",
+        language,
+        root,
+        status=status,
+        policy=policy,
+        provider=session.provider if shows_check else None,
+        stage=session.stage,
+        is_manual=is_manual,
+        alert=None if alert is None else texts[alert].format(seconds=alert_seconds),
+        action=f"{root}{session.challenge_id}/solution",
+        page=f"{root}{session.challenge_id}?again=true",
+        wait_seconds=wait_seconds,
+        wait_text=texts["wait_text"].format(seconds=wait_seconds),
+        reference=str(session.challenge_id),
+        **_of_provider(session, texts),
+    )
+
+
+def _of_provider(session: ChallengeSession, texts: Mapping[str, str]) -> dict[str, Any]:
+    if session.provider == "turnstile":
+        return {
+            "turnstile": f"{TURNSTILE}/turnstile/v0/api.js?render=explicit",
+            "site_key": session.parameters["site_key"],
+            "widget_action": session.parameters["action"],
+            "cdata": session.parameters["cdata"],
+        }
+    configuration = {
+        "hideFooter": True,
+        "hideLogo": True,
+        "humanInteractionSignature": False,
+        "timeout": SOLVING_MS,
+    }
+    strings = {
+        "label": texts["label"],
+        "verifying": texts["solving"],
+        "verified": texts["solved"],
+        "error": texts["failed"],
+        "expired": texts["failed"],
+        "waitAlert": texts["solving"],
+        "verificationRequired": texts["press"],
+        "loading": texts["solving"],
+    }
+    return {
+        "parameters": orjson.dumps(session.parameters).decode(),
+        "configuration": orjson.dumps(configuration).decode(),
+        "strings": orjson.dumps(strings).decode(),
+    }
+
+
+def stopped(call: Call, session: ChallengeSession) -> Response:
+    """Nothing starts by itself any more; the visitor can try once more by hand."""
+    texts = _language(call).texts
+    again = (f"{_root(call.path)}{session.challenge_id}?again=true", texts["retry"])
+    return _message(call.path, _language(call), "stopped", 200, str(session.challenge_id), again)
+
+
+def passed(call: Call, session: ChallengeSession) -> Response:
+    """The challenge is solved, and there is nowhere to send the visitor."""
+    return _message(call.path, _language(call), "back", 200, str(session.challenge_id))
+
+
+def over(call: Call, session: ChallengeSession, problem: Problem, target: str | None) -> Response:
+    """The challenge can be solved no more; the visitor goes to the site to get another."""
+    language = _language(call)
+    link = None if target is None else (target, language.texts["leave"])
+    name = _MESSAGES[problem.code]
+    return _message(call.path, language, name, problem.status, str(session.challenge_id), link)
+
+
+def problem_page(problem: Problem, given: Given) -> Response:
+    """A refusal, for whoever is looking at pages."""
+    language = language_for(given.headers.get("accept-language", ""))
+    name = _MESSAGES.get(problem.code, "error")
+    reference = str(given.ids.get("challenge_id", given.request_id))
+    made = _message(given.path, language, name, problem.status, reference)
+    made.headers.update(problem.headers)
+    return made
+
+
+def seconds_left(until_ns: int, now_ns: int) -> int:
+    """Whole seconds until a time."""
+    return math.ceil((until_ns - now_ns) / 1e9)
+
+
+def _message(
+    path: str,
+    language: Language,
+    name: str,
+    status: int,
+    reference: str,
+    link: tuple[str, str] | None = None,
+) -> Response:
+    texts = language.texts
+    return page(
+        "message.html",
+        language,
+        _root(path),
+        status=status,
+        heading=texts[f"{name}_heading"],
+        text=texts[f"{name}_text"],
+        link=link[0] if link else None,
+        link_text=link[1] if link else None,
+        reference=reference,
+    )
+
+
+def _language(call: Call) -> Language:
+    return language_for(call.headers.get("accept-language", ""))
+
+
+def _root(path: str) -> str:
+    """The way from a page to the folder of challenges."""
+    return "../" * path.partition("/challenge/")[2].count("/")

@@ -1,0 +1,37 @@
+"""The limit of calls that need no API key: each address has its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tidegate.server.hot.rate_limit import RateLimits
+from tidegate.server.http.problems import Problem
+
+CALLS_PER_MINUTE = 600
+"""Of one address: more than a site without a key would ask, too few to try proofs."""
+
+
+class KeylessCalls:
+    """Counts calls without a key; used on the event loop only.
+
+    Args:
+        monotonic: nanoseconds of a clock that is never set back.
+    """
+
+    def __init__(self, monotonic: Callable[[], int] = time.monotonic_ns) -> None:
+        self._limits = RateLimits()
+        self._monotonic = monotonic
+
+    def count(self, address: str) -> None:
+        """Count a call.
+
+        Raises:
+            Problem: ``rate-limited``.
+        """
+        now = self._monotonic()
+        if self._limits.take(address, CALLS_PER_MINUTE, now, 1):
+            return
+        verdict = self._limits.verdict(address, CALLS_PER_MINUTE, now, False, "address")
+        detail = f"an address without an API key has {CALLS_PER_MINUTE} a minute"
+        raise Problem("rate-limited", detail, headers=verdict.headers())

@@ -1,0 +1,107 @@
+"""The page of a challenge, and the one solution that it takes."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
+
+import pytest
+from tests.server.challenges.conftest import Gate
+
+from tidegate.server.http.ids import new_id
+
+RACERS = 64
+
+
+def test_who_solves_goes_back_with_a_proof(gate: Gate) -> None:
+    """The exact return URL gets the proof beside its own parameters, and the proof allows."""
+    answer = gate.spend(gate.opened("192.0.2.10"))
+    assert answer.status_code == 303
+    back = urlsplit(answer.headers["location"])
+    assert (back.netloc, back.path) == ("shop.example", "/secret")
+    given = parse_qs(back.query)
+    assert given["page"] == ["2"]
+    decision = gate.shown(given["service_challenge_proof"][0], "/secret", "192.0.2.10")
+    assert (decision["action"]["type"], decision["reason"]) == ("allow", "challenge-proof")
+
+
+def test_of_many_that_race_one_gets_the_pass(gate: Gate) -> None:
+    """However many send the solution at once, it is spent once."""
+    path = gate.opened("192.0.2.11")
+    with ThreadPoolExecutor(RACERS) as pool:
+        answers = list(pool.map(gate.spend, [path] * RACERS))
+    statuses = sorted(answer.status_code for answer in answers)
+    assert statuses.count(303) == 1
+    assert {answer.json()["code"] for answer in answers if answer.status_code != 303} <= {
+        "challenge-solved",
+        "overloaded",
+        "too-many-requests",
+    }
+    solved = UUID(path.rpartition("/")[2])
+    passes = gate.tenant.get("passes", limit=500)
+    assert sum(UUID(each["challenge_id"]) == solved for each in passes) == 1
+
+
+def test_a_solved_challenge_is_over(gate: Gate) -> None:
+    """The back button shows a page that says so, and no second pass."""
+    path = gate.opened("192.0.2.12")
+    gate.spend(path)
+    assert gate.http.get(path).json()["code"] == "challenge-solved"
+    page = gate.http.get(path, headers={"accept": "text/html"})
+    assert page.headers["content-type"].startswith("text/html")
+
+
+def test_two_tabs_do_not_disturb_each_other(gate: Gate) -> None:
+    """Each decision has its own session, and each can be solved."""
+    first, second = gate.opened("192.0.2.13"), gate.opened("192.0.2.13")
+    assert {gate.spend(path).status_code for path in (second, first)} == {303}
+
+
+def test_a_wrong_solution_buys_nothing(gate: Gate) -> None:
+    """Rubbish in place of a solution is refused, and the right one still counts."""
+    path = gate.opened("192.0.2.14")
+    answer = gate.http.post(f"{path}/solution", json={"solution": "e30="})
+    assert answer.json()["code"] == "challenge-failed"
+    assert gate.spend(path).status_code == 303
+
+
+def test_an_unknown_challenge_is_not_there(gate: Gate) -> None:
+    """An id of no decision, and the id of a decision that challenged nobody, look alike."""
+    allowed = gate.tenant.decide("/", "192.0.2.15")["decision_id"]
+    answers = [gate.http.get(f"/api/v1/challenge/{each}") for each in (new_id(), allowed)]
+    assert [answer.status_code for answer in answers] == [404, 404]
+
+
+def test_a_challenge_of_long_ago_has_expired(gate: Gate) -> None:
+    """The id of a decision says when it was made; after 30 minutes nothing is looked up."""
+    old = UUID(int=(new_id().int - (31 * 60_000 << 80)))
+    assert gate.http.get(f"/api/v1/challenge/{old}").status_code == 410
+
+
+@pytest.mark.parametrize(
+    "return_url",
+    [
+        "https://evil.example/",
+        "https://shop.example.evil.example/",
+        "https://evil.example\\@shop.example/",
+    ],
+)
+def test_nobody_is_sent_to_a_foreign_origin(gate: Gate, return_url: str) -> None:
+    """A return URL of another origin is no place to go back to."""
+    answer = gate.http.post(
+        "/api/v1/runtime/mitigation",
+        json={
+            "return_url": return_url,
+            "request": {"path": "/secret", "client_ip": "192.0.2.16"},
+        },
+        headers={"x-service-api-key": gate.tenant.key},
+    )
+    if answer.status_code != 200:
+        assert answer.status_code == 422
+        return
+    url = answer.json()["action"]["challenge"]["redirect_url"]
+    path = url[url.index("/api/") :]
+    assert gate.http.get(path).status_code == 200
+    solved = gate.spend(path)
+    assert "location" not in solved.headers
