@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import attrs
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 ARGUMENTS = (
     "--no-sandbox",  # tests may run as root
@@ -20,15 +20,22 @@ ARGUMENTS = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One browser for all tests of a process; each test opens windows of its own."""
+    """One browser for the tests of a module; each test opens windows of its own.
+
+    It ends with the module: while it lives, Playwright's loop runs in the main thread, where other
+    tests run loops of theirs.
+    """
     program = shutil.which("chromium")
     assert program is not None, "the tests of pages need the program `chromium`"
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
         yield found
         found.close()
+
+
+expect.set_options(timeout=30_000)
 
 
 @attrs.frozen

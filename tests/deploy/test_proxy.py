@@ -29,6 +29,19 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
+def has_certificate(port: int, authority: Path) -> bool:
+    """Whether the proxy has made its certificate: it listens a moment before."""
+    trusted = ssl.create_default_context(cafile=str(authority))
+    try:
+        with (
+            socket.create_connection(("localhost", port), timeout=5) as plain,
+            trusted.wrap_socket(plain, server_hostname="localhost"),
+        ):
+            return True
+    except (OSError, ssl.SSLError):
+        return False
+
+
 def listens(port: int) -> bool:
     """Whether somebody takes connections on a port of this machine."""
     with socket.socket() as caller:
@@ -76,6 +89,9 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
             while not (authority.exists() and listens(port)):
                 assert time.monotonic() < deadline, (directory / "log").read_text()
                 time.sleep(0.02)
+        while not has_certificate(ports["proxy"], authority):
+            assert time.monotonic() < deadline, (directory / "log").read_text()
+            time.sleep(0.02)
         yield Proxied(service, f"https://localhost:{ports['proxy']}", authority)
 
 

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
+from tests.browser import browser
 from tests.integrations.asking import BROWSER, ask
 from tests.integrations.conftest import Edges
 from tests.integrations.edges import Edge
 from tests.server.deciding import Deciding, made
 
-CHROMIUM = "/usr/bin/chromium"
-OPTIONS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-]
+__all__ = ["browser"]
 SOLVED_MS = 120_000
 """A slow machine that does something else besides."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium without a window."""
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
-        yield started
-        started.close()
 
 
 @pytest.fixture(params=["asgi", "wsgi", "nginx", "caddy", "envoy", "express"])
