@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
 import pytest
-from tests.server.challenges.conftest import Gate
+from tests.server.challenges.gate import Gate
 
 from tidegate.server.http.ids import new_id
 
