@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tidegate.challenge.public_url import unreachable
 from tidegate.challenge.return_url import destination
 from tidegate.policy.definitions.model import Challenge
 from tidegate.server import wire
 from tidegate.server.challenges.opening import settings_of
 from tidegate.server.http.call import Answer, Call
-from tidegate.server.http.public_url import unreachable
 from tidegate.stores.objects import challenges, definitions, passes
 
 if TYPE_CHECKING:
