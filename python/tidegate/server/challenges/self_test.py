@@ -39,6 +39,7 @@ def self_test(call: Call) -> Answer:
     is_green = not reasons and all(each.status == "green" for each in tests if each.mitigations)
     return Answer(
         body=wire.SelfTest(
+            tenant_id=call.tenant_id,
             status="green" if is_green else "red",
             public_url=public_url,
             reasons=tuple(reasons),
@@ -55,6 +56,7 @@ def results(call: Call) -> Answer:
         alive = passes.alive(connection, call.now, call.tenant_id)
     return Answer(
         body=wire.ChallengeResults(
+            tenant_id=call.tenant_id,
             providers=tuple(
                 wire.ProviderResults(
                     provider=each.provider,
