@@ -167,6 +167,41 @@ def accounts(demo: Demo) -> None:
     demo.call("list-audit", query={"kind": "action"})
 
 
+def challenges(demo: Demo) -> None:
+    """A challenge that is passed by waiting, and what it bought."""
+    path = f"/api/v1/tenants/{demo.tenant_id}"
+    settings = {"challenge_wait_seconds": 1, "return_url_origins": ["https://shop.example.test"]}
+    demo.http.patch(path, json={"settings": settings}).raise_for_status()
+    prove = {"name": "Prove", "mode": "Challenge", "ttl_seconds": 0}
+    made = demo.http.post(f"{path}/mitigations", json=prove).raise_for_status().json()
+    clause = {
+        "expression": 'request.path == "/members"',
+        "mitigation_id": made["mitigation_id"],
+    }
+    gate = {"name": "Members", "status": "active", "priority": 1, "clauses": [clause]}
+    demo.http.post(f"{path}/policies", json=gate).raise_for_status()
+    event = {
+        "return_url": "https://shop.example.test/members",
+        "request": {"path": "/members", "client_ip": "203.0.113.40"},
+    }
+    decision = demo.http.post("/api/v1/runtime/mitigation", json=event).json()
+    challenge = f"/api/v1/challenge/{decision['decision_id']}"
+    demo.http.get(challenge).raise_for_status()
+    waited = {"method": "wait"}
+    while (answer := demo.http.post(f"{challenge}/solution", json=waited)).status_code != 303:
+        time.sleep(0.2)
+    passed = answer.json()
+    proof = passed["proof"]
+    shown = "AQAQAaIOIv8Ed52cak5l4vmoXAAQ"
+    passed["proof"] = shown
+    passed["redirect_url"] = passed["redirect_url"].replace(proof, shown)
+    demo.examples["solve-challenge"] = {"body": waited, "answer": passed}
+    demo.call("verify-proof", {"token": proof})
+    demo.examples["verify-proof"]["body"] = {"token": shown}
+    for name in ("list-passes", "test-challenges", "read-challenge-results"):
+        demo.call(name)
+
+
 def daemons(demo: Demo, sync_key: str) -> None:
     """What a daemon asks and says."""
     demo.http.headers["x-service-api-key"] = sync_key
@@ -192,6 +227,7 @@ def daemons(demo: Demo, sync_key: str) -> None:
 def without_the_run(text: str, base_url: str) -> str:
     """The examples as they would be of any other run."""
     text = text.replace(base_url, "https://tidegate.example.test")
+    text = text.replace("`127.0.0.1`", "`localhost`")
     sampled = PERIOD["since"][:10]
     text = _TIME.sub(
         lambda found: found[0] if found[0].startswith(sampled) else f"{sampled}T09:15:00.000Z", text
@@ -226,7 +262,7 @@ def main() -> None:
             }
             with httpx2.Client(base_url=said["base_url"], headers=headers, timeout=60) as http:
                 demo = Demo(http, said["tenant_id"])
-                for each in (events, definitions, records, accounts):
+                for each in (events, definitions, records, accounts, challenges):
                     each(demo)
                 daemons(demo, said["sync_api_key"])
         finally:

@@ -13,6 +13,7 @@ from uuid import UUID
 
 import attrs
 
+from tidegate.challenge.public_url import unreachable
 from tidegate.challenge.turnstile import Turnstile
 from tidegate.operators.providers import read_providers
 from tidegate.server.challenges.parts import ChallengeParts
@@ -34,7 +35,6 @@ from tidegate.server.hot.recorder import Recorder
 from tidegate.server.hot.seen_keys import KeyFilter
 from tidegate.server.http.access_log import AccessLog
 from tidegate.server.http.problems import Problem
-from tidegate.server.http.public_url import unreachable
 from tidegate.server.logging import log
 from tidegate.server.login.logins import Logins
 from tidegate.server.offload.desk import Desk

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tidegate.challenge.public_url import unreachable
 from tidegate.challenge.return_url import destination
 from tidegate.policy.definitions.model import Challenge
 from tidegate.server import wire
 from tidegate.server.challenges.opening import settings_of
 from tidegate.server.http.call import Answer, Call
-from tidegate.server.http.public_url import unreachable
 from tidegate.stores.objects import challenges, definitions, passes
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def self_test(call: Call) -> Answer:
     is_green = not reasons and all(each.status == "green" for each in tests if each.mitigations)
     return Answer(
         body=wire.SelfTest(
+            tenant_id=call.tenant_id,
             status="green" if is_green else "red",
             public_url=public_url,
             reasons=tuple(reasons),
@@ -55,6 +56,7 @@ def results(call: Call) -> Answer:
         alive = passes.alive(connection, call.now, call.tenant_id)
     return Answer(
         body=wire.ChallengeResults(
+            tenant_id=call.tenant_id,
             providers=tuple(
                 wire.ProviderResults(
                     provider=each.provider,

@@ -14,11 +14,11 @@ from uuid import UUID
 import attrs
 import orjson
 
+from tidegate.challenge.public_url import unreachable
 from tidegate.engine import Engine
 from tidegate.errors import DefinitionsError, EventError
 from tidegate.policy.callers import KINDS, MACHINES, Request, kind_of
 from tidegate.policy.definitions.findings import Finding
-from tidegate.server.http.public_url import unreachable
 from tidegate.server.wire.kinds import LIST, POLICY
 from tidegate.stores.base import DamagedLogError
 from tidegate.stores.decision_log import decisions, log

@@ -84,6 +84,7 @@ class ProviderResults:
 
 @attrs.frozen(kw_only=True)
 class ChallengeResults:
+    tenant_id: UUID
     providers: tuple[ProviderResults, ...]
     passes_alive: Annotated[int, Meta(description="that have not expired")]
 
@@ -102,6 +103,7 @@ class ProviderTest:
 class SelfTest:
     """Whether visitors who are challenged can get through."""
 
+    tenant_id: UUID
     status: Literal["green", "red"]
     public_url: str
     reasons: tuple[str, ...]
