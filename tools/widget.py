@@ -1,8 +1,8 @@
 """The widget of ALTCHA that the package carries: says which it is, or takes another version.
 
-``python tools/widget.py`` compares the files with ``origin.json`` beside them, and exits with 1 when
-one is not as it was published.  ``--take TARBALL`` takes the files of a version from its npm package
-(``npm pack altcha@VERSION``); the licences beside them have to be looked at by a person.
+``python tools/widget.py`` compares the files with ``origin.json`` beside them, and exits with 1
+when one is not as it was published.  ``--take TARBALL`` takes the files of a version from its npm
+package (``npm pack altcha@VERSION``); a person has to look at the licences beside them.
 """
 
 from __future__ import annotations

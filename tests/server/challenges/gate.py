@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
+from html import unescape
 from typing import Any
 
+import altcha
 import attrs
 import httpx2
 from tests.server.deciding import Deciding, Service, made
@@ -68,6 +72,16 @@ class Gate:
             answer = self.http.post(f"{path}/solution", json={"method": "wait"})
             if answer.json().get("code") != "challenge-too-early":
                 return answer
+
+    def solution(self, path: str) -> str:
+        """What solves the challenge whose page is at a path, found natively."""
+        page = self.http.get(path, headers={"accept": "text/html"}).text
+        found = re.search('challenge="([^"]+)"', page)
+        assert found is not None
+        challenge = altcha.Challenge.from_dict(json.loads(unescape(found[1])))
+        solution = altcha.solve_challenge(challenge)
+        assert solution is not None
+        return altcha.Payload(challenge, solution).to_base64()
 
     def proof(self, address: str) -> str:
         """A proof for an address."""

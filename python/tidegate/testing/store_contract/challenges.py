@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import attrs
@@ -62,16 +64,18 @@ def bought(number: int, challenge: int, **members: Any) -> Pass:
     return attrs.evolve(made, **members)
 
 
+def run(store: Store, work: Callable[..., Any], *arguments: Any) -> Any:
+    """What a write gives, once it is committed."""
+    return done(store.write(lambda connection: work(connection, *arguments)))
+
+
 class ChallengeContract(StorePlaces):
     """Sessions of challenges, the one solution of each, and the passes bought."""
 
     def test_a_session_is_opened_once(self, store: Store) -> None:
         """Whoever comes later gets the session that is there."""
         first, second = session(1), session(1, provider="turnstile")
-        opened = [
-            done(store.write(lambda c, each=each: challenges.open_session(c, each)))  # type: ignore[misc]
-            for each in (first, second)
-        ]
+        opened = [run(store, challenges.open_session, each) for each in (first, second)]
         assert opened == [first, first]
         with store.read() as connection:
             assert challenges.find(connection, first.challenge_id) == first
@@ -80,10 +84,9 @@ class ChallengeContract(StorePlaces):
 
     def test_a_solution_is_spent_once(self, store: Store) -> None:
         """Of many that come at one time one buys a pass, and only its pass is there."""
-        done(store.write(lambda c: challenges.open_session(c, session(1))))
+        run(store, challenges.open_session, session(1))
         racing: list[Future[bool]] = [
-            store.write(lambda c, n=number: challenges.burn(c, bought(n, 1)))  # type: ignore[misc]
-            for number in range(64)
+            store.write(partial(challenges.burn, made=bought(number, 1))) for number in range(64)
         ]
         assert sum(each.result(30) for each in racing) == 1
         with store.read() as connection:
@@ -93,42 +96,40 @@ class ChallengeContract(StorePlaces):
 
     def test_a_solution_comes_in_time_or_not_at_all(self, store: Store) -> None:
         """A session that is over, or was never opened, buys nothing."""
-        done(store.write(lambda c: challenges.open_session(c, session(1))))
+        run(store, challenges.open_session, session(1))
         late = bought(1, 1, issued_at_ns=END_NS)
         for each in (late, bought(2, 2)):
-            assert not done(store.write(lambda c, each=each: challenges.burn(c, each)))  # type: ignore[misc]
+            assert not run(store, challenges.burn, each)
         with store.read() as connection:
             assert passes.page(connection, TENANT, 10) == []
 
     def test_rounds_are_those_of_an_actor_in_a_while(self, store: Store) -> None:
         """Sessions of other actors and tenants, and earlier ones, do not count."""
         actor, other = b"a" * 16, b"b" * 16
-        for number, members in enumerate(
-            (
-                {"actor": actor},
-                {"actor": actor},
-                {"actor": actor},
-                {"actor": other},
-                {"actor": actor, "tenant_id": OTHER_TENANT},
-            )
-        ):
-            made = session(number, **members)
-            done(store.write(lambda c, made=made: challenges.open_session(c, made)))  # type: ignore[misc]
+        for number in range(3):
+            run(store, challenges.open_session, session(number, actor=actor))
+        run(store, challenges.open_session, session(3, actor=other))
+        run(store, challenges.open_session, session(4, actor=actor, tenant_id=OTHER_TENANT))
         with store.read() as connection:
             assert challenges.rounds(connection, TENANT, actor, START_NS) == 3
             assert challenges.rounds(connection, TENANT, actor, START_NS + 1) == 2
 
     def test_challenges_are_counted_by_provider(self, store: Store) -> None:
         """In a span of time: issued, solved, failed, looped, and how long solving took."""
-        for number, members in enumerate(
-            ({}, {}, {"stage": "stopped"}, {"provider": "turnstile"}, {"tenant_id": OTHER_TENANT})
-        ):
-            made = session(number, opened_at_ns=START_NS + number * SECOND_NS, **members)
-            done(store.write(lambda c, made=made: challenges.open_session(c, made)))  # type: ignore[misc]
+        kinds: tuple[dict[str, Any], ...] = (
+            {},
+            {},
+            {"stage": "stopped"},
+            {"provider": "turnstile"},
+            {"tenant_id": OTHER_TENANT},
+        )
+        for number, members in enumerate(kinds):
+            at = START_NS + number * SECOND_NS
+            run(store, challenges.open_session, session(number, opened_at_ns=at, **members))
         spent = bought(1, 1, issued_at_ns=START_NS + 3 * SECOND_NS)
-        assert done(store.write(lambda c: challenges.burn(c, spent)))
+        assert run(store, challenges.burn, spent)
         for _ in range(2):
-            done(store.write(lambda c: challenges.failed(c, decision_id(0))))
+            run(store, challenges.failed, decision_id(0))
         with store.read() as connection:
             assert challenges.counts(connection, TENANT, None, None) == [
                 ChallengeCounts(
@@ -146,10 +147,9 @@ class ChallengeContract(StorePlaces):
     def test_passes_are_paged_and_counted(self, store: Store) -> None:
         """The newest first, those of one tenant, all of them or those that live."""
         for number in range(4):
-            made = bought(number, number, expires_at_ns=END_NS + number)
-            if number == 3:
-                made = attrs.evolve(made, tenant_id=OTHER_TENANT)
-            done(store.write(lambda c, made=made: passes.add(c, made)))  # type: ignore[misc]
+            owner = OTHER_TENANT if number == 3 else TENANT
+            made = bought(number, number, expires_at_ns=END_NS + number, tenant_id=owner)
+            run(store, passes.add, made)
         with store.read() as connection:
             page = passes.page(connection, TENANT, 2)
             rest = passes.page(connection, TENANT, 2, page[-1].pass_id)
@@ -165,24 +165,21 @@ class ChallengeContract(StorePlaces):
     def test_old_sessions_and_passes_are_forgotten(self, store: Store) -> None:
         """A few at a time, those of one tenant."""
         for number in range(3):
-            made = session(number)
-            done(store.write(lambda c, made=made: challenges.open_session(c, made)))  # type: ignore[misc]
-            sold = bought(number, number, expires_at_ns=START_NS + number)
-            done(store.write(lambda c, sold=sold: passes.add(c, sold)))  # type: ignore[misc]
+            run(store, challenges.open_session, session(number))
+            run(store, passes.add, bought(number, number, expires_at_ns=START_NS + number))
         for prune in (challenges.prune, passes.prune):
-            assert done(store.write(lambda c, p=prune: p(c, OTHER_TENANT, END_NS))) == 0  # type: ignore[misc]
+            assert run(store, prune, OTHER_TENANT, END_NS) == 0
             for limit, pruned in ((1, 1), (9, 1), (9, 0)):
-                step = store.write(lambda c, p=prune, n=limit: p(c, TENANT, START_NS + 2, n))  # type: ignore[misc]
-                assert done(step) == pruned
+                assert run(store, prune, TENANT, START_NS + 2, limit) == pruned
 
     def test_nothing_is_left_of_a_deleted_tenant(self, shop: Store) -> None:
         """Its sessions and passes are found, and forgotten in steps."""
-        done(shop.write(lambda c: challenges.open_session(c, session(1))))
-        done(shop.write(lambda c: challenges.burn(c, bought(1, 1))))
-        done(shop.write(lambda c: tenants.delete(c, TENANT)))
+        run(shop, challenges.open_session, session(1))
+        run(shop, challenges.burn, bought(1, 1))
+        run(shop, tenants.delete, TENANT)
         with shop.read() as connection:
             assert retention.orphans(connection) == [TENANT]
-        while done(shop.write(lambda c: retention.forget(c, TENANT))):
+        while run(shop, retention.forget, TENANT):
             pass
         with shop.read() as connection:
             assert retention.orphans(connection) == []
@@ -190,7 +187,7 @@ class ChallengeContract(StorePlaces):
     def test_a_decision_is_found_without_its_tenant(self, store: Store) -> None:
         """By the id alone, whichever tenant has it."""
         for each in (tenant(), tenant(OTHER_TENANT, "Other")):
-            done(store.write(lambda c, each=each: tenants.create(c, each)))  # type: ignore[misc]
+            run(store, tenants.create, each)
         for number in range(9):
             owner = (TENANT, OTHER_TENANT)[number % 2]
             done(store.append([entry(number, owner)]))
