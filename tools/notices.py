@@ -1,7 +1,7 @@
-"""Writes THIRD_PARTY_NOTICES.txt: the licences of the crates that are linked into the wheel.
+"""Writes THIRD_PARTY_NOTICES.txt: the licences of what the wheel links and carries.
 
 ``python tools/notices.py`` writes the file; with ``--check`` it says, by its exit code, whether the
-file names the crates that the lock file links now.
+file names the crates that the lock file links now, and what the widget is made of.
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import widget
+
 ROOT = Path(__file__).parents[1]
 NOTICES = ROOT / "THIRD_PARTY_NOTICES.txt"
 EXTENSION = "tidegate-python"
 TARGET = "x86_64-unknown-linux-gnu"
 _TEXTS = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)", re.IGNORECASE)
 _RULE = "=" * 80
+_CRATES = "Crates that are linked into the extension of Tidegate:"
+_FILES = "What the widget on the pages of challenges is made of:"
 
 
 def linked_crates() -> list[dict[str, Any]]:
@@ -68,16 +72,19 @@ def notices(crates: list[dict[str, Any]]) -> str:
     for crate in crates:
         for text in texts_of(crate):
             bringers[text].append(f"{crate['name']} {crate['version']}")
-    parts = ["Crates that are linked into the extension of Tidegate:", "", *titles(crates)]
+    carried = widget.notices()
+    for title, text in carried.items():
+        bringers[text].append(title.partition("  ")[0])
+    parts = [_CRATES, "", *titles(crates), "", _FILES, "", *carried]
     for text, names in bringers.items():
         parts += ["", _RULE, ", ".join(names), _RULE, "", text]
     return "\n".join(parts) + "\n"
 
 
 def missing(text: str, crates: list[dict[str, Any]]) -> list[str]:
-    """The crates that are linked and not in the file, and those of the file that are not."""
-    listed = set(text.split("\n\n" + _RULE)[0].splitlines()[2:])
-    return sorted(listed.symmetric_difference(titles(crates)))
+    """What is linked or carried and not in the file, and what of the file is not."""
+    listed = set(text.split("\n\n" + _RULE)[0].splitlines()) - {_CRATES, _FILES, ""}
+    return sorted(listed.symmetric_difference([*titles(crates), *widget.notices()]))
 
 
 def main() -> int:

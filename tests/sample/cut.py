@@ -39,10 +39,12 @@ ADVERSARIAL = (
     "strings/blns.jsonl",
     "time/observed_at.jsonl",
     "url/return_url_verdicts.jsonl",
+    "url/wpt_urltestdata.jsonl",
 )
 LICENCES = (
     "Apache-2.0",
     "BSD-3-Go",
+    "BSD-3-web-platform-tests",
     "BSD-structured-field-tests",
     "MIT-JSONTestSuite",
     "MIT-PayloadsAllTheThings",

@@ -3,95 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-import attrs
-import httpx2
 import pytest
-from tests.server.deciding import Deciding, Service, deciding, made
+from tests.browser import browser
+from tests.server.challenges.gate import Gate, gate_of
+from tests.server.deciding import Service, deciding
 
-WAIT_SECONDS = 1
-RETURN_URL = "https://shop.example/secret?page=2"
-DEFINITIONS = {
-    "apiVersion": "tidegate/v1",
-    "entities": [{"name": "Address", "key_fields": ["request.client_ip"]}],
-    "mitigations": [
-        {"name": "Prove", "mode": "Challenge", "ttl_seconds": 0, "challenge": {"difficulty": 1}},
-        {"name": "Refuse", "mode": "Block", "ttl_seconds": 0},
-    ],
-    "policies": [
-        {
-            "name": "Gate",
-            "expression": 'request.path == "/secret"',
-            "clauses": [{"name": "any", "mitigation": "prove"}],
-        },
-        {
-            "name": "Trap",
-            "expression": 'request.path == "/trap"',
-            "clauses": [{"name": "any", "mitigation": "refuse"}],
-        },
-    ],
-}
-
-
-@attrs.frozen
-class Gate:
-    """A tenant that challenges requests for a path, and lets visitors wait instead."""
-
-    tenant: Deciding
-
-    @property
-    def http(self) -> httpx2.Client:
-        """Somebody without a credential."""
-        return self.tenant.service.http
-
-    def challenged(self, address: str, return_url: str = RETURN_URL) -> str:
-        """The path of a new challenge."""
-        decision = self.tenant.decide("/secret", address, return_url=return_url)
-        url: str = decision["action"]["challenge"]["redirect_url"]
-        return url[url.index("/api/") :]
-
-    def opened(self, address: str, return_url: str = RETURN_URL) -> str:
-        """The path of a challenge whose page was shown."""
-        path = self.challenged(address, return_url)
-        assert self.http.get(path).status_code == 200
-        return path
-
-    def spend(self, path: str) -> httpx2.Response:
-        """The answer to a solution, once it does not come too early."""
-        while True:
-            answer = self.http.post(f"{path}/solution", json={"method": "wait"})
-            if answer.json().get("code") != "challenge-too-early":
-                return answer
-
-    def proof(self, address: str) -> str:
-        """A proof for an address."""
-        found: str = self.spend(self.opened(address)).json()["proof"]
-        return found
-
-    def shown(self, proof: str, path: str, address: str) -> dict[str, Any]:
-        """The decision on a request with a proof."""
-        request = {"query_params": {"service_challenge_proof": proof}}
-        return self.tenant.decide(path, address, request=request)
-
-    def is_valid(self, proof: str, **headers: str) -> bool:
-        """What the service says of a proof."""
-        answer = self.http.post(
-            "/api/v1/challenge/proof/verify", json={"token": proof}, headers=headers
-        )
-        valid: bool = made(answer)["valid"]
-        return valid
-
-
-def gate_of(service: Service) -> Gate:
-    """A new tenant of this kind."""
-    tenant = service.tenant(DEFINITIONS)
-    settings = {
-        "challenge_wait_seconds": WAIT_SECONDS,
-        "return_url_origins": ["https://shop.example"],
-    }
-    made(tenant.by("Owner").patch(tenant.path, {"settings": settings}))
-    return Gate(tenant)
+__all__ = ["browser"]
 
 
 @pytest.fixture(scope="module")

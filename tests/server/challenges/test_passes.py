@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.server.challenges.conftest import Gate, gate_of
+from tests.server.challenges.gate import Gate, gate_of
 from tests.server.deciding import Service
 
 

@@ -13,6 +13,7 @@ import attrs
 import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
+from tests.server.challenges.gate import gate_of
 from tests.server.deciding import Deciding, Service, deciding
 from tests.server.serving import Served
 
@@ -149,6 +150,7 @@ def test_the_page_of_metrics_is_as_it_is_documented(tmp_path: Path) -> None:
     with deciding(tmp_path, metrics_token="a token of metrics") as made:
         shop = made.tenant()
         shop.decide("/login")
+        gate_of(made).proof("192.0.2.7")
         for path in ("/nowhere", "/api/v1/me"):
             made.http.request("DELETE", path)
         made.http.post("/api/v1/runtime/mitigation", json={})

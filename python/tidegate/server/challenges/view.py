@@ -68,7 +68,8 @@ def challenge(
     if target is not None:
         # Browsers look at where the answer to a form sends them too.
         policy["form-action"] = [origin_of(target)]
-    shows_check = session.stage != "other"
+    # Who waits, because it is offered or by choice, need not see the check again.
+    shows_check = session.stage != "other" and alert != "too_early"
     return page(
         "challenge.html",
         language,

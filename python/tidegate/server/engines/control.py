@@ -22,6 +22,7 @@ from tidegate.server.hot.recorder import unavailable
 from tidegate.server.http.ids import new_id
 from tidegate.server.turns.lanes import Lanes
 from tidegate.stores.decision_log import lifts, snapshots
+from tidegate.stores.objects import passes
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -332,6 +333,7 @@ class LiveRuntime:
         """Read the figures that take a while, on any thread."""
         with self._store.read() as connection:
             oldest = snapshots.oldest_newest_ns(connection)
+            alive = passes.alive(connection, self._clock())
         age = GaugeMetricFamily(
             "tidegate_snapshot_age_seconds",
             "Age of the oldest of the tenants' newest snapshots; 0 without any.",
@@ -339,9 +341,10 @@ class LiveRuntime:
         )
         self._gathered = {
             Shown.HEALTH: [age, *store_figures(self._store.statistics())],
-            Shown.ALL: self._engine_figures.read(
-                list(self._runtimes.all()), len(self._runtimes.refused)
-            ),
+            Shown.ALL: [
+                GaugeMetricFamily("tidegate_passes_alive", "Passes that have not expired.", alive),
+                *self._engine_figures.read(list(self._runtimes.all()), len(self._runtimes.refused)),
+            ],
         }
 
     def _present(self) -> list[Metric]:

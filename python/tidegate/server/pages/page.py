@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FILE_TYPES: Mapping[str, str] = {
     "page.css": "text/css",
     "challenge.js": "text/javascript",
+    "status.js": "text/javascript",
     "turnstile.js": "text/javascript",
     "altcha.css": "text/css",
     "altcha.min.js": "text/javascript",

@@ -28,6 +28,7 @@ from sqlalchemy import Connection
 from tidegate.stores import NotFoundError, Store, StoreBusyError, StoreUnavailableError, migrate
 from tidegate.stores.decision_log import log
 from tidegate.testing.store_contract.answers import AnswerContract
+from tidegate.testing.store_contract.challenges import ChallengeContract
 from tidegate.testing.store_contract.examples import (
     OTHER_TENANT,
     START_NS,
@@ -263,6 +264,12 @@ class LogContract(StorePlaces):
 
 
 class StoreContract(
-    WritingContract, LogContract, IndexContract, HistoryContract, ObjectContract, AnswerContract
+    WritingContract,
+    LogContract,
+    IndexContract,
+    HistoryContract,
+    ObjectContract,
+    AnswerContract,
+    ChallengeContract,
 ):
     """All the tests of a store."""

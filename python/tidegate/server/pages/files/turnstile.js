@@ -1,14 +1,10 @@
 // Shows the widget of Turnstile, and sends its solution.
+import { show } from "./status.js";
+
 const form = document.getElementById("solution");
 const widget = document.getElementById("widget");
-const status = document.getElementById("status");
 const { sitekey, action, cdata, language } = widget.dataset;
 
-document.getElementById("check").hidden = false;
-const failed = () => {
-  status.textContent = status.dataset.failed;
-  document.getElementById("again").hidden = false;
-};
 if (window.turnstile) {
   turnstile.render(widget, {
     sitekey,
@@ -18,12 +14,11 @@ if (window.turnstile) {
     size: "flexible",
     "response-field-name": "solution",
     callback: () => {
-      status.textContent = status.dataset.solved;
+      show("solved");
       form.submit();
     },
-    "error-callback": failed,
+    "error-callback": () => show("failed"),
   });
 } else {
-  failed();
+  show("failed");
 }
-addEventListener("pageshow", (event) => event.persisted && location.reload());

@@ -1,0 +1,125 @@
+"""Where visitors may be sent: as browsers read an address, to an origin of the tenant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page
+from tests.browser import browser
+from tests.shared_data import shared_lines
+
+from tidegate.challenge.return_url import MAX_URL, destination, origin_of, with_proof
+
+__all__ = ["browser"]
+
+ORIGINS = ("https://shop.example.test", "https://pay.example.test:8443")
+VERDICTS = shared_lines("data/adversarial/url/return_url_verdicts.jsonl")
+PAYLOADS = [
+    line["s"]
+    for name in ("open_redirect", "crlf")
+    for line in shared_lines(f"data/adversarial/payloads/{name}.jsonl")
+]
+WRITTEN = [line["input"] for line in shared_lines("data/adversarial/url/wpt_urltestdata.jsonl")]
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    """An empty page."""
+    made = browser.new_page()
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("case", VERDICTS, ids=[case["id"] for case in VERDICTS])
+def test_a_return_url_is_kept_or_not(case: dict[str, str]) -> None:
+    """Addresses with a verdict, for a tenant with two origins."""
+    found = destination(case["return_url"], None, ORIGINS, None)
+    assert (found is not None) is case["verdict"].startswith("keep")
+
+
+@pytest.mark.parametrize("url", PAYLOADS)
+def test_no_payload_leads_to_another_origin(url: str) -> None:
+    """Known tricks go nowhere, or to an origin of the tenant."""
+    found = destination(url, None, ORIGINS, None)
+    assert found is None or origin_of(found) in ORIGINS
+
+
+def test_a_browser_goes_where_the_rule_says(page: Page) -> None:
+    """Of every address that is kept, Chromium reads the same as was written down."""
+    read = page.evaluate(
+        """urls => urls.map(url => {
+             try { const read = new URL(url); return [read.href, read.origin]; }
+             catch { return null; }
+           })""",
+        WRITTEN,
+    )
+    kept = 0
+    for url, found in zip(WRITTEN, read, strict=True):
+        # Chromium alone encodes this character of a host.
+        wanted = None if found is None else found[0].replace("%2A", "*")
+        origins = [found[1]] if found and found[1].startswith("http") else ORIGINS
+        chosen = destination(url, None, origins, None)
+        assert chosen in (None, wanted), url
+        kept += chosen is not None
+    assert kept
+
+
+@pytest.mark.parametrize(
+    ("host", "url", "goes"),
+    [
+        ("shop.example.test", "https://shop.example.test/a", True),
+        ("shop.example.test", "http://shop.example.test/a", True),
+        ("shop.example.test:8443", "https://shop.example.test:8443/", True),
+        ("SHOP.example.test", "https://shop.example.test/", True),
+        ("shop.example.test", "https://shop.example.test:8443/", False),
+        ("shop.example.test", "https://other.example.test/", False),
+        ("evil.example@shop.example.test", "https://shop.example.test/", False),
+        ("shop.example.test", "https://shop.example.test.evil.example/", False),
+        (None, "https://shop.example.test/", False),
+    ],
+)
+def test_without_origins_the_host_of_the_request_counts(
+    host: str | None, url: str, goes: bool
+) -> None:
+    """The origin must be of the host that the visitor's own request named."""
+    assert (destination(url, None, (), host) is not None) is goes
+
+
+def test_the_template_stands_in() -> None:
+    """For a return URL that may not be; it must be of an origin too, where there are any."""
+    evil, template = "https://evil.example/", "https://shop.example.test/back"
+    assert destination(evil, template, ORIGINS, None) == template
+    assert destination(None, template, (), None) == template
+    assert destination(None, evil, ORIGINS, None) is None
+    assert destination(None, None, ORIGINS, "shop.example.test") is None
+
+
+def test_an_address_has_a_bound() -> None:
+    """Also when encoding makes it longer."""
+    short = "https://shop.example.test/"
+    assert destination(short + "a" * (MAX_URL - len(short)), None, ORIGINS, None)
+    assert not destination(short + "a" * MAX_URL, None, ORIGINS, None)
+    assert not destination(short + "é" * (MAX_URL // 2), None, ORIGINS, None)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://a.test/", "https://a.test/?service_challenge_proof=t"),
+        ("https://a.test/?", "https://a.test/?service_challenge_proof=t"),
+        ("https://a.test/x?b=1&c#d", "https://a.test/x?b=1&c&service_challenge_proof=t#d"),
+        (
+            "https://a.test/?b=%20+%2F&b=2",
+            "https://a.test/?b=%20+%2F&b=2&service_challenge_proof=t",
+        ),
+        (
+            "https://a.test/?service_challenge_proof=old&b=1",
+            "https://a.test/?b=1&service_challenge_proof=t",
+        ),
+        ("https://a.test/#?x", "https://a.test/?service_challenge_proof=t#?x"),
+    ],
+)
+def test_a_proof_joins_the_query(url: str, expected: str) -> None:
+    """The other parameters stay as they were written, and so does what follows them."""
+    assert with_proof(url, "t") == expected
