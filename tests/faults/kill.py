@@ -1,9 +1,9 @@
 """``python -m tests.faults.kill``: the server killed under load, again and again.
 
-Each cycle sends events on 32 connections, some of them with a writer of definitions beside them,
-and kills the server at a random moment, or stops it with SIGTERM.  Then it is started again, and
-everything that was acknowledged is compared with what is there.  Moments and events are drawn
-from a seed, which is printed: the same seed draws them again.
+Each cycle sends events on 32 connections, beside visitors who solve challenges; some cycles have a
+writer of definitions too.  The server is killed at a random moment, or stopped with SIGTERM.  Then
+it is started again, and everything that was acknowledged is compared with what is there.  Moments
+and events are drawn from a seed, which is printed: the same seed draws them again.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from uuid import UUID
 import attrs
 import click
 import httpx2 as httpx
+from tests.faults import visitors
 from tests.faults.check import Checker
 from tests.faults.load import (
     CONNECTIONS,
@@ -50,6 +51,7 @@ class Run:
     """Cycles on one data directory.
 
     Attributes:
+        solved: challenges, of all cycles.
         ready: seconds each restart took until connections were accepted.
     """
 
@@ -62,6 +64,9 @@ class Run:
     defined: int = 0
     """Number of the last document that was acknowledged."""
     attempted: int = 0
+    visits: list[visitors.Visit] = attrs.field(factory=list)
+    """Of visitors who were challenged in this cycle."""
+    solved: int = 0
     ready: list[float] = attrs.field(factory=list)
 
     @classmethod
@@ -83,6 +88,7 @@ class Run:
         is_stop = draw.random() < STOP_SHARE
         is_written = draw.random() < WRITER_SHARE
         self.notebook.unlink(missing_ok=True)
+        self.visits.clear()
         outcome = asyncio.run(self._load(draw.getrandbits(40), moment, is_stop, is_written))
         acknowledged = read_notebook(self.notebook)
         assert len(acknowledged) == len(outcome.acknowledged)
@@ -93,6 +99,7 @@ class Run:
         replayed = draw.sample(acknowledged, min(len(acknowledged), REPLAYED // 3))
         replayed += acknowledged[-2 * REPLAYED // 3 :]
         again = asyncio.run(self._again(outcome.unknown, replayed, is_stop))
+        self.solved += visitors.check(self.target, self.visits)
         self.checker.check(self.target.database, acknowledged + again)
         self._check_definitions()
 
@@ -108,12 +115,16 @@ class Run:
             send(self.target.base_url, self.target.api_key, calls, notebook.add)
         )
         writing = asyncio.create_task(asyncio.to_thread(self._write, is_written))
+        visiting = [
+            asyncio.create_task(asyncio.to_thread(visitors.visit, self.target, self.visits))
+            for _ in range(visitors.VISITORS)
+        ]
         await asyncio.sleep(moment)
         end = signal.SIGTERM if is_stop else signal.SIGKILL
         code = await asyncio.to_thread(self.target.end, end)
         assert code == (0 if is_stop else -signal.SIGKILL), f"the server ended with {code}"
         outcome = await loading
-        await writing
+        await asyncio.gather(writing, *visiting)
         notebook.close()
         return outcome
 
@@ -198,7 +209,7 @@ def main(cycles: int, seed: int | None) -> None:
     slowest = max(made.ready)
     click.echo(
         f"{made.acknowledged} acknowledged over {cycles} cycles, {made.stops} of them stops:"
-        " none lost, none twice, none changed"
+        f" none lost, none twice, none changed; {made.solved} challenges bought one pass each"
     )
     click.echo(
         f"ready again after {statistics.median(made.ready):.2f} s, at most {slowest:.2f} s;"

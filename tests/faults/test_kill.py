@@ -11,8 +11,9 @@ CYCLES = 20
 
 def test_what_was_acknowledged_survives_a_kill() -> None:
     """What was answered is there, once and whole: decisions, keys, mitigations, revocations,
-    definitions."""
+    definitions, challenges and their passes."""
     made = run(CYCLES, time.time_ns() % 1_000_000)
     assert made.acknowledged > CYCLES
     assert made.checker.seq >= made.acknowledged
     assert made.checker.revoked > 0
+    assert made.solved > 0

@@ -22,6 +22,8 @@ ACTORS = 40
 STAY = 25
 """Events after which one actor gives way to the next."""
 PROBE = "/.env"
+DOOR = "/door"
+"""Who asks for it is challenged."""
 
 
 def definitions(tenant_id: str, name: str, number: int) -> dict[str, Any]:
@@ -37,8 +39,10 @@ def definitions(tenant_id: str, name: str, number: int) -> dict[str, Any]:
             {"name": "Turn away", "mode": "Block", "ttl_seconds": 4},
             {"name": "Ask", "mode": "Challenge", "ttl_seconds": 2},
             {"name": "Keep out", "mode": "Block", "ttl_seconds": 86_400},
+            {"name": "Doorman", "mode": "Challenge", "ttl_seconds": 0, "challenge": _LIGHT},
         ],
         "policies": [
+            _policy("Door", f'request.path == "{DOOR}"', "address", "doorman"),
             _policy("Probe", f'request.path == "{PROBE}"', "address", "keep-out"),
             _policy(
                 "Burst",
@@ -74,6 +78,7 @@ def definitions(tenant_id: str, name: str, number: int) -> dict[str, Any]:
     }
 
 
+_LIGHT = {"provider": "pow", "difficulty": 1}
 _NEVER = {"name": "never", "expression": 'request.path == "/never"'}
 
 

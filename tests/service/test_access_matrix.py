@@ -18,11 +18,13 @@ from access_world import API_KEY_HEADER, NAMES, Caller, Reply, Tenant, World, be
 
 from tidegate.operators.permissions import PERMISSIONS
 from tidegate.server import wire
+from tidegate.server.http.ids import new_id
 from tidegate.server.routing.openapi import document
 from tidegate.server.routing.route import Credential, Method, Route
 from tidegate.server.routing.routes import ROUTES
 
-MISSING = "0190f1c4-5b7e-7c3a-9d2e-1f4a6b8c0d2e"
+MISSING = str(new_id())
+"""Of now: the age of an id says that a challenge is over, whether there was one or not."""
 SOME = ("nobody", "malformed", "expired token", "Viewer", "Owner")
 """Callers of what looks at no credential; a login takes a while, and is meant to."""
 NO_IDS = ("x", "1", "%00", "%27%20OR%201=1", "..%2f..", MISSING + "0", MISSING.replace("-", ""))

@@ -1,0 +1,134 @@
+"""Visitors who are challenged while the server is killed, and what must be there afterwards."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from html import unescape
+from itertools import count
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import altcha
+import attrs
+import httpx2 as httpx
+from tests.faults.traffic import DOOR, RUNTIME
+
+if TYPE_CHECKING:
+    from tests.faults.target import Target
+
+VISITORS = 3
+RACERS = 4
+"""Requests that send one solution at one time."""
+_numbers = count(1)
+
+
+@attrs.define
+class Visit:
+    """What a visitor knows of a challenge.
+
+    Attributes:
+        path: of the page.
+        challenge: as the page had it.
+        solution: what solves it.
+        proofs: what the answers to the solution brought.
+        is_answered: whether each request with the solution was answered.
+    """
+
+    path: str
+    challenge: str = ""
+    solution: str = ""
+    proofs: list[str] = attrs.field(factory=list)
+    is_answered: bool = False
+
+
+def visit(target: Target, visits: list[Visit]) -> None:
+    """Be challenged and solve it, again and again, until the server is gone."""
+    base_url, api_key = target.base_url, target.api_key
+    with httpx.Client(base_url=base_url, timeout=60) as http, ThreadPoolExecutor(RACERS) as pool:
+        try:
+            while True:
+                made = _challenged(http, api_key)
+                visits.append(made)
+                made.challenge = _page(http, made.path)
+                made.solution = _solved(made.challenge)
+                for each in [pool.submit(_spend, base_url, made) for _ in range(RACERS)]:
+                    each.result()
+                made.is_answered = True
+        except httpx.TransportError:
+            return
+
+
+def check(target: Target, visits: list[Visit]) -> int:
+    """Compare what visitors know with what is there; how many challenges were solved.
+
+    Raises:
+        AssertionError: a promise is broken.
+    """
+    with httpx.Client(base_url=target.base_url, timeout=60) as http:
+        for made in visits:
+            _check(http, made)
+    listed = target.control("GET", f"{target.tenant}/passes?limit=500").json()
+    bought = Counter(each["challenge_id"] for each in listed)
+    for made in visits:
+        wanted = 1 if made.solution else 0
+        found = bought[made.path.rpartition("/")[2]]
+        assert found == wanted, f"{made.path} has {found} passes"
+    return sum(bool(made.solution) for made in visits)
+
+
+def _check(http: httpx.Client, made: Visit) -> None:
+    """What was answered before is so still; the solution is spent once, then or now."""
+    assert len(made.proofs) <= 1, f"{made.path} was solved {len(made.proofs)} times"
+    if not made.solution:
+        if made.challenge:
+            assert _page(http, made.path) == made.challenge, f"{made.path} was opened again"
+        return
+    again = http.post(f"{made.path}/solution", json={"solution": made.solution})
+    assert again.status_code in (303, 409), again.text
+    if made.is_answered or made.proofs:
+        assert again.status_code == 409, f"{made.path} was solved again"
+        assert made.proofs, f"{made.path} was answered, and nobody got the proof"
+    for proof in made.proofs or ([again.json()["proof"]] if again.status_code == 303 else []):
+        answer = http.post("/api/v1/challenge/proof/verify", json={"token": proof})
+        assert answer.json() == {"valid": True}, answer.text
+
+
+def _challenged(http: httpx.Client, api_key: str) -> Visit:
+    number = next(_numbers)
+    address = f"172.{16 + number // 62_500}.{number // 250 % 250}.{number % 250 + 1}"
+    request = {"method": "GET", "path": DOOR, "host": "shop.example", "client_ip": address}
+    event = {
+        "request": request,
+        "return_url": f"https://shop.example{DOOR}",
+        "idempotency_key": f"visit-{uuid4()}",
+    }
+    answer = http.post(RUNTIME, json=event, headers={"x-service-api-key": api_key})
+    url = answer.raise_for_status().json()["action"]["challenge"]["redirect_url"]
+    return Visit(url[url.index("/api/") :])
+
+
+def _page(http: httpx.Client, path: str) -> str:
+    """The challenge in a page."""
+    page = http.get(path).raise_for_status().text
+    found = re.search('challenge="([^"]+)"', page)
+    assert found is not None
+    return unescape(found[1])
+
+
+def _solved(challenge: str) -> str:
+    asked = altcha.Challenge.from_dict(json.loads(challenge))
+    solution = altcha.solve_challenge(asked)
+    assert solution is not None
+    return altcha.Payload(asked, solution).to_base64()
+
+
+def _spend(base_url: str, made: Visit) -> None:
+    """Send a solution, and note the proof that it brings."""
+    body = {"solution": made.solution}
+    answer = httpx.post(f"{base_url}{made.path}/solution", json=body, timeout=60)
+    assert answer.status_code in (303, 409), answer.text
+    if answer.status_code == 303:
+        made.proofs.append(answer.json()["proof"])

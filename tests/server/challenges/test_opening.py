@@ -1,0 +1,284 @@
+"""Sessions at other times: opened late, solved late, again and again, after the log lost them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import attrs
+import orjson
+import pytest
+
+from tidegate.operators.keys import load_keys
+from tidegate.policy.proofs import ChallengeContext
+from tidegate.server.challenges.opening import (
+    MINUTE_NS,
+    MOST_ROUNDS,
+    OPEN_NS,
+    ROUNDS,
+    ROUNDS_NS,
+    SOLVE_NS,
+)
+from tidegate.server.routing.answering import Given, Sent, answer_by_name
+from tidegate.server.routing.context import Application
+from tidegate.stores import SqliteStore, migrate
+from tidegate.stores.decision_log import log
+from tidegate.stores.decision_log.log import LogBlock
+from tidegate.stores.objects import challenges, passes, tenants
+from tidegate.testing.store_contract.examples import (
+    SECOND_NS,
+    START_NS,
+    TENANT,
+    decision_id,
+    done,
+    tenant,
+)
+
+BACK = "https://shop.example/secret?q=1"
+
+
+@attrs.define
+class Past:
+    """A control plane whose callers say what time it is, and a log."""
+
+    application: Application
+    made: int = 0
+
+    @property
+    def store(self) -> SqliteStore:
+        found = self.application.store
+        assert isinstance(found, SqliteStore)
+        return found
+
+    def settings(self, **settings: Any) -> None:
+        """Give the tenant settings."""
+        done(
+            self.store.write(
+                lambda c: tenants.change(c, TENANT, START_NS, settings={"redact": [], **settings})
+            )
+        )
+
+    def decided(
+        self,
+        at: int = START_NS,
+        *,
+        who: str = "one",
+        is_sealed: bool = True,
+        action: str = "challenge",
+        difficulty: int = 1,
+    ) -> UUID:
+        """Record a decision that challenged somebody, whose id is given."""
+        self.made += 1
+        made = decision_id(self.made, at)
+        keys = self.application.proof_keys(TENANT)
+        client = keys.client("192.0.2.7", "a browser")
+        asked = {"provider": "pow", "difficulty": difficulty, "return_url": None}
+        record = {
+            "action": {"type": action, **({"challenge": asked} if action == "challenge" else {})},
+            "mitigation": None,
+            "entities": [{"entity_id": who}],
+        }
+        request = {"client_ip": "192.0.2.7", "user_agent": "a browser", "host": "shop.example"}
+        line = log.encode_line(
+            decision_id=str(made),
+            received_at_ns=at,
+            api_key_id=None,
+            source=b"null",
+            endpoint="runtime",
+            idempotency=None,
+            revision=1,
+            duration_us=1,
+            answer=b"{}",
+            record=orjson.dumps(record),
+            effects=b"[]",
+            event=orjson.dumps({"request": request, "return_url": BACK}),
+            sealed=keys.seal(made, ChallengeContext(BACK, client)) if is_sealed else None,
+        )
+        index = log.encode_index(
+            tenant_id=str(TENANT),
+            decision_id=str(made),
+            received_at_ns=at,
+            api_key_id=None,
+            idempotency=None,
+            observed_at_ns=at,
+            action=action,
+            reason="policy",
+            policy_id=None,
+            path="/secret",
+            entity_ids=[],
+            fired=[],
+            errors=[],
+        )
+        block = LogBlock.of_one(
+            tenant_id=TENANT, decision_id=made, received_at_ns=at, line=line, index=index
+        )
+        done(self.store.append([block]))
+        return made
+
+    def get(
+        self, challenge: UUID, at: int = START_NS, query: bytes = b"", accept: str = ""
+    ) -> Sent:
+        """The answer to a visitor who asks for the page."""
+        return self._ask("show-challenge", challenge, at, query=query, headers={"accept": accept})
+
+    def wait(self, challenge: UUID, at: int) -> Sent:
+        """The answer to a visitor who says to have waited."""
+        return self._ask(
+            "solve-challenge",
+            challenge,
+            at,
+            body=b'{"method": "wait"}',
+            media_type="application/json",
+        )
+
+    def _ask(self, route: str, challenge: UUID, at: int, **members: Any) -> Sent:
+        given = Given(
+            request_id="r-1",
+            now=at,
+            path=f"/api/v1/challenge/{challenge}",
+            query=members.pop("query", b""),
+            is_encrypted=True,
+            address="192.0.2.7",
+            ids={"challenge_id": challenge},
+            **members,
+        )
+        return answer_by_name(route, given, self.application)
+
+
+@pytest.fixture
+def past(tmp_path: Path) -> Iterator[Past]:
+    """A tenant in which visitors may wait for ten seconds."""
+    url = f"sqlite:///{tmp_path / 'tidegate.db'}"
+    migrate(url)
+    store = SqliteStore(url)
+    done(store.write(lambda c: tenants.create(c, tenant())))
+    made = Past(Application(store=store, keys=load_keys(tmp_path / "keys")))
+    made.settings(challenge_wait_seconds=10)
+    yield made
+    store.close()
+
+
+def code(sent: Sent) -> str:
+    """Of a problem."""
+    found: str = orjson.loads(sent.body)["code"]
+    return found
+
+
+def test_a_challenge_is_opened_within_half_an_hour(past: Past) -> None:
+    """Later there is nothing to open; what was opened in time stays as it is."""
+    early, late = past.decided(who="one"), past.decided(who="two")
+    assert past.get(early, START_NS + OPEN_NS - MINUTE_NS).status == 200
+    after = START_NS + OPEN_NS + MINUTE_NS
+    assert code(past.get(late, after)) == "challenge-expired"
+    assert past.get(early, after).status == 200
+
+
+def test_a_challenge_is_solved_within_a_quarter_of_an_hour(past: Past) -> None:
+    """From its first page on; too early, in time, too late."""
+    in_time, too_late = past.decided(), past.decided()
+    for each in (in_time, too_late):
+        past.get(each)
+    early = past.wait(in_time, START_NS + 4 * SECOND_NS)
+    assert (code(early), early.headers["retry-after"]) == ("challenge-too-early", "6")
+    assert past.wait(in_time, START_NS + SOLVE_NS - 1).status == 303
+    assert code(past.wait(too_late, START_NS + SOLVE_NS)) == "challenge-expired"
+    page = past.get(too_late, START_NS + SOLVE_NS, accept="text/html")
+    assert page.status == 410
+    assert f'href="{BACK}"' in page.body.decode()
+
+
+def test_what_a_solution_buys_lasts_as_the_tenant_says(past: Past) -> None:
+    """The pass and the proof end with the setting of that time."""
+    past.settings(challenge_wait_seconds=10, proof_ttl_seconds=60)
+    made = past.decided()
+    past.get(made)
+    at = START_NS + 10 * SECOND_NS
+    proof = orjson.loads(past.wait(made, at).body)["proof"]
+    keys = past.application.proof_keys(TENANT)
+    assert keys.read(proof, at + 60 * SECOND_NS - 1).status == "valid"
+    assert keys.read(proof, at + 60 * SECOND_NS).status == "expired"
+    with past.store.read() as connection:
+        (bought,) = passes.page(connection, TENANT, 9)
+    assert (bought.provider, bought.expires_at_ns) == ("wait", at + 60 * SECOND_NS)
+
+
+def test_nobody_waits_where_the_tenant_does_not_let_them(past: Past) -> None:
+    """The way is closed for solutions too, not on the page alone."""
+    past.settings()
+    made = past.decided()
+    assert 'value="wait"' not in past.get(made).body.decode()
+    assert code(past.wait(made, START_NS + MINUTE_NS)) == "challenge-failed"
+
+
+def test_an_actor_who_cannot_finish_is_not_sent_round_for_ever(past: Past) -> None:
+    """First the check, then the other way, then nothing by itself; others see the check."""
+    seen = []
+    for _ in range(MOST_ROUNDS + 1):
+        page = past.get(past.decided()).body.decode()
+        seen.append(("altcha-widget" in page, 'value="wait"' in page))
+    assert seen == [
+        *[(True, True)] * ROUNDS,
+        *[(False, True)] * (MOST_ROUNDS - ROUNDS),
+        (False, False),
+    ]
+    assert "altcha-widget" in past.get(past.decided(who="two")).body.decode()
+    later = START_NS + ROUNDS_NS + MINUTE_NS
+    assert "altcha-widget" in past.get(past.decided(later), later).body.decode()
+
+
+def test_an_actor_may_still_start_the_check_by_hand(past: Past) -> None:
+    """The page that stops says how; nothing starts by itself there."""
+    for _ in range(MOST_ROUNDS):
+        past.get(past.decided())
+    made = past.decided()
+    assert f"{made}?again=true" in past.get(made).body.decode()
+    page = past.get(made, query=b"again=true").body.decode()
+    assert 'data-auto="off"' in page
+
+
+def test_a_page_that_is_loaded_again_asks_the_same(past: Past) -> None:
+    """One session for each decision, whoever asks for it how often."""
+    made = past.decided()
+    pages = {past.get(made, START_NS + number * SECOND_NS).body for number in range(3)}
+    assert len(pages) == 1
+
+
+def test_what_is_no_challenge_is_not_there(past: Past) -> None:
+    """A decision of another kind, one the log lost, an id of no time, an id of the future."""
+    allowed = past.decided(action="allow")
+    lost = decision_id(999)
+    future = decision_id(1, START_NS + 60 * MINUTE_NS)
+    for each in (allowed, lost, future, UUID(int=7)):
+        assert code(past.get(each)) == "not-found"
+
+
+def test_a_decision_of_an_earlier_version_has_its_page(past: Past) -> None:
+    """It sealed nothing, and its event has the address in clear."""
+    made = past.decided(is_sealed=False)
+    past.get(made)
+    sent = past.wait(made, START_NS + MINUTE_NS)
+    assert sent.headers["location"].startswith(f"{BACK}&service_challenge_proof=")
+    with past.store.read() as connection:
+        kept = challenges.find(connection, made)
+    assert b"shop.example/secret" not in kept.sealed
+
+
+def test_a_challenge_whose_keys_are_gone_is_over(past: Past) -> None:
+    """What was sealed under other keys is read by nobody, and buys nothing."""
+    made = past.decided()
+    past.get(made)
+    keys = attrs.evolve(past.application.keys, sealing=bytes(range(32)))
+    other = Past(Application(store=past.store, keys=keys))
+    assert code(other.wait(made, START_NS + MINUTE_NS)) == "challenge-expired"
+
+
+def test_a_tenant_that_is_deleted_has_no_challenges(past: Past) -> None:
+    """Neither those that were opened nor others."""
+    opened, other = past.decided(), past.decided()
+    past.get(opened)
+    done(past.store.write(lambda c: tenants.delete(c, TENANT)))
+    for each in (opened, other):
+        assert code(past.get(each)) == "not-found"
+    assert code(past.wait(opened, START_NS + MINUTE_NS)) == "not-found"
