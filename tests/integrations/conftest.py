@@ -11,7 +11,8 @@ from tests.server.deciding import Deciding, Service, deciding
 
 DEFINITIONS = {
     "apiVersion": "tidegate/v1",
-    "entities": [{"name": "Address", "key_fields": ["request.client_ip"]}],
+    # By path too: all tests come from one address, and a loop of challenges is broken by entity.
+    "entities": [{"name": "Visit", "key_fields": ["request.client_ip", "request.path"]}],
     "mitigations": [
         {
             "name": "Refuse",

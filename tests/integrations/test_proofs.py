@@ -11,7 +11,7 @@ from tests.integrations.edges import Edge
 from tests.server.deciding import Deciding
 
 from tidegate.operators.keys import load_keys
-from tidegate.policy.proofs import ProofKeys
+from tidegate.server.engines.engines import proof_keys_of
 
 PAGE = b"A small site"
 GATE = "/challenged"
@@ -31,9 +31,8 @@ class Mint:
     """Makes proofs as the service does, with its own keys."""
 
     def __init__(self, edge: Edge, shop: Deciding) -> None:
-        keys = load_keys(shop.service.directory / "keys")
+        self._keys = load_keys(shop.service.directory / "keys")
         self.tenant = UUID(shop.tenant_id)
-        self._secrets = keys.proofs, keys.sealing
         self._address = address_seen(edge, shop)
 
     def proof(
@@ -45,7 +44,7 @@ class Mint:
         pass_id: UUID | None = None,
     ) -> str:
         """One that is good for an hour."""
-        keys = ProofKeys(tenant or self.tenant, *self._secrets)
+        keys = proof_keys_of(tenant or self.tenant, self._keys)
         client = keys.client(self._address, agent)
         issued = time.time_ns() - age
         return keys.mint(pass_id or uuid4(), uuid4(), issued, issued + HOUR, client)

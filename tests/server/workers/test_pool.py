@@ -59,6 +59,7 @@ class World:
             keys=application.keys,
             log=LogSettings(),
             token_lifetime_seconds=60,
+            base_url="http://127.0.0.1",
         )
         self.directory = directory
         self.desk = Desk(application)
