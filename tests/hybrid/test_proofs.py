@@ -37,17 +37,17 @@ def pair(
         yield made
 
 
-def decided(site: Daemon, address: str, proof: str | None = None) -> Any:
+def decided(site: Daemon, address: str, proof: str | None = None, path: str = PATH) -> Any:
     """What the site answers a visitor, who may show a proof in the cookie."""
     request: dict[str, Any] = {
         "method": "GET",
-        "path": PATH,
+        "path": path,
         "client_ip": address,
         "user_agent": AGENT,
     }
     if proof is not None:
         request["cookies"] = {"service_challenge": proof}
-    return site.decide(PATH, address, request=request, return_url=RETURN_URL)
+    return site.decide(path, address, request=request, return_url=RETURN_URL)
 
 
 def solved(url: str) -> str:
@@ -91,3 +91,27 @@ def test_a_proof_passes_at_the_site_until_it_is_revoked(
     ]
     origin.call("DELETE", f"/passes/{made['pass_id']}")
     wait_for(lambda: decided(site, address, proof)["action"]["type"] == "challenge")
+
+
+def test_a_pass_that_a_site_revokes_is_revoked_at_the_service(
+    origin: Service, pair: tuple[Daemon, Link]
+) -> None:
+    """A Block behind a proof revokes its pass: there, at the service, and for daemons to come."""
+    site, _ = pair
+    address = "203.0.113.22"
+    origin.make_policy("Trap", "/trap", 1, ttl=0)
+    wait_for(lambda: site.decide("/trap", "203.0.113.23")["action"]["type"] == "block")
+    challenged = decided(site, address)
+    proof = solved(challenged["action"]["challenge"]["redirect_url"])
+    assert decided(site, address, proof)["reason"] == "challenge-proof"
+    assert decided(site, address, proof, "/trap")["reason"] == "challenge-proof"
+    assert decided(site, address, proof, "/trap")["action"]["type"] == "block"
+    wait_for(lambda: not site.status()["spooled"])
+    assert len(origin.decisions("/trap")) == 3
+    (made,) = [
+        each
+        for each in origin.call("GET", "/passes?limit=10")
+        if each["challenge_id"] == challenged["decision_id"]
+    ]
+    effects = origin.sync("GET", "/snapshot").json()["effects"]
+    assert made["pass_id"] in [each[1] for each in effects if each[0] == "revoke"]

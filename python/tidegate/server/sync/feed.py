@@ -20,7 +20,8 @@ from tidegate.server.sync import messages
 from tidegate.server.sync.changes import ChangeLog
 from tidegate.server.sync.remaking import first_mark, remade
 from tidegate.stores.base import NotFoundError
-from tidegate.stores.objects import change_marks, definition_sets
+from tidegate.stores.decision_log.lifts import join_effects
+from tidegate.stores.objects import change_marks, definition_sets, passes
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -206,6 +207,7 @@ class Feed:
         sequence, chain, revision = head
         with self._store.read() as connection:
             document = definition_sets.load(connection, tenant.tenant_id, revision)
+            effects = [active_effects(tenant, at), revoked_passes(connection, tenant, at)]
         body = messages.Snapshot(
             version=messages.VERSION,
             tenant_id=tenant.tenant_id,
@@ -217,7 +219,7 @@ class Feed:
             secrets=self._secrets(tenant.tenant_id),
             revision=revision,
             document=msgspec.Raw(document),
-            effects=msgspec.Raw(active_effects(tenant, at)),
+            effects=msgspec.Raw(join_effects(effects)),
             end=True,
         )
         return self._signed(msgspec.json.encode(body), f'"s{sequence}-{chain[:16]}"')
@@ -308,6 +310,20 @@ def active_effects(tenant: Tenant, at: int) -> bytes:
         if len(page) < PAGE:
             return b"[%b]" % b",".join(written)
         last = page[-1]
+
+
+def revoked_passes(connection: Connection, tenant: Tenant, at: int) -> bytes:
+    """The passes of a tenant that are revoked and have not expired, as effects that revoke them."""
+    written: list[list[str]] = []
+    last = None
+    while page := passes.page(connection, tenant.tenant_id, PAGE, last, alive_at_ns=at):
+        written += [
+            ["revoke", str(each.pass_id), str(at), str(each.expires_at_ns)]
+            for each in page
+            if tenant.engine.is_revoked(each.pass_id)
+        ]
+        last = page[-1].pass_id
+    return orjson.dumps(written)
 
 
 def unknown(changes: ChangeLog) -> Problem:
