@@ -6,7 +6,7 @@ import time
 
 from tests.faults.kill import run
 
-CYCLES = 20
+CYCLES = 8
 
 
 def test_what_was_acknowledged_survives_a_kill() -> None:

@@ -6,7 +6,7 @@ import time
 
 from tests.faults.restart import run
 
-CYCLES = 4
+CYCLES = 3
 
 
 def test_a_server_takes_over_where_the_other_ended() -> None:
