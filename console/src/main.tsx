@@ -1,17 +1,18 @@
 /** The console: its routes, and what is shown before somebody is logged in. */
 
 import { QueryClientProvider } from "@tanstack/preact-query";
-import { render } from "preact";
+import { render, type FunctionComponent } from "preact";
 import { ErrorBoundary, LocationProvider, Route, Router, useLocation } from "preact-iso";
 import { useEffect } from "preact/hooks";
 import { queries } from "./api/client";
 import { logIn, restoreFragment, takeFromHash, token } from "./api/token";
 import { followAddress } from "./frame/place";
-import { TenantProvider, useMe, type Me } from "./frame/session";
+import { Refused } from "./frame/role";
+import { hasRole, TenantProvider, useMe, type Me, type Role } from "./frame/session";
 import { Shell } from "./frame/shell";
 import "./frame/theme";
 import { Answered } from "./parts/answer";
-import { ROUTES } from "./routes";
+import { ROUTES, type PageRoute } from "./routes";
 import "./style/tokens.css";
 import "./style/base.css";
 import { text } from "./text/en";
@@ -52,13 +53,19 @@ function OfTenant({ me }: { me: Me }) {
       <Shell me={me} tenant={tenant}>
         <Router>
           {ROUTES.map((each) => (
-            <Route path={base + each.path} component={each.page} />
+            <Route path={base + each.path} component={pageFor(each, tenant.role)} />
           ))}
           <Route default component={NotFound} />
         </Router>
       </Shell>
     </TenantProvider>
   );
+}
+
+/** The page, or why a role may not see it. */
+function pageFor({ page, needs }: PageRoute, role: Role): FunctionComponent {
+  if (needs === undefined || hasRole(role, needs)) return page;
+  return () => <Refused needs={needs} />;
 }
 
 function NotFound() {

@@ -2,6 +2,7 @@
 
 import { lazy } from "preact-iso";
 import type { FunctionComponent } from "preact";
+import type { Role } from "./frame/session";
 import type { text } from "./text/en";
 
 export interface PageRoute {
@@ -10,21 +11,61 @@ export interface PageRoute {
   page: FunctionComponent;
   /** Its name in the navigation; a page without one is reached from another. */
   nav?: keyof typeof text.pages;
+  /** The role that its calls need, when a Viewer's is not enough. */
+  needs?: Role;
 }
 
 export const ROUTES: readonly PageRoute[] = [
   { path: "", page: lazy(() => import("./pages/overview/page")), nav: "overview" },
-  { path: "decisions", page: lazy(() => import("./pages/decisions/page")), nav: "decisions" },
-  { path: "decisions/:id", page: lazy(() => import("./pages/decision/page")) },
+  {
+    path: "decisions",
+    page: lazy(() => import("./pages/decisions/page")),
+    nav: "decisions",
+    needs: "Analyst",
+  },
+  { path: "decisions/:id", page: lazy(() => import("./pages/decision/page")), needs: "Analyst" },
+  {
+    path: "active",
+    page: lazy(() => import("./pages/active/page")),
+    nav: "active",
+    needs: "Analyst",
+  },
+  {
+    path: "entities",
+    page: lazy(() => import("./pages/entities/page")),
+    nav: "entities",
+    needs: "Analyst",
+  },
+  { path: "entities/:id", page: lazy(() => import("./pages/entity/page")), needs: "Analyst" },
   { path: "policies", page: lazy(() => import("./pages/policies/page")), nav: "policies" },
   { path: "policies/:id", page: lazy(() => import("./pages/policy/page")) },
+  { path: "policies/:id/results", page: lazy(() => import("./pages/policy-results/page")) },
+  { path: "policies/:id/versions", page: lazy(() => import("./pages/versions/page")) },
   { path: "actions", page: lazy(() => import("./pages/actions/page")), nav: "actions" },
   { path: "actions/:id", page: lazy(() => import("./pages/action/page")) },
-  { path: "active", page: lazy(() => import("./pages/active/page")), nav: "active" },
-  { path: "entities/:id", page: lazy(() => import("./pages/entity/page")) },
-  { path: "replay", page: lazy(() => import("./pages/replay/page")), nav: "replay" },
-  { path: "replay/:id", page: lazy(() => import("./pages/replay/job")) },
+  { path: "mitigations", page: lazy(() => import("./pages/mitigations/page")), nav: "mitigations" },
+  { path: "mitigations/:id", page: lazy(() => import("./pages/mitigation/page")) },
+  { path: "lists", page: lazy(() => import("./pages/lists/page")), nav: "lists" },
+  { path: "lists/:id", page: lazy(() => import("./pages/list/page")) },
+  {
+    path: "entity-definitions",
+    page: lazy(() => import("./pages/entity-definitions/page")),
+    nav: "entityDefinitions",
+  },
+  { path: "entity-definitions/:id", page: lazy(() => import("./pages/entity-definition/page")) },
   { path: "catalog", page: lazy(() => import("./pages/catalog/page")), nav: "catalog" },
-  { path: "audit", page: lazy(() => import("./pages/audit/page")), nav: "audit" },
-  { path: "settings", page: lazy(() => import("./pages/settings/page")), nav: "settings" },
+  {
+    path: "replay",
+    page: lazy(() => import("./pages/replay/page")),
+    nav: "replay",
+    needs: "Analyst",
+  },
+  { path: "replay/:id", page: lazy(() => import("./pages/replay/job")), needs: "Analyst" },
+  { path: "audit", page: lazy(() => import("./pages/audit/page")), nav: "audit", needs: "Analyst" },
+  {
+    path: "settings",
+    page: lazy(() => import("./pages/settings/page")),
+    nav: "settings",
+    needs: "Admin",
+  },
 ];

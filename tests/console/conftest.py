@@ -10,18 +10,15 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
+from tests.browser import Watched, browser
 from tests.service.service_process import Service, start, stop
-
-from browser import Watched, browser
 
 __all__ = ["browser"]
 EVENTS = 400
 
 
-@pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def started(log: Path) -> Service:
     """The demonstration, with traffic that was decided on just now."""
-    log = tmp_path_factory.mktemp("console") / "log"
     process, said = start("--demo", log=log)
     made = Service(process=process, log=log, **said)
     packed = resources.files("tidegate.samples").joinpath("traffic.jsonl.gz").read_bytes()
@@ -29,8 +26,15 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     for event in events:
         del event["observed_at"]
     assert made.hot("/beacon/events", events).status_code == 200
+    return made
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """One demonstration for all tests that only add to it."""
+    made = started(tmp_path_factory.mktemp("console") / "log")
     yield made
-    stop(process)
+    stop(made.process)
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from playwright.sync_api import expect
-
-from browser import Watched
+from tests.browser import Watched
 
 
 def test_a_blocked_request_is_found_and_explained(owner: Watched) -> None:

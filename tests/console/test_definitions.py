@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from playwright.sync_api import Page, expect
+from tests.browser import Watched
 from tests.service.service_process import Service
-
-from browser import Watched
 
 
 def write(page: Page, expression: str) -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import httpx2 as httpx
 from playwright.sync_api import expect
+from tests.browser import Watched
 from tests.service.service_process import Service, start, stop
-
-from browser import Watched
 
 STORED = "localStorage.getItem('service.auth_token')"
 

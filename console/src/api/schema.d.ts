@@ -457,7 +457,7 @@ export interface paths {
     put?: never;
     /**
      * Create an action
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["create-action"];
     delete?: never;
@@ -483,7 +483,7 @@ export interface paths {
     /**
      * Create an action (an older path: use the one with the prefix)
      * @deprecated
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["create-action-bare"];
     delete?: never;
@@ -508,14 +508,14 @@ export interface paths {
     post?: never;
     /**
      * Delete an action
-     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["delete-action"];
     options?: never;
     head?: never;
     /**
      * Change an action
-     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     patch: operations["change-action"];
     trace?: never;
@@ -538,7 +538,7 @@ export interface paths {
     /**
      * Delete an action (an older path: use the one with the prefix)
      * @deprecated
-     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["delete-action-bare"];
     options?: never;
@@ -546,7 +546,7 @@ export interface paths {
     /**
      * Change an action (an older path: use the one with the prefix)
      * @deprecated
-     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     patch: operations["change-action-bare"];
     trace?: never;
@@ -566,7 +566,7 @@ export interface paths {
     put?: never;
     /**
      * Create an entity definition
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["create-entity-definition"];
     delete?: never;
@@ -592,7 +592,7 @@ export interface paths {
     /**
      * Create an entity definition (an older path: use the one with the prefix)
      * @deprecated
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["create-entity-definition-bare"];
     delete?: never;
@@ -617,14 +617,14 @@ export interface paths {
     post?: never;
     /**
      * Delete an entity definition
-     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["delete-entity-definition"];
     options?: never;
     head?: never;
     /**
      * Change an entity definition
-     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     patch: operations["change-entity-definition"];
     trace?: never;
@@ -647,7 +647,7 @@ export interface paths {
     /**
      * Delete an entity definition (an older path: use the one with the prefix)
      * @deprecated
-     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["delete-entity-definition-bare"];
     options?: never;
@@ -655,7 +655,7 @@ export interface paths {
     /**
      * Change an entity definition (an older path: use the one with the prefix)
      * @deprecated
-     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     patch: operations["change-entity-definition-bare"];
     trace?: never;
@@ -675,7 +675,7 @@ export interface paths {
     put?: never;
     /**
      * Create a mitigation
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["create-mitigation"];
     delete?: never;
@@ -701,7 +701,7 @@ export interface paths {
     /**
      * Create a mitigation (an older path: use the one with the prefix)
      * @deprecated
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["create-mitigation-bare"];
     delete?: never;
@@ -726,14 +726,14 @@ export interface paths {
     post?: never;
     /**
      * Delete a mitigation
-     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["delete-mitigation"];
     options?: never;
     head?: never;
     /**
      * Change a mitigation
-     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     patch: operations["change-mitigation"];
     trace?: never;
@@ -756,7 +756,7 @@ export interface paths {
     /**
      * Delete a mitigation (an older path: use the one with the prefix)
      * @deprecated
-     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["delete-mitigation-bare"];
     options?: never;
@@ -764,7 +764,7 @@ export interface paths {
     /**
      * Change a mitigation (an older path: use the one with the prefix)
      * @deprecated
-     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     patch: operations["change-mitigation-bare"];
     trace?: never;
@@ -784,7 +784,7 @@ export interface paths {
     put?: never;
     /**
      * Create a policy
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["create-policy"];
     delete?: never;
@@ -809,14 +809,14 @@ export interface paths {
     post?: never;
     /**
      * Delete a policy
-     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["delete-policy"];
     options?: never;
     head?: never;
     /**
      * Change a policy
-     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     patch: operations["change-policy"];
     trace?: never;
@@ -852,7 +852,7 @@ export interface paths {
     put?: never;
     /**
      * Save a version again as the newest
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["restore-policy"];
     delete?: never;
@@ -876,7 +876,7 @@ export interface paths {
     put?: never;
     /**
      * Create a list
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["create-list"];
     delete?: never;
@@ -901,14 +901,14 @@ export interface paths {
     post?: never;
     /**
      * Delete a list
-     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description Refused while other objects refer to it; the answer names them. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["delete-list"];
     options?: never;
     head?: never;
     /**
      * Change a list
-     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description Members that are left out stay as they are; the slug cannot change. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     patch: operations["change-list"];
     trace?: never;
@@ -924,7 +924,7 @@ export interface paths {
     put?: never;
     /**
      * Put entries into a list and take entries out
-     * @description The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     post: operations["change-list-entries"];
     delete?: never;
@@ -967,7 +967,7 @@ export interface paths {
     get: operations["read-definitions"];
     /**
      * Make the definitions those of a document
-     * @description Objects that the document does not have are deleted; what is the same stays untouched. Other settings are for Owners alone. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description Objects that the document does not have are deleted; what is the same stays untouched. Other settings are for Owners alone. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     put: operations["replace-definitions"];
     post?: never;
@@ -1189,7 +1189,7 @@ export interface paths {
     post?: never;
     /**
      * Lift the mitigations that an entity is under
-     * @description All of them, or those of one policy or of one clause. The role must allow to write definitions and lists; deploy; lift mitigations.
+     * @description All of them, or those of one policy or of one clause. The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
      */
     delete: operations["lift-mitigation"];
     options?: never;
@@ -1313,6 +1313,359 @@ export interface paths {
      * @description The role must allow to read decisions, events, entities and audit; simulate and replay.
      */
     get: operations["list-audit"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/sync/snapshot": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** Read everything that a daemon decides by */
+    get: operations["read-snapshot"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/sync/changes": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read what changed after a number; wait until something has
+     * @description 410 when the changes after it are not known any more: take a snapshot.
+     */
+    get: operations["read-changes"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/sync/ack": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /** Say what a daemon holds, and how it is */
+    post: operations["acknowledge-changes"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/sync/events": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Record decisions that a daemon made
+     * @description At most 200, as the daemon recorded them. What of a batch is recorded already is passed over, however late it comes again.
+     */
+    post: operations["forward-events"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/daemons": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List daemons: what each holds, and when it was last seen
+     * @description The role must allow to read definitions, results and the field catalog.
+     */
+    get: operations["list-daemons"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/challenge/{challenge_id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * The page of a challenge, for the visitor's browser
+     * @description At most 30 minutes after the decision that has this id. Refusals are pages too, for callers that accept `text/html`.
+     */
+    get: operations["show-challenge"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/challenge/{challenge_id}/solution": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Spend a solution for a pass, and go back with its proof
+     * @description The address in `Location` has the proof in `service_challenge_proof`. The answer is 200 where the tenant names nowhere to go.
+     */
+    post: operations["solve-challenge"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/challenge/files/page.css": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** A file of the pages: page.css */
+    get: operations["read-page-file-page-css"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/challenge/files/challenge.js": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** A file of the pages: challenge.js */
+    get: operations["read-page-file-challenge-js"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/challenge/files/status.js": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** A file of the pages: status.js */
+    get: operations["read-page-file-status-js"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/challenge/files/turnstile.js": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** A file of the pages: turnstile.js */
+    get: operations["read-page-file-turnstile-js"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/challenge/files/altcha.css": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** A file of the pages: altcha.css */
+    get: operations["read-page-file-altcha-css"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/challenge/files/altcha.min.js": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** A file of the pages: altcha.min.js */
+    get: operations["read-page-file-altcha-min-js"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/challenge/files/scrypt.js": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** A file of the pages: scrypt.js */
+    get: operations["read-page-file-scrypt-js"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/challenge/proof/verify": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Learn whether a proof is good
+     * @description With an API key the proof must be of its tenant. Without one, an address has 600 calls a minute. A proof that is expired, tampered with, of another tenant or revoked is answered with `false`. Its binding to a client is checked where decisions are made.
+     */
+    post: operations["verify-proof"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/passes": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List passes, the newest first
+     * @description The role must allow to read decisions, events, entities and audit; simulate and replay.
+     */
+    get: operations["list-passes"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/passes/{pass_id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    /**
+     * Revoke a pass: its proof is good no more
+     * @description The role must allow to write definitions and lists; deploy; lift mitigations, revoke passes.
+     */
+    delete: operations["revoke-pass"];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/challenge/self-test": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Learn whether visitors who are challenged can get through
+     * @description The role must allow to read definitions, results and the field catalog.
+     */
+    get: operations["test-challenges"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/results/challenges": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * What became of challenges, by provider
+     * @description Counted by the time at which the page of a challenge was first shown. The role must allow to read definitions, results and the field catalog.
+     */
+    get: operations["read-challenge-results"];
     put?: never;
     post?: never;
     delete?: never;
@@ -1596,6 +1949,7 @@ export interface components {
       source_id: string | null;
       /** @enum {unknown} */
       trust_level: "External" | "Internal" | "Trusted";
+      can_sync: boolean;
       rate_limit_per_minute: number;
       /** @description the public part of the key's text */
       prefix: string;
@@ -1614,6 +1968,8 @@ export interface components {
       source_id?: string | null;
       /** @enum {unknown} */
       trust_level?: "External" | "Internal" | "Trusted";
+      /** @description daemons may read the definitions and forward decisions with it */
+      can_sync?: boolean;
       rate_limit_per_minute?: number | null;
       expires_at?: string | null;
       /** Format: date-time */
@@ -1643,6 +1999,11 @@ export interface components {
        * @enum {unknown}
        */
       trust_level?: "External" | "Internal" | "Trusted";
+      /**
+       * @description daemons may read the definitions and forward decisions with it
+       * @default false
+       */
+      can_sync?: boolean;
       /** @default null */
       rate_limit_per_minute?: number | null;
       /** @default null */
@@ -1785,6 +2146,40 @@ export interface components {
       redirect_url: string;
     };
     /**
+     * ChallengePassed
+     * @description For callers that are no browser; the address is also in ``Location``.
+     */
+    ChallengePassed: {
+      proof: string;
+      /** @description null where the tenant names nowhere to go */
+      redirect_url: string | null;
+    };
+    /** ChallengeResults */
+    ChallengeResults: {
+      /** Format: uuid */
+      tenant_id: string;
+      providers: components["schemas"]["ProviderResults"][];
+      /** @description that have not expired */
+      passes_alive: number;
+    };
+    /**
+     * ChallengeSolution
+     * @description What a page sends; the name of the provider is not among it, since the issued one counts.
+     */
+    ChallengeSolution: {
+      /**
+       * @description `wait` is the timed way, which a tenant may allow
+       * @default solve
+       * @enum {unknown}
+       */
+      method?: "solve" | "wait";
+      /**
+       * @description of the widget; not needed for `wait`
+       * @default
+       */
+      solution?: string;
+    };
+    /**
      * Change
      * @description One object that differs between two definition sets.
      */
@@ -1834,6 +2229,44 @@ export interface components {
       final: boolean;
     };
     /**
+     * Daemon
+     * @description A daemon as it described itself last.
+     */
+    Daemon: {
+      /** Format: uuid */
+      daemon_id: string;
+      /** Format: uuid */
+      tenant_id: string;
+      name: string;
+      version: string;
+      mode: string;
+      /** @description of the definitions that it decides by */
+      revision: number;
+      /** @description of a change; they grow, and belong to one tenant alone */
+      sequence: number;
+      /** @description what it holds has the hash of here */
+      is_equal: boolean;
+      /** @description changes that it did not hold then */
+      behind: number;
+      /** @description decisions that it has still to forward */
+      spooled: number;
+      /** @description decisions that it could not keep */
+      dropped: number;
+      /** Format: date-time */
+      first_seen_at: string;
+      /** Format: date-time */
+      last_seen_at: string;
+    };
+    /**
+     * DecidedBy
+     * @description The daemon that made and forwarded a decision, and its number there.
+     */
+    DecidedBy: {
+      /** Format: uuid */
+      daemon_id: string;
+      number: number;
+    };
+    /**
      * DecidedEntity
      * @description An actor that the event belongs to.
      */
@@ -1876,7 +2309,11 @@ export interface components {
       errors: components["schemas"]["ExpressionError"][];
       /** @description places at which the budget of the decision ended; mostly none */
       budget_ended_at: string[];
+      /** @description null when the event showed no proof of a challenge */
+      proof: components["schemas"]["ShownProof"] | null;
       duration_us: number;
+      /** @description null where the service decided */
+      daemon: components["schemas"]["DecidedBy"] | null;
       /** @description what the caller was sent */
       answer: unknown;
       /** @description as it was received, secrets hashed */
@@ -2319,6 +2756,31 @@ export interface components {
       /** @enum {unknown} */
       mode: "Block" | "Challenge" | "Monitor";
     };
+    /** ForwardedAnswer */
+    ForwardedAnswer: {
+      /** @description up to this number everything is recorded */
+      acknowledged: number;
+      recorded: number;
+      /** @description not recorded, and never to be */
+      refused: components["schemas"]["RefusedEvent"][];
+    };
+    /** ForwardedEvent */
+    ForwardedEvent: {
+      /** @description in the spool, without repetition, rising */
+      number: number;
+      /** @description the decision as the daemon recorded it */
+      line: Record<string, never>;
+      /** @description what it is found by */
+      index: unknown[];
+    };
+    /** ForwardedEvents */
+    ForwardedEvents: {
+      /** Format: uuid */
+      daemon_id: string;
+      /** Format: uuid */
+      spool_id: string;
+      events: components["schemas"]["ForwardedEvent"][];
+    };
     /** Health */
     Health: {
       /** @enum {unknown} */
@@ -2614,6 +3076,7 @@ export interface components {
       source_id: string | null;
       /** @enum {unknown} */
       trust_level: "External" | "Internal" | "Trusted";
+      can_sync: boolean;
       rate_limit_per_minute: number;
       /** @description the public part of the key's text */
       prefix: string;
@@ -2632,6 +3095,29 @@ export interface components {
       challenge?: number;
       /** @default 0 */
       block?: number;
+    };
+    /**
+     * Pass
+     * @description What a solved challenge bought; the proof itself is not kept.
+     */
+    Pass: {
+      /** Format: uuid */
+      tenant_id: string;
+      /** Format: uuid */
+      pass_id: string;
+      /**
+       * Format: uuid
+       * @description also the id of the decision
+       */
+      challenge_id: string;
+      /** @description how it was solved; `wait` for the timed way */
+      provider: string;
+      /** @enum {unknown} */
+      status: "alive" | "expired" | "revoked";
+      /** Format: date-time */
+      issued_at: string;
+      /** Format: date-time */
+      expires_at: string;
     };
     /** Policy */
     Policy: {
@@ -2829,6 +3315,39 @@ export interface components {
       errors?: components["schemas"]["ErrorDetail"][];
       referrers?: components["schemas"]["Referrer"][];
     };
+    /** ProofCheck */
+    ProofCheck: {
+      /** @description the proof */
+      token: string;
+    };
+    /** ProofVerdict */
+    ProofVerdict: {
+      valid: boolean;
+    };
+    /**
+     * ProviderResults
+     * @description What became of the challenges of one provider.
+     */
+    ProviderResults: {
+      provider: string;
+      issued: number;
+      solved: number;
+      /** @description solutions that were wrong */
+      failed: number;
+      /** @description of visitors who had seen too many */
+      looped: number;
+      /** @description on average */
+      seconds_to_solve: number | null;
+    };
+    /** ProviderTest */
+    ProviderTest: {
+      provider: string;
+      /** @enum {unknown} */
+      status: "green" | "red";
+      reasons: string[];
+      /** @description names of the enabled mitigations that use it */
+      mitigations: string[];
+    };
     /**
      * Referrer
      * @description An object that stands in the way of a deletion.
@@ -2837,6 +3356,11 @@ export interface components {
       kind: string;
       id: string;
       name: string;
+    };
+    /** RefusedEvent */
+    RefusedEvent: {
+      number: number;
+      detail: string;
     };
     /**
      * ReplayDifference
@@ -3007,6 +3531,35 @@ export interface components {
       expression: string | null;
       clauses: components["schemas"]["Clause"][];
     };
+    /**
+     * SelfTest
+     * @description Whether visitors who are challenged can get through.
+     */
+    SelfTest: {
+      /** Format: uuid */
+      tenant_id: string;
+      /** @enum {unknown} */
+      status: "green" | "red";
+      public_url: string;
+      reasons: string[];
+      providers: components["schemas"]["ProviderTest"][];
+    };
+    /**
+     * ShownProof
+     * @description The proof of a challenge that the event showed.
+     *
+     *         All but the status is there when the token was verified and good.
+     */
+    ShownProof: {
+      /** @enum {unknown} */
+      status: "expired" | "foreign" | "invalid" | "other-client" | "revoked" | "valid";
+      pass_id: string | null;
+      expires_at: string | null;
+      /** @description from which it was shown, /24 or /48 */
+      network: string | null;
+      /** @description what of the client was not as when the challenge was solved */
+      differs: ("agent" | "network")[];
+    };
     /** Simulation */
     Simulation: {
       /** @description in the shape of a runtime request */
@@ -3028,6 +3581,8 @@ export interface components {
       trace: components["schemas"]["Trace"];
       /** @description the trace in words */
       text: string;
+      /** @description about the challenges of the policy, from what was recorded lately */
+      warnings: components["schemas"]["DefinitionWarning"][];
     };
     /**
      * StepExplanation
@@ -3038,6 +3593,83 @@ export interface components {
       depth: number;
       value: string | null;
       error: string | null;
+    };
+    /** SyncAck */
+    SyncAck: {
+      /** Format: uuid */
+      daemon_id: string;
+      name: string;
+      version: string;
+      /** @description such as `online`, `offline` */
+      mode: string;
+      sequence: number;
+      /** @description chained over the changes, in hexadecimal */
+      hash: string;
+      revision: number;
+      /** @default 0 */
+      spooled?: number;
+      /** @default 0 */
+      dropped?: number;
+    };
+    /** SyncAcknowledged */
+    SyncAcknowledged: {
+      is_equal: boolean;
+      /** @description of a change; they grow, and belong to one tenant alone */
+      sequence: number;
+    };
+    /**
+     * SyncChanges
+     * @description What changed after a number. The header `x-tidegate-signature` signs the body.
+     */
+    SyncChanges: {
+      version: number;
+      /** Format: uuid */
+      tenant_id: string;
+      /** @description of a change; they grow, and belong to one tenant alone */
+      after: number;
+      /** @description chained over the changes, in hexadecimal */
+      previous_hash: string;
+      items: Record<string, never>[];
+      /** @description of a change; they grow, and belong to one tenant alone */
+      sequence: number;
+      /** @description chained over the changes, in hexadecimal */
+      hash: string;
+      /** @description nanoseconds since 1970 */
+      created_at: number;
+      end: boolean;
+    };
+    /** SyncSecrets */
+    SyncSecrets: {
+      /** @description key of the hashes of secrets of this tenant, in hexadecimal */
+      redaction: string;
+      /** @description from which keys of challenge proofs are derived */
+      proofs: string;
+      /** @description from which keys that seal challenges are derived */
+      sealing: string;
+    };
+    /**
+     * SyncSnapshot
+     * @description Everything that a daemon decides by. The header `x-tidegate-signature` signs the body.
+     */
+    SyncSnapshot: {
+      version: number;
+      /** Format: uuid */
+      tenant_id: string;
+      /** @description of a change; they grow, and belong to one tenant alone */
+      sequence: number;
+      /** @description chained over the changes, in hexadecimal */
+      hash: string;
+      /** @description nanoseconds since 1970 */
+      created_at: number;
+      /** @description Ed25519, in hexadecimal */
+      public_key: string;
+      base_url: string;
+      secrets: components["schemas"]["SyncSecrets"];
+      revision: number;
+      document: Record<string, never>;
+      /** @description the active mitigations */
+      effects: unknown[];
+      end: boolean;
     };
     /** Tenant */
     Tenant: {
@@ -3099,6 +3731,11 @@ export interface components {
       return_url_origins?: string[];
       /** @default 1800 */
       proof_ttl_seconds?: number;
+      /**
+       * @description of visitors without JavaScript; 0 offers no such way
+       * @default 0
+       */
+      challenge_wait_seconds?: number;
       /** @default 30 */
       retention_days?: number;
       /**
@@ -3123,6 +3760,8 @@ export interface components {
     TenantSettingsChange: {
       return_url_origins?: string[];
       proof_ttl_seconds?: number;
+      /** @description of visitors without JavaScript; 0 offers no such way */
+      challenge_wait_seconds?: number;
       retention_days?: number;
       redact?: string[];
       /** @enum {unknown} */
@@ -3237,7 +3876,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "item_id": "019a4300-0000-7000-8000-000000000039",
+           *       "item_id": "019a4300-0000-7000-8000-00000000003c",
            *       "lookup_entity_id": "019a4300-0000-7000-8000-000000000012",
            *       "active_mitigation": null
            *     }
@@ -3426,14 +4065,14 @@ export interface operations {
            * @example [
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-00000000003a",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-00000000003b",
+           *         "item_id": "019a4300-0000-7000-8000-00000000003d",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-00000000003e",
            *         "active_mitigation": null
            *       },
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-00000000003c",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-00000000003d",
+           *         "item_id": "019a4300-0000-7000-8000-00000000003f",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000040",
            *         "active_mitigation": null
            *       }
            *     ]
@@ -4027,12 +4666,12 @@ export interface operations {
            *           "name": "Example Shop",
            *           "role": "Owner",
            *           "slug": "example-shop",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *         }
            *       ],
            *       "name": "Demo Owner",
            *       "token_expires_at": "2026-11-02T09:15:00.000Z",
-           *       "user_id": "019a4300-0000-7000-8000-000000000001"
+           *       "user_id": "019a4300-0000-7000-8000-000000000002"
            *     }
            */
           "application/json": components["schemas"]["Me"];
@@ -4866,6 +5505,7 @@ export interface operations {
            *         "definition_revision": 14,
            *         "name": "Example Shop",
            *         "settings": {
+           *           "challenge_wait_seconds": 0,
            *           "fail_mode": "last-known",
            *           "max_keys": 1000000,
            *           "on_budget_exceeded": "block",
@@ -4903,7 +5543,7 @@ export interface operations {
            *           "trusted_proxies": []
            *         },
            *         "slug": "example-shop",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
@@ -4912,6 +5552,7 @@ export interface operations {
            *         "definition_revision": 1,
            *         "name": "Example Bakery",
            *         "settings": {
+           *           "challenge_wait_seconds": 0,
            *           "fail_mode": "last-known",
            *           "max_keys": 1000000,
            *           "on_budget_exceeded": "block",
@@ -5071,6 +5712,7 @@ export interface operations {
            *       "definition_revision": 1,
            *       "name": "Example Bakery",
            *       "settings": {
+           *         "challenge_wait_seconds": 0,
            *         "fail_mode": "last-known",
            *         "max_keys": 1000000,
            *         "on_budget_exceeded": "block",
@@ -5247,6 +5889,7 @@ export interface operations {
            *       "definition_revision": 14,
            *       "name": "Example Shop",
            *       "settings": {
+           *         "challenge_wait_seconds": 0,
            *         "fail_mode": "last-known",
            *         "max_keys": 1000000,
            *         "on_budget_exceeded": "block",
@@ -5284,7 +5927,7 @@ export interface operations {
            *         "trusted_proxies": []
            *       },
            *       "slug": "example-shop",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -5556,6 +6199,7 @@ export interface operations {
            *       "definition_revision": 14,
            *       "name": "Example Shop",
            *       "settings": {
+           *         "challenge_wait_seconds": 0,
            *         "fail_mode": "last-known",
            *         "max_keys": 1000000,
            *         "on_budget_exceeded": "block",
@@ -5593,7 +6237,7 @@ export interface operations {
            *         "trusted_proxies": []
            *       },
            *       "slug": "example-shop",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -5761,8 +6405,8 @@ export interface operations {
            *         "name": null,
            *         "pending": true,
            *         "role": "Analyst",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
-           *         "user_id": "019a4300-0000-7000-8000-000000000021",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *         "user_id": "019a4300-0000-7000-8000-000000000022",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
@@ -5772,8 +6416,8 @@ export interface operations {
            *         "name": "Demo Owner",
            *         "pending": false,
            *         "role": "Owner",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
-           *         "user_id": "019a4300-0000-7000-8000-000000000001",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *         "user_id": "019a4300-0000-7000-8000-000000000002",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 2,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
@@ -5915,8 +6559,8 @@ export interface operations {
            *       "name": null,
            *       "pending": true,
            *       "role": "Analyst",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
-           *       "user_id": "019a4300-0000-7000-8000-000000000021",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *       "user_id": "019a4300-0000-7000-8000-000000000022",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -6215,34 +6859,36 @@ export interface operations {
            * @example [
            *       {
            *         "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *         "can_sync": false,
            *         "expires_at": null,
-           *         "last_used_at": "2026-11-02T09:15:00.000Z",
+           *         "last_used_at": null,
            *         "name": "demo",
            *         "prefix": "0123456789abcdef",
            *         "previous_secret_expires_at": null,
            *         "rate_limit_per_minute": 6000,
            *         "revoked_at": null,
            *         "source_id": null,
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "trust_level": "External",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
            *       },
            *       {
-           *         "api_key_id": "019a4300-0000-7000-8000-000000000006",
+           *         "api_key_id": "019a4300-0000-7000-8000-000000000016",
+           *         "can_sync": true,
            *         "expires_at": null,
            *         "last_used_at": null,
-           *         "name": "edge, north",
+           *         "name": "demo daemon",
            *         "prefix": "0123456789abcdef",
-           *         "previous_secret_expires_at": "2026-11-02T09:15:00.000Z",
+           *         "previous_secret_expires_at": null,
            *         "rate_limit_per_minute": 6000,
            *         "revoked_at": null,
            *         "source_id": null,
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "trust_level": "External",
            *         "created_at": "2026-11-02T09:15:00.000Z",
-           *         "revision": 3,
+           *         "revision": 1,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
            *       }
            *     ]
@@ -6382,6 +7028,7 @@ export interface operations {
            * @example {
            *       "key": "tg_0123456789abcdef",
            *       "api_key_id": "019a4300-0000-7000-8000-000000000006",
+           *       "can_sync": false,
            *       "expires_at": null,
            *       "last_used_at": null,
            *       "name": "edge",
@@ -6390,7 +7037,7 @@ export interface operations {
            *       "rate_limit_per_minute": 6000,
            *       "revoked_at": null,
            *       "source_id": null,
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "trust_level": "External",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
@@ -6547,6 +7194,7 @@ export interface operations {
           /**
            * @example {
            *       "api_key_id": "019a4300-0000-7000-8000-000000000006",
+           *       "can_sync": false,
            *       "expires_at": null,
            *       "last_used_at": null,
            *       "name": "edge",
@@ -6555,7 +7203,7 @@ export interface operations {
            *       "rate_limit_per_minute": 6000,
            *       "revoked_at": null,
            *       "source_id": null,
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "trust_level": "External",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
@@ -6826,6 +7474,7 @@ export interface operations {
           /**
            * @example {
            *       "api_key_id": "019a4300-0000-7000-8000-000000000006",
+           *       "can_sync": false,
            *       "expires_at": null,
            *       "last_used_at": null,
            *       "name": "edge, north",
@@ -6834,7 +7483,7 @@ export interface operations {
            *       "rate_limit_per_minute": 6000,
            *       "revoked_at": null,
            *       "source_id": null,
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "trust_level": "External",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 2,
@@ -7014,6 +7663,7 @@ export interface operations {
            * @example {
            *       "key": "tg_0123456789abcdef",
            *       "api_key_id": "019a4300-0000-7000-8000-000000000006",
+           *       "can_sync": false,
            *       "expires_at": null,
            *       "last_used_at": null,
            *       "name": "edge, north",
@@ -7022,7 +7672,7 @@ export interface operations {
            *       "rate_limit_per_minute": 6000,
            *       "revoked_at": null,
            *       "source_id": null,
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "trust_level": "External",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 3,
@@ -7193,7 +7843,7 @@ export interface operations {
            *         "expression": "request.method == \"POST\" && request.path == \"/account/login\"",
            *         "name": "Login attempt",
            *         "slug": "login_attempt",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
@@ -7205,7 +7855,7 @@ export interface operations {
            *         "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"",
            *         "name": "Failed login",
            *         "slug": "failed_login",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
@@ -7351,7 +8001,7 @@ export interface operations {
            *       "expression": "request.path == \"/account/new\"",
            *       "name": "Sign-up",
            *       "slug": "sign_up",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -7783,7 +8433,7 @@ export interface operations {
            *       "expression": "request.path == \"/account/new\"",
            *       "name": "Sign-up",
            *       "slug": "sign_up",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -8067,7 +8717,7 @@ export interface operations {
            *       "expression": "request.path == \"/account/new\"",
            *       "name": "Sign-up",
            *       "slug": "sign_up",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 2,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -8663,7 +9313,7 @@ export interface operations {
            *         "on_missing_key": "skip",
            *         "priority": 10,
            *         "slug": "address",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
@@ -8671,7 +9321,7 @@ export interface operations {
            *       {
            *         "description": "One client program, whatever address it uses.",
            *         "enabled": true,
-           *         "entity_definition_id": "019a4300-0000-7000-8000-00000000001e",
+           *         "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
            *         "key_fields": [
            *           "fields[\"ja4\"]"
            *         ],
@@ -8680,7 +9330,7 @@ export interface operations {
            *         "on_missing_key": "skip",
            *         "priority": 20,
            *         "slug": "fingerprint",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
@@ -8836,7 +9486,7 @@ export interface operations {
            *       "on_missing_key": "skip",
            *       "priority": 30,
            *       "slug": "program",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -9274,7 +9924,7 @@ export interface operations {
            *       "on_missing_key": "skip",
            *       "priority": 30,
            *       "slug": "program",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -9564,7 +10214,7 @@ export interface operations {
            *       "on_missing_key": "skip",
            *       "priority": 30,
            *       "slug": "program",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 2,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -10163,7 +10813,7 @@ export interface operations {
            *         "mode": "Block",
            *         "name": "Refuse",
            *         "slug": "refuse",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "ttl_seconds": 900,
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
@@ -10182,7 +10832,7 @@ export interface operations {
            *         "mode": "Block",
            *         "name": "Refuse once",
            *         "slug": "refuse-once",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "ttl_seconds": 0,
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
@@ -10338,7 +10988,7 @@ export interface operations {
            *       "mode": "Block",
            *       "name": "Slow down",
            *       "slug": "slow-down",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "ttl_seconds": 600,
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
@@ -10777,7 +11427,7 @@ export interface operations {
            *       "mode": "Block",
            *       "name": "Slow down",
            *       "slug": "slow-down",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "ttl_seconds": 600,
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
@@ -11068,7 +11718,7 @@ export interface operations {
            *       "mode": "Block",
            *       "name": "Slow down",
            *       "slug": "slow-down",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "ttl_seconds": 600,
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 2,
@@ -11654,8 +12304,8 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "policy_id": "019a4300-0000-7000-8000-00000000001c",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000001d",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "name": "Known crawlers pass",
            *         "slug": "known-crawlers-pass",
            *         "description": "An allow-list is a Monitor clause that ends the walk.",
@@ -11688,8 +12338,8 @@ export interface operations {
            *         "updated_at": "2026-11-02T09:15:00.000Z"
            *       },
            *       {
-           *         "policy_id": "019a4300-0000-7000-8000-000000000002",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000003",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "name": "Scanners",
            *         "slug": "scanners",
            *         "description": "",
@@ -11879,7 +12529,7 @@ export interface operations {
           /**
            * @example {
            *       "policy_id": "019a4300-0000-7000-8000-00000000000a",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "name": "Sign-ups",
            *       "slug": "sign-ups",
            *       "description": "",
@@ -12060,7 +12710,7 @@ export interface operations {
           /**
            * @example {
            *       "policy_id": "019a4300-0000-7000-8000-00000000000a",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "name": "Sign-ups",
            *       "slug": "sign-ups",
            *       "description": "",
@@ -12364,7 +13014,7 @@ export interface operations {
           /**
            * @example {
            *       "policy_id": "019a4300-0000-7000-8000-00000000000a",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "name": "Sign-ups",
            *       "slug": "sign-ups",
            *       "description": "Of the sign-up page.",
@@ -12555,11 +13205,11 @@ export interface operations {
            * @example [
            *       {
            *         "created_at": "2026-11-02T09:15:00.000Z",
-           *         "created_by": "019a4300-0000-7000-8000-000000000001",
+           *         "created_by": "019a4300-0000-7000-8000-000000000002",
            *         "missing_references": [],
            *         "policy": {
            *           "policy_id": "019a4300-0000-7000-8000-00000000000a",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *           "name": "Sign-ups",
            *           "slug": "sign-ups",
            *           "description": "Of the sign-up page.",
@@ -12587,16 +13237,16 @@ export interface operations {
            *           ]
            *         },
            *         "policy_id": "019a4300-0000-7000-8000-00000000000a",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "version": 2
            *       },
            *       {
            *         "created_at": "2026-11-02T09:15:00.000Z",
-           *         "created_by": "019a4300-0000-7000-8000-000000000001",
+           *         "created_by": "019a4300-0000-7000-8000-000000000002",
            *         "missing_references": [],
            *         "policy": {
            *           "policy_id": "019a4300-0000-7000-8000-00000000000a",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *           "name": "Sign-ups",
            *           "slug": "sign-ups",
            *           "description": "",
@@ -12624,7 +13274,7 @@ export interface operations {
            *           ]
            *         },
            *         "policy_id": "019a4300-0000-7000-8000-00000000000a",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "version": 1
            *       }
            *     ]
@@ -12761,7 +13411,7 @@ export interface operations {
           /**
            * @example {
            *       "policy_id": "019a4300-0000-7000-8000-00000000000a",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "name": "Sign-ups",
            *       "slug": "sign-ups",
            *       "description": "",
@@ -12953,10 +13603,10 @@ export interface operations {
            *         "description": "",
            *         "entry_count": 2,
            *         "kind": "ip",
-           *         "list_id": "019a4300-0000-7000-8000-00000000001f",
+           *         "list_id": "019a4300-0000-7000-8000-000000000020",
            *         "name": "Crawler networks",
            *         "slug": "crawler-networks",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
@@ -12965,10 +13615,10 @@ export interface operations {
            *         "description": "",
            *         "entry_count": 5,
            *         "kind": "string",
-           *         "list_id": "019a4300-0000-7000-8000-000000000020",
+           *         "list_id": "019a4300-0000-7000-8000-000000000021",
            *         "name": "Countries served",
            *         "slug": "countries-served",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "created_at": "2026-11-02T09:15:00.000Z",
            *         "revision": 1,
            *         "updated_at": "2026-11-02T09:15:00.000Z"
@@ -13120,7 +13770,7 @@ export interface operations {
            *       "list_id": "019a4300-0000-7000-8000-000000000008",
            *       "name": "Offices",
            *       "slug": "offices",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -13284,7 +13934,7 @@ export interface operations {
            *       "list_id": "019a4300-0000-7000-8000-000000000008",
            *       "name": "Offices",
            *       "slug": "offices",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 1,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -13571,7 +14221,7 @@ export interface operations {
            *       "list_id": "019a4300-0000-7000-8000-000000000008",
            *       "name": "Offices",
            *       "slug": "offices",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 2,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -13752,7 +14402,7 @@ export interface operations {
            *       "list_id": "019a4300-0000-7000-8000-000000000008",
            *       "name": "Offices",
            *       "slug": "offices",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "created_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 3,
            *       "updated_at": "2026-11-02T09:15:00.000Z"
@@ -14072,7 +14722,7 @@ export interface operations {
            * @example {
            *       "apiVersion": "tidegate/v1",
            *       "tenant": {
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "name": "Example Shop",
            *         "slug": "example-shop"
            *       },
@@ -14080,6 +14730,7 @@ export interface operations {
            *       "settings": {
            *         "return_url_origins": [],
            *         "proof_ttl_seconds": 1800,
+           *         "challenge_wait_seconds": 0,
            *         "retention_days": 30,
            *         "redact": [
            *           "authorization",
@@ -14116,7 +14767,7 @@ export interface operations {
            *       },
            *       "lists": [
            *         {
-           *           "list_id": "019a4300-0000-7000-8000-00000000001f",
+           *           "list_id": "019a4300-0000-7000-8000-000000000020",
            *           "name": "Crawler networks",
            *           "slug": "crawler-networks",
            *           "kind": "ip",
@@ -14126,7 +14777,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "list_id": "019a4300-0000-7000-8000-000000000020",
+           *           "list_id": "019a4300-0000-7000-8000-000000000021",
            *           "name": "Countries served",
            *           "slug": "countries-served",
            *           "kind": "string",
@@ -14165,7 +14816,7 @@ export interface operations {
            *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000025",
+           *           "action_id": "019a4300-0000-7000-8000-000000000028",
            *           "name": "Product view",
            *           "slug": "product_view",
            *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -14184,13 +14835,13 @@ export interface operations {
            *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000026",
+           *           "action_id": "019a4300-0000-7000-8000-000000000029",
            *           "name": "Claims to be a crawler",
            *           "slug": "claims_to_be_a_crawler",
            *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
            *         },
            *         {
-           *           "action_id": "019a4300-0000-7000-8000-000000000027",
+           *           "action_id": "019a4300-0000-7000-8000-00000000002a",
            *           "name": "Checkout",
            *           "slug": "checkout",
            *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -14214,7 +14865,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001e",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
            *           "name": "Fingerprint",
            *           "slug": "fingerprint",
            *           "description": "One client program, whatever address it uses.",
@@ -14224,7 +14875,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "entity_definition_id": "019a4300-0000-7000-8000-000000000028",
+           *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002b",
            *           "name": "Account",
            *           "slug": "account",
            *           "priority": 5,
@@ -14271,7 +14922,7 @@ export interface operations {
            *           }
            *         },
            *         {
-           *           "mitigation_id": "019a4300-0000-7000-8000-000000000029",
+           *           "mitigation_id": "019a4300-0000-7000-8000-00000000002c",
            *           "name": "Prove you are human",
            *           "slug": "prove-you-are-human",
            *           "mode": "Challenge",
@@ -14291,7 +14942,7 @@ export interface operations {
            *       ],
            *       "policies": [
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000001c",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000001d",
            *           "name": "Known crawlers pass",
            *           "slug": "known-crawlers-pass",
            *           "description": "An allow-list is a Monitor clause that ends the walk.",
@@ -14311,7 +14962,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000002",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "name": "Scanners",
            *           "slug": "scanners",
            *           "priority": 20,
@@ -14338,7 +14989,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000002a",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
            *           "name": "Credential stuffing",
            *           "slug": "credential-stuffing",
            *           "priority": 30,
@@ -14372,7 +15023,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-00000000002b",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000025",
            *           "name": "Scraping",
            *           "slug": "scraping",
            *           "priority": 40,
@@ -14395,7 +15046,7 @@ export interface operations {
            *           ]
            *         },
            *         {
-           *           "policy_id": "019a4300-0000-7000-8000-000000000022",
+           *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
            *           "name": "Risky checkout",
            *           "slug": "risky-checkout",
            *           "priority": 50,
@@ -14553,7 +15204,7 @@ export interface operations {
          * @example {
          *       "apiVersion": "tidegate/v1",
          *       "tenant": {
-         *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+         *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
          *         "name": "Example Shop",
          *         "slug": "example-shop"
          *       },
@@ -14561,6 +15212,7 @@ export interface operations {
          *       "settings": {
          *         "return_url_origins": [],
          *         "proof_ttl_seconds": 1800,
+         *         "challenge_wait_seconds": 0,
          *         "retention_days": 30,
          *         "redact": [
          *           "authorization",
@@ -14597,7 +15249,7 @@ export interface operations {
          *       },
          *       "lists": [
          *         {
-         *           "list_id": "019a4300-0000-7000-8000-00000000001f",
+         *           "list_id": "019a4300-0000-7000-8000-000000000020",
          *           "name": "Crawler networks",
          *           "slug": "crawler-networks",
          *           "kind": "ip",
@@ -14607,7 +15259,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "list_id": "019a4300-0000-7000-8000-000000000020",
+         *           "list_id": "019a4300-0000-7000-8000-000000000021",
          *           "name": "Countries served",
          *           "slug": "countries-served",
          *           "kind": "string",
@@ -14646,7 +15298,7 @@ export interface operations {
          *           "expression": "request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\""
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000025",
+         *           "action_id": "019a4300-0000-7000-8000-000000000028",
          *           "name": "Product view",
          *           "slug": "product_view",
          *           "expression": "request.method == \"GET\" && request.path.startsWith(\"/products/\")"
@@ -14665,13 +15317,13 @@ export interface operations {
          *           "expression": "request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n  .matchesAny([\"union\\\\s+(all\\\\s+)?select\", \"<script\\\\b\", \"\\\\.\\\\./\\\\.\\\\./\"]))"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000026",
+         *           "action_id": "019a4300-0000-7000-8000-000000000029",
          *           "name": "Claims to be a crawler",
          *           "slug": "claims_to_be_a_crawler",
          *           "expression": "request.user_agent.lower().contains(\"examplebot\")"
          *         },
          *         {
-         *           "action_id": "019a4300-0000-7000-8000-000000000027",
+         *           "action_id": "019a4300-0000-7000-8000-00000000002a",
          *           "name": "Checkout",
          *           "slug": "checkout",
          *           "expression": "request.path == \"/checkout\" && request.method == \"POST\""
@@ -14695,7 +15347,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001e",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000001f",
          *           "name": "Fingerprint",
          *           "slug": "fingerprint",
          *           "description": "One client program, whatever address it uses.",
@@ -14705,7 +15357,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "entity_definition_id": "019a4300-0000-7000-8000-000000000028",
+         *           "entity_definition_id": "019a4300-0000-7000-8000-00000000002b",
          *           "name": "Account",
          *           "slug": "account",
          *           "priority": 5,
@@ -14752,7 +15404,7 @@ export interface operations {
          *           }
          *         },
          *         {
-         *           "mitigation_id": "019a4300-0000-7000-8000-000000000029",
+         *           "mitigation_id": "019a4300-0000-7000-8000-00000000002c",
          *           "name": "Prove you are human",
          *           "slug": "prove-you-are-human",
          *           "mode": "Challenge",
@@ -14772,7 +15424,7 @@ export interface operations {
          *       ],
          *       "policies": [
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000001c",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000001d",
          *           "name": "Known crawlers pass",
          *           "slug": "known-crawlers-pass",
          *           "description": "An allow-list is a Monitor clause that ends the walk.",
@@ -14792,7 +15444,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000002",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000003",
          *           "name": "Scanners",
          *           "slug": "scanners",
          *           "priority": 20,
@@ -14819,7 +15471,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000002a",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000002d",
          *           "name": "Credential stuffing",
          *           "slug": "credential-stuffing",
          *           "priority": 30,
@@ -14853,7 +15505,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-00000000002b",
+         *           "policy_id": "019a4300-0000-7000-8000-000000000025",
          *           "name": "Scraping",
          *           "slug": "scraping",
          *           "priority": 40,
@@ -14876,7 +15528,7 @@ export interface operations {
          *           ]
          *         },
          *         {
-         *           "policy_id": "019a4300-0000-7000-8000-000000000022",
+         *           "policy_id": "019a4300-0000-7000-8000-00000000002e",
          *           "name": "Risky checkout",
          *           "slug": "risky-checkout",
          *           "priority": 50,
@@ -14935,7 +15587,7 @@ export interface operations {
            *       "warnings": [
            *         {
            *           "code": "needless-pattern",
-           *           "column": 2339,
+           *           "column": 2366,
            *           "detail": "the pattern only tests for the text `../../`",
            *           "hint": "use `contains` with a list",
            *           "line": 1,
@@ -15115,42 +15767,42 @@ export interface operations {
            *       {
            *         "action": "block",
            *         "api_key_id": "019a4300-0000-7000-8000-000000000015",
-           *         "decision_id": "019a4300-0000-7000-8000-00000000001a",
+           *         "decision_id": "019a4300-0000-7000-8000-00000000001b",
            *         "entity_ids": [
-           *           "019a4300-0000-7000-8000-00000000001b"
+           *           "019a4300-0000-7000-8000-00000000001c"
            *         ],
            *         "fired": [
            *           {
            *             "mode": "Block",
-           *             "policy_id": "019a4300-0000-7000-8000-00000000001c"
+           *             "policy_id": "019a4300-0000-7000-8000-00000000001d"
            *           }
            *         ],
            *         "observed_at": "2026-11-02T09:03:55.000Z",
            *         "path": "/products/5",
-           *         "policy_id": "019a4300-0000-7000-8000-00000000001c",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000001d",
            *         "reason": "policy",
            *         "received_at": "2026-11-02T09:15:00.000Z",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
            *         "action": "block",
            *         "api_key_id": "019a4300-0000-7000-8000-000000000015",
-           *         "decision_id": "019a4300-0000-7000-8000-00000000001d",
+           *         "decision_id": "019a4300-0000-7000-8000-00000000001e",
            *         "entity_ids": [
-           *           "019a4300-0000-7000-8000-00000000001b"
+           *           "019a4300-0000-7000-8000-00000000001c"
            *         ],
            *         "fired": [
            *           {
            *             "mode": "Block",
-           *             "policy_id": "019a4300-0000-7000-8000-00000000001c"
+           *             "policy_id": "019a4300-0000-7000-8000-00000000001d"
            *           }
            *         ],
            *         "observed_at": "2026-11-02T09:03:48.000Z",
            *         "path": "/products/4",
-           *         "policy_id": "019a4300-0000-7000-8000-00000000001c",
+           *         "policy_id": "019a4300-0000-7000-8000-00000000001d",
            *         "reason": "policy",
            *         "received_at": "2026-11-02T09:15:00.000Z",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       }
            *     ]
            */
@@ -15298,6 +15950,7 @@ export interface operations {
            *       "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *       "budget_ended_at": [],
            *       "clause": "repeated probes",
+           *       "daemon": null,
            *       "decision_id": "019a4300-0000-7000-8000-000000000011",
            *       "duration_us": 45,
            *       "endpoint": "runtime",
@@ -15327,7 +15980,7 @@ export interface operations {
            *           "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
            *           "mode": "Block",
            *           "policy": "scanners",
-           *           "policy_id": "019a4300-0000-7000-8000-000000000002",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "window": {
            *             "threshold": 3,
            *             "value": 3
@@ -15341,12 +15994,13 @@ export interface operations {
            *       "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
            *       "observed_at": "2026-11-02T09:15:00.000Z",
            *       "policy": "scanners",
-           *       "policy_id": "019a4300-0000-7000-8000-000000000002",
+           *       "policy_id": "019a4300-0000-7000-8000-000000000003",
+           *       "proof": null,
            *       "reason": "policy",
            *       "received_at": "2026-11-02T09:15:00.000Z",
            *       "revision": 2,
            *       "source": null,
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *     }
            */
           "application/json": components["schemas"]["Decision"];
@@ -15557,7 +16211,7 @@ export interface operations {
            *       },
            *       "reproduced": true,
            *       "revision": 2,
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "text": "block (policy) at 2026-11-02T09:15:00.000Z\n  by policy scanners, clause 'repeated probes': refuse\n\nactions\n  login_attempt: no match\n      request.method == \"POST\" && request.path == \"/account/login\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  failed_login: no match\n      request.method == \"POST\" && request.path == \"/account/login\" && fields[\"status\"] == \"401\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"POST\" = false\n          request.method = \"GET\"\n  product_view: no match\n      request.method == \"GET\" && request.path.startsWith(\"/products/\")\n                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.method == \"GET\" = true\n          request.method = \"GET\"\n        request.path.startsWith(\"/products/\") = false\n          request.path = \"/.env\"\n  secret_probe: matched\n      request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) || request.path.endsWithAny([\".sql\", \".ba… = true\n        request.path.containsAny([\"/.env\", \"/.git/\", \"/wp-login.php\", \"/phpmyadmin\"]) = true\n          request.path = \"/.env\"\n  injection_attempt: no match\n      request.query_params.exists(name, request.query_params[name].urlDecode(2).lower()\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.query_params = \"hmac:0123456789abcdef\"\n  claims_to_be_a_crawler: no match\n      request.user_agent.lower().contains(\"examplebot\")\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.user_agent.lower() = \"\"\n          request.user_agent = \"\"\n  checkout: no match\n      request.path == \"/checkout\" && request.method == \"POST\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        request.path == \"/checkout\" = false\n          request.path = \"/.env\"\nentities\n  account: does not apply, the match expression is false\n      fields[\"account_id\"] != \"\"\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n        fields[\"account_id\"] = \"\"\n          fields = \"hmac:0123456789abcdef\"\n  address: \"203.0.113.9\" (2 events before) 019a4300-0000-7000-8000-000000000012\n      request.client_ip = \"203.0.113.9\"\n  fingerprint: does not apply, `fields[\"ja4\"]` is empty\n      fields[\"ja4\"] = \"\"\n        fields = \"hmac:0123456789abcdef\"\npolicies\n  known-crawlers-pass: not in scope\n      actions.claims_to_be_a_crawler\n      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n      false\n    from its own networks: did not fire\n      the policy is not in scope\n    from elsewhere: did not fire\n      the policy is not in scope\n  scanners: in scope\n    repeated probes: fired, Block by refuse\n      everything it asks for holds, and its window is reached: 3 of 3 events in 60 s\n    injection: did not fire\n      not matched: action `injection_attempt`\n  credential-stuffing: in scope\n    one address: did not fire\n      not matched: action `failed_login`\n    one program, many addresses: did not fire\n      not matched: action `failed_login`\n  scraping: in scope\n      !fields[\"country\"].inList(\"countries-served\") || request.user_agent.startsWith(\"python-requests\") = true\n        !fields[\"country\"].inList(\"countries-served\") = true\n          fields[\"country\"].inList(\"countries-served\") = false\n            fields[\"country\"] = \"\"\n              fields = \"hmac:0123456789abcdef\"\n    many products: did not fire\n      not matched: action `product_view`\n  risky-checkout: not in scope\n      actions.checkout\n      ^^^^^^^^^^^^^^^^\n      false\n    high score: did not fire\n      the policy is not in scope",
            *       "trace": {
            *         "actions": [
@@ -16356,7 +17010,7 @@ export interface operations {
            *         "policy_id": "019a4300-0000-7000-8000-00000000000a",
            *         "slug": "sign-ups",
            *         "status": "active",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "allow": 0,
            *         "block": 0,
            *         "by_others": 0,
@@ -16368,19 +17022,19 @@ export interface operations {
            *       },
            *       {
            *         "enabled": true,
-           *         "name": "Risky checkout",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000022",
-           *         "slug": "risky-checkout",
+           *         "name": "Scraping",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000025",
+           *         "slug": "scraping",
            *         "status": "active",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "allow": 0,
            *         "block": 0,
-           *         "by_others": 2,
-           *         "challenge": 1,
+           *         "by_others": 0,
+           *         "challenge": 0,
            *         "errors": 0,
-           *         "last_match_at": "2026-11-02T09:03:37.000Z",
+           *         "last_match_at": null,
            *         "monitor": 0,
-           *         "total": 3
+           *         "total": 0
            *       }
            *     ]
            */
@@ -16509,210 +17163,210 @@ export interface operations {
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
-           *           "decision_id": "019a4300-0000-7000-8000-00000000002c",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000002f",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-00000000002d"
+           *             "019a4300-0000-7000-8000-000000000030"
            *           ],
            *           "fired": [
            *             {
            *               "mode": "Block",
-           *               "policy_id": "019a4300-0000-7000-8000-000000000002"
+           *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
            *           "observed_at": "2026-11-02T09:02:57.500Z",
            *           "path": "/.env",
-           *           "policy_id": "019a4300-0000-7000-8000-000000000002",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
-           *           "decision_id": "019a4300-0000-7000-8000-00000000002e",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000031",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-00000000002f"
+           *             "019a4300-0000-7000-8000-000000000032"
            *           ],
            *           "fired": [
            *             {
            *               "mode": "Block",
-           *               "policy_id": "019a4300-0000-7000-8000-000000000002"
+           *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
            *           "observed_at": "2026-11-02T09:02:55.000Z",
            *           "path": "/.git/config",
-           *           "policy_id": "019a4300-0000-7000-8000-000000000002",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000004"
-           *         },
-           *         {
-           *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000030",
-           *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000031"
-           *           ],
-           *           "fired": [
-           *             {
-           *               "mode": "Block",
-           *               "policy_id": "019a4300-0000-7000-8000-000000000002"
-           *             }
-           *           ],
-           *           "observed_at": "2026-11-02T09:02:52.500Z",
-           *           "path": "/wp-login.php",
-           *           "policy_id": "019a4300-0000-7000-8000-000000000002",
-           *           "reason": "policy",
-           *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000004"
-           *         },
-           *         {
-           *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000032",
-           *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-00000000002d"
-           *           ],
-           *           "fired": [
-           *             {
-           *               "mode": "Block",
-           *               "policy_id": "019a4300-0000-7000-8000-000000000002"
-           *             }
-           *           ],
-           *           "observed_at": "2026-11-02T09:02:50.000Z",
-           *           "path": "/.env",
-           *           "policy_id": "019a4300-0000-7000-8000-000000000002",
-           *           "reason": "policy",
-           *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *           "decision_id": "019a4300-0000-7000-8000-000000000033",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-00000000002f"
+           *             "019a4300-0000-7000-8000-000000000034"
            *           ],
            *           "fired": [
            *             {
            *               "mode": "Block",
-           *               "policy_id": "019a4300-0000-7000-8000-000000000002"
+           *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
-           *           "observed_at": "2026-11-02T09:02:47.500Z",
-           *           "path": "/.git/config",
-           *           "policy_id": "019a4300-0000-7000-8000-000000000002",
+           *           "observed_at": "2026-11-02T09:02:52.500Z",
+           *           "path": "/wp-login.php",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000004"
-           *         },
-           *         {
-           *           "action": "block",
-           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
-           *           "decision_id": "019a4300-0000-7000-8000-000000000034",
-           *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000031"
-           *           ],
-           *           "fired": [
-           *             {
-           *               "mode": "Block",
-           *               "policy_id": "019a4300-0000-7000-8000-000000000002"
-           *             }
-           *           ],
-           *           "observed_at": "2026-11-02T09:02:45.000Z",
-           *           "path": "/.env",
-           *           "policy_id": "019a4300-0000-7000-8000-000000000002",
-           *           "reason": "policy",
-           *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *           "decision_id": "019a4300-0000-7000-8000-000000000035",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-00000000002d"
+           *             "019a4300-0000-7000-8000-000000000030"
            *           ],
            *           "fired": [
            *             {
            *               "mode": "Block",
-           *               "policy_id": "019a4300-0000-7000-8000-000000000002"
+           *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
-           *           "observed_at": "2026-11-02T09:02:42.500Z",
-           *           "path": "/wp-login.php",
-           *           "policy_id": "019a4300-0000-7000-8000-000000000002",
+           *           "observed_at": "2026-11-02T09:02:50.000Z",
+           *           "path": "/.env",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *           "decision_id": "019a4300-0000-7000-8000-000000000036",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-00000000002f"
+           *             "019a4300-0000-7000-8000-000000000032"
            *           ],
            *           "fired": [
            *             {
            *               "mode": "Block",
-           *               "policy_id": "019a4300-0000-7000-8000-000000000002"
+           *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
-           *           "observed_at": "2026-11-02T09:02:40.000Z",
+           *           "observed_at": "2026-11-02T09:02:47.500Z",
            *           "path": "/.git/config",
-           *           "policy_id": "019a4300-0000-7000-8000-000000000002",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *           "decision_id": "019a4300-0000-7000-8000-000000000037",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-000000000031"
+           *             "019a4300-0000-7000-8000-000000000034"
            *           ],
            *           "fired": [
            *             {
            *               "mode": "Block",
-           *               "policy_id": "019a4300-0000-7000-8000-000000000002"
+           *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
-           *           "observed_at": "2026-11-02T09:02:37.500Z",
-           *           "path": "/.git/config",
-           *           "policy_id": "019a4300-0000-7000-8000-000000000002",
+           *           "observed_at": "2026-11-02T09:02:45.000Z",
+           *           "path": "/.env",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
            *           "decision_id": "019a4300-0000-7000-8000-000000000038",
            *           "entity_ids": [
-           *             "019a4300-0000-7000-8000-00000000002d"
+           *             "019a4300-0000-7000-8000-000000000030"
            *           ],
            *           "fired": [
            *             {
            *               "mode": "Block",
-           *               "policy_id": "019a4300-0000-7000-8000-000000000002"
+           *               "policy_id": "019a4300-0000-7000-8000-000000000003"
+           *             }
+           *           ],
+           *           "observed_at": "2026-11-02T09:02:42.500Z",
+           *           "path": "/wp-login.php",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
+           *           "reason": "policy",
+           *           "received_at": "2026-11-02T09:15:00.000Z",
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *         },
+           *         {
+           *           "action": "block",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000039",
+           *           "entity_ids": [
+           *             "019a4300-0000-7000-8000-000000000032"
+           *           ],
+           *           "fired": [
+           *             {
+           *               "mode": "Block",
+           *               "policy_id": "019a4300-0000-7000-8000-000000000003"
+           *             }
+           *           ],
+           *           "observed_at": "2026-11-02T09:02:40.000Z",
+           *           "path": "/.git/config",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
+           *           "reason": "policy",
+           *           "received_at": "2026-11-02T09:15:00.000Z",
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *         },
+           *         {
+           *           "action": "block",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003a",
+           *           "entity_ids": [
+           *             "019a4300-0000-7000-8000-000000000034"
+           *           ],
+           *           "fired": [
+           *             {
+           *               "mode": "Block",
+           *               "policy_id": "019a4300-0000-7000-8000-000000000003"
+           *             }
+           *           ],
+           *           "observed_at": "2026-11-02T09:02:37.500Z",
+           *           "path": "/.git/config",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
+           *           "reason": "policy",
+           *           "received_at": "2026-11-02T09:15:00.000Z",
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *         },
+           *         {
+           *           "action": "block",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003b",
+           *           "entity_ids": [
+           *             "019a4300-0000-7000-8000-000000000030"
+           *           ],
+           *           "fired": [
+           *             {
+           *               "mode": "Block",
+           *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
            *           "observed_at": "2026-11-02T09:02:35.000Z",
            *           "path": "/.env",
-           *           "policy_id": "019a4300-0000-7000-8000-000000000002",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *         }
            *       ],
            *       "enabled": true,
            *       "name": "Scanners",
-           *       "policy_id": "019a4300-0000-7000-8000-000000000002",
+           *       "policy_id": "019a4300-0000-7000-8000-000000000003",
            *       "slug": "scanners",
            *       "status": "active",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "allow": 0,
            *       "block": 42,
            *       "by_others": 0,
@@ -17003,7 +17657,7 @@ export interface operations {
            *         "last_seen_at": null,
            *         "name": "actions.checkout",
            *         "present": null,
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "type": "bool"
            *       },
            *       {
@@ -17017,7 +17671,7 @@ export interface operations {
            *         "last_seen_at": null,
            *         "name": "actions.claims_to_be_a_crawler",
            *         "present": null,
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "type": "bool"
            *       }
            *     ]
@@ -17156,7 +17810,7 @@ export interface operations {
            *       "key": [
            *         "203.0.113.9"
            *       ],
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *     }
            */
           "application/json": components["schemas"]["EntityName"];
@@ -17308,8 +17962,8 @@ export interface operations {
            *           "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
            *           "mode": "Block",
            *           "policy": "scanners",
-           *           "policy_id": "019a4300-0000-7000-8000-000000000002",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *         }
            *       ],
            *       "definition": "address",
@@ -17321,12 +17975,12 @@ export interface operations {
            *         "203.0.113.9"
            *       ],
            *       "last_seen_at": "2026-11-02T09:15:00.000Z",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "windows": [
            *         {
            *           "clause": "repeated probes",
            *           "policy": "scanners",
-           *           "policy_id": "019a4300-0000-7000-8000-000000000002",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "threshold": 3,
            *           "value": 3
            *         }
@@ -17467,8 +18121,8 @@ export interface operations {
            *         "mitigation_id": "019a4300-0000-7000-8000-00000000000d",
            *         "mode": "Block",
            *         "policy": "scanners",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000002",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *         "policy_id": "019a4300-0000-7000-8000-000000000003",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       }
            *     ]
            */
@@ -18530,7 +19184,8 @@ export interface operations {
            *           }
            *         ],
            *         "time": "2026-11-02T09:15:00.000Z"
-           *       }
+           *       },
+           *       "warnings": []
            *     }
            */
           "application/json": components["schemas"]["SimulationResult"];
@@ -18683,12 +19338,12 @@ export interface operations {
            * @example [
            *       {
            *         "created_at": "2026-11-02T09:15:00.000Z",
-           *         "created_by": "019a4300-0000-7000-8000-000000000001",
+           *         "created_by": "019a4300-0000-7000-8000-000000000002",
            *         "error": null,
            *         "finished_at": "2026-11-02T09:15:00.000Z",
-           *         "policy_id": "019a4300-0000-7000-8000-000000000002",
+           *         "policy_id": "019a4300-0000-7000-8000-000000000003",
            *         "progress": 303,
-           *         "replay_job_id": "019a4300-0000-7000-8000-000000000003",
+           *         "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *         "result": {
            *           "differences_listed": 3,
            *           "different": 3,
@@ -18731,7 +19386,7 @@ export interface operations {
            *         "since": "2026-11-02T09:00:00.000Z",
            *         "started_at": "2026-11-02T09:15:00.000Z",
            *         "status": "done",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *         "time": "observed",
            *         "total": 303,
            *         "until": "2026-11-02T09:15:00.000Z"
@@ -18851,7 +19506,7 @@ export interface operations {
          * @example {
          *       "since": "2026-11-02T09:00:00Z",
          *       "until": "2026-11-02T09:15:00Z",
-         *       "policy_id": "019a4300-0000-7000-8000-000000000002",
+         *       "policy_id": "019a4300-0000-7000-8000-000000000003",
          *       "policy": {
          *         "name": "Scanners",
          *         "priority": 20,
@@ -18906,17 +19561,17 @@ export interface operations {
           /**
            * @example {
            *       "created_at": "2026-11-02T09:15:00.000Z",
-           *       "created_by": "019a4300-0000-7000-8000-000000000001",
+           *       "created_by": "019a4300-0000-7000-8000-000000000002",
            *       "error": null,
            *       "finished_at": null,
-           *       "policy_id": "019a4300-0000-7000-8000-000000000002",
+           *       "policy_id": "019a4300-0000-7000-8000-000000000003",
            *       "progress": 0,
-           *       "replay_job_id": "019a4300-0000-7000-8000-000000000003",
+           *       "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *       "result": null,
            *       "since": "2026-11-02T09:00:00.000Z",
            *       "started_at": null,
            *       "status": "queued",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "time": "observed",
            *       "total": 303,
            *       "until": "2026-11-02T09:15:00.000Z"
@@ -19067,12 +19722,12 @@ export interface operations {
           /**
            * @example {
            *       "created_at": "2026-11-02T09:15:00.000Z",
-           *       "created_by": "019a4300-0000-7000-8000-000000000001",
+           *       "created_by": "019a4300-0000-7000-8000-000000000002",
            *       "error": null,
            *       "finished_at": "2026-11-02T09:15:00.000Z",
-           *       "policy_id": "019a4300-0000-7000-8000-000000000002",
+           *       "policy_id": "019a4300-0000-7000-8000-000000000003",
            *       "progress": 303,
-           *       "replay_job_id": "019a4300-0000-7000-8000-000000000003",
+           *       "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *       "result": {
            *         "differences_listed": 3,
            *         "different": 3,
@@ -19115,7 +19770,7 @@ export interface operations {
            *       "since": "2026-11-02T09:00:00.000Z",
            *       "started_at": "2026-11-02T09:15:00.000Z",
            *       "status": "done",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "time": "observed",
            *       "total": 303,
            *       "until": "2026-11-02T09:15:00.000Z"
@@ -19239,12 +19894,12 @@ export interface operations {
           /**
            * @example {
            *       "created_at": "2026-11-02T09:15:00.000Z",
-           *       "created_by": "019a4300-0000-7000-8000-000000000001",
+           *       "created_by": "019a4300-0000-7000-8000-000000000002",
            *       "error": null,
            *       "finished_at": "2026-11-02T09:15:00.000Z",
-           *       "policy_id": "019a4300-0000-7000-8000-000000000002",
+           *       "policy_id": "019a4300-0000-7000-8000-000000000003",
            *       "progress": 303,
-           *       "replay_job_id": "019a4300-0000-7000-8000-000000000003",
+           *       "replay_job_id": "019a4300-0000-7000-8000-000000000004",
            *       "result": {
            *         "differences_listed": 3,
            *         "different": 3,
@@ -19287,7 +19942,7 @@ export interface operations {
            *       "since": "2026-11-02T09:00:00.000Z",
            *       "started_at": "2026-11-02T09:15:00.000Z",
            *       "status": "done",
-           *       "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *       "time": "observed",
            *       "total": 303,
            *       "until": "2026-11-02T09:15:00.000Z"
@@ -19416,7 +20071,7 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-000000000023",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000026",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -19431,10 +20086,10 @@ export interface operations {
            *           "policy": "scanners",
            *           "reason": "policy"
            *         },
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
-           *         "decision_id": "019a4300-0000-7000-8000-000000000024",
+           *         "decision_id": "019a4300-0000-7000-8000-000000000027",
            *         "recorded": {
            *           "action": "allow",
            *           "clause": null,
@@ -19449,7 +20104,7 @@ export interface operations {
            *           "policy": "scanners",
            *           "reason": "policy"
            *         },
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       }
            *     ]
            */
@@ -19579,7 +20234,7 @@ export interface operations {
            * @example [
            *       {
            *         "action": "update",
-           *         "actor": "019a4300-0000-7000-8000-000000000001",
+           *         "actor": "019a4300-0000-7000-8000-000000000002",
            *         "actor_name": "Demo Owner",
            *         "after": {
            *           "action_id": "019a4300-0000-7000-8000-000000000005",
@@ -19588,13 +20243,13 @@ export interface operations {
            *           "expression": "request.path == \"/account/new\"",
            *           "name": "Sign-up",
            *           "slug": "sign_up",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *           "created_at": "2026-11-02T09:15:00.000Z",
            *           "revision": 2,
            *           "updated_at": "2026-11-02T09:15:00.000Z"
            *         },
            *         "at": "2026-11-02T09:15:00.000Z",
-           *         "audit_id": "019a4300-0000-7000-8000-000000000016",
+           *         "audit_id": "019a4300-0000-7000-8000-000000000017",
            *         "before": {
            *           "action_id": "019a4300-0000-7000-8000-000000000005",
            *           "description": "",
@@ -19602,7 +20257,7 @@ export interface operations {
            *           "expression": "request.path == \"/account/new\"",
            *           "name": "Sign-up",
            *           "slug": "sign_up",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *           "created_at": "2026-11-02T09:15:00.000Z",
            *           "revision": 1,
            *           "updated_at": "2026-11-02T09:15:00.000Z"
@@ -19610,12 +20265,12 @@ export interface operations {
            *         "kind": "action",
            *         "missing_references": [],
            *         "object_id": "019a4300-0000-7000-8000-000000000005",
-           *         "request_id": "019a4300-0000-7000-8000-000000000017",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *         "request_id": "019a4300-0000-7000-8000-000000000018",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       },
            *       {
            *         "action": "create",
-           *         "actor": "019a4300-0000-7000-8000-000000000001",
+           *         "actor": "019a4300-0000-7000-8000-000000000002",
            *         "actor_name": "Demo Owner",
            *         "after": {
            *           "action_id": "019a4300-0000-7000-8000-000000000005",
@@ -19624,23 +20279,2116 @@ export interface operations {
            *           "expression": "request.path == \"/account/new\"",
            *           "name": "Sign-up",
            *           "slug": "sign_up",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000004",
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
            *           "created_at": "2026-11-02T09:15:00.000Z",
            *           "revision": 1,
            *           "updated_at": "2026-11-02T09:15:00.000Z"
            *         },
            *         "at": "2026-11-02T09:15:00.000Z",
-           *         "audit_id": "019a4300-0000-7000-8000-000000000018",
+           *         "audit_id": "019a4300-0000-7000-8000-000000000019",
            *         "before": null,
            *         "kind": "action",
            *         "missing_references": [],
            *         "object_id": "019a4300-0000-7000-8000-000000000005",
-           *         "request_id": "019a4300-0000-7000-8000-000000000019",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000004"
+           *         "request_id": "019a4300-0000-7000-8000-00000000001a",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
            *       }
            *     ]
            */
           "application/json": components["schemas"]["AuditEntry"][];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-snapshot": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "version": 1,
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *       "sequence": 321,
+           *       "hash": "0123456789abcdef",
+           *       "created_at": 1762075000000000000,
+           *       "public_key": "0123456789abcdef",
+           *       "base_url": "https://tidegate.example.test",
+           *       "secrets": {
+           *         "redaction": "0123456789abcdef",
+           *         "proofs": "0123456789abcdef",
+           *         "sealing": "0123456789abcdef"
+           *       },
+           *       "revision": 17,
+           *       "document": {
+           *         "apiVersion": "tidegate/v1"
+           *       },
+           *       "effects": [],
+           *       "end": true
+           *     }
+           */
+          "application/json": components["schemas"]["SyncSnapshot"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `sync-not-permitted`: the API key may not sync */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `definitions-unavailable`: the definitions of the tenant cannot be used; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-changes": {
+    parameters: {
+      query?: {
+        after?: number;
+        wait?: number;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "version": 1,
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *       "after": 321,
+           *       "previous_hash": "0123456789abcdef",
+           *       "items": [],
+           *       "sequence": 321,
+           *       "hash": "0123456789abcdef",
+           *       "created_at": 1762075000000000000,
+           *       "end": true
+           *     }
+           */
+          "application/json": components["schemas"]["SyncChanges"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `sync-not-permitted`: the API key may not sync */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unknown-cursor`: the changes after this number are not known any more */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `definitions-unavailable`: the definitions of the tenant cannot be used; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "acknowledge-changes": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "daemon_id": "019a4300-0000-7000-8000-000000000001",
+         *       "name": "shop-1",
+         *       "version": "0.1.0",
+         *       "mode": "online",
+         *       "sequence": 321,
+         *       "hash": "0123456789abcdef",
+         *       "revision": 17
+         *     }
+         */
+        "application/json": components["schemas"]["SyncAck"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "is_equal": true,
+           *       "sequence": 321
+           *     }
+           */
+          "application/json": components["schemas"]["SyncAcknowledged"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `sync-not-permitted`: the API key may not sync */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `definitions-unavailable`: the definitions of the tenant cannot be used; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "forward-events": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "daemon_id": "019a4300-0000-7000-8000-000000000001",
+         *       "spool_id": "019a4300-0000-7000-8000-000000000001",
+         *       "events": []
+         *     }
+         */
+        "application/json": components["schemas"]["ForwardedEvents"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "acknowledged": 0,
+           *       "recorded": 0,
+           *       "refused": []
+           *     }
+           */
+          "application/json": components["schemas"]["ForwardedAnswer"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `sync-not-permitted`: the API key may not sync */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `rate-limited`: the rate limit is exceeded */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `decision-log-unavailable`: the decision log cannot be written; `definitions-unavailable`: the definitions of the tenant cannot be used; `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "list-daemons": {
+    parameters: {
+      query?: {
+        limit?: number;
+        cursor?: string;
+      };
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description the next page, as `rel="next"`; absent on the last */
+          Link?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example [
+           *       {
+           *         "behind": 0,
+           *         "daemon_id": "019a4300-0000-7000-8000-000000000001",
+           *         "dropped": 0,
+           *         "first_seen_at": "2026-11-02T09:15:00.000Z",
+           *         "is_equal": true,
+           *         "last_seen_at": "2026-11-02T09:15:00.000Z",
+           *         "mode": "online",
+           *         "name": "shop-1",
+           *         "revision": 17,
+           *         "sequence": 321,
+           *         "spooled": 0,
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *         "version": "0.1.0"
+           *       }
+           *     ]
+           */
+          "application/json": components["schemas"]["Daemon"][];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "show-challenge": {
+    parameters: {
+      query?: {
+        again?: boolean;
+      };
+      header?: never;
+      path: {
+        challenge_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "text/html": string;
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `challenge-solved`: the challenge is solved already */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `challenge-expired`: the challenge is over */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `damaged-records`: records in the database are damaged; `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "solve-challenge": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        challenge_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "method": "wait"
+         *     }
+         */
+        "application/json": components["schemas"]["ChallengeSolution"];
+        "application/x-www-form-urlencoded": components["schemas"]["ChallengeSolution"];
+      };
+    };
+    responses: {
+      /** @description Solved, and the tenant names nowhere to go. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description See Other */
+      303: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description where the browser goes next */
+          Location?: string;
+          /** @description what the browser keeps of the login */
+          "Set-Cookie"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "proof": "AQAQAaIOIv8Ed52cak5l4vmoXAAQ",
+           *       "redirect_url": "https://shop.example.test/members?service_challenge_proof=AQAQAaIOIv8Ed52cak5l4vmoXAAQ"
+           *     }
+           */
+          "application/json": components["schemas"]["ChallengePassed"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `challenge-solved`: the challenge is solved already */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `challenge-expired`: the challenge is over */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `challenge-failed`: the solution does not solve the challenge; `challenge-too-early`: the wait is not over; `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `rate-limited`: the rate limit is exceeded; `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `challenge-provider-unavailable`: the challenge cannot be checked now; `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-page-file-page-css": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "text/css": string;
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-page-file-challenge-js": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "text/javascript": string;
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-page-file-status-js": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "text/javascript": string;
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-page-file-turnstile-js": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "text/javascript": string;
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-page-file-altcha-css": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "text/css": string;
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-page-file-altcha-min-js": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "text/javascript": string;
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-page-file-scrypt-js": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          "text/javascript": string;
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "verify-proof": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "token": "AQAQAaIOIv8Ed52cak5l4vmoXAAQ"
+         *     }
+         */
+        "application/json": components["schemas"]["ProofCheck"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "valid": true
+           *     }
+           */
+          "application/json": components["schemas"]["ProofVerdict"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `rate-limited`: the rate limit is exceeded; `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-ready`: the service cannot decide now; `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "list-passes": {
+    parameters: {
+      query?: {
+        limit?: number;
+        cursor?: string;
+        alive?: boolean;
+      };
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          /** @description the next page, as `rel="next"`; absent on the last */
+          Link?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example [
+           *       {
+           *         "challenge_id": "019a4300-0000-7000-8000-000000000023",
+           *         "expires_at": "2026-11-02T09:15:00.000Z",
+           *         "issued_at": "2026-11-02T09:15:00.000Z",
+           *         "pass_id": "019a4300-0000-7000-8000-000000000024",
+           *         "provider": "wait",
+           *         "status": "alive",
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *       }
+           *     ]
+           */
+          "application/json": components["schemas"]["Pass"][];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "revoke-pass": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+        pass_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description No Content */
+      204: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `decision-log-unavailable`: the decision log cannot be written; `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "test-challenges": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "providers": [
+           *         {
+           *           "mitigations": [
+           *             "Prove you are human",
+           *             "Prove"
+           *           ],
+           *           "provider": "pow",
+           *           "reasons": [
+           *             "browsers solve `pow` on pages with TLS only, and the public URL has none"
+           *           ],
+           *           "status": "red"
+           *         },
+           *         {
+           *           "mitigations": [],
+           *           "provider": "turnstile",
+           *           "reasons": [
+           *             "`turnstile` needs the settings `challenge.turnstile_site_key` and `challenge.turnstile_secret`"
+           *           ],
+           *           "status": "red"
+           *         }
+           *       ],
+           *       "public_url": "https://tidegate.example.test",
+           *       "reasons": [
+           *         "browsers do not reach the public URL: `localhost` is reached from this machine or network alone; set `server.public_url`"
+           *       ],
+           *       "status": "red",
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *     }
+           */
+          "application/json": components["schemas"]["SelfTest"];
+        };
+      };
+      /** @description `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "read-challenge-results": {
+    parameters: {
+      query?: {
+        since?: string;
+        until?: string;
+      };
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "passes_alive": 1,
+           *       "providers": [
+           *         {
+           *           "failed": 0,
+           *           "issued": 1,
+           *           "looped": 0,
+           *           "provider": "pow",
+           *           "seconds_to_solve": 1.210436973,
+           *           "solved": 1
+           *         }
+           *       ],
+           *       "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *     }
+           */
+          "application/json": components["schemas"]["ChallengeResults"];
         };
       };
       /** @description `malformed-request`: the request cannot be read */

@@ -1,10 +1,10 @@
 /** A change that is being made to an object: read at a revision, saved against that revision. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Problem } from "../api/problem";
 
 export interface Saving<O, D> {
-  /** The object as it was read; null for a new one. */
+  /** The object as it was read last; null for a new one. */
   object: O | null;
   /** The members that the form changes. */
   draftOf: (object: O) => D;
@@ -13,8 +13,6 @@ export interface Saving<O, D> {
   /** Writes a draft; `tag` is the entity tag that the change is made against. */
   write: (draft: D, tag: string | null) => Promise<O>;
   saved: (object: O) => void | Promise<void>;
-  /** Puts an object that was read again in place of `object`. */
-  keep: (object: O) => void;
 }
 
 export interface Draft<O, D> {
@@ -28,28 +26,43 @@ export interface Draft<O, D> {
   theirs: O | null;
   /** Drops the own change for theirs. */
   takeTheirs: (theirs: O) => void;
-  isSaved: boolean;
+  /** The answer to the last save, until something is changed again. */
+  saved: O | null;
+  isChanged: boolean;
 }
 
 export function useDraft<O extends { revision: number }, D extends object>(
   saving: Saving<O, D>,
 ): Draft<O, D> {
-  const { object, draftOf, empty } = saving;
+  const { draftOf, empty } = saving;
+  // What the change is made against; a newer reading must not take its place unseen.
+  const [object, setObject] = useState(saving.object);
   const base = object ? draftOf(object) : empty;
   const [value, setValue] = useState(base);
   const [error, setError] = useState<unknown>(null);
   const [theirs, setTheirs] = useState<O | null>(null);
-  const [isSaved, setIsSaved] = useState(false);
+  const [saved, setSaved] = useState<O | null>(null);
+  const isChanged = JSON.stringify(value) !== JSON.stringify(base);
+
+  function follow(found: O): void {
+    setObject(found);
+    setValue(draftOf(found));
+    setTheirs(null);
+  }
+
+  useEffect(() => {
+    const found = saving.object;
+    if (found && object && found.revision > object.revision && !isChanged) follow(found);
+  }, [saving.object?.revision]);
 
   async function save(against: O | null): Promise<void> {
     setError(null);
-    setIsSaved(false);
+    setSaved(null);
     try {
-      const saved = await saving.write(value, against && `"${against.revision}"`);
-      setTheirs(null);
-      setIsSaved(true);
-      saving.keep(saved);
-      await saving.saved(saved);
+      const answer = await saving.write(value, against && `"${against.revision}"`);
+      follow(answer);
+      setSaved(answer);
+      await saving.saved(answer);
     } catch (failure) {
       if (object && failure instanceof Problem && failure.status === 412) {
         setTheirs(await saving.read(object));
@@ -62,17 +75,14 @@ export function useDraft<O extends { revision: number }, D extends object>(
     value,
     change: (changes) => {
       setValue({ ...value, ...changes });
-      setIsSaved(false);
+      setSaved(null);
     },
     save: () => save(object),
     saveOver: save,
     error,
     theirs,
-    takeTheirs: (found) => {
-      saving.keep(found);
-      setValue(draftOf(found));
-      setTheirs(null);
-    },
-    isSaved,
+    takeTheirs: follow,
+    saved,
+    isChanged,
   };
 }

@@ -21,7 +21,7 @@ async function all<T>(ask: (query: { limit: number; cursor?: string }) => Promis
 export function usePolicies() {
   const { tenant_id } = useTenant();
   return useQuery({
-    queryKey: ["policies", tenant_id],
+    queryKey: ["policies", tenant_id, "all"],
     queryFn: () =>
       all((query) =>
         page(
@@ -36,7 +36,7 @@ export function usePolicies() {
 export function useActions() {
   const { tenant_id } = useTenant();
   return useQuery({
-    queryKey: ["all-actions", tenant_id],
+    queryKey: ["actions", tenant_id, "all"],
     queryFn: () =>
       all((query) =>
         page(
@@ -51,7 +51,7 @@ export function useActions() {
 export function useEntityDefinitions() {
   const { tenant_id } = useTenant();
   return useQuery({
-    queryKey: ["entity-definitions", tenant_id],
+    queryKey: ["entity-definitions", tenant_id, "all"],
     queryFn: () =>
       all((query) =>
         page(
@@ -66,7 +66,7 @@ export function useEntityDefinitions() {
 export function useMitigations() {
   const { tenant_id } = useTenant();
   return useQuery({
-    queryKey: ["mitigations", tenant_id],
+    queryKey: ["mitigations", tenant_id, "all"],
     queryFn: () =>
       all((query) =>
         page(

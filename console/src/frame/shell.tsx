@@ -1,5 +1,6 @@
 /** The frame around every page: tenant, time range, pages, and who is logged in. */
 
+import { useIsFetching } from "@tanstack/preact-query";
 import { useLocation } from "preact-iso";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -13,6 +14,7 @@ import { theme, type Theme } from "./theme";
 
 export function Shell(props: { me: Me; tenant: Membership; children: ComponentChildren }) {
   const { me, tenant, children } = props;
+  const fetching = useIsFetching();
   return (
     <div class="frame">
       <a class="skip" href="#main">
@@ -32,7 +34,7 @@ export function Shell(props: { me: Me; tenant: Membership; children: ComponentCh
         </div>
         <Pages tenant={tenant} />
       </header>
-      <main id="main" tabIndex={-1}>
+      <main id="main" tabIndex={-1} aria-busy={fetching > 0}>
         {children}
       </main>
     </div>

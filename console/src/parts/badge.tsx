@@ -18,3 +18,8 @@ export function Badge({ answer }: { answer: Answer }) {
     </span>
   );
 }
+
+/** The answer that a mode of a mitigation gives. */
+export function answerOfMode(mode: "Block" | "Challenge" | "Monitor"): Answer {
+  return mode.toLowerCase() as Answer;
+}

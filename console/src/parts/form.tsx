@@ -12,10 +12,11 @@ export function DraftForm<O, D>(props: {
   title: string;
   draft: Draft<O, D>;
   draftOf: (object: O) => D;
-  mayWrite: boolean;
+  /** Why the operator may not save; null when the operator may. */
+  refusal: string | null;
   children: ComponentChildren;
 }) {
-  const { draft, mayWrite } = props;
+  const { draft, refusal } = props;
   const { theirs } = draft;
   return (
     <form
@@ -37,14 +38,14 @@ export function DraftForm<O, D>(props: {
           saveMine={() => void draft.saveOver(theirs)}
         />
       )}
-      <fieldset class="plain" disabled={!mayWrite}>
+      <fieldset class="plain" disabled={refusal !== null}>
         {props.children}
-        <button class="primary" title={mayWrite ? "" : words.needsAdmin}>
+        <button class="primary" title={refusal ?? ""}>
           {words.save}
         </button>
       </fieldset>
-      {!mayWrite && <p class="quiet">{words.needsAdmin}</p>}
-      <p role="status">{draft.isSaved ? words.saved : ""}</p>
+      {refusal !== null && <p class="quiet">{refusal}</p>}
+      <p role="status">{draft.saved ? words.saved : ""}</p>
     </form>
   );
 }
@@ -73,6 +74,7 @@ export function NumberField(props: {
   label: string;
   value: number;
   min?: number;
+  max?: number;
   onChange: (value: number) => void;
 }) {
   return (
@@ -82,9 +84,32 @@ export function NumberField(props: {
         type="number"
         required
         min={props.min ?? 0}
+        {...(props.max === undefined ? {} : { max: props.max })}
         value={props.value}
         onChange={(event) => {
           props.onChange(event.currentTarget.valueAsNumber);
+        }}
+      />
+    </label>
+  );
+}
+
+export function AreaField(props: {
+  label: string;
+  value: string;
+  rows?: number;
+  onChange: (value: string) => void;
+}) {
+  return (
+    <label class="field">
+      {props.label}
+      <textarea
+        class="mono"
+        rows={props.rows ?? 4}
+        value={props.value}
+        spellcheck={false}
+        onInput={(event) => {
+          props.onChange(event.currentTarget.value);
         }}
       />
     </label>

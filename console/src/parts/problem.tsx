@@ -8,6 +8,7 @@ import { marked } from "./foreign";
 export function ProblemPanel({ error, retry }: { error: unknown; retry?: () => void }) {
   const problem = problemOf(error);
   const details = problem.document?.errors ?? [];
+  const referrers = problem.document?.referrers ?? [];
   return (
     <div class="problem" role="alert">
       <p>
@@ -17,7 +18,17 @@ export function ProblemPanel({ error, retry }: { error: unknown; retry?: () => v
         <ul>
           {details.map((each) => (
             <li>
-              <code>{each.pointer ?? each.parameter ?? ""}</code> {marked(each.detail)}
+              <code>{each.pointer ?? each.parameter ?? each.header ?? ""}</code>{" "}
+              {marked(each.detail)} {marked(each.hint ?? "")}
+            </li>
+          ))}
+        </ul>
+      )}
+      {referrers.length > 0 && (
+        <ul>
+          {referrers.map((each) => (
+            <li>
+              {each.kind} {marked(each.name)}
             </li>
           ))}
         </ul>

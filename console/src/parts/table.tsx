@@ -55,7 +55,8 @@ export function Listing<T>(props: {
   queryKey: readonly unknown[];
   /** Asks for the page that begins at a cursor; the first begins at "". */
   ask: (cursor: string) => Promise<Page<T>>;
-  columns: readonly Column<T>[];
+  /** The columns; some are made of all rows that are there. */
+  columns: readonly Column<T>[] | ((rows: readonly T[]) => readonly Column<T>[]);
   keyOf: (row: T) => string;
   /** What stands where there are no rows. */
   empty: ComponentChildren;
@@ -67,12 +68,13 @@ export function Listing<T>(props: {
     getNextPageParam: (last) => last.next,
   });
   const rows = found.data?.pages.flatMap((each) => each.rows) ?? [];
+  const columns = typeof props.columns === "function" ? props.columns(rows) : props.columns;
   return (
     <>
       {found.error && <ProblemPanel error={found.error} retry={() => void found.refetch()} />}
       {found.isPending && <Loading />}
       {found.data && rows.length === 0 && props.empty}
-      {rows.length > 0 && <Table {...props} rows={rows} />}
+      {rows.length > 0 && <Table {...props} columns={columns} rows={rows} />}
       {found.hasNextPage && (
         <button
           type="button"

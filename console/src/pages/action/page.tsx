@@ -1,122 +1,74 @@
 /** One action: what recognises it, and what the service says of the text. */
 
-import { useQuery } from "@tanstack/preact-query";
-import { useLocation, useRoute } from "preact-iso";
-import { api, body, queries, type Schemas } from "../../api/client";
+import { api, body, type Schemas } from "../../api/client";
 import { ExpressionField } from "../../expression/field";
-import { useDraft } from "../../frame/draft";
-import { hasRole, useTenant } from "../../frame/session";
-import { Answered } from "../../parts/answer";
-import { marked } from "../../parts/foreign";
-import { CheckField, DraftForm, TextField } from "../../parts/form";
+import { CommonFields } from "../../frame/common";
+import { Defined, type Resource } from "../../frame/defined";
 import { text } from "../../text/en";
 
-const words = text.editing;
 type Action = Schemas["Action"];
 type Members = Pick<Action, "name" | "description" | "enabled" | "expression">;
-const EMPTY: Members = { name: "", description: "", enabled: true, expression: "" };
 
-export default function ActionPage() {
-  const { tenant_id } = useTenant();
-  const id = useRoute().params["id"] ?? "new";
-  const found = useQuery({
-    queryKey: ["action", tenant_id, id],
-    queryFn: () => (id === "new" ? Promise.resolve(null) : read(tenant_id, id)),
-  });
-  return (
-    <Answered of={found}>
-      {(action) => <ActionForm key={action?.action_id ?? "new"} action={action} />}
-    </Answered>
-  );
-}
-
-function read(tenant_id: string, action_id: string): Promise<Action> {
-  return body(
-    api.GET("/api/v1/tenants/{tenant_id}/actions/{action_id}", {
+const ACTION: Resource<Action, Members> = {
+  folder: "actions",
+  title: text.action.create,
+  idOf: (action) => action.action_id,
+  membersOf: ({ name, description, enabled, expression }) => ({
+    name,
+    description,
+    enabled,
+    expression,
+  }),
+  empty: (given) => ({
+    name: "",
+    description: "",
+    enabled: true,
+    expression: given.get("expression") ?? "",
+  }),
+  read: (tenant_id, action_id) =>
+    body(
+      api.GET("/api/v1/tenants/{tenant_id}/actions/{action_id}", {
+        params: { path: { tenant_id, action_id } },
+      }),
+    ),
+  create: (tenant_id, members) =>
+    body(
+      api.POST("/api/v1/tenants/{tenant_id}/actions", {
+        params: { path: { tenant_id } },
+        body: members,
+      }),
+    ),
+  change: (tenant_id, action_id, members, headers) =>
+    body(
+      api.PATCH("/api/v1/tenants/{tenant_id}/actions/{action_id}", {
+        params: { path: { tenant_id, action_id } },
+        headers,
+        body: members,
+      }),
+    ),
+  remove: (tenant_id, action_id) =>
+    api.DELETE("/api/v1/tenants/{tenant_id}/actions/{action_id}", {
       params: { path: { tenant_id, action_id } },
     }),
-  );
-}
+};
 
-function membersOf(action: Action): Members {
-  const { name, description, enabled, expression } = action;
-  return { name, description, enabled, expression };
-}
-
-function write(tenant_id: string, action: Action | null, members: Members, tag: string | null) {
-  if (!action) {
-    const path = { tenant_id };
-    return body(
-      api.POST("/api/v1/tenants/{tenant_id}/actions", { params: { path }, body: members }),
-    );
-  }
-  return body(
-    api.PATCH("/api/v1/tenants/{tenant_id}/actions/{action_id}", {
-      params: { path: { tenant_id, action_id: action.action_id } },
-      headers: tag === null ? {} : { "if-match": tag },
-      body: members,
-    }),
-  );
-}
-
-function ActionForm({ action }: { action: Action | null }) {
-  const { tenant_id, slug, role } = useTenant();
-  const { route } = useLocation();
-  const keep = (found: Action): void => {
-    queries.setQueryData(["action", tenant_id, found.action_id], found);
-  };
-  const draft = useDraft<Action, Members>({
-    object: action,
-    draftOf: membersOf,
-    empty: EMPTY,
-    read: (found) => read(tenant_id, found.action_id),
-    write: (members, tag) => write(tenant_id, action, members, tag),
-    keep,
-    saved: async (saved) => {
-      await queries.invalidateQueries({ queryKey: ["actions", tenant_id] });
-      if (!action) route(`/console/${slug}/actions/${saved.action_id}`);
-    },
-  });
-  const { value, change } = draft;
-  const mayWrite = hasRole(role, "Admin");
+export default function ActionPage() {
   return (
-    <DraftForm
-      title={action ? marked(action.name) : words.create}
-      draft={draft}
-      draftOf={membersOf}
-      mayWrite={mayWrite}
-    >
-      <TextField
-        label={words.name}
-        isRequired
-        value={value.name}
-        onChange={(name) => {
-          change({ name });
-        }}
-      />
-      <TextField
-        label={words.description}
-        value={value.description}
-        onChange={(description) => {
-          change({ description });
-        }}
-      />
-      <CheckField
-        label={words.enabled}
-        value={value.enabled}
-        onChange={(enabled) => {
-          change({ enabled });
-        }}
-      />
-      <ExpressionField
-        label={words.expression}
-        purpose="action"
-        value={value.expression}
-        isReadOnly={!mayWrite}
-        onChange={(expression) => {
-          change({ expression });
-        }}
-      />
-    </DraftForm>
+    <Defined resource={ACTION}>
+      {({ value, change }, isReadOnly) => (
+        <>
+          <CommonFields value={value} change={change} />
+          <ExpressionField
+            label={text.editing.expression}
+            purpose="action"
+            value={value.expression}
+            isReadOnly={isReadOnly}
+            onChange={(expression) => {
+              change({ expression });
+            }}
+          />
+        </>
+      )}
+    </Defined>
   );
 }

@@ -2,8 +2,9 @@
 
 import { useMutation } from "@tanstack/preact-query";
 import { api, page, queries, type Schemas } from "../../api/client";
-import { hasRole, useTenant } from "../../frame/session";
-import { Badge, type Answer } from "../../parts/badge";
+import { RoleButton } from "../../frame/role";
+import { useTenant } from "../../frame/session";
+import { answerOfMode, Badge } from "../../parts/badge";
 import { Foreign, marked } from "../../parts/foreign";
 import { Moment } from "../../parts/moment";
 import { ProblemPanel } from "../../parts/problem";
@@ -14,11 +15,10 @@ const words = text.active;
 type Row = Schemas["EntityMitigation"];
 
 export default function ActivePage() {
-  const { tenant_id, slug, role } = useTenant();
+  const { tenant_id, slug } = useTenant();
   const lift = useLift(tenant_id);
-  const mayLift = hasRole(role, "Admin");
   const columns: readonly Column<Row>[] = [
-    { name: words.mode, cell: (row) => <Badge answer={row.mode.toLowerCase() as Answer} /> },
+    { name: words.mode, cell: (row) => <Badge answer={answerOfMode(row.mode)} /> },
     {
       name: words.entity,
       kind: "text",
@@ -33,23 +33,21 @@ export default function ActivePage() {
     {
       name: words.lift,
       cell: (row) => (
-        <button
-          type="button"
-          disabled={!mayLift || lift.isPending}
-          title={mayLift ? "" : words.needsAdmin}
+        <RoleButton
+          needs="Admin"
+          isBusy={lift.isPending}
           onClick={() => {
             lift.mutate(row);
           }}
         >
           {words.lift}
-        </button>
+        </RoleButton>
       ),
     },
   ];
   return (
     <>
       <h1>{text.pages.active}</h1>
-      {!mayLift && <p class="quiet">{words.needsAdmin}</p>}
       {lift.error && <ProblemPanel error={lift.error} />}
       <Listing
         label={text.pages.active}

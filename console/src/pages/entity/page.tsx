@@ -3,9 +3,10 @@
 import { useQuery } from "@tanstack/preact-query";
 import { useRoute } from "preact-iso";
 import { api, body, type Schemas } from "../../api/client";
-import { hasRole, useTenant } from "../../frame/session";
+import { RoleButton } from "../../frame/role";
+import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
-import { Badge, type Answer } from "../../parts/badge";
+import { answerOfMode, Badge } from "../../parts/badge";
 import { Foreign, marked } from "../../parts/foreign";
 import { Moment } from "../../parts/moment";
 import { ProblemPanel } from "../../parts/problem";
@@ -74,9 +75,8 @@ function Shown({ state }: { state: State }) {
 }
 
 function Mitigations({ state }: { state: State }) {
-  const { tenant_id, role } = useTenant();
+  const { tenant_id } = useTenant();
   const lift = useLift(tenant_id);
-  const mayLift = hasRole(role, "Admin");
   if (state.active_mitigations.length === 0) return <p>{words.free}</p>;
   return (
     <>
@@ -88,7 +88,7 @@ function Mitigations({ state }: { state: State }) {
         columns={[
           {
             name: text.active.mode,
-            cell: (each) => <Badge answer={each.mode.toLowerCase() as Answer} />,
+            cell: (each) => <Badge answer={answerOfMode(each.mode)} />,
           },
           {
             name: text.active.policy,
@@ -98,16 +98,15 @@ function Mitigations({ state }: { state: State }) {
           {
             name: text.active.lift,
             cell: (each) => (
-              <button
-                type="button"
-                disabled={!mayLift || lift.isPending}
-                title={mayLift ? "" : text.active.needsAdmin}
+              <RoleButton
+                needs="Admin"
+                isBusy={lift.isPending}
                 onClick={() => {
                   lift.mutate(each);
                 }}
               >
                 {text.active.lift}
-              </button>
+              </RoleButton>
             ),
           },
         ]}

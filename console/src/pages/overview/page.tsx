@@ -8,6 +8,7 @@ import { Answered } from "../../parts/answer";
 import { Counts } from "../../parts/counts";
 import { marked } from "../../parts/foreign";
 import { Moment } from "../../parts/moment";
+import { Table } from "../../parts/table";
 import { text } from "../../text/en";
 
 const words = text.overview;
@@ -74,36 +75,25 @@ function ByPolicy() {
   return (
     <Answered of={found}>
       {({ rows }) => (
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{text.policies.columns.name}</th>
-              <th scope="col" class="number">
-                {text.actions.challenge}
-              </th>
-              <th scope="col" class="number">
-                {text.actions.block}
-              </th>
-              <th scope="col" class="number">
-                {words.errors}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((each) => (
-              <tr>
-                <td class="text">
-                  <a href={`/console/${slug}/decisions#policy=${each.policy_id}`}>
-                    {marked(each.name ?? each.policy_id)}
-                  </a>
-                </td>
-                <td class="number">{each.challenge}</td>
-                <td class="number">{each.block}</td>
-                <td class="number">{each.errors}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table
+          label={words.policies}
+          rows={rows}
+          keyOf={(each) => each.policy_id}
+          columns={[
+            {
+              name: text.policies.columns.name,
+              kind: "text",
+              cell: (each) => (
+                <a href={`/console/${slug}/policies/${each.policy_id}/results`}>
+                  {marked(each.name ?? each.policy_id)}
+                </a>
+              ),
+            },
+            { name: text.actions.challenge, kind: "number", cell: (each) => each.challenge },
+            { name: text.actions.block, kind: "number", cell: (each) => each.block },
+            { name: words.errors, kind: "number", cell: (each) => each.errors },
+          ]}
+        />
       )}
     </Answered>
   );

@@ -1,12 +1,13 @@
 /** One replay: its progress, its counts, and the decisions that differ. */
 
-import { useQuery } from "@tanstack/preact-query";
+import { useMutation, useQuery } from "@tanstack/preact-query";
 import { useRoute } from "preact-iso";
-import { api, body, page, type Schemas } from "../../api/client";
+import { api, body, page, queries, type Schemas } from "../../api/client";
 import { useTenant } from "../../frame/session";
 import { Answered } from "../../parts/answer";
 import { Badge } from "../../parts/badge";
 import { marked } from "../../parts/foreign";
+import { ProblemPanel } from "../../parts/problem";
 import { Listing, pageQuery, Table } from "../../parts/table";
 import { text } from "../../text/en";
 
@@ -39,11 +40,38 @@ export default function ReplayPage() {
               {job.status}: {job.progress} / {job.total}{" "}
               <progress max={Math.max(1, job.total)} value={job.progress} />
             </p>
+            {isUnderWay(job) && <Cancel job={job} />}
             {job.error !== null && <p class="problem">{marked(job.error)}</p>}
             {job.result && <Result job={job} result={job.result} />}
           </>
         )}
       </Answered>
+    </>
+  );
+}
+
+function Cancel({ job }: { job: Job }) {
+  const { tenant_id } = useTenant();
+  const { replay_job_id } = job;
+  const cancel = useMutation({
+    mutationFn: () =>
+      api.POST("/api/v1/tenants/{tenant_id}/replay-jobs/{replay_job_id}/cancel", {
+        params: { path: { tenant_id, replay_job_id } },
+      }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ["replay", tenant_id, replay_job_id] }),
+  });
+  return (
+    <>
+      {cancel.error && <ProblemPanel error={cancel.error} />}
+      <button
+        type="button"
+        disabled={cancel.isPending}
+        onClick={() => {
+          cancel.mutate();
+        }}
+      >
+        {words.cancel}
+      </button>
     </>
   );
 }

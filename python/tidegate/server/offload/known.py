@@ -21,13 +21,21 @@ if TYPE_CHECKING:
     from tidegate.server.engines.definition_set import ActiveDefinitions
 
 MAX_SETS = 4
-"""Compiled sets of each kind that are kept; one of 10,000 policies takes some 200 MiB."""
+"""Compiled sets of each kind that are kept."""
+MAX_POLICIES = 10_000
+"""Policies of all sets of a kind that are kept, but for the set used last; 10,000 of them take
+some 200 MiB."""
 
 
 class _Recent:
-    """The few values that were used last."""
+    """The few values that were used last.
 
-    def __init__(self) -> None:
+    Args:
+        policies: how many a value has.
+    """
+
+    def __init__(self, policies: Callable[[Any], int]) -> None:
+        self._policies = policies
         self._lock = Lock()
         self._values: OrderedDict[Any, Any] = OrderedDict()
 
@@ -41,16 +49,20 @@ class _Recent:
         with self._lock:
             self._values[key] = value
             self._values.move_to_end(key)
-            if len(self._values) > MAX_SETS:
+            while len(self._values) > 1 and self._are_many():
                 self._values.popitem(last=False)
+
+    def _are_many(self) -> bool:
+        kept = sum(map(self._policies, self._values.values()))
+        return len(self._values) > MAX_SETS or kept > MAX_POLICIES
 
 
 class KnownSets:
     """Compiled definitions: of each tenant the newest, and those of the past that are explained."""
 
     def __init__(self) -> None:
-        self._newest = _Recent()
-        self._past = _Recent()
+        self._newest = _Recent(lambda known: len(known.compilation.compiled.source.policies))
+        self._past = _Recent(lambda definitions: len(definitions.policies))
 
     def newest(self, tenant_id: UUID) -> ActiveDefinitions | None:
         """What was compiled last of a tenant's present definitions."""

@@ -1,0 +1,75 @@
+/** All objects of one kind that a tenant defines, with a way to make another one. */
+
+import type { ComponentChildren } from "preact";
+import type { Page } from "../api/client";
+import { marked } from "../parts/foreign";
+import { Listing, type Column } from "../parts/table";
+import { text } from "../text/en";
+import { usePolicies } from "./objects";
+import { useTenant } from "./session";
+
+export interface ShelfProps<T> {
+  title: string;
+  /** Its folder in addresses, as in `actions`. */
+  folder: string;
+  /** What the link to the form of a new one says. */
+  create: string;
+  ask: (tenant_id: string, cursor: string) => Promise<Page<T>>;
+  idOf: (row: T) => string;
+  columns: readonly Column<T>[];
+  empty: ComponentChildren;
+}
+
+export function Shelf<T extends { name: string }>(props: ShelfProps<T>) {
+  const { folder, idOf } = props;
+  const { tenant_id, slug } = useTenant();
+  const base = `/console/${slug}/${folder}`;
+  const name: Column<T> = {
+    name: text.editing.name,
+    kind: "text",
+    cell: (row) => <a href={`${base}/${idOf(row)}`}>{marked(row.name)}</a>,
+  };
+  return (
+    <>
+      <div class="row spread">
+        <h1>{props.title}</h1>
+        <a class="button" href={`${base}/new`}>
+          {props.create}
+        </a>
+      </div>
+      <Listing
+        label={props.title}
+        queryKey={[folder, tenant_id, "pages"]}
+        ask={(cursor) => props.ask(tenant_id, cursor)}
+        columns={[name, ...props.columns]}
+        keyOf={idOf}
+        empty={<p class="card">{props.empty}</p>}
+      />
+    </>
+  );
+}
+
+/** How many policies name an object; empty while that is not known. */
+export function useUsage(): (id: string) => string {
+  const policies = usePolicies().data;
+  return (id) => {
+    if (!policies) return "";
+    const count = policies.filter((policy) =>
+      policy.clauses.some(
+        (clause) =>
+          clause.action_ids?.includes(id) === true ||
+          clause.entity_definition_id === id ||
+          clause.mitigation_id === id,
+      ),
+    ).length;
+    return text.usage(count);
+  };
+}
+
+/** A column that says whether an object takes part in decisions. */
+export function enabledColumn<T extends { enabled: boolean }>(): Column<T> {
+  return {
+    name: text.editing.enabled,
+    cell: (row) => (row.enabled ? text.editing.yes : text.policies.disabled),
+  };
+}

@@ -1,0 +1,91 @@
+/** One list: its entries, searched, pasted anew, with the difference before it is saved. */
+
+import { api, body, type Schemas } from "../../api/client";
+import { CommonFields } from "../../frame/common";
+import { Defined, type Resource } from "../../frame/defined";
+import { AreaField, ChoiceField } from "../../parts/form";
+import { text } from "../../text/en";
+import { entriesOf } from "./entries";
+import { Entries } from "./entries-view";
+
+const words = text.list;
+type Named = Schemas["NamedList"];
+interface Members {
+  name: string;
+  description: string;
+  kind: Named["kind"];
+  /** Of a new list alone, as they are pasted. */
+  pasted: string;
+}
+const KINDS = [
+  ["ip", words.kinds.ip],
+  ["string", words.kinds.string],
+] as const;
+
+const LIST: Resource<Named, Members> = {
+  folder: "lists",
+  title: words.create,
+  idOf: (list) => list.list_id,
+  membersOf: ({ name, description, kind }) => ({ name, description, kind, pasted: "" }),
+  empty: (given) => ({
+    name: "",
+    description: "",
+    kind: "ip",
+    pasted: given.get("entries") ?? "",
+  }),
+  read: (tenant_id, list_id) =>
+    body(
+      api.GET("/api/v1/tenants/{tenant_id}/lists/{list_id}", {
+        params: { path: { tenant_id, list_id } },
+      }),
+    ),
+  create: (tenant_id, { pasted, ...members }) =>
+    body(
+      api.POST("/api/v1/tenants/{tenant_id}/lists", {
+        params: { path: { tenant_id } },
+        body: { ...members, entries: entriesOf(pasted) },
+      }),
+    ),
+  change: (tenant_id, list_id, { name, description, kind }, headers) =>
+    body(
+      api.PATCH("/api/v1/tenants/{tenant_id}/lists/{list_id}", {
+        params: { path: { tenant_id, list_id } },
+        headers,
+        body: { name, description, kind },
+      }),
+    ),
+  remove: (tenant_id, list_id) =>
+    api.DELETE("/api/v1/tenants/{tenant_id}/lists/{list_id}", {
+      params: { path: { tenant_id, list_id } },
+    }),
+};
+
+export default function ListPage() {
+  return (
+    <Defined resource={LIST} below={(list) => <Entries list={list} />}>
+      {({ value, change }, _isReadOnly, list) => (
+        <>
+          <CommonFields value={value} change={change} />
+          <ChoiceField
+            label={words.kind}
+            value={value.kind}
+            options={KINDS}
+            onChange={(kind) => {
+              change({ kind });
+            }}
+          />
+          {list === null && (
+            <AreaField
+              label={words.paste}
+              rows={8}
+              value={value.pasted}
+              onChange={(pasted) => {
+                change({ pasted });
+              }}
+            />
+          )}
+        </>
+      )}
+    </Defined>
+  );
+}

@@ -1,0 +1,96 @@
+/** What the visitor gets: the challenge, or the answer of a block with its preview as text. */
+
+import { useState } from "preact/hooks";
+import type { Schemas } from "../../api/client";
+import { marked } from "../../parts/foreign";
+import { AreaField, ChoiceField, NumberField, TextField } from "../../parts/form";
+import { text } from "../../text/en";
+import { headersOf, linesOf } from "./headers";
+
+const words = text.mitigation;
+type Challenge = Schemas["Challenge"];
+type Block = Schemas["Block"];
+const PROVIDERS = [
+  ["pow", "proof of work (ALTCHA)"],
+  ["turnstile", "Cloudflare Turnstile"],
+] as const;
+const DIFFICULTY = 4;
+
+export function ChallengeFields(props: { value: Challenge; onChange: (value: Challenge) => void }) {
+  const { value } = props;
+  const change = (changes: Challenge): void => {
+    props.onChange({ ...value, ...changes });
+  };
+  return (
+    <fieldset class="card">
+      <legend>{words.challenge}</legend>
+      <ChoiceField
+        label={words.provider}
+        value={value.provider ?? "pow"}
+        options={PROVIDERS}
+        onChange={(provider) => {
+          change({ provider });
+        }}
+      />
+      <NumberField
+        label={words.difficulty}
+        min={1}
+        max={10}
+        value={value.difficulty ?? DIFFICULTY}
+        onChange={(difficulty) => {
+          change({ difficulty });
+        }}
+      />
+      <TextField
+        label={words.returnTo}
+        value={value.default_return_url_template ?? ""}
+        onChange={(template) => {
+          change({ default_return_url_template: template || null });
+        }}
+      />
+    </fieldset>
+  );
+}
+
+export function BlockFields(props: { value: Block; onChange: (value: Block) => void }) {
+  const { value } = props;
+  const status = value.status_code ?? 403;
+  // Kept as they are typed: a line that is not finished yet is no header.
+  const [lines, setLines] = useState(linesOf(value.headers ?? {}));
+  const change = (changes: Block): void => {
+    props.onChange({ ...value, ...changes });
+  };
+  return (
+    <fieldset class="card">
+      <legend>{words.block}</legend>
+      <NumberField
+        label={words.status}
+        min={400}
+        max={599}
+        value={status}
+        onChange={(status_code) => {
+          change({ status_code });
+        }}
+      />
+      <AreaField
+        label={words.headers}
+        value={lines}
+        onChange={(typed) => {
+          setLines(typed);
+          change({ headers: headersOf(typed) });
+        }}
+      />
+      <AreaField
+        label={words.body}
+        value={value.body ?? ""}
+        onChange={(body) => {
+          change({ body });
+        }}
+      />
+      <p id="preview">{words.preview}</p>
+      <pre aria-labelledby="preview">
+        {marked(`${status}\n${linesOf(value.headers ?? {})}\n\n${value.body ?? ""}`)}
+      </pre>
+    </fieldset>
+  );
+}

@@ -1,0 +1,111 @@
+/** One mitigation: its mode, how long it holds, and what the visitor gets. */
+
+import { api, body, type Schemas } from "../../api/client";
+import { CommonFields } from "../../frame/common";
+import { Defined, type Resource } from "../../frame/defined";
+import { ChoiceField, NumberField } from "../../parts/form";
+import { text } from "../../text/en";
+import { BlockFields, ChallengeFields } from "./answers";
+
+const words = text.mitigation;
+type Mitigation = Schemas["Mitigation"];
+type Members = Pick<
+  Mitigation,
+  "name" | "description" | "enabled" | "mode" | "ttl_seconds" | "challenge" | "block"
+>;
+const MODES = (["Block", "Challenge", "Monitor"] as const).map((mode) => [mode, mode] as const);
+
+const MITIGATION: Resource<Mitigation, Members> = {
+  folder: "mitigations",
+  title: words.create,
+  idOf: (mitigation) => mitigation.mitigation_id,
+  membersOf: ({ name, description, enabled, mode, ttl_seconds, challenge, block }) => ({
+    name,
+    description,
+    enabled,
+    mode,
+    ttl_seconds,
+    challenge,
+    block,
+  }),
+  empty: () => ({
+    name: "",
+    description: "",
+    enabled: true,
+    mode: "Block",
+    ttl_seconds: 300,
+    challenge: null,
+    block: null,
+  }),
+  read: (tenant_id, mitigation_id) =>
+    body(
+      api.GET("/api/v1/tenants/{tenant_id}/mitigations/{mitigation_id}", {
+        params: { path: { tenant_id, mitigation_id } },
+      }),
+    ),
+  create: (tenant_id, members) =>
+    body(
+      api.POST("/api/v1/tenants/{tenant_id}/mitigations", {
+        params: { path: { tenant_id } },
+        body: members,
+      }),
+    ),
+  change: (tenant_id, mitigation_id, members, headers) =>
+    body(
+      api.PATCH("/api/v1/tenants/{tenant_id}/mitigations/{mitigation_id}", {
+        params: { path: { tenant_id, mitigation_id } },
+        headers,
+        body: members,
+      }),
+    ),
+  remove: (tenant_id, mitigation_id) =>
+    api.DELETE("/api/v1/tenants/{tenant_id}/mitigations/{mitigation_id}", {
+      params: { path: { tenant_id, mitigation_id } },
+    }),
+};
+
+export default function MitigationPage() {
+  return (
+    <Defined resource={MITIGATION}>
+      {({ value, change }) => (
+        <>
+          <CommonFields value={value} change={change} />
+          <div class="row">
+            <ChoiceField
+              label={words.mode}
+              value={value.mode}
+              options={MODES}
+              onChange={(mode) => {
+                // The other mode's part would be refused.
+                change({ mode, challenge: null, block: null });
+              }}
+            />
+            <NumberField
+              label={words.ttl}
+              value={value.ttl_seconds}
+              onChange={(ttl_seconds) => {
+                change({ ttl_seconds });
+              }}
+            />
+          </div>
+          {value.mode === "Challenge" && (
+            <ChallengeFields
+              value={value.challenge ?? {}}
+              onChange={(challenge) => {
+                change({ challenge });
+              }}
+            />
+          )}
+          {value.mode === "Block" && (
+            <BlockFields
+              value={value.block ?? {}}
+              onChange={(block) => {
+                change({ block });
+              }}
+            />
+          )}
+        </>
+      )}
+    </Defined>
+  );
+}

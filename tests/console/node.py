@@ -1,0 +1,51 @@
+"""Node and npm in the folder of the console's sources, as its build finds them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from tools.console import SOURCES, npm_command
+
+
+def _environment(npm: list[str], given: dict[str, str]) -> dict[str, str]:
+    path = os.pathsep.join([str(Path(npm[0]).parent), os.environ["PATH"]])
+    return {**os.environ, "PATH": path, **given}
+
+
+def npm_run(script: str, **environment: str) -> None:
+    """Run a script of ``package.json``.
+
+    Raises:
+        CalledProcessError: it ended with another status than 0.
+    """
+    npm = npm_command()
+    command = [*npm, "run", "--silent", script]
+    subprocess.run(command, cwd=SOURCES, check=True, env=_environment(npm, environment))
+
+
+def node(script: str, given: str) -> str:
+    """Run a file of the sources, and give what it writes.
+
+    Args:
+        script: path below ``console/``.
+        given: its standard input.
+
+    Raises:
+        CalledProcessError: it ended with another status than 0.
+    """
+    environment = _environment(npm_command(), {})
+    program = shutil.which("node", path=environment["PATH"])
+    assert program is not None
+    done = subprocess.run(
+        [program, script],
+        cwd=SOURCES,
+        check=True,
+        env=environment,
+        input=given,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout

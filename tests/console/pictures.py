@@ -1,0 +1,55 @@
+"""``python -m tests.console.pictures DIR``: every page, at each width, in each theme."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+from tests.browser import ARGUMENTS
+from tests.console.conftest import started
+from tests.console.places import HOME, open_place, places, prepare
+from tests.service.service_process import stop
+
+WIDTHS = (320, 768, 1440)
+HEIGHT = 900
+
+
+def take(page: Page, name: str, directory: Path) -> None:
+    """The pictures of the page that is shown."""
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": HEIGHT})
+        page.emulate_media(color_scheme="light")
+        page.screenshot(path=directory / f"{name}-{width}-light.png", full_page=True)
+        page.emulate_media(color_scheme="dark")
+        page.screenshot(path=directory / f"{name}-{width}-dark.png", full_page=True)
+
+
+def main(directory: Path, wanted: list[str]) -> None:
+    """Start a demonstration, and take pictures of its pages.
+
+    Args:
+        directory: where they go.
+        wanted: names of pages; all when it is empty.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
+        service = started(Path(scratch) / "log")
+        prepare(service)
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=list(ARGUMENTS)
+        )
+        page = browser.new_page(base_url=service.base_url)
+        page.goto(f"/console/#access_token={service.owner_token}")
+        page.wait_for_url(f"**{HOME}/")
+        for name, path in places(service).items():
+            if not wanted or name in wanted:
+                open_place(page, path)
+                take(page, name, directory)
+        browser.close()
+        stop(service.process)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,68 @@
+"""The console and the interface: types are current, and every route has a page or a reason."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from tests.console.node import npm_run
+from tools.console import ROOT, SOURCES
+
+DOCUMENT = json.loads((ROOT / "docs/openapi.json").read_text())
+CALL = re.compile(r"api\s*\.(GET|POST|PUT|PATCH|DELETE)\(\s*\"([^\"]+)\"")
+PREFIX = "/api/v1"
+TENANT = f"{PREFIX}/tenants/{{tenant_id}}"
+
+NOT_SHOWN = {
+    f"GET {PREFIX}/tenants": "`/me` names the operator's tenants, with the role in each",
+    f"POST {PREFIX}/tenants": "a tenant is made when a service is set up, by a call",
+    f"GET {TENANT}": "its settings have no form yet; an Owner changes them by a call",
+    f"PATCH {TENANT}": "its settings have no form yet; an Owner changes them by a call",
+    f"DELETE {TENANT}": "a tenant is deleted by a call that somebody writes, not by a click",
+    f"GET {TENANT}/api-keys/{{api_key_id}}": "the list has every member",
+    f"PATCH {TENANT}/api-keys/{{api_key_id}}": "a key is replaced, not changed",
+    f"GET {TENANT}/definitions": "whole documents are for files under version control",
+    f"PUT {TENANT}/definitions": "whole documents are for files under version control",
+    f"POST {TENANT}/policies/{{policy_id}}/simulate": "an explanation shows a real event",
+    f"GET {TENANT}/results/challenges": "the figures are in the Grafana dashboard",
+    f"GET {TENANT}/passes": "a pass is found by the decision that it followed",
+    f"DELETE {TENANT}/passes/{{pass_id}}": "a pass is found by the decision that it followed",
+}
+"""Routes for operators that no page uses, each with the reason."""
+
+
+def used() -> set[str]:
+    """The calls in the sources."""
+    found: set[str] = set()
+    for path in (SOURCES / "src").rglob("*.ts*"):
+        found.update(" ".join(call) for call in CALL.findall(path.read_text()))
+    return found
+
+
+def for_operators() -> set[str]:
+    """The routes that an operator may call, without the older paths."""
+    return {
+        f"{method.upper()} {path}"
+        for path, methods in DOCUMENT["paths"].items()
+        if path.startswith(PREFIX)
+        for method, route in methods.items()
+        if {"operator": []} in route.get("security", ())
+    }
+
+
+def test_every_route_for_operators_has_a_page_or_a_reason() -> None:
+    """A new route is shown somewhere, or somebody says why it is not."""
+    assert for_operators() - used() == set(NOT_SHOWN)
+
+
+def test_every_call_is_in_the_document() -> None:
+    """The console calls nothing that the interface does not have."""
+    assert used() - for_operators() == set()
+
+
+def test_the_types_are_those_of_the_document(tmp_path: Path) -> None:
+    """The committed types are what the generator makes of the committed document."""
+    made = tmp_path / "schema.d.ts"
+    npm_run("types", TO=str(made))
+    assert made.read_text() == (SOURCES / "src/api/schema.d.ts").read_text(), "npm run types"
