@@ -95,21 +95,6 @@ def check(
     return CheckedExpression(text, tree, root, kind, references_of(root), cost, warnings)
 
 
-def node_types(
-    text: str, schema: Schema, limits: Limits = DEFAULT
-) -> tuple[tuple[ast.Span, Type], ...]:
-    """The type of each part of an expression, in the order of the text; outer parts first.
-
-    A part that does not check has the type ``dyn``.
-
-    Raises:
-        ExpressionError: the text does not parse.
-    """
-    checker = TreeChecker(text, schema, True, limits, with_types=True)
-    checker.run(parse(text, limits), ())
-    return tuple(checker.types())
-
-
 def _expected(expect: Type | Iterable[Type] | None) -> tuple[Type, ...]:
     if expect is None:
         return ()

@@ -60,20 +60,9 @@ if TYPE_CHECKING:
 
 
 class TreeChecker:
-    """One walk over one syntax tree; see ``run``.
+    """One walk over one syntax tree; see ``run``."""
 
-    Args:
-        text: the expression.
-        schema: the names it may use.
-        strict: whether types count.
-        limits: on it.
-        with_types: whether :meth:`types` is asked for.
-    """
-
-    def __init__(
-        self, text: str, schema: Schema, strict: bool, limits: Limits, with_types: bool = False
-    ) -> None:
-        self._noted: list[tuple[ast.Span, Type]] | None = [] if with_types else None
+    def __init__(self, text: str, schema: Schema, strict: bool, limits: Limits) -> None:
         self.findings: list[Diagnostic] = []
         self._schema = schema
         self._strict = strict
@@ -92,11 +81,6 @@ class TreeChecker:
             self._report_result(tree, settled, expected)
         self.findings.extend(self._constants.findings)
         return root, settled
-
-    def types(self) -> list[tuple[ast.Span, Type]]:
-        """The type of each node that was walked over, in the order of the text."""
-        noted = [(span, self._inference.settle(kind)) for span, kind in self._noted or ()]
-        return sorted(noted, key=lambda each: (each[0].start, -each[0].end))
 
     # Reporting
 
@@ -129,10 +113,7 @@ class TreeChecker:
     # Dispatch
 
     def _check(self, node: ast.Node) -> Found:
-        found = _METHODS[type(node)](self, node)
-        if self._noted is not None:
-            self._noted.append((node.span, found[1]))
-        return found
+        return _METHODS[type(node)](self, node)
 
     def _check_all(self, nodes: Iterable[ast.Node]) -> tuple[list[checked.Checked], list[Type]]:
         roots: list[checked.Checked] = []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tidegate.errors import ExpressionError
-from tidegate.language.check.checker import node_types
 from tidegate.language.check.lint import key_warnings
+from tidegate.language.check.node_types import node_types
 from tidegate.language.printer import format as format_text
 from tidegate.language.tree.diagnostics import Source
 from tidegate.language.tree.schema import NamedList
