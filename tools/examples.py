@@ -31,6 +31,7 @@ EVENTS = 300
 LISTED = 2
 """Objects that the example of a list shows."""
 PROBE = {"request": {"method": "GET", "path": "/.env", "client_ip": "203.0.113.9"}}
+PROBE_MATCH = 'request.path.startsWith("/.env")'
 LOGIN = {
     "body": {"email": "owner@example.test", "password": "a password of many letters"},
     "answer": {
@@ -77,6 +78,9 @@ def events(demo: Demo) -> None:
         decision = demo.call("decide", PROBE)
     decided = {"decision_id": decision["decision_id"]}
     demo.call("list-decisions", query={**PERIOD, "action": "block"})
+    demo.call("search-decisions", {"client_ip": "203.0.113.9", "limit": 2})
+    demo.call("match-traffic", {"expression": PROBE_MATCH, "newest": 100, "samples": 1})
+    demo.call("count-traffic-values", {"fields": ["request.path"], "newest": 100, "top": 3})
     demo.call("read-decision", **decided)
     demo.call("explain-decision", **decided)
     demo.call("list-fields")
@@ -116,7 +120,11 @@ def definitions(demo: Demo) -> None:
     demo.call("list-policy-versions", **policy)
     demo.call("restore-policy", {"version": 1}, **policy)
     demo.call("simulate-policy", {"event": PROBE}, **policy)
-    demo.call("check-expression", {"expression": action["expression"]})
+    demo.call("check-expression", {"expression": action["expression"], "types": True})
+    demo.call("order-policies", {"policy_ids": [policy["policy_id"]]})
+    language = demo.call("read-language")
+    for part in ("functions", "macros", "keywords", "fields"):
+        language[part] = language[part][:LISTED]
     document = demo.call("read-definitions")
     demo.call("replace-definitions", document, {"dry_run": "true"})
 
@@ -125,6 +133,8 @@ def records(demo: Demo) -> None:
     """Results, entities and a replay."""
     for name in ("list-policy-results", "read-timeline"):
         demo.call(name, query=PERIOD)
+    demo.call("lift-mitigations", {"mode": "Challenge", "reason": "a wrong rule"})
+    demo.call("read-status")
     scanners = next(each for each in demo.call("list-policies") if each["slug"] == "scanners")
     policy = {"policy_id": scanners["policy_id"]}
     demo.call("read-policy-results", query=PERIOD, **policy)

@@ -12,7 +12,9 @@ from tidegate.server.engines.derived_reads import indexed
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.pages import page_after, page_of
 from tidegate.server.http.problems import ErrorDetail, Problem
-from tidegate.server.records.decisions import search_period, summary
+from tidegate.server.records.decisions import search_period
+from tidegate.server.records.kept import Kept
+from tidegate.server.records.rows import read_rows
 from tidegate.server.wire.kinds import POLICY
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.decision_log import decisions
@@ -65,10 +67,9 @@ def read_policy(call: Call) -> Answer:
             from_ns=query.from_ns, to_ns=query.to_ns, clock=query.time, policy_id=policy_id
         )
         recent = search_period(connection, call.tenant_id, wanted, RECENT).decisions
+        rows = read_rows(connection, call.tenant_id, recent, Kept.of(call))
     shown = attrs.asdict(_policy(call.tenant_id, policy_id, known, counts), recurse=False)
-    return Answer(
-        body=wire.PolicyResult(**shown, recent_decisions=tuple(summary(each) for each in recent))
-    )
+    return Answer(body=wire.PolicyResult(**shown, recent_decisions=rows))
 
 
 def timeline(call: Call) -> Answer:
@@ -87,16 +88,31 @@ def timeline(call: Call) -> Answer:
     period = results.Period(from_ns=from_ns, to_ns=to_ns, clock=query.time)
     with indexed(call.app.store) as connection:
         found = results.timeline(connection, call.tenant_id, policy_id, period, step)
+        split = {}
+        if query.by == "policy":
+            split = results.totals_by_policy(connection, call.tenant_id, period, step)
     counts = {each.start_ns: each.counts for each in found}
     starts = (number * step_ns for number in range(first, end))
     return Answer(
         body=[
             wire.TimelineStep(
-                start=wire.time_text(start), **_counts(counts.get(start, results.Counts()))
+                start=wire.time_text(start),
+                series=_series(query.by, counts.get(start, results.Counts()), split.get(start, {})),
+                **_counts(counts.get(start, results.Counts())),
             )
             for start in starts
         ]
     )
+
+
+def _series(
+    by: str | None, counts: results.Counts, of_policies: dict[UUID, int]
+) -> dict[str, int] | None:
+    if by == "policy":
+        return {str(policy_id): total for policy_id, total in of_policies.items()}
+    if by == "action":
+        return {name: getattr(counts, name) for name in ("allow", "challenge", "block")}
+    return None
 
 
 def _period(query: wire.Period) -> results.Period:

@@ -12,7 +12,7 @@ from typing import Any
 from tidegate.operators.permissions import Permission
 from tidegate.server import wire
 from tidegate.server.accounts import api_keys, memberships, tenants
-from tidegate.server.definitions import document, expressions, lists, policies
+from tidegate.server.definitions import document, expressions, language, lists, policies
 from tidegate.server.definitions.objects import Handlers
 from tidegate.server.http.cursor import Paging
 from tidegate.server.offload.kinds import Work
@@ -23,6 +23,7 @@ from tidegate.server.routing.login_routes import LOGIN_ROUTES
 from tidegate.server.routing.record_routes import OPERATION_ROUTES, RECORD_ROUTES
 from tidegate.server.routing.route import Credential, Route
 from tidegate.server.routing.sync_routes import SYNC_ROUTES
+from tidegate.server.routing.traffic_routes import TRAFFIC_ROUTES
 from tidegate.server.wire.kinds import ACTION, ENTITY, MITIGATION
 
 TAGS: Mapping[str, str] = {
@@ -34,6 +35,7 @@ TAGS: Mapping[str, str] = {
     "definitions": "What decides: actions, entities, mitigations, policies, lists.",
     "results": "What policies did, and what traffic has.",
     "records": "Decisions, entities, the audit trail; simulation and replay.",
+    "traffic": "What recorded events are like, and what would match them.",
     "sync": "What daemons follow, and what they forward.",
     "operation": "Health and figures, for machines.",
     "documentation": "This interface.",
@@ -398,6 +400,35 @@ _DEFINITIONS: tuple[Route, ...] = (
     ),
     Route(
         method="GET",
+        path=f"{_TENANT}/language",
+        name="read-language",
+        summary="What expressions are written with",
+        description="Functions, macros, words, types, fields and limits, as the checker has them.",
+        tag="definitions",
+        permission=Permission.READ_DEFINITIONS,
+        handler=language.read_language,
+        answer=wire.Language,
+    ),
+    Route(
+        method="POST",
+        path=f"{_TENANT}/policies/order",
+        name="order-policies",
+        summary="Put policies into an order, in one change",
+        description=(
+            "Those that are named come first, and the others follow as they stood: each gets a new"
+            " priority. `If-Match` has the revision of the definitions as a whole."
+        ),
+        tag="definitions",
+        permission=Permission.WRITE_DEFINITIONS,
+        handler=policies.order,
+        work=Work.COMPILE,
+        body=wire.PoliciesOrder,
+        answer=list[wire.OrderedPolicy],
+        conditional=True,
+        refusals=CONFLICTS,
+    ),
+    Route(
+        method="GET",
         path=f"{_TENANT}/definitions",
         name="read-definitions",
         summary="Read all definitions as one document",
@@ -482,6 +513,7 @@ ROUTES: tuple[Route, ...] = (
     *_API_KEYS,
     *_DEFINITIONS,
     *RECORD_ROUTES,
+    *TRAFFIC_ROUTES,
     *SYNC_ROUTES,
     *CHALLENGE_ROUTES,
     *OPERATION_ROUTES,

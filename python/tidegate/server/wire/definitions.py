@@ -40,6 +40,7 @@ class ActionCreate:
     description: Description = ""
     enabled: bool = True
     expression: Expression
+    fail_mode: Literal["last-known", "open", "closed"] | None = None
 
 
 ActionChange = partial(ActionCreate, without=("slug",))
@@ -54,6 +55,7 @@ class Action(Versioned):
     description: str
     enabled: bool
     expression: str
+    fail_mode: Literal["last-known", "open", "closed"] | None
     warnings: Warnings = UNSET
 
 
@@ -198,6 +200,28 @@ class Policy(SavedPolicy, Versioned):
 
 
 answered_as(Policy, PolicyCreate, PolicyChange)
+
+
+@attrs.frozen(kw_only=True)
+class PoliciesOrder:
+    policy_ids: Annotated[
+        tuple[UUID, ...],
+        Meta(
+            min_length=1,
+            max_length=10_000,
+            description="those that come first, in this order; the others follow as they stood",
+        ),
+    ]
+
+
+@attrs.frozen(kw_only=True)
+class OrderedPolicy:
+    """The place of a policy."""
+
+    policy_id: UUID
+    tenant_id: UUID
+    name: str
+    priority: int
 
 
 @attrs.frozen(kw_only=True)
