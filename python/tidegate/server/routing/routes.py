@@ -12,7 +12,7 @@ from typing import Any
 from tidegate.operators.permissions import Permission
 from tidegate.server import wire
 from tidegate.server.accounts import api_keys, memberships, tenants
-from tidegate.server.definitions import document, expressions, language, lists, policies
+from tidegate.server.definitions import completion, document, expressions, language, lists, policies
 from tidegate.server.definitions.objects import Handlers
 from tidegate.server.http.cursor import Paging
 from tidegate.server.offload.kinds import Work
@@ -397,6 +397,19 @@ _DEFINITIONS: tuple[Route, ...] = (
         work=Work.CHECK,
         body=wire.ExpressionCheck,
         answer=wire.ExpressionReport,
+    ),
+    Route(
+        method="POST",
+        path=f"{_TENANT}/expressions/complete",
+        name="complete-expression",
+        summary="What could stand at a place of an expression that is being written",
+        description="A text that is not finished is no error.",
+        tag="definitions",
+        permission=Permission.READ_DEFINITIONS,
+        handler=completion.complete,
+        work=Work.CHECK,
+        body=wire.ExpressionCompletion,
+        answer=wire.Completions,
     ),
     Route(
         method="GET",
