@@ -1864,6 +1864,7 @@ export interface components {
       description: string;
       enabled: boolean;
       expression: string;
+      fail_mode: ("closed" | "last-known" | "open") | null;
       /** @description in the answer to a write: what is most likely not meant */
       warnings?: components["schemas"]["DefinitionWarning"][];
     };
@@ -1876,6 +1877,7 @@ export interface components {
       description?: string;
       enabled?: boolean;
       expression?: string;
+      fail_mode?: ("closed" | "last-known" | "open") | null;
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
@@ -1900,6 +1902,8 @@ export interface components {
       description?: string;
       /** @default true */
       enabled?: boolean;
+      /** @default null */
+      fail_mode?: ("closed" | "last-known" | "open") | null;
       /** Format: date-time */
       readonly created_at?: string;
       /** Format: date-time */
