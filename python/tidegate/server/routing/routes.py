@@ -12,10 +12,11 @@ from typing import Any
 from tidegate.operators.permissions import Permission
 from tidegate.server import wire
 from tidegate.server.accounts import api_keys, memberships, tenants
-from tidegate.server.definitions import completion, document, expressions, language, lists, policies
+from tidegate.server.definitions import document, expressions, language, lists, policies
 from tidegate.server.definitions.objects import Handlers
 from tidegate.server.http.cursor import Paging
 from tidegate.server.offload.kinds import Work
+from tidegate.server.records import completion
 from tidegate.server.routing import docs_page
 from tidegate.server.routing.challenge_routes import CHALLENGE_ROUTES
 from tidegate.server.routing.definition_routes import CONFLICTS, DefinitionResource
