@@ -31,6 +31,7 @@ EVENTS = 300
 LISTED = 2
 """Objects that the example of a list shows."""
 PROBE = {"request": {"method": "GET", "path": "/.env", "client_ip": "203.0.113.9"}}
+PROBE_MATCH = 'request.path.startsWith("/.env")'
 LOGIN = {
     "body": {"email": "owner@example.test", "password": "a password of many letters"},
     "answer": {
@@ -77,6 +78,9 @@ def events(demo: Demo) -> None:
         decision = demo.call("decide", PROBE)
     decided = {"decision_id": decision["decision_id"]}
     demo.call("list-decisions", query={**PERIOD, "action": "block"})
+    demo.call("search-decisions", {"client_ip": "203.0.113.9", "limit": 2})
+    demo.call("match-traffic", {"expression": PROBE_MATCH, "newest": 100, "samples": 1})
+    demo.call("count-traffic-values", {"fields": ["request.path"], "newest": 100, "top": 3})
     demo.call("read-decision", **decided)
     demo.call("explain-decision", **decided)
     demo.call("list-fields")

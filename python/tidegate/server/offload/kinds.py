@@ -11,6 +11,7 @@ class Crowd(Enum):
     LIGHT = "light"
     LOGIN = "logins"
     HEAVY = "heavy"
+    TRAFFIC = "looks at traffic"
     VISITORS = "visitors"
 
 
@@ -25,13 +26,14 @@ class Work(Enum):
     DOCUMENT = "a large document is read or written"
     COMPILE = "definitions are checked as a whole"
     EXPLAIN = "a decision is made again under observation"
+    TRAFFIC = "recorded events are looked through, for a second at most"
 
     @property
     def crowd(self) -> Crowd:
         """Whom a request shares its places with."""
-        if self.is_heavy:
-            return Crowd.HEAVY
-        return {Work.LOGIN: Crowd.LOGIN, Work.VISIT: Crowd.VISITORS}.get(self, Crowd.LIGHT)
+        if self in _CROWDS:
+            return _CROWDS[self]
+        return Crowd.HEAVY if self.is_heavy else Crowd.LIGHT
 
     @property
     def is_heavy(self) -> bool:
@@ -39,5 +41,16 @@ class Work(Enum):
         return self in SECONDS
 
 
-SECONDS = {Work.CHECK: 10.0, Work.DOCUMENT: 60.0, Work.COMPILE: 120.0, Work.EXPLAIN: 60.0}
+_CROWDS = {
+    Work.LOGIN: Crowd.LOGIN,
+    Work.VISIT: Crowd.VISITORS,
+    Work.TRAFFIC: Crowd.TRAFFIC,
+}
+SECONDS = {
+    Work.CHECK: 10.0,
+    Work.DOCUMENT: 60.0,
+    Work.COMPILE: 120.0,
+    Work.EXPLAIN: 60.0,
+    Work.TRAFFIC: 10.0,
+}
 """How long a worker process may be at one piece of work of each kind before it is ended."""

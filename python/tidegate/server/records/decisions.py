@@ -15,6 +15,7 @@ from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.pages import page_after
 from tidegate.server.logging import log as logger
 from tidegate.server.records.kept import Kept
+from tidegate.server.records.rows import read_rows
 from tidegate.stores.decision_log import decisions, log
 from tidegate.stores.index import results
 
@@ -53,11 +54,12 @@ def search(call: Call) -> Answer:
     before = UUID(str(after[0])) if after else None
     with call.app.store.read() as connection:
         page = search_period(connection, call.tenant_id, wanted, query.limit, before)
+        rows = read_rows(connection, call.tenant_id, page.decisions, Kept.of(call))
     following = None if page.next_before is None else [str(page.next_before)]
     return Answer(
-        body=[summary(each) for each in page.decisions],
+        body=rows,
         next=following,
-        headers=_passed_over(page.passed_over),
+        headers=passed_over(page.passed_over),
     )
 
 
@@ -77,7 +79,7 @@ def search_period(
     return decisions.search(connection, tenant_id, wanted, limit, before, spans)
 
 
-def _passed_over(unreadable: Sequence[Unreadable]) -> dict[str, str]:
+def passed_over(unreadable: Sequence[Unreadable]) -> dict[str, str]:
     """The header that names the entries of the log that a search could not read."""
     if not unreadable:
         return {}
@@ -104,26 +106,6 @@ def find(
     """
     found = decisions.find(connection, tenant_id, decision_id)
     return found, log.read(connection, found.seq, tenant_id).decision()
-
-
-def summary(found: FoundDecision) -> wire.DecisionSummary:
-    """The part of a decision that a search shows."""
-    return wire.DecisionSummary(
-        decision_id=found.decision_id,
-        tenant_id=found.tenant_id,
-        received_at=wire.time_text(found.received_at_ns),
-        observed_at=wire.time_text(found.observed_at_ns),
-        action=found.action,  # type: ignore[arg-type]
-        reason=found.reason,  # type: ignore[arg-type]
-        policy_id=found.policy_id,
-        path=found.path,
-        api_key_id=found.api_key_id,
-        entity_ids=found.entity_ids,
-        fired=tuple(
-            wire.FiredPolicy(policy_id=policy_id, mode=mode)  # type: ignore[arg-type]
-            for policy_id, mode in found.fired
-        ),
-    )
 
 
 def _answer(

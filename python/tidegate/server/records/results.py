@@ -12,7 +12,9 @@ from tidegate.server.engines.derived_reads import indexed
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.pages import page_after, page_of
 from tidegate.server.http.problems import ErrorDetail, Problem
-from tidegate.server.records.decisions import search_period, summary
+from tidegate.server.records.decisions import search_period
+from tidegate.server.records.kept import Kept
+from tidegate.server.records.rows import read_rows
 from tidegate.server.wire.kinds import POLICY
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.decision_log import decisions
@@ -65,10 +67,9 @@ def read_policy(call: Call) -> Answer:
             from_ns=query.from_ns, to_ns=query.to_ns, clock=query.time, policy_id=policy_id
         )
         recent = search_period(connection, call.tenant_id, wanted, RECENT).decisions
+        rows = read_rows(connection, call.tenant_id, recent, Kept.of(call))
     shown = attrs.asdict(_policy(call.tenant_id, policy_id, known, counts), recurse=False)
-    return Answer(
-        body=wire.PolicyResult(**shown, recent_decisions=tuple(summary(each) for each in recent))
-    )
+    return Answer(body=wire.PolicyResult(**shown, recent_decisions=rows))
 
 
 def timeline(call: Call) -> Answer:

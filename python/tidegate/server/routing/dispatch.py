@@ -58,12 +58,18 @@ def control_plane(application: Application, routes: Iterable[Route] = ROUTES) ->
             by_path.setdefault(path, {})[route.method] = route
     # An endpoint that is no function is given every method, and answers for those it lacks.
     mounted = [
-        StarletteRoute(path, _Resource(application, methods)) for path, methods in by_path.items()
+        StarletteRoute(path, _Resource(application, by_path[path]))
+        for path in sorted(by_path, key=_places_of_names)
     ]
     made = _ControlPlane(routes=mounted)
     made.router.redirect_slashes = False
     made.router.default = partial(_nothing, application)
     return made
+
+
+def _places_of_names(path: str) -> list[bool]:
+    """Orders paths that begin alike: a word goes before a name that would take it as its value."""
+    return [part.startswith("{") for part in path.split("/")]
 
 
 class _ControlPlane(Starlette):

@@ -23,6 +23,7 @@ from tidegate.server.routing.login_routes import LOGIN_ROUTES
 from tidegate.server.routing.record_routes import OPERATION_ROUTES, RECORD_ROUTES
 from tidegate.server.routing.route import Credential, Route
 from tidegate.server.routing.sync_routes import SYNC_ROUTES
+from tidegate.server.routing.traffic_routes import TRAFFIC_ROUTES
 from tidegate.server.wire.kinds import ACTION, ENTITY, MITIGATION
 
 TAGS: Mapping[str, str] = {
@@ -34,6 +35,7 @@ TAGS: Mapping[str, str] = {
     "definitions": "What decides: actions, entities, mitigations, policies, lists.",
     "results": "What policies did, and what traffic has.",
     "records": "Decisions, entities, the audit trail; simulation and replay.",
+    "traffic": "What recorded events are like, and what would match them.",
     "sync": "What daemons follow, and what they forward.",
     "operation": "Health and figures, for machines.",
     "documentation": "This interface.",
@@ -482,6 +484,7 @@ ROUTES: tuple[Route, ...] = (
     *_API_KEYS,
     *_DEFINITIONS,
     *RECORD_ROUTES,
+    *TRAFFIC_ROUTES,
     *SYNC_ROUTES,
     *CHALLENGE_ROUTES,
     *OPERATION_ROUTES,

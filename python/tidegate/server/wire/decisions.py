@@ -57,7 +57,14 @@ class DecisionSummary:
     action: ActionName
     reason: Reason
     policy_id: UUID | None
+    clause: Annotated[
+        str | None, Meta(description="gave the answer; else the first of those that fired")
+    ]
+    mode: Annotated[ModeName | None, Meta(description="the strongest of those that fired")]
+    method: str | None
     path: str | None
+    client_ip: str | None
+    user_agent: str | None
     api_key_id: UUID | None
     entity_ids: tuple[UUID, ...]
     fired: tuple[FiredPolicy, ...]

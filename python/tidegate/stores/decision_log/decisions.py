@@ -84,6 +84,9 @@ class DecisionQuery:
         entity_id: of this entity.
         path: of this path exactly, or, when it ends in ``*``, of one that begins so.
         api_key_id: that came with this key.
+        mode: a policy fired with this mode as its strongest: the policy of ``policy_id``, if that
+            is asked for.
+        errors: whether an expression failed.
     """
 
     from_ns: int | None = None
@@ -96,6 +99,8 @@ class DecisionQuery:
     entity_id: UUID | None = None
     path: str | None = None
     api_key_id: UUID | None = None
+    mode: str | None = None
+    errors: bool | None = None
 
 
 @attrs.frozen
@@ -114,7 +119,7 @@ class DecisionPage:
 
 
 @attrs.frozen
-class _Entry:
+class Entry:
     """A decision, or a lift, in the index of a row; see :func:`.log.encode_index`."""
 
     seq: int
@@ -123,6 +128,16 @@ class _Entry:
     @property
     def decision_id(self) -> UUID:
         return UUID(self.values[1])
+
+    @property
+    def observed_at_ns(self) -> int:
+        at: int = self.values[6]
+        return at
+
+    @property
+    def name(self) -> bytes:
+        """Its id, as rows are ordered by it."""
+        return bytes.fromhex(self.values[1].replace("-", ""))
 
     @property
     def entity_ids(self) -> set[str]:
@@ -148,10 +163,10 @@ class _Entry:
             return False
         if query.path is not None and not _is_path(values[10], query.path):
             return False
-        if query.policy_id is not None:
-            policy = str(query.policy_id)
-            if all(fired != policy for fired, _ in values[12]):
-                return False
+        if query.errors is not None and bool(values[13]) is not query.errors:
+            return False
+        if not _has_fired(values[12], query):
+            return False
         return query.entity_id is None or str(query.entity_id) in self.entity_ids
 
     def decision(self) -> FoundDecision:
@@ -182,7 +197,7 @@ def find(connection: Connection, tenant_id: UUID, decision_id: UUID) -> FoundDec
         DamagedLogError: a row that may hold it is damaged.
     """
     name = decision_id.bytes
-    rows = _rows(tenant_id, name, name).order_by(table.c.last_id, table.c.first_seq)
+    rows = rows_within(tenant_id, name, name).order_by(table.c.last_id, table.c.first_seq)
     with closing(connection.execute(rows)) as found:
         for row in found:
             for entry in _entries(row, [str(decision_id).encode()]):
@@ -240,18 +255,13 @@ def search(
     """
     if received is None:
         received = [_received(query)]
-    end = MAX_ID if before is None else before.bytes
-    page: list[_Entry] = []
+    page: list[Entry] = []
     passed: list[Unreadable] = []
     examined = 0
-    for from_ns, to_ns in received:
-        least = oldest_id(from_ns).bytes if from_ns > 0 else FIRST_ID
-        last = MAX_ID if to_ns >= END_NS else oldest_id(to_ns + 1_000_000).bytes
-        if min(end, last) <= least:
-            continue
+    for least, end in id_spans(received, MAX_ID if before is None else before.bytes):
         if examined >= max_examined:
             return DecisionPage(_decisions(page), UUID(bytes=end), tuple(passed))
-        within = _Within(tenant_id, least, min(end, last))
+        within = _Within(tenant_id, least, end)
         found = _search(
             connection, within, query, limit - len(page), max_examined - examined, passed
         )
@@ -259,9 +269,23 @@ def search(
         if found.rest is not None:
             return DecisionPage(_decisions(page), found.rest, tuple(passed))
         examined += found.examined + SPAN_COST
-        # Spans may overlap where clocks were set back: each id is looked for once.
-        end = least
     return DecisionPage(_decisions(page), None, tuple(passed))
+
+
+def id_spans(received: Spans, end: bytes = MAX_ID) -> Iterator[tuple[bytes, bytes]]:
+    """The ids that decisions of some times can have: the least, and the first after them.
+
+    Args:
+        received: when they were received, the newest first.
+        end: of ids before this one.
+    """
+    for from_ns, to_ns in received:
+        least = oldest_id(from_ns).bytes if from_ns > 0 else FIRST_ID
+        last = MAX_ID if to_ns >= END_NS else oldest_id(to_ns + 1_000_000).bytes
+        if min(end, last) > least:
+            yield least, min(end, last)
+            # Spans may overlap where clocks were set back: each id is looked for once.
+            end = least
 
 
 def _received(query: DecisionQuery) -> tuple[int, int]:
@@ -290,7 +314,7 @@ class _Within:
 class _Part:
     """What a search found in a span, how much it looked at, and where it goes on, if it does."""
 
-    entries: list[_Entry]
+    entries: list[Entry]
     examined: int
     rest: UUID | None
 
@@ -305,10 +329,11 @@ def _search(
 ) -> _Part:
     least, greatest = within.least, within.greatest
     needles = _needles(query)
-    page: list[_Entry] = []
-    waiting: list[_Entry] = []
+    page: list[Entry] = []
+    waiting: list[Entry] = []
     examined = 0
-    with closing(_newest_first(connection, within.tenant_id, least, greatest, passed)) as found:
+    rows = rows_within(within.tenant_id, least, greatest)
+    with closing(newest_first(connection, rows, passed)) as found:
         for row in found:
             # Rows are read by their greatest id: what is above this one's will not be surpassed.
             while waiting and waiting[-1].decision_id.bytes > row.last_id:
@@ -330,7 +355,7 @@ def _search(
     return _Part(page[:limit], examined, rest)
 
 
-def _decisions(entries: list[_Entry]) -> tuple[FoundDecision, ...]:
+def _decisions(entries: list[Entry]) -> tuple[FoundDecision, ...]:
     return tuple(each.decision() for each in entries)
 
 
@@ -348,7 +373,7 @@ def span(connection: Connection, tenant_id: UUID, from_ns: int, to_ns: int) -> S
     least, end = oldest_id(from_ns).bytes, oldest_id(to_ns).bytes
     if end <= least:
         return None
-    rows = _rows(tenant_id, least, (int.from_bytes(end) - 1).to_bytes(16))
+    rows = rows_within(tenant_id, least, (int.from_bytes(end) - 1).to_bytes(16))
     is_inside = (table.c.first_id >= least) & (table.c.last_id < end)
     inside = rows.where(is_inside).with_only_columns(
         func.min(table.c.first_seq),
@@ -427,22 +452,20 @@ def oldest_id(at_ns: int) -> UUID:
     return UUID(int=milliseconds << 80 | 7 << 76 | 2 << 62)
 
 
-def _rows(tenant_id: UUID, least: bytes, greatest: bytes) -> Select[Any]:
+def rows_within(tenant_id: UUID, least: bytes, greatest: bytes) -> Select[Any]:
     """The rows that can hold ids from ``least`` to ``greatest``."""
     return select(
         table.c.first_seq, table.c.last_id, table.c.count.label("entries"), table.c.index_body
     ).where(table.c.tenant_id == tenant_id, table.c.last_id >= least, table.c.first_id <= greatest)
 
 
-def _newest_first(
-    connection: Connection,
-    tenant_id: UUID,
-    least: bytes,
-    greatest: bytes,
-    passed: list[Unreadable],
+def newest_first(
+    connection: Connection, query: Select[Any], passed: list[Unreadable]
 ) -> Generator[Row[*tuple[Any, ...]]]:
-    """The same by their greatest id, the greatest first; what cannot be read is noted."""
-    query = _rows(tenant_id, least, greatest)
+    """The rows of :func:`rows_within` by their greatest id, the greatest first.
+
+    What cannot be read is added to ``passed``.
+    """
     given = 0
     try:
         newest_first = query.order_by(table.c.last_id.desc(), table.c.first_seq.desc())
@@ -488,7 +511,7 @@ def _last_of(connection: Connection, first_seq: int) -> int:
 
 def _readable_entries(
     row: Row[*tuple[Any, ...]], needles: list[bytes], passed: list[Unreadable]
-) -> list[_Entry]:
+) -> list[Entry]:
     """As :func:`_entries`, and nothing for a row that is damaged, which is noted."""
     try:
         return _entries(row, needles)
@@ -499,14 +522,14 @@ def _readable_entries(
 
 def _entries(
     row: Row[*tuple[Any, ...]], needles: list[bytes] | None = None, *, any_of: bool = False
-) -> list[_Entry]:
+) -> list[Entry]:
     """What is in a row; nothing when it lacks one of the texts, or all of them."""
     index = unpack(row.first_seq, row.index_body)
     # To find bytes takes a twentieth of reading the JSON around them.
     if needles and not (any if any_of else all)(needle in index for needle in needles):
         return []
     return [
-        _Entry(seq, values)
+        Entry(seq, values)
         for seq, values in enumerate(orjson.loads(b"[%b]" % index), row.first_seq)
     ]
 
@@ -517,6 +540,14 @@ def _needles(query: DecisionQuery) -> list[bytes]:
     needles = [str(each).encode() for each in ids if each is not None]
     needles += [orjson.dumps(each) for each in (query.action, query.reason) if each is not None]
     return needles
+
+
+def _has_fired(fired: Sequence[tuple[str, str]], query: DecisionQuery) -> bool:
+    """Whether a policy fired that is asked for, in the mode that is asked for."""
+    if query.policy_id is None and query.mode is None:
+        return True
+    policy = None if query.policy_id is None else str(query.policy_id)
+    return any(policy in (None, each) and query.mode in (None, mode) for each, mode in fired)
 
 
 def _is_path(path: str | None, wanted: str) -> bool:

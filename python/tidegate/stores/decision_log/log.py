@@ -282,6 +282,12 @@ def effects_in(line: bytes) -> bytes:
     return line[start : line.index(_EFFECTS_END, start)]
 
 
+def event_in(line: bytes) -> bytes:
+    """The event in a line, found in the same way; it is the last member."""
+    start = line.index(_EFFECTS_END, line.index(_EFFECTS_START))
+    return line[start + len(_EFFECTS_END) : -1]
+
+
 class _Endpoint(msgspec.Struct):
     endpoint: str
 
@@ -502,10 +508,21 @@ def scan(
             passed(error)
 
 
-def read_many(connection: Connection, seqs: Sequence[int], tenant_id: UUID) -> Iterator[LogLine]:
+def read_many(
+    connection: Connection,
+    seqs: Sequence[int],
+    tenant_id: UUID,
+    passed: Callable[[DamagedLogError], None] | None = None,
+) -> Iterator[LogLine]:
     """Decisions of a tenant by number, in the order of ``seqs``, which is ascending.
 
     Deleted ones are left out.
+
+    Args:
+        connection: a connection of the store.
+        seqs: their numbers.
+        tenant_id: whose.
+        passed: as for :func:`scan`.
 
     Raises:
         DamagedLogError: a row is damaged.
@@ -514,10 +531,16 @@ def read_many(connection: Connection, seqs: Sequence[int], tenant_id: UUID) -> I
     lines: list[bytes] = []
     for seq in seqs:
         if seq >= first + len(lines):
-            row = _fetch(connection, seq)
-            if row is None or row.tenant_id != tenant_id:
+            try:
+                row = _fetch(connection, seq)
+                if row is None or row.tenant_id != tenant_id:
+                    continue
+                first, lines = row.first_seq, _lines(row)
+            except DamagedLogError as error:
+                if passed is None:
+                    raise
+                passed(error)
                 continue
-            first, lines = row.first_seq, _lines(row)
         if seq < first + len(lines):
             yield LogLine(seq, tenant_id, lines[seq - first])
 

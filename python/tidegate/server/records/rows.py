@@ -1,0 +1,131 @@
+"""Decisions as lists show them: from the index, with a few members of the line in the log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+import attrs
+import msgspec
+
+from tidegate.server import wire
+from tidegate.server.logging import log as logger
+from tidegate.stores.decision_log import log
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from uuid import UUID
+
+    from sqlalchemy import Connection
+
+    from tidegate.server.records.kept import Kept
+    from tidegate.stores.base import DamagedLogError
+    from tidegate.stores.decision_log.decisions import FoundDecision
+
+_MODES = get_args(wire.ModeName)
+"""The weakest first."""
+MAX_SHOWN = 512
+"""Characters of a text of an event that a list shows."""
+
+
+class _Fired(msgspec.Struct):
+    clause: str
+
+
+class _Record(msgspec.Struct):
+    clause: str | None = None
+    fired: list[_Fired] = []
+
+
+class _Line(msgspec.Struct):
+    record: _Record
+
+
+_LINES = msgspec.json.Decoder(_Line)
+
+
+@attrs.frozen(kw_only=True)
+class _Shown:
+    """What a list shows of a line."""
+
+    method: str | None = None
+    client_ip: str | None = None
+    user_agent: str | None = None
+    clause: str | None = None
+
+
+def read_rows(
+    connection: Connection, tenant_id: UUID, found: Sequence[FoundDecision], kept: Kept
+) -> tuple[wire.DecisionSummary, ...]:
+    """Decisions as a list shows them; of those whose line is damaged, what the index has.
+
+    Args:
+        connection: a connection of the store.
+        tenant_id: whose.
+        found: the decisions.
+        kept: redacts their events.
+    """
+
+    def passed(error: DamagedLogError) -> None:
+        logger.error("a list has a damaged record", seq=error.seq)
+
+    seqs = sorted(each.seq for each in found)
+    lines = log.read_many(connection, seqs, tenant_id, passed)
+    return rows_of(found, {each.seq: each.line for each in lines}, kept)
+
+
+def rows_of(
+    found: Iterable[FoundDecision], lines: dict[int, bytes], kept: Kept
+) -> tuple[wire.DecisionSummary, ...]:
+    """Decisions as a list shows them, by their lines."""
+    return tuple(_row(each, _shown(lines.get(each.seq), kept)) for each in found)
+
+
+def _shown(line: bytes | None, kept: Kept) -> _Shown:
+    if line is None:
+        return _Shown()
+    record = _LINES.decode(line).record
+    event = kept.event(log.event_in(line))
+    request = event.get("request")
+    request = request if isinstance(request, dict) else {}
+    fired = [each.clause for each in record.fired]
+    return _Shown(
+        method=_text(request.get("method")),
+        client_ip=_text(request.get("client_ip")),
+        user_agent=_text(request.get("user_agent") or _header(request, "user-agent")),
+        clause=record.clause or next(iter(fired), None),
+    )
+
+
+def _header(request: dict[str, Any], name: str) -> Any:
+    headers = request.get("headers")
+    pairs = headers.items() if isinstance(headers, dict) else ()
+    return next((value for each, value in pairs if each.lower() == name), None)
+
+
+def _text(value: Any) -> str | None:
+    return value[:MAX_SHOWN] if isinstance(value, str) else None
+
+
+def _row(found: FoundDecision, shown: _Shown) -> wire.DecisionSummary:
+    modes = [mode for _, mode in found.fired]
+    return wire.DecisionSummary(
+        decision_id=found.decision_id,
+        tenant_id=found.tenant_id,
+        received_at=wire.time_text(found.received_at_ns),
+        observed_at=wire.time_text(found.observed_at_ns),
+        action=found.action,  # type: ignore[arg-type]
+        reason=found.reason,  # type: ignore[arg-type]
+        policy_id=found.policy_id,
+        clause=shown.clause,
+        mode=max(modes, key=_MODES.index, default=None),  # type: ignore[arg-type]
+        method=shown.method,
+        path=found.path,
+        client_ip=shown.client_ip,
+        user_agent=shown.user_agent,
+        api_key_id=found.api_key_id,
+        entity_ids=found.entity_ids,
+        fired=tuple(
+            wire.FiredPolicy(policy_id=policy_id, mode=mode)  # type: ignore[arg-type]
+            for policy_id, mode in found.fired
+        ),
+    )

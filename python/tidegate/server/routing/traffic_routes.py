@@ -1,0 +1,67 @@
+"""The routes that look at recorded traffic; a part of the table in ``routes``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidegate.operators.permissions import Permission
+from tidegate.server import wire
+from tidegate.server.offload.kinds import Work
+from tidegate.server.routing.route import Route
+from tidegate.server.traffic import handlers, search
+
+_TENANT = "/tenants/{tenant_id}"
+_DRAFT_BYTES = 1024 * 1024
+"""Bound of a body with a policy in it."""
+_LOOK: dict[str, Any] = {
+    "method": "POST",
+    "tag": "traffic",
+    "permission": Permission.READ_RECORDS,
+    "work": Work.TRAFFIC,
+}
+_BOUNDS = (
+    " It ends within a second; `complete` is false when there is more. An operator has one such"
+    " look at a time."
+)
+
+TRAFFIC_ROUTES: tuple[Route, ...] = (
+    Route(
+        path=f"{_TENANT}/traffic/match",
+        name="match-traffic",
+        summary="What recorded events an expression holds for, or the draft of a policy fires for",
+        description=(
+            "Secrets are recorded as hashes: an expression sees those. A draft decides alone, with"
+            f" windows that begin empty.{_BOUNDS}"
+        ),
+        handler=handlers.match,
+        body=wire.TrafficMatch,
+        answer=wire.TrafficFound,
+        refusals=("invalid-definitions",),
+        max_bytes=_DRAFT_BYTES,
+        **_LOOK,
+    ),
+    Route(
+        path=f"{_TENANT}/traffic/facets",
+        name="count-traffic-values",
+        summary="The most frequent values of fields over recorded events",
+        description=f"Values that are secrets are counted by their hashes.{_BOUNDS}",
+        handler=handlers.count_values,
+        body=wire.TrafficFacets,
+        answer=wire.FacetsFound,
+        **_LOOK,
+    ),
+    Route(
+        path=f"{_TENANT}/decisions/search",
+        name="search-decisions",
+        summary="Search decisions by what is in their events too, the newest first",
+        description=(
+            "What is looked for stands in the body, so that it is in no log of requests. A page"
+            " ends within a second: it may hold fewer decisions than `limit`, or none, and still"
+            " have a cursor. An operator has one search, or other look at traffic, at a time."
+        ),
+        handler=search.search,
+        body=wire.DecisionSearch,
+        answer=wire.DecisionsFound,
+        **_LOOK,
+    ),
+)

@@ -1,0 +1,148 @@
+"""Runs the draft of a policy over recorded events, in the order in which they arrived.
+
+The policy decides alone, with windows that begin empty: what it would do is not mixed with what
+other policies do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import msgspec
+
+from tidegate.engine import Engine
+from tidegate.errors import DefinitionsError, EventError
+from tidegate.policy.definitions.expressions import Use
+from tidegate.policy.document import read_document
+from tidegate.server import wire
+from tidegate.server.engines.drafts import in_member
+from tidegate.server.http.ids import new_id
+from tidegate.server.http.problems import Problem, problem_of
+from tidegate.server.wire.kinds import POLICY, to_body
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tidegate.server.engines.definition_set import DefinitionSet
+    from tidegate.server.http.call import Call
+    from tidegate.server.traffic.looking import Deadline, Seen
+    from tidegate.server.traffic.selection import TenantExpressions
+    from tidegate.server.traffic.tally import Tally
+
+
+class _Fired(msgspec.Struct):
+    clause: str
+    entity_id: str | None
+
+
+class _Record(msgspec.Struct):
+    fired: list[_Fired]
+    errors: dict[str, str]
+
+
+_RECORDS = msgspec.json.Decoder(_Record)
+_NAME = "scope"
+
+
+@attrs.define
+class Draft:
+    """A policy that is tried.
+
+    Attributes:
+        clauses: for each, events for which it fired, and entities it fired for.
+        in_scope: events that its scope holds for.
+        decided: events that it decided on.
+        matched: events for which a clause fired.
+    """
+
+    engine: Engine
+    slug: str
+    scope: str | None
+    known: TenantExpressions
+    clauses: dict[str, tuple[list[int], set[str]]]
+    in_scope: int = 0
+    decided: int = 0
+    matched: list[bytes] = attrs.field(factory=list)
+
+    @classmethod
+    def of(cls, call: Call, policy: wire.PolicyCreate, known: TenantExpressions) -> Draft:
+        """The draft of a request.
+
+        Raises:
+            Problem: it does not hold together with the tenant's definitions.
+        """
+        members = {each.name: getattr(policy, each.name) for each in attrs.fields(type(policy))}
+        with in_member("policy"):
+            body = to_body(POLICY, members, known.known)
+            definitions = _alone(known.known, body)
+        redaction_key = call.app.keys.redaction_of(call.tenant_id)
+        engine = Engine(definitions, redaction_key=redaction_key, events="any")
+        (made,) = engine.definitions.policies
+        clauses: dict[str, tuple[list[int], set[str]]] = {
+            each.name: ([0], set()) for each in made.clauses
+        }
+        return cls(engine, made.slug, policy.expression, known, clauses)
+
+    def run(self, events: Sequence[Seen], tally: Tally, deadline: Deadline) -> bool:
+        """Decide on events, the oldest first; whether it came to their end in time."""
+        self._count_scope(events)
+        for each in events:
+            if deadline.is_over:
+                return False
+            self.decided += 1
+            tally.see(each)
+            try:
+                served = self.engine.serve(
+                    each.event, each.recorded.entry.values[2], str(each.recorded.entry.decision_id)
+                )
+            except EventError:
+                tally.errors["invalid-event"] += 1
+                continue
+            record = _RECORDS.decode(served.record)
+            tally.errors.update(set(record.errors.values()))
+            if record.fired:
+                tally.match(each, served.action)
+                self.matched.append(each.event)
+            for fired in record.fired:
+                count, entities = self.clauses[fired.clause]
+                count[0] += 1
+                if fired.entity_id is not None:
+                    entities.add(fired.entity_id)
+        return True
+
+    def counts(self) -> tuple[wire.ClauseCount, ...]:
+        """What each clause did."""
+        return tuple(
+            wire.ClauseCount(clause=name, fired=count[0], entities=len(entities))
+            for name, (count, entities) in self.clauses.items()
+        )
+
+    def _count_scope(self, events: Sequence[Seen]) -> None:
+        if self.scope is None:
+            self.in_scope = len(events)
+            return
+        checked = self.known.check(self.scope, Use.CONDITION, "/policy/expression")
+        programs = self.known.compile({_NAME: checked})
+        found = programs.match(programs.with_actions([each.event for each in events]))
+        self.in_scope = sum(
+            not isinstance(each, EventError) and bool(each.matched) for each in found
+        )
+
+
+def _alone(known: DefinitionSet, body: dict[str, Any]) -> Any:
+    """The tenant's definitions with one policy, the draft, and that active."""
+    document = known.document()
+    document[POLICY.section] = [
+        {**body, POLICY.id_member: str(new_id()), "enabled": True, "status": "active"}
+    ]
+    try:
+        return read_document(document).compiled.source
+    except DefinitionsError as error:
+        problem = problem_of(error)
+        place = f"/{POLICY.section}/0"
+        errors = [
+            attrs.evolve(each, pointer=str(each.pointer).removeprefix(place))
+            for each in problem.errors
+        ]
+        raise Problem("invalid-definitions", "the policy is not valid", errors=errors) from None

@@ -1,0 +1,108 @@
+"""Counts the values of expressions over events."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+
+from tidegate.errors import EvaluationError, EventError
+from tidegate.language.printer import to_text
+from tidegate.language.tree import ast
+from tidegate.policy.definitions.expressions import Use
+from tidegate.server import wire
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tidegate.server.traffic.selection import Programs, TenantExpressions
+
+MAX_TEXT = 200
+"""Characters of a value that are counted and shown."""
+_HASH = "hmac:"
+"""The beginning of a redacted value (docs/fields.md)."""
+Value: TypeAlias = "tuple[str, str | int | bool]"
+"""With the name of its kind: in Python ``True`` equals 1."""
+
+
+@attrs.define
+class _Counted:
+    """What was counted of one expression."""
+
+    text: str
+    values: Counter[Value] = attrs.field(factory=Counter)
+    failed: int = 0
+
+
+class Facets:
+    """The values of some expressions.
+
+    Args:
+        known: the names that they can use.
+        texts: the expressions.
+        member: of the body, for findings.
+
+    Raises:
+        Problem: ``invalid-request``; one of them is no expression with a value that can be a key.
+    """
+
+    def __init__(self, known: TenantExpressions, texts: Sequence[str], member: str) -> None:
+        self._counted = [_Counted(text) for text in texts]
+        checked = {
+            str(at): known.check(text, Use.KEY, f"/{member}/{at}") for at, text in enumerate(texts)
+        }
+        self._programs: Programs | None = known.compile(checked) if checked else None
+
+    def add(self, events: Sequence[bytes]) -> None:
+        """Count the values that events have."""
+        if self._programs is None:
+            return
+        rules = self._programs.rules
+        for event in self._programs.with_actions(events):
+            try:
+                prepared = rules.prepare(event)
+            except EventError:
+                for counted in self._counted:
+                    counted.failed += 1
+                continue
+            for at, counted in enumerate(self._counted):
+                try:
+                    counted.values[_value(rules.evaluate(at, prepared))] += 1
+                except EvaluationError:
+                    counted.failed += 1
+
+    def found(self, top: int) -> tuple[wire.Facet, ...]:
+        """The most frequent values of each expression."""
+        return tuple(
+            wire.Facet(
+                expression=each.text,
+                distinct=len(each.values),
+                failed=each.failed,
+                values=tuple(_shown(*counted) for counted in _most(each.values, top)),
+            )
+            for each in self._counted
+        )
+
+
+def _most(values: Counter[Value], top: int) -> Sequence[tuple[Value, int]]:
+    return sorted(values.items(), key=lambda each: (-each[1], str(each[0])))[:top]
+
+
+def _value(found: Any) -> Value:
+    if isinstance(found, bool):
+        return "bool", found
+    if isinstance(found, int):
+        return "int", int(found)
+    return "string", str(found)[: MAX_TEXT + 1]
+
+
+def _shown(value: Value, count: int) -> wire.FacetValue:
+    kind, found = value
+    if isinstance(found, str):
+        literal = None
+        if len(found) <= MAX_TEXT and _HASH not in found:
+            literal = to_text(ast.StringLiteral(found))
+        return wire.FacetValue(value=found[:MAX_TEXT], literal=literal, count=count)
+    literal = str(found).lower() if kind == "bool" else str(found)
+    return wire.FacetValue(value=found, literal=literal, count=count)

@@ -1,0 +1,118 @@
+"""Looks through recorded events, the newest first, for a second at most.
+
+Events are redacted once more before an expression sees them: the answer can then hold nothing, and
+no expression can guess anything, that the tenant's present names make a secret.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import attrs
+import orjson
+
+from tidegate.errors import EventError
+from tidegate.stores.decision_log import traffic
+from tidegate.stores.decision_log.decisions import END_NS, DecisionQuery
+from tidegate.stores.index import results
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from sqlalchemy import Connection
+
+    from tidegate.server import wire
+    from tidegate.server.records.kept import Kept
+    from tidegate.stores.decision_log.decisions import Spans
+    from tidegate.stores.decision_log.rows import Unreadable
+    from tidegate.stores.decision_log.traffic import Recorded
+
+SECONDS = 0.85
+"""Of looking; the answer is made in what is left of the second."""
+
+
+@attrs.frozen
+class Deadline:
+    """When a look has to end."""
+
+    at: float
+
+    @classmethod
+    def after(cls, seconds: float) -> Deadline:
+        """So long from now."""
+        return cls(time.monotonic() + seconds)
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() >= self.at
+
+
+@attrs.frozen
+class Seen:
+    """A recorded decision that is looked at, and its event as it may be shown now."""
+
+    recorded: Recorded
+    event: bytes
+
+
+@attrs.define
+class Look:
+    """The events of a selection, in rows of the log.
+
+    Attributes:
+        selection: of a request.
+        deadline: when it ends.
+        looked_at: events given so far.
+        complete: whether those are all, once the last was given.
+    """
+
+    connection: Connection
+    tenant_id: UUID
+    selection: wire.TrafficSelection
+    kept: Kept
+    deadline: Deadline
+    looked_at: int = 0
+    complete: bool = True
+    _passed: list[Unreadable] = attrs.field(factory=list)
+
+    def rows(self) -> Iterator[list[Seen]]:
+        """The events, the newest first."""
+        wanted = self.selection
+        query = DecisionQuery(from_ns=wanted.from_ns, to_ns=wanted.to_ns)
+        received = spans(self.connection, self.tenant_id, query)
+        found = traffic.newest(self.connection, self.tenant_id, query, received, self._passed)
+        for row in found:
+            if self.deadline.is_over:
+                self.complete = False
+                return
+            rest = wanted.newest - self.looked_at
+            if rest <= 0:
+                # All that were asked for; of a time they were not all there are.
+                self.complete = query.from_ns is None
+                return
+            seen = [Seen(each, redacted(each.event, self.kept)) for each in row[:rest]]
+            self.looked_at += len(seen)
+            yield seen
+
+
+def spans(connection: Connection, tenant_id: UUID, query: DecisionQuery) -> Spans:
+    """When the decisions of a query can have been received."""
+    if query.from_ns is None and query.to_ns is None:
+        return [(0, END_NS)]
+    if query.clock == "received":
+        return [(query.from_ns or 0, END_NS if query.to_ns is None else query.to_ns)]
+    period = results.Period(from_ns=query.from_ns, to_ns=query.to_ns)
+    return results.received(connection, tenant_id, period)
+
+
+def redacted(event: bytes, kept: Kept) -> bytes:
+    """An event of the log as it would be kept now."""
+    if kept.redactor is None:
+        return event
+    try:
+        return kept.redactor.redact(event)
+    except EventError:
+        # Its hashes made it longer than an event may be.
+        return orjson.dumps({})

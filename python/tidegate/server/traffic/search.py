@@ -1,0 +1,224 @@
+"""``decisions/search``: decisions found by what is in their events, too.
+
+A page ends after a second, with what was found, a cursor and how far it looked: what is rare is
+found in several pages.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from ipaddress import ip_network
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import attrs
+import msgspec
+
+from tidegate.errors import EventError
+from tidegate.language.printer import to_text
+from tidegate.language.tree import ast
+from tidegate.policy.definitions.expressions import Use
+from tidegate.server import wire
+from tidegate.server.http.call import Answer, Call
+from tidegate.server.http.problems import ErrorDetail, Problem
+from tidegate.server.records.decisions import passed_over
+from tidegate.server.records.kept import Kept
+from tidegate.server.records.rows import rows_of
+from tidegate.server.traffic.looking import SECONDS, Deadline, redacted, spans
+from tidegate.server.traffic.selection import TenantExpressions
+from tidegate.stores.decision_log import decisions, log
+from tidegate.stores.decision_log.rows import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection
+
+    from tidegate.server.traffic.selection import Programs
+    from tidegate.stores.base import DamagedLogError
+    from tidegate.stores.decision_log.decisions import FoundDecision
+
+CHUNK = 256
+"""Decisions whose lines are read at once."""
+MAX_EXAMINED = 20_000
+"""Decisions of which the index is looked at between two looks at the clock, some 40 ms."""
+
+
+def search(call: Call) -> Answer:
+    """The decisions of a search, the newest first."""
+    body: wire.DecisionSearch = call.body
+    deadline = Deadline.after(SECONDS)
+    scope = _scope(call)
+    before = None
+    if body.cursor is not None:
+        before = UUID(str(call.app.cursors.open(body.cursor, scope)[0]))
+    with call.app.store.read() as connection:
+        searching = _Searching.of(call, connection)
+        found, before = searching.page(before, deadline)
+    lines = {each.seq: line for each, line in found if line is not None}
+    rows = rows_of([each for each, _ in found], lines, searching.kept)
+    cursor = None if before is None else call.app.cursors.seal([str(before)], scope)
+    looked = None if before is None else wire.time_text((before.int >> 80) * 1_000_000)
+    return Answer(
+        body=wire.DecisionsFound(decisions=rows, cursor=cursor, searched_back_to=looked),
+        headers=passed_over(searching.passed),
+    )
+
+
+@attrs.frozen
+class _Searching:
+    """A search: what the index says is looked at first, and the event only then.
+
+    Attributes:
+        query: what the index knows.
+        programs: the conditions on the event; None without any.
+        passed: entries that cannot be read.
+    """
+
+    call: Call
+    connection: Connection
+    query: decisions.DecisionQuery
+    programs: Programs | None
+    kept: Kept
+    passed: list[Unreadable] = attrs.field(factory=list)
+
+    @classmethod
+    def of(cls, call: Call, connection: Connection) -> _Searching:
+        """The search of a request.
+
+        Raises:
+            Problem: ``invalid-request``; a condition is none.
+        """
+        body: wire.DecisionSearch = call.body
+        known = TenantExpressions.of(call, connection)
+        checked = {
+            pointer: known.check(text, Use.CONDITION, pointer)
+            for pointer, text in _conditions(body)
+        }
+        programs = known.compile(checked) if checked else None
+        return cls(call, connection, _query(body), programs, Kept.of(call))
+
+    def page(
+        self, before: UUID | None, deadline: Deadline
+    ) -> tuple[list[tuple[FoundDecision, bytes | None]], UUID | None]:
+        """Decisions with their lines, and where the next page begins; None after the last."""
+        body: wire.DecisionSearch = self.call.body
+        needs_line = self.programs is not None or body.clause is not None
+        received = spans(self.connection, self.call.tenant_id, self.query)
+        found: list[tuple[FoundDecision, bytes | None]] = []
+        while True:
+            limit = CHUNK if needs_line else body.limit - len(found)
+            page = decisions.search(
+                self.connection,
+                self.call.tenant_id,
+                self.query,
+                limit,
+                before,
+                received,
+                MAX_EXAMINED,
+            )
+            self.passed.extend(page.passed_over)
+            found += self._asked_for(page.decisions)
+            before = page.next_before
+            if len(found) > body.limit:
+                return found[: body.limit], found[body.limit - 1][0].decision_id
+            if before is None or len(found) == body.limit or deadline.is_over:
+                return found, before
+
+    def _asked_for(
+        self, page: tuple[FoundDecision, ...]
+    ) -> Iterator[tuple[FoundDecision, bytes | None]]:
+        """Those whose lines say what is asked for, with their lines."""
+        lines = self._lines(page)
+        clause = self.call.body.clause
+        with_lines = [(each, lines.get(each.seq)) for each in page]
+        if clause is not None:
+            with_lines = [each for each in with_lines if each[1] and _has_clause(each[1], clause)]
+        if self.programs is None:
+            yield from with_lines
+            return
+        readable = [(each, line) for each, line in with_lines if line is not None]
+        events = [redacted(log.event_in(line), self.kept) for _, line in readable]
+        matches = self.programs.match(self.programs.with_actions(events))
+        wanted = len(self.programs.rules)
+        for each, match in zip(readable, matches, strict=True):
+            if not isinstance(match, EventError) and len(match.matched) == wanted:
+                yield each
+
+    def _lines(self, page: tuple[FoundDecision, ...]) -> dict[int, bytes]:
+        def passed(error: DamagedLogError) -> None:
+            last = error.seq if error.last_seq is None else error.last_seq
+            self.passed.append(Unreadable(error.seq, last))
+
+        seqs = sorted(each.seq for each in page)
+        lines = log.read_many(self.connection, seqs, self.call.tenant_id, passed)
+        return {each.seq: each.line for each in lines}
+
+
+class _Fired(msgspec.Struct):
+    clause: str
+
+
+class _Record(msgspec.Struct):
+    fired: list[_Fired] = []
+
+
+class _Line(msgspec.Struct):
+    record: _Record
+
+
+_LINES = msgspec.json.Decoder(_Line)
+
+
+def _has_clause(line: bytes, clause: str) -> bool:
+    return any(each.clause == clause for each in _LINES.decode(line).record.fired)
+
+
+def _query(body: wire.DecisionSearch) -> decisions.DecisionQuery:
+    path = body.path if body.path_prefix is None else f"{body.path_prefix}*"
+    return decisions.DecisionQuery(
+        from_ns=body.from_ns,
+        to_ns=body.to_ns,
+        clock=body.time,
+        action=body.action,
+        reason=body.reason,
+        policy_id=body.policy_id,
+        answered_by=body.answered_by,
+        entity_id=body.entity_id,
+        path=path,
+        api_key_id=body.api_key_id,
+        mode=body.mode,
+        errors=body.errors,
+    )
+
+
+def _conditions(body: wire.DecisionSearch) -> Iterator[tuple[str, str]]:
+    """The conditions on the event, as expressions, by the member that says them.
+
+    Raises:
+        Problem: ``invalid-request``; the address is none.
+    """
+    if body.expression is not None:
+        yield "/expression", body.expression
+    if body.method is not None:
+        yield "/method", f"request.method == {_literal(body.method.upper())}"
+    if body.client_ip is not None:
+        try:
+            network = ip_network(body.client_ip, strict=False)
+        except ValueError:
+            detail = "no address and no network"
+            errors = [ErrorDetail(detail=detail, pointer="/client_ip")]
+            raise Problem("invalid-request", detail, errors=errors) from None
+        contains = f"cidr({_literal(str(network))}).containsIP(request.client_ip)"
+        yield "/client_ip", f"isIP(request.client_ip) && {contains}"
+
+
+def _literal(text: str) -> str:
+    return to_text(ast.StringLiteral(text))
+
+
+def _scope(call: Call) -> str:
+    """The scope of a cursor: the search without its place and length."""
+    body = attrs.evolve(call.body, limit=1, cursor=None)
+    digest = blake2b(msgspec.json.encode(body), digest_size=16).hexdigest()
+    return f"{call.path} {digest}"

@@ -1,0 +1,160 @@
+"""Expressions of a tenant, compiled to be run over recorded events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+import orjson
+
+from tidegate.errors import EventError, ExpressionError
+from tidegate.evaluation.rules import bundle, read_rules
+from tidegate.language.tree.diagnostics import Source
+from tidegate.language.tree.schema import NamedList, Schema
+from tidegate.limits import DEFAULT
+from tidegate.policy.definitions.expressions import Expressions, Use
+from tidegate.server.engines.definition_set import load_set
+from tidegate.server.http.problems import ErrorDetail, Problem
+from tidegate.server.wire.kinds import ACTION, LIST
+from tidegate.types import BOOL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from tidegate.evaluation.matches import Matches
+    from tidegate.evaluation.rules import Rules
+    from tidegate.language.check.checker import CheckedExpression
+    from tidegate.server.engines.definition_set import DefinitionSet
+    from tidegate.server.http.call import Call
+
+_ACTION = "actions."
+_RECOGNISED = "recognised."
+"""Stands for it in programs: a field of an action is decided, and read of no event."""
+
+
+@attrs.frozen
+class Programs:
+    """Expressions that are run over events.
+
+    Attributes:
+        rules: their programs, by the names that they were given.
+        named: the actions that they name.
+        actions: programs of these actions; a disabled action has none.
+    """
+
+    rules: Rules
+    named: tuple[str, ...]
+    actions: Rules
+
+    def with_actions(self, events: Sequence[bytes]) -> list[bytes]:
+        """The events with the fields that say which of the actions they are."""
+        if not self.named:
+            return list(events)
+        found = self.actions.match_batch(events, False)
+        return [
+            _with_members(
+                event, {f"{_RECOGNISED}{name}": name in _matched(each) for name in self.named}
+            )
+            for event, each in zip(events, found, strict=True)
+        ]
+
+    def match(self, events: Sequence[bytes]) -> list[Matches | EventError]:
+        """Which of the expressions hold for each event that :meth:`with_actions` gave."""
+        return self.rules.match_batch(events, True)
+
+
+@attrs.frozen
+class TenantExpressions:
+    """The names that expressions of a tenant can use, and what they mean.
+
+    Attributes:
+        known: the definitions of the tenant.
+        expressions: checks by them.
+    """
+
+    known: DefinitionSet
+    expressions: Expressions
+
+    @classmethod
+    def of(cls, call: Call, connection: Connection) -> TenantExpressions:
+        """Those of the tenant of a call, as they are saved."""
+        known = load_set(connection, call.tenant_id, call.app.known.newest(call.tenant_id))
+        actions = (each.slug for each in known.objects[ACTION.section])
+        # No type depends on the entries.
+        lists = {
+            each.slug: NamedList(each.body["kind"], ()) for each in known.objects[LIST.section]
+        }
+        return cls(known, Expressions(actions, lists, DEFAULT))
+
+    def check(self, text: str, use: Use, pointer: str) -> CheckedExpression:
+        """A checked expression of the body of a request.
+
+        Raises:
+            Problem: ``invalid-request``, with each finding at its place in the text.
+        """
+        try:
+            return self.expressions.check(text, use)
+        except ExpressionError as error:
+            source = Source(text)
+            places = [(each, source.position(each.span.start)) for each in error.diagnostics]
+            errors = [
+                ErrorDetail(
+                    detail=each.message,
+                    code=each.code,
+                    pointer=pointer,
+                    line=place.line,
+                    column=place.column,
+                )
+                for each, place in places
+            ]
+            raise Problem("invalid-request", "the expression is not valid", errors=errors) from None
+
+    def compile(self, checked: Mapping[str, CheckedExpression]) -> Programs:
+        """Programs of checked expressions, with the actions and lists that they name."""
+        named = {
+            field.removeprefix(_ACTION)
+            for each in checked.values()
+            for field in each.references.fields
+            if field.startswith(_ACTION)
+        }
+        actions = {
+            each.slug: self.expressions.check(each.body["expression"], Use.ACTION)
+            for each in self.known.objects[ACTION.section]
+            if each.slug in named and each.body.get("enabled", True)
+        }
+        schema = self._schema([*checked.values(), *actions.values()])
+        schema = schema.with_variables(
+            dict.fromkeys((f"{_RECOGNISED}{each}" for each in named), BOOL)
+        )
+        return Programs(
+            _compiled(checked, schema), tuple(sorted(named)), _compiled(actions, schema)
+        )
+
+    def _schema(self, checked: Sequence[CheckedExpression]) -> Schema:
+        """The fields of the tenant, and the lists that the expressions name, with their entries."""
+        named = {each for one in checked for each in one.references.lists}
+        lists = {
+            each.slug: NamedList(each.body["kind"], tuple(each.body.get("entries", ())))
+            for each in self.known.objects[LIST.section]
+            if each.slug in named
+        }
+        fields = self.expressions.schemas[Use.CONDITION].fields
+        return Schema(fields).with_lists(lists)
+
+
+def _compiled(checked: Mapping[str, CheckedExpression], schema: Schema) -> Rules:
+    # Quotes within a text are escaped, so this is found in nodes that read a field only.
+    named, read = (f'"name":"{each}'.encode() for each in (_ACTION, _RECOGNISED))
+    return read_rules(bundle(checked, schema).replace(named, read), "native")
+
+
+def _matched(found: Matches | EventError) -> list[str]:
+    return [] if isinstance(found, EventError) else found.matched
+
+
+def _with_members(event: bytes, members: Mapping[str, bool]) -> bytes:
+    """An event, which is an object in compact JSON, with further members."""
+    added = orjson.dumps(members)
+    return added if event == b"{}" else added[:-1] + b"," + event[1:]

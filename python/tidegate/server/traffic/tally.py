@@ -1,0 +1,130 @@
+"""Adds up what matched."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import msgspec
+
+from tidegate.server import wire
+from tidegate.server.records.rows import rows_of
+
+if TYPE_CHECKING:
+    from tidegate.server.records.kept import Kept
+    from tidegate.server.traffic.looking import Seen
+
+SECOND_NS = 1_000_000_000
+STEPS = (1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400, 604_800)
+"""Seconds of a step of a timeline."""
+PREFERRED_STEPS = 60
+
+
+class _Entity(msgspec.Struct):
+    definition: str
+    entity_id: str
+
+
+class _Record(msgspec.Struct):
+    entities: list[_Entity] = []
+
+
+class _Line(msgspec.Struct):
+    record: _Record
+
+
+_LINES = msgspec.json.Decoder(_Line)
+
+
+@attrs.define
+class Tally:
+    """The counts of a look.
+
+    Attributes:
+        samples: how many of the newest matches are kept.
+        with_entities: whether entities are counted.
+    """
+
+    samples: int = 0
+    with_entities: bool = False
+    matched: int = 0
+    outcomes: Counter[tuple[str, str | None]] = attrs.field(factory=Counter)
+    errors: Counter[str] = attrs.field(factory=Counter)
+    _seen_at: list[int] = attrs.field(factory=list)
+    _matched_at: list[int] = attrs.field(factory=list)
+    _entities: dict[str, set[str]] = attrs.field(factory=lambda: defaultdict(set))
+    _sampled: list[Seen] = attrs.field(factory=list)
+
+    def see(self, seen: Seen) -> None:
+        """Count an event that was looked at."""
+        self._seen_at.append(seen.recorded.entry.observed_at_ns)
+
+    def match(self, seen: Seen, answer: str | None = None) -> None:
+        """Count an event that matched, with the answer that a draft gives it."""
+        self.matched += 1
+        entry = seen.recorded.entry
+        self._matched_at.append(entry.observed_at_ns)
+        self.outcomes[entry.values[7], answer] += 1
+        if self.with_entities:
+            for each in _LINES.decode(seen.recorded.line).record.entities:
+                self._entities[each.definition].add(each.entity_id)
+        if self.samples:
+            self._sampled.append(seen)
+            if len(self._sampled) > 2 * self.samples:
+                self._sampled = self._newest()
+
+    def bounds(self) -> dict[str, Any]:
+        """The times of the first and the last event that was looked at."""
+        return {
+            "since": wire.optional_time(min(self._seen_at, default=None)),
+            "until": wire.optional_time(max(self._seen_at, default=None)),
+            "matched": self.matched,
+        }
+
+    def counts(self, kept: Kept) -> dict[str, Any]:
+        """What an answer has beside its bounds."""
+        step, timeline = self._timeline()
+        sampled = self._newest()
+        lines = {each.recorded.entry.seq: each.recorded.line for each in sampled}
+        found = [each.recorded.entry.decision() for each in sampled]
+        return {
+            "errors": tuple(
+                wire.FailureCount(code=code, count=count)
+                for code, count in self.errors.most_common()
+            ),
+            "entities": tuple(
+                wire.EntityCount(definition=name, count=len(ids))
+                for name, ids in sorted(self._entities.items())
+            ),
+            "outcomes": tuple(
+                wire.OutcomeCount(recorded=recorded, draft=draft, count=count)  # type: ignore[arg-type]
+                for (recorded, draft), count in self.outcomes.most_common()
+            ),
+            "step": step,
+            "timeline": timeline,
+            "samples": rows_of(found, lines, kept),
+        }
+
+    def _newest(self) -> list[Seen]:
+        by_id = sorted(self._sampled, key=lambda each: each.recorded.entry.name, reverse=True)
+        return by_id[: self.samples]
+
+    def _timeline(self) -> tuple[int, tuple[wire.MatchStep, ...]]:
+        """The seconds of a step, and the steps, also those without events between others."""
+        if not self._seen_at:
+            return STEPS[0], ()
+        first, last = min(self._seen_at), max(self._seen_at)
+        enough = (each for each in STEPS if last - first <= each * SECOND_NS * PREFERRED_STEPS)
+        step = next(enough, STEPS[-1])
+        length = step * SECOND_NS
+        seen = Counter(at // length for at in self._seen_at)
+        matched = Counter(at // length for at in self._matched_at)
+        # Events may say that they are of long ago: there are no more steps than these.
+        begin = max(first // length, last // length - 4 * PREFERRED_STEPS)
+        return step, tuple(
+            wire.MatchStep(
+                start=wire.time_text(at * length), looked_at=seen[at], matched=matched[at]
+            )
+            for at in range(begin, last // length + 1)
+        )
