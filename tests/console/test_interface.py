@@ -22,6 +22,8 @@ NOT_SHOWN = {
     f"DELETE {TENANT}": "a tenant is deleted by a call that somebody writes, not by a click",
     f"GET {TENANT}/api-keys/{{api_key_id}}": "the list has every member",
     f"PATCH {TENANT}/api-keys/{{api_key_id}}": "a key is replaced, not changed",
+    f"GET {TENANT}/decisions": "a search has the same answer, and says nothing in its address",
+    f"POST {TENANT}/traffic/facets": "a match counts values too, in the same look",
     f"GET {TENANT}/definitions": "whole documents are for files under version control",
     f"PUT {TENANT}/definitions": "whole documents are for files under version control",
     f"POST {TENANT}/policies/{{policy_id}}/simulate": "an explanation shows a real event",

@@ -1321,6 +1321,66 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/tenants/{tenant_id}/traffic/match": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * What recorded events an expression holds for, or the draft of a policy fires for
+     * @description Secrets are recorded as hashes: an expression sees those. A draft decides alone, with windows that begin empty. It ends within a second; `complete` is false when there is more. An operator has one such look at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     */
+    post: operations["match-traffic"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/traffic/facets": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * The most frequent values of fields over recorded events
+     * @description Values that are secrets are counted by their hashes. It ends within a second; `complete` is false when there is more. An operator has one such look at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     */
+    post: operations["count-traffic-values"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/tenants/{tenant_id}/decisions/search": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Search decisions by what is in their events too, the newest first
+     * @description What is looked for stands in the body, so that it is in no log of requests. A page ends within a second: it may hold fewer decisions than `limit`, or none, and still have a cursor. An operator has one search, or other look at traffic, at a time. The role must allow to read decisions, events, entities and audit; simulate and replay.
+     */
+    post: operations["search-decisions"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/sync/snapshot": {
     parameters: {
       query?: never;
@@ -2213,6 +2273,15 @@ export interface components {
       final?: boolean;
     };
     /**
+     * ClauseCount
+     * @description What a clause of a draft did: events for which it fired, and entities it fired for.
+     */
+    ClauseCount: {
+      clause: string;
+      fired: number;
+      entities: number;
+    };
+    /**
      * ClauseExplanation
      * @description ``because`` says in words why the clause fired or did not.
      */
@@ -2343,6 +2412,83 @@ export interface components {
       text: string | null;
     };
     /**
+     * DecisionSearch
+     * @description What is looked for; what is left out does not matter.
+     */
+    DecisionSearch: {
+      /**
+       * @description from this time on
+       * @default null
+       */
+      since?: string | null;
+      /**
+       * @description before this time
+       * @default null
+       */
+      until?: string | null;
+      /**
+       * @description which time of a decision counts: `observed`, when its event happened, or `received`, when the service got it
+       * @default observed
+       * @enum {unknown}
+       */
+      time?: "observed" | "received";
+      /** @default null */
+      action?: ("allow" | "block" | "challenge") | null;
+      /** @default null */
+      reason?:
+        | ("active-mitigation" | "budget-exceeded" | "challenge-proof" | "no-match" | "policy")
+        | null;
+      /**
+       * @description a clause of this policy fired
+       * @default null
+       */
+      policy_id?: string | null;
+      /**
+       * @description this policy gave the answer
+       * @default null
+       */
+      answered_by?: string | null;
+      /**
+       * @description a clause of this name fired
+       * @default null
+       */
+      clause?: string | null;
+      /**
+       * @description the strongest mode of the policy that fired
+       * @default null
+       */
+      mode?: ("Block" | "Challenge" | "Monitor") | null;
+      /**
+       * @description whether an expression failed
+       * @default null
+       */
+      errors?: boolean | null;
+      /** @default null */
+      entity_id?: string | null;
+      /** @default null */
+      api_key_id?: string | null;
+      /** @default null */
+      path?: string | null;
+      /** @default null */
+      path_prefix?: string | null;
+      /** @default null */
+      method?: string | null;
+      /** @default null */
+      client_ip?: string | null;
+      /**
+       * @description a condition on the event
+       * @default null
+       */
+      expression?: string | null;
+      /**
+       * @description decisions of a page
+       * @default 50
+       */
+      limit?: number;
+      /** @default null */
+      cursor?: string | null;
+    };
+    /**
      * DecisionSummary
      * @description The part of a decision that a search shows.
      */
@@ -2360,10 +2506,28 @@ export interface components {
       /** @enum {unknown} */
       reason: "active-mitigation" | "budget-exceeded" | "challenge-proof" | "no-match" | "policy";
       policy_id: string | null;
+      /** @description gave the answer; else the first of those that fired */
+      clause: string | null;
+      /** @description the strongest of those that fired */
+      mode: ("Block" | "Challenge" | "Monitor") | null;
+      method: string | null;
       path: string | null;
+      client_ip: string | null;
+      user_agent: string | null;
       api_key_id: string | null;
       entity_ids: string[];
       fired: components["schemas"]["FiredPolicy"][];
+    };
+    /**
+     * DecisionsFound
+     * @description A page of decisions, the newest first.
+     */
+    DecisionsFound: {
+      decisions: components["schemas"]["DecisionSummary"][];
+      /** @description of the next page; null after the last */
+      cursor: string | null;
+      /** @description decisions received before were not looked at; null when all were */
+      searched_back_to: string | null;
     };
     /** DefinitionWarning */
     DefinitionWarning: {
@@ -2380,6 +2544,14 @@ export interface components {
       dry_run: boolean;
       changes: components["schemas"]["Change"][];
       warnings: components["schemas"]["DefinitionWarning"][];
+    };
+    /**
+     * EntityCount
+     * @description Different entities of a definition among the events that matched.
+     */
+    EntityCount: {
+      definition: string;
+      count: number;
     };
     /** EntityDefinition */
     EntityDefinition: {
@@ -2732,6 +2904,47 @@ export interface components {
       formatted?: string | null;
     };
     /**
+     * Facet
+     * @description The values of an expression over the events that matched, the most frequent first.
+     */
+    Facet: {
+      expression: string;
+      /** @description values */
+      distinct: number;
+      /** @description events for which the expression fails */
+      failed: number;
+      values: components["schemas"]["FacetValue"][];
+    };
+    /** FacetValue */
+    FacetValue: {
+      /** @description text has its first 200 characters */
+      value: string | number | boolean;
+      /** @description the value as an expression has it; null where none would compare with it, for a redacted value and one that was cut */
+      literal: string | null;
+      count: number;
+    };
+    /** FacetsFound */
+    FacetsFound: {
+      /** @description events */
+      looked_at: number;
+      /** @description whether these are all that were asked for */
+      complete: boolean;
+      /** @description when the first of these was observed */
+      since: string | null;
+      /** @description when the last of these was observed */
+      until: string | null;
+      matched: number;
+      facets: components["schemas"]["Facet"][];
+    };
+    /**
+     * FailureCount
+     * @description Events for which the expression failed, by the code of the error.
+     */
+    FailureCount: {
+      code: string;
+      count: number;
+    };
+    /**
      * FiredClause
      * @description A clause that fired; ``active`` when only its mitigation of an earlier event did.
      */
@@ -2871,6 +3084,16 @@ export interface components {
     Login: {
       email: string;
       password: string;
+    };
+    /**
+     * MatchStep
+     * @description The events of a step of time.
+     */
+    MatchStep: {
+      /** Format: date-time */
+      start: string;
+      looked_at: number;
+      matched: number;
     };
     /**
      * Me
@@ -3086,6 +3309,17 @@ export interface components {
       /** @description until when the secret before the last rotation counts */
       previous_secret_expires_at: string | null;
       key: string;
+    };
+    /**
+     * OutcomeCount
+     * @description Events that matched, by what was answered then and what the draft would answer.
+     */
+    OutcomeCount: {
+      /** @enum {unknown} */
+      recorded: "allow" | "block" | "challenge";
+      /** @description null without a draft */
+      draft: ("allow" | "block" | "challenge") | null;
+      count: number;
     };
     /** OutcomeCounts */
     OutcomeCounts: {
@@ -3800,6 +4034,110 @@ export interface components {
       entities: components["schemas"]["EntityExplanation"][];
       policies: components["schemas"]["PolicyExplanation"][];
     };
+    /** TrafficFacets */
+    TrafficFacets: {
+      /**
+       * @description expressions whose values are counted
+       * @example [
+       *       "request.path",
+       *       "fields[\"account\"]"
+       *     ]
+       */
+      fields: string[];
+      /**
+       * @description from this time on
+       * @default null
+       */
+      since?: string | null;
+      /**
+       * @description before this time
+       * @default null
+       */
+      until?: string | null;
+      /**
+       * @description a condition on the event; left out, all are meant
+       * @default null
+       */
+      expression?: string | null;
+      /**
+       * @default condition
+       * @enum {unknown}
+       */
+      purpose?: "action" | "condition" | "match" | "scope";
+      /**
+       * @description events looked at
+       * @default 10000
+       */
+      newest?: number;
+      /**
+       * @description values of each that are answered
+       * @default 20
+       */
+      top?: number;
+    };
+    /** TrafficFound */
+    TrafficFound: {
+      /** @description events */
+      looked_at: number;
+      /** @description whether these are all that were asked for */
+      complete: boolean;
+      /** @description when the first of these was observed */
+      since: string | null;
+      /** @description when the last of these was observed */
+      until: string | null;
+      matched: number;
+      /** @description of the draft; null without one */
+      in_scope: number | null;
+      clauses: components["schemas"]["ClauseCount"][];
+      errors: components["schemas"]["FailureCount"][];
+      entities: components["schemas"]["EntityCount"][];
+      outcomes: components["schemas"]["OutcomeCount"][];
+      /** @description seconds of a step of the timeline */
+      step: number;
+      timeline: components["schemas"]["MatchStep"][];
+      samples: components["schemas"]["DecisionSummary"][];
+      by: components["schemas"]["Facet"][];
+    };
+    /** TrafficMatch */
+    TrafficMatch: {
+      /**
+       * @description from this time on
+       * @default null
+       */
+      since?: string | null;
+      /**
+       * @description before this time
+       * @default null
+       */
+      until?: string | null;
+      /**
+       * @description a condition on the event; left out, all are meant
+       * @default null
+       */
+      expression?: string | null;
+      /**
+       * @default condition
+       * @enum {unknown}
+       */
+      purpose?: "action" | "condition" | "match" | "scope";
+      /**
+       * @description events looked at
+       * @default 10000
+       */
+      newest?: number;
+      /**
+       * @description a draft in place of the expression: it decides alone, as if active, over the events in their order
+       * @default null
+       */
+      policy?: components["schemas"]["PolicyCreate"] | null;
+      /** @default 20 */
+      samples?: number;
+      /**
+       * @description expressions whose values are counted
+       * @default []
+       */
+      by?: string[];
+    };
     /** Window */
     Window: {
       duration_seconds: number;
@@ -3876,7 +4214,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "item_id": "019a4300-0000-7000-8000-00000000003c",
+           *       "item_id": "019a4300-0000-7000-8000-00000000003d",
            *       "lookup_entity_id": "019a4300-0000-7000-8000-000000000012",
            *       "active_mitigation": null
            *     }
@@ -4065,14 +4403,14 @@ export interface operations {
            * @example [
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-00000000003d",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-00000000003e",
+           *         "item_id": "019a4300-0000-7000-8000-00000000003e",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-00000000003f",
            *         "active_mitigation": null
            *       },
            *       {
            *         "status": 200,
-           *         "item_id": "019a4300-0000-7000-8000-00000000003f",
-           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000040",
+           *         "item_id": "019a4300-0000-7000-8000-000000000040",
+           *         "lookup_entity_id": "019a4300-0000-7000-8000-000000000041",
            *         "active_mitigation": null
            *       }
            *     ]
@@ -15767,6 +16105,8 @@ export interface operations {
            *       {
            *         "action": "block",
            *         "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *         "clause": "from elsewhere",
+           *         "client_ip": "192.0.2.66",
            *         "decision_id": "019a4300-0000-7000-8000-00000000001b",
            *         "entity_ids": [
            *           "019a4300-0000-7000-8000-00000000001c"
@@ -15777,16 +16117,21 @@ export interface operations {
            *             "policy_id": "019a4300-0000-7000-8000-00000000001d"
            *           }
            *         ],
+           *         "method": "GET",
+           *         "mode": "Block",
            *         "observed_at": "2026-11-02T09:03:55.000Z",
            *         "path": "/products/5",
            *         "policy_id": "019a4300-0000-7000-8000-00000000001d",
            *         "reason": "policy",
            *         "received_at": "2026-11-02T09:15:00.000Z",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *         "user_agent": "Mozilla/5.0 (compatible; ExampleBot/2.1; +https://bot.example.test/about)"
            *       },
            *       {
            *         "action": "block",
            *         "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *         "clause": "from elsewhere",
+           *         "client_ip": "192.0.2.66",
            *         "decision_id": "019a4300-0000-7000-8000-00000000001e",
            *         "entity_ids": [
            *           "019a4300-0000-7000-8000-00000000001c"
@@ -15797,12 +16142,15 @@ export interface operations {
            *             "policy_id": "019a4300-0000-7000-8000-00000000001d"
            *           }
            *         ],
+           *         "method": "GET",
+           *         "mode": "Block",
            *         "observed_at": "2026-11-02T09:03:48.000Z",
            *         "path": "/products/4",
            *         "policy_id": "019a4300-0000-7000-8000-00000000001d",
            *         "reason": "policy",
            *         "received_at": "2026-11-02T09:15:00.000Z",
-           *         "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *         "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *         "user_agent": "Mozilla/5.0 (compatible; ExampleBot/2.1; +https://bot.example.test/about)"
            *       }
            *     ]
            */
@@ -17163,6 +17511,8 @@ export interface operations {
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.212",
            *           "decision_id": "019a4300-0000-7000-8000-00000000002f",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000030"
@@ -17173,16 +17523,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:57.500Z",
            *           "path": "/.env",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.211",
            *           "decision_id": "019a4300-0000-7000-8000-000000000031",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000032"
@@ -17193,16 +17548,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:55.000Z",
            *           "path": "/.git/config",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.210",
            *           "decision_id": "019a4300-0000-7000-8000-000000000033",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000034"
@@ -17213,16 +17573,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:52.500Z",
            *           "path": "/wp-login.php",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.212",
            *           "decision_id": "019a4300-0000-7000-8000-000000000035",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000030"
@@ -17233,16 +17598,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:50.000Z",
            *           "path": "/.env",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.211",
            *           "decision_id": "019a4300-0000-7000-8000-000000000036",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000032"
@@ -17253,16 +17623,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:47.500Z",
            *           "path": "/.git/config",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.210",
            *           "decision_id": "019a4300-0000-7000-8000-000000000037",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000034"
@@ -17273,16 +17648,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:45.000Z",
            *           "path": "/.env",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.212",
            *           "decision_id": "019a4300-0000-7000-8000-000000000038",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000030"
@@ -17293,16 +17673,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:42.500Z",
            *           "path": "/wp-login.php",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.211",
            *           "decision_id": "019a4300-0000-7000-8000-000000000039",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000032"
@@ -17313,16 +17698,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:40.000Z",
            *           "path": "/.git/config",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.210",
            *           "decision_id": "019a4300-0000-7000-8000-00000000003a",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000034"
@@ -17333,16 +17723,21 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:37.500Z",
            *           "path": "/.git/config",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         },
            *         {
            *           "action": "block",
            *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "198.51.100.212",
            *           "decision_id": "019a4300-0000-7000-8000-00000000003b",
            *           "entity_ids": [
            *             "019a4300-0000-7000-8000-000000000030"
@@ -17353,12 +17748,15 @@ export interface operations {
            *               "policy_id": "019a4300-0000-7000-8000-000000000003"
            *             }
            *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
            *           "observed_at": "2026-11-02T09:02:35.000Z",
            *           "path": "/.env",
            *           "policy_id": "019a4300-0000-7000-8000-000000000003",
            *           "reason": "policy",
            *           "received_at": "2026-11-02T09:15:00.000Z",
-           *           "tenant_id": "019a4300-0000-7000-8000-000000000001"
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": "curl/8.11.0"
            *         }
            *       ],
            *       "enabled": true,
@@ -20390,6 +20788,698 @@ export interface operations {
       };
     };
   };
+  "match-traffic": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "expression": "request.path.startsWith(\"/.env\")",
+         *       "newest": 100,
+         *       "samples": 1
+         *     }
+         */
+        "application/json": components["schemas"]["TrafficMatch"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "by": [],
+           *       "clauses": [],
+           *       "entities": [
+           *         {
+           *           "count": 1,
+           *           "definition": "address"
+           *         }
+           *       ],
+           *       "errors": [],
+           *       "in_scope": null,
+           *       "outcomes": [
+           *         {
+           *           "count": 2,
+           *           "draft": null,
+           *           "recorded": "allow"
+           *         },
+           *         {
+           *           "count": 1,
+           *           "draft": null,
+           *           "recorded": "block"
+           *         }
+           *       ],
+           *       "samples": [
+           *         {
+           *           "action": "block",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "203.0.113.9",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000011",
+           *           "entity_ids": [
+           *             "019a4300-0000-7000-8000-000000000012"
+           *           ],
+           *           "fired": [
+           *             {
+           *               "mode": "Block",
+           *               "policy_id": "019a4300-0000-7000-8000-000000000003"
+           *             }
+           *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
+           *           "observed_at": "2026-11-02T09:15:00.000Z",
+           *           "path": "/.env",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
+           *           "reason": "policy",
+           *           "received_at": "2026-11-02T09:15:00.000Z",
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": null
+           *         }
+           *       ],
+           *       "step": 86400,
+           *       "timeline": [
+           *         {
+           *           "looked_at": 97,
+           *           "matched": 0,
+           *           "start": "2026-11-02T00:00:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 0,
+           *           "matched": 0,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         },
+           *         {
+           *           "looked_at": 3,
+           *           "matched": 3,
+           *           "start": "2026-11-02T09:15:00.000Z"
+           *         }
+           *       ],
+           *       "complete": true,
+           *       "looked_at": 100,
+           *       "matched": 3,
+           *       "since": "2026-11-02T09:00:00.000Z",
+           *       "until": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["TrafficFound"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-definitions`: the definitions would not hold together; `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "count-traffic-values": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "fields": [
+         *         "request.path"
+         *       ],
+         *       "newest": 100,
+         *       "top": 3
+         *     }
+         */
+        "application/json": components["schemas"]["TrafficFacets"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "facets": [
+           *         {
+           *           "distinct": 24,
+           *           "expression": "request.path",
+           *           "failed": 0,
+           *           "values": [
+           *             {
+           *               "count": 29,
+           *               "literal": "\"/account/login\"",
+           *               "value": "/account/login"
+           *             },
+           *             {
+           *               "count": 12,
+           *               "literal": "\"/search\"",
+           *               "value": "/search"
+           *             },
+           *             {
+           *               "count": 10,
+           *               "literal": "\"/cart\"",
+           *               "value": "/cart"
+           *             }
+           *           ]
+           *         }
+           *       ],
+           *       "complete": true,
+           *       "looked_at": 100,
+           *       "matched": 100,
+           *       "since": "2026-11-02T09:00:00.000Z",
+           *       "until": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["FacetsFound"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
+  "search-decisions": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        tenant_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "client_ip": "203.0.113.9",
+         *       "limit": 2
+         *     }
+         */
+        "application/json": components["schemas"]["DecisionSearch"];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          /** @description under which the logs know the request */
+          "X-Request-Id"?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "cursor": "367YVQ8Kk8zIRlJqgx1ppVsiMDFhMjBlYmYtM2FiYy03NWI1LWE0YjAtYmNhZGY4ZjFlMjFkIl0",
+           *       "decisions": [
+           *         {
+           *           "action": "block",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": "repeated probes",
+           *           "client_ip": "203.0.113.9",
+           *           "decision_id": "019a4300-0000-7000-8000-000000000011",
+           *           "entity_ids": [
+           *             "019a4300-0000-7000-8000-000000000012"
+           *           ],
+           *           "fired": [
+           *             {
+           *               "mode": "Block",
+           *               "policy_id": "019a4300-0000-7000-8000-000000000003"
+           *             }
+           *           ],
+           *           "method": "GET",
+           *           "mode": "Block",
+           *           "observed_at": "2026-11-02T09:15:00.000Z",
+           *           "path": "/.env",
+           *           "policy_id": "019a4300-0000-7000-8000-000000000003",
+           *           "reason": "policy",
+           *           "received_at": "2026-11-02T09:15:00.000Z",
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": null
+           *         },
+           *         {
+           *           "action": "allow",
+           *           "api_key_id": "019a4300-0000-7000-8000-000000000015",
+           *           "clause": null,
+           *           "client_ip": "203.0.113.9",
+           *           "decision_id": "019a4300-0000-7000-8000-00000000003c",
+           *           "entity_ids": [
+           *             "019a4300-0000-7000-8000-000000000012"
+           *           ],
+           *           "fired": [],
+           *           "method": "GET",
+           *           "mode": null,
+           *           "observed_at": "2026-11-02T09:15:00.000Z",
+           *           "path": "/.env",
+           *           "policy_id": null,
+           *           "reason": "no-match",
+           *           "received_at": "2026-11-02T09:15:00.000Z",
+           *           "tenant_id": "019a4300-0000-7000-8000-000000000001",
+           *           "user_agent": null
+           *         }
+           *       ],
+           *       "searched_back_to": "2026-11-02T09:15:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["DecisionsFound"];
+        };
+      };
+      /** @description `invalid-json`: the body is no strict JSON; `malformed-request`: the request cannot be read */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unauthenticated`: a valid credential is needed */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `forbidden`: the role does not allow this */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `not-found`: there is no such object, or it is not yours */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `request-timeout`: the request did not arrive in time */
+      408: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `body-too-large`: the body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `unsupported-media-type`: the body must be JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `invalid-request`: the request is not valid */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `too-many-requests`: too many requests of one caller are under way */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `headers-too-large`: the address and headers are too large */
+      431: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `internal-error`: the service failed */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+      /** @description `overloaded`: the service has more work than it can take; `store-unavailable`: the store cannot be reached; `work-ended`: the work was ended before it was done */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDocument"];
+        };
+      };
+    };
+  };
   "read-snapshot": {
     parameters: {
       query?: never;
@@ -22381,7 +23471,7 @@ export interface operations {
            *           "issued": 1,
            *           "looped": 0,
            *           "provider": "pow",
-           *           "seconds_to_solve": 1.210436973,
+           *           "seconds_to_solve": 1.000696579,
            *           "solved": 1
            *         }
            *       ],
