@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from typing import Literal, TypeAlias
 
 import attrs
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Playwright,
+    expect,
+    sync_playwright,
+)
 
 ARGUMENTS = (
     "--no-sandbox",  # tests may run as root
@@ -18,6 +27,19 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
+Theme: TypeAlias = Literal["light", "dark"]
+THEMES: tuple[Theme, ...] = ("light", "dark")
+WIDTHS = (1_000, 320)
+HEIGHT = 640
+"""Themes and screens in which pages are looked at."""
+_WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def launched(playwright: Playwright) -> Browser:
+    """Chromium of this machine."""
+    program = shutil.which("chromium")
+    assert program is not None, "the tests of pages need the program `chromium`"
+    return playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +49,8 @@ def browser() -> Iterator[Browser]:
     It ends with the module: while it lives, Playwright's loop runs in the main thread, where other
     tests run loops of theirs.
     """
-    program = shutil.which("chromium")
-    assert program is not None, "the tests of pages need the program `chromium`"
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        found = launched(playwright)
         yield found
         found.close()
 
@@ -74,3 +94,11 @@ class Watched:
         """Nothing went wrong, and nothing was asked for elsewhere."""
         assert self.said == []
         assert self.elsewhere == []
+
+
+def require_accessible(page: Page) -> None:
+    """axe-core finds nothing by WCAG 2.2 AA, the page has a title, and nothing is cut off."""
+    found = Axe().run(page, options={"runOnly": {"type": "tag", "values": _WCAG}})
+    assert found.violations_count == 0, found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.title()

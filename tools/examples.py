@@ -120,7 +120,11 @@ def definitions(demo: Demo) -> None:
     demo.call("list-policy-versions", **policy)
     demo.call("restore-policy", {"version": 1}, **policy)
     demo.call("simulate-policy", {"event": PROBE}, **policy)
-    demo.call("check-expression", {"expression": action["expression"]})
+    demo.call("check-expression", {"expression": action["expression"], "types": True})
+    demo.call("order-policies", {"policy_ids": [policy["policy_id"]]})
+    language = demo.call("read-language")
+    for part in ("functions", "macros", "keywords", "fields"):
+        language[part] = language[part][:LISTED]
     document = demo.call("read-definitions")
     demo.call("replace-definitions", document, {"dry_run": "true"})
 
@@ -129,6 +133,8 @@ def records(demo: Demo) -> None:
     """Results, entities and a replay."""
     for name in ("list-policy-results", "read-timeline"):
         demo.call(name, query=PERIOD)
+    demo.call("lift-mitigations", {"mode": "Challenge", "reason": "a wrong rule"})
+    demo.call("read-status")
     scanners = next(each for each in demo.call("list-policies") if each["slug"] == "scanners")
     policy = {"policy_id": scanners["policy_id"]}
     demo.call("read-policy-results", query=PERIOD, **policy)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import attrs
 import pytest
-from tests.server.challenges.siteverify import SECRET, Siteverify, siteverify
+from tests.server.challenges.siteverify import HOSTNAME, SECRET, Siteverify, siteverify
 
 from tidegate.challenge.provider import ProviderUnavailableError
 from tidegate.challenge.turnstile import MAX_TOKEN, Turnstile
@@ -26,7 +26,7 @@ def verifying() -> Iterator[Siteverify]:
 @pytest.fixture
 def turnstile(verifying: Siteverify) -> Turnstile:
     """The provider with keys."""
-    return Turnstile("a site key", SECRET, verifying.url)
+    return Turnstile("a site key", SECRET, verifying.url, HOSTNAME)
 
 
 def is_solution(turnstile: Turnstile, token: str) -> bool:
@@ -49,12 +49,19 @@ def test_a_token_counts_when_the_call_says_so(verifying: Siteverify, turnstile: 
         f"bad tidegate {CHALLENGE.hex}",
         f"good elsewhere {CHALLENGE.hex}",
         f"good tidegate {UUID(int=8).hex}",
+        f"elsewhere tidegate {CHALLENGE.hex}",
         "good",
     ],
 )
 def test_a_token_of_another_challenge_does_not_count(turnstile: Turnstile, token: str) -> None:
-    """Refused by the call, of another action, of another challenge, of none."""
+    """Refused by the call, of another action, another challenge, a page elsewhere, of none."""
     assert not is_solution(turnstile, token)
+
+
+def test_without_a_known_name_a_page_of_any_counts(turnstile: Turnstile) -> None:
+    """Where the service has no public address."""
+    anywhere = attrs.evolve(turnstile, hostname="")
+    assert is_solution(anywhere, f"elsewhere tidegate {CHALLENGE.hex}")
 
 
 @pytest.mark.parametrize("token", ["", "x" * (MAX_TOKEN + 1)])
@@ -67,12 +74,35 @@ def test_what_is_no_token_is_not_asked_about(
     assert len(verifying.asked) == before
 
 
-@pytest.mark.parametrize("change", [{"verify_url": "http://127.0.0.1:9/"}, {"secret": "wrong"}, {}])
-def test_nobody_knows_when_the_call_fails(turnstile: Turnstile, change: dict[str, str]) -> None:
-    """Nobody listens, the secret is wrong, or the answer cannot be read."""
-    token = GOOD if change else "away"
+@pytest.mark.parametrize(
+    ("token", "change"),
+    [
+        (GOOD, {"verify_url": "http://127.0.0.1:9/"}),
+        (GOOD, {"secret": "wrong"}),
+        ("away", {}),
+        ("list", {}),
+        ("failing", {}),
+    ],
+)
+def test_nobody_knows_when_the_call_fails(
+    turnstile: Turnstile, token: str, change: dict[str, str]
+) -> None:
+    """Nobody listens, the secret is wrong, the answer cannot be read, is a list, is a 503."""
     with pytest.raises(ProviderUnavailableError):
         is_solution(attrs.evolve(turnstile, **change), token)
+
+
+def test_a_slow_answer_is_not_waited_for(
+    verifying: Siteverify, turnstile: Turnstile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The call has an end; the visitor can try again, and the token counts then."""
+    monkeypatch.setattr("tidegate.challenge.turnstile.SECONDS", 0.2)
+    token = f"slow tidegate {CHALLENGE.hex}"
+    with pytest.raises(ProviderUnavailableError):
+        is_solution(turnstile, token)
+    monkeypatch.undo()
+    verifying.is_over.set()
+    assert is_solution(turnstile, token)
 
 
 def test_keys_are_needed() -> None:

@@ -52,6 +52,7 @@ class Run:
 
     Attributes:
         solved: challenges, of all cycles.
+        revoked: passes of these that an operator revoked.
         ready: seconds each restart took until connections were accepted.
     """
 
@@ -67,6 +68,7 @@ class Run:
     visits: list[visitors.Visit] = attrs.field(factory=list)
     """Of visitors who were challenged in this cycle."""
     solved: int = 0
+    revoked: int = 0
     ready: list[float] = attrs.field(factory=list)
 
     @classmethod
@@ -99,7 +101,9 @@ class Run:
         replayed = draw.sample(acknowledged, min(len(acknowledged), REPLAYED // 3))
         replayed += acknowledged[-2 * REPLAYED // 3 :]
         again = asyncio.run(self._again(outcome.unknown, replayed, is_stop))
-        self.solved += visitors.check(self.target, self.visits)
+        solved, revoked = visitors.check(self.target, self.visits)
+        self.solved += solved
+        self.revoked += revoked
         self.checker.check(self.target.database, acknowledged + again)
         self._check_definitions()
 
@@ -209,7 +213,8 @@ def main(cycles: int, seed: int | None) -> None:
     slowest = max(made.ready)
     click.echo(
         f"{made.acknowledged} acknowledged over {cycles} cycles, {made.stops} of them stops:"
-        f" none lost, none twice, none changed; {made.solved} challenges bought one pass each"
+        f" none lost, none twice, none changed; {made.solved} challenges bought one pass each,"
+        f" {made.revoked} of which stayed revoked"
     )
     click.echo(
         f"ready again after {statistics.median(made.ready):.2f} s, at most {slowest:.2f} s;"

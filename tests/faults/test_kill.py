@@ -16,4 +16,4 @@ def test_what_was_acknowledged_survives_a_kill() -> None:
     assert made.acknowledged > CYCLES
     assert made.checker.seq >= made.acknowledged
     assert made.checker.revoked > 0
-    assert made.solved > 0
+    assert made.solved > made.revoked > 0

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 VISITORS = 3
 RACERS = 4
 """Requests that send one solution at one time."""
-_numbers = count(1)
+REVOKED_EVERY = 3
+"""Of so many solved challenges an operator revokes the pass of one."""
+_numbers, _turns = count(1), count()
 
 
 @attrs.define
@@ -35,6 +37,7 @@ class Visit:
         solution: what solves it.
         proofs: what the answers to the solution brought.
         is_answered: whether each request with the solution was answered.
+        is_revoked: whether an operator revoked the pass; None when nobody knows.
     """
 
     path: str
@@ -42,6 +45,7 @@ class Visit:
     solution: str = ""
     proofs: list[str] = attrs.field(factory=list)
     is_answered: bool = False
+    is_revoked: bool | None = False
 
 
 def visit(target: Target, visits: list[Visit]) -> None:
@@ -57,12 +61,17 @@ def visit(target: Target, visits: list[Visit]) -> None:
                 for each in [pool.submit(_spend, base_url, made) for _ in range(RACERS)]:
                     each.result()
                 made.is_answered = True
+                if next(_turns) % REVOKED_EVERY == 0:
+                    _revoke(target, made)
         except httpx.TransportError:
             return
 
 
-def check(target: Target, visits: list[Visit]) -> int:
-    """Compare what visitors know with what is there; how many challenges were solved.
+def check(target: Target, visits: list[Visit]) -> tuple[int, int]:
+    """Compare what visitors know with what is there.
+
+    Returns:
+        How many challenges were solved, and how many of their passes were revoked.
 
     Raises:
         AssertionError: a promise is broken.
@@ -76,7 +85,8 @@ def check(target: Target, visits: list[Visit]) -> int:
         wanted = 1 if made.solution else 0
         found = bought[made.path.rpartition("/")[2]]
         assert found == wanted, f"{made.path} has {found} passes"
-    return sum(bool(made.solution) for made in visits)
+    solved = sum(bool(made.solution) for made in visits)
+    return solved, sum(made.is_revoked is True for made in visits)
 
 
 def _check(http: httpx.Client, made: Visit) -> None:
@@ -93,7 +103,17 @@ def _check(http: httpx.Client, made: Visit) -> None:
         assert made.proofs, f"{made.path} was answered, and nobody got the proof"
     for proof in made.proofs or ([again.json()["proof"]] if again.status_code == 303 else []):
         answer = http.post("/api/v1/challenge/proof/verify", json={"token": proof})
-        assert answer.json() == {"valid": True}, answer.text
+        if made.is_revoked is not None:
+            assert answer.json() == {"valid": not made.is_revoked}, f"{made.path}: {answer.text}"
+
+
+def _revoke(target: Target, made: Visit) -> None:
+    """An operator revokes the pass of a challenge; what was not answered may have happened."""
+    found = target.control("GET", f"{target.tenant}/passes?limit=500").json()
+    (bought,) = [each for each in found if each["challenge_id"] == made.path.rpartition("/")[2]]
+    made.is_revoked = None
+    target.control("DELETE", f"{target.tenant}/passes/{bought['pass_id']}")
+    made.is_revoked = True
 
 
 def _challenged(http: httpx.Client, api_key: str) -> Visit:

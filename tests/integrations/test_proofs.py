@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from uuid import UUID, uuid4
 
@@ -9,6 +10,7 @@ import pytest
 from tests.integrations.asking import BROWSER, ask
 from tests.integrations.edges import Edge
 from tests.server.deciding import Deciding
+from tests.shared_data import shared_lines
 
 from tidegate.operators.keys import load_keys
 from tidegate.server.engines.engines import proof_keys_of
@@ -105,6 +107,39 @@ def test_a_good_cookie_does_not_help_a_bad_proof(edge: Edge, mint: Mint) -> None
     headers = BROWSER | {"cookie": f"service_challenge={mint.proof()}"}
     seen = ask(edge.base_url, "/free?service_challenge_proof=undefined", headers)
     assert (seen.status, seen.header("set-cookie")) == (403, None)
+
+
+def test_of_two_cookies_of_its_name_the_first_counts(edge: Edge, mint: Mint) -> None:
+    """A bad one in front of a good one does not pass, in one header or in two."""
+    good, bad = (f"service_challenge={each}" for each in (mint.proof(), "undefined"))
+    for cookies, status in (((good, bad), 200), ((bad, good), 302), ((good, good), 200)):
+        once = BROWSER | {"cookie": "; ".join(cookies)}
+        assert ask(edge.base_url, GATE, once).status == status, cookies
+        twice = [*BROWSER.items(), *(("cookie", each) for each in cookies)]
+        # A server may refuse such a request.
+        assert ask(edge.base_url, GATE, twice).status in (status, 400), cookies
+
+
+def test_hostile_cookies_do_not_pass(edge: Edge, mint: Mint, shop: Deciding) -> None:
+    """No other cookie is read as the proof, and no other secret is taken for one."""
+    secrets = {
+        "PROOF": mint.proof(),
+        "PROOF_OTHER_TENANT": mint.proof(tenant=uuid4()),
+        "PROOF_EXPIRED": mint.proof(age=2 * HOUR),
+        "PROOF_USED_ONCE": mint.proof(),
+        "PROOF_TRUNCATED": mint.proof()[:-2],
+        "API_KEY": shop.key,
+        "BAD": "undefined",
+    }
+    good = {secrets["PROOF"], secrets["PROOF_USED_ONCE"]}
+    for line in shared_lines("data/adversarial/cookies/cookie_header.jsonl"):
+        text = re.sub(r"\{([A-Z_]+)\}", lambda found: secrets[found[1]], line["header"])
+        found = [pair.partition("=") for pair in text.split(";")]
+        own = [value.strip() for name, _, value in found if name.strip() == "service_challenge"]
+        status = 200 if own and own[0] in good else 302
+        seen = ask(edge.base_url, GATE, BROWSER | {"cookie": text})
+        # What a server refuses by itself does not pass either.
+        assert seen.status in (status, 400, 431, 502), line
 
 
 def test_with_a_good_cookie_no_challenge_is_decided_on(

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -160,6 +161,8 @@ def deciding(directory: Path, **settings: str) -> Iterator[Service]:
         if "server_public_url" in settings:  # which leads nowhere from here
             base_url = f"http://127.0.0.1:{settings['server_port']}"
         with httpx2.Client(base_url=base_url, timeout=30) as http:
+            # It stands for many, and none of them keeps the cookies of another.
+            http.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
             callers = {
                 role: Caller(operator_id, role, token, http)
                 for role, (operator_id, token) in tokens.items()

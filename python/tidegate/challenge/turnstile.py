@@ -35,11 +35,13 @@ class Turnstile:
         site_key: the public key of the widget; empty when there is none.
         secret: the secret key; the same.
         verify_url: where solutions are checked.
+        hostname: of our pages; a solution from a page of another does not count. Empty: of any.
     """
 
     site_key: str
     _secret: str = attrs.field(repr=False)
     _verify_url: str = VERIFY_URL
+    _hostname: str = ""
 
     def issue(self, challenge_id: UUID, difficulty: int, expires_at: int) -> Mapping[str, Any]:
         """See :class:`~tidegate.challenge.provider.Provider`; it has no difficulties."""
@@ -57,6 +59,7 @@ class Turnstile:
             found.get("success") is True
             and found.get("action") == parameters["action"]
             and found.get("cdata") == challenge_id.hex
+            and (not self._hostname or found.get("hostname") == self._hostname)
         )
 
     def why_unusable(self, public_url: str) -> str | None:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import attrs
@@ -61,7 +62,7 @@ from tidegate.stores.rows.bulk import STEP_ROWS
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from tidegate.config import ChallengeSettings, Settings
+    from tidegate.config import Settings
     from tidegate.operators.keys import Keys
     from tidegate.policy.backend import Frozen
     from tidegate.server.engines.compiling import CompiledChange, CompiledSet
@@ -150,9 +151,7 @@ class Service:
             definitions_changed=self._definitions_changed,
             api_keys_changed=self._api_keys_changed,
             admit_key=self._admission.admit_text,
-            challenges=ChallengeParts.of(
-                keys.proofs, _turnstile(settings.challenge), lambda: self.base_url
-            ),
+            challenges=ChallengeParts.of(keys.proofs, _turnstile(settings), lambda: self.base_url),
         )
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -477,9 +476,11 @@ class Service:
         return Recorded(found.fingerprint, bytes(decision.answer))
 
 
-def _turnstile(settings: ChallengeSettings) -> Turnstile:
+def _turnstile(settings: Settings) -> Turnstile:
+    keys = settings.challenge
+    hostname = urlsplit(settings.server.public_url).hostname or ""
     return Turnstile(
-        settings.turnstile_site_key, settings.turnstile_secret, settings.turnstile_verify_url
+        keys.turnstile_site_key, keys.turnstile_secret, keys.turnstile_verify_url, hostname
     )
 
 

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from urllib.parse import parse_qs
 
 import attrs
 
 SECRET = "a secret of turnstile"
+HOSTNAME = "gate.example.com"
 KEYS = {"challenge_turnstile_site_key": "a site key", "challenge_turnstile_secret": SECRET}
 WIDGET = """
 window.turnstile = {
@@ -39,10 +40,12 @@ class Siteverify:
 
     Attributes:
         asked: the forms it was sent.
+        is_over: set when whoever waits for a slow answer is to get it.
     """
 
     url: str
     asked: list[dict[str, str]] = attrs.field(factory=list)
+    is_over: Event = attrs.field(factory=Event)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -58,10 +61,14 @@ class Siteverify:
         action, _, cdata = rest.partition(" ")
         if said == "away":
             return b"not JSON"
-        if said != "good":
+        if said == "list":
+            return b"[]"
+        if said not in ("good", "elsewhere", "slow"):
             codes = ["timeout-or-duplicate"]
             return json.dumps({"success": False, "error-codes": codes}).encode()
-        return json.dumps({"success": True, "action": action, "cdata": cdata}).encode()
+        hostname = "evil.example" if said == "elsewhere" else HOSTNAME
+        found = {"success": True, "action": action, "cdata": cdata, "hostname": hostname}
+        return json.dumps(found).encode()
 
 
 @contextmanager
@@ -75,7 +82,10 @@ def siteverify() -> Iterator[Siteverify]:
                 name: each[0] for name, each in parse_qs(self.rfile.read(length).decode()).items()
             }
             content = made.answer(form)
-            self.send_response(200)
+            said = form.get("response", "").partition(" ")[0]
+            if said == "slow":
+                made.is_over.wait(60)
+            self.send_response(503 if said == "failing" else 200)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(content)))
             self.end_headers()
@@ -90,5 +100,6 @@ def siteverify() -> Iterator[Siteverify]:
     try:
         yield made
     finally:
+        made.is_over.set()
         server.shutdown()
         server.server_close()

@@ -6,31 +6,26 @@ themes, on a wide screen and on one of 320 pixels.
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count, product
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import attrs
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
-from tests.browser import ARGUMENTS
+from tests.browser import HEIGHT, THEMES, WIDTHS, Theme, launched
 from tests.server.challenges.gate import Gate, gate_of
 from tests.server.challenges.siteverify import KEYS, WIDGET, Siteverify, siteverify
 from tests.server.deciding import Service, deciding
 
+from tidegate.server.challenges.opening import ROUNDS
 from tidegate.server.http.ids import new_id
 
-Theme: TypeAlias = Literal["light", "dark"]
-THEMES: tuple[Theme, ...] = ("light", "dark")
-WIDTHS = (1_000, 320)
-HEIGHT = 640
 SCRIPT = "text/javascript"
-ROUNDS, MOST_ROUNDS = 5, 10
 _numbers = count(1)
 
 
@@ -41,6 +36,7 @@ class Site:
     Attributes:
         quick: its challenges are light, and visitors may wait for a second instead.
         patient: the same, for minutes.
+        strict: its challenges are light, and there is no other way.
         slow: its challenges take a browser minutes; there is no other way.
         turnstile: its challenges are Turnstile's.
         verifying: what checks the solutions of Turnstile.
@@ -49,6 +45,7 @@ class Site:
     service: Service
     quick: Gate
     patient: Gate
+    strict: Gate
     slow: Gate
     turnstile: Gate
     verifying: Siteverify
@@ -62,6 +59,7 @@ def site(directory: Path) -> Iterator[Site]:
             service,
             gate_of(service),
             gate_of(service, wait_seconds=300),
+            gate_of(service, wait_seconds=0),
             gate_of(service, wait_seconds=0, challenge={"difficulty": 10}),
             gate_of(service, wait_seconds=0, challenge={"provider": "turnstile"}),
             verifying,
@@ -95,8 +93,13 @@ def broken(page: Page, site: Site) -> None:
 
 
 def wrong(page: Page, site: Site) -> None:
-    page.route("**/altcha.min.js", lambda route: route.fulfill(body=_CHEAT, content_type=SCRIPT))
+    page.route(
+        "**/altcha.min.js*",
+        lambda route: route.fulfill(body=_CHEAT, content_type=SCRIPT, headers=_UNKEPT),
+        times=1,
+    )
     _at(page, site.slow, site.slow.challenged(new_address()), "[role=alert]")
+    page.wait_for_selector("altcha-widget input")
 
 
 def without_scripts(page: Page, site: Site) -> None:
@@ -114,11 +117,11 @@ def too_early(page: Page, site: Site) -> None:
 
 
 def other_way(page: Page, site: Site) -> None:
-    _at(page, site.patient, _after_rounds(site.patient, ROUNDS), "button")
+    _at(page, site.patient, _after_rounds(site.patient), "button")
 
 
 def stopped(page: Page, site: Site) -> None:
-    _at(page, site.quick, _after_rounds(site.quick, MOST_ROUNDS))
+    _at(page, site.strict, _after_rounds(site.strict))
 
 
 def done(page: Page, site: Site) -> None:
@@ -192,19 +195,21 @@ globalThis.$altcha = { algorithms: new Map(), i18n: new Map() };
 addEventListener("load", () => {
   const form = document.getElementById("solution");
   const field = Object.assign(document.createElement("input"), { name: "solution", value: "x" });
-  if (document.querySelector("[role=alert]")) return;
   form.append(field);
   form.submit();
 });
 """
 """In place of the widget: what sends a wrong solution."""
+_UNKEPT = {"cache-control": "no-store"}
 
 
-def _after_rounds(gate: Gate, rounds: int) -> str:
-    """The path of a challenge of a visitor who saw so many before."""
+def _after_rounds(gate: Gate) -> str:
+    """The path of a challenge of a visitor who solved many, and keeps no cookie."""
     address = new_address()
-    for _ in range(rounds):
-        gate.opened(address)
+    for _ in range(ROUNDS):
+        path = gate.challenged(address)
+        solution = {"solution": gate.solution(path)}
+        assert gate.http.post(f"{path}/solution", json=solution).status_code == 303
     return gate.challenged(address)
 
 
@@ -229,8 +234,7 @@ def main() -> None:
         site(Path(data) / "data") as made,
         sync_playwright() as playwright,
     ):
-        program = shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        browser = launched(playwright)
         for name, theme, width in product(STATES, THEMES, WIDTHS):
             context = context_for(browser, name, theme, width)
             page = context.new_page()

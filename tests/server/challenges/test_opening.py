@@ -17,6 +17,7 @@ from tidegate.server.challenges.opening import (
     MINUTE_NS,
     MOST_ROUNDS,
     OPEN_NS,
+    PATIENCE_NS,
     ROUNDS,
     ROUNDS_NS,
     SOLVE_NS,
@@ -117,13 +118,11 @@ class Past:
         done(self.store.append([block]))
         return made
 
-    def get(
-        self, challenge: UUID, at: int = START_NS, query: bytes = b"", accept: str = ""
-    ) -> Sent:
+    def get(self, challenge: UUID, at: int = START_NS, query: bytes = b"", **headers: str) -> Sent:
         """The answer to a visitor who asks for the page."""
-        return self._ask("show-challenge", challenge, at, query=query, headers={"accept": accept})
+        return self._ask("show-challenge", challenge, at, query=query, headers=headers)
 
-    def wait(self, challenge: UUID, at: int) -> Sent:
+    def wait(self, challenge: UUID, at: int, **headers: str) -> Sent:
         """The answer to a visitor who says to have waited."""
         return self._ask(
             "solve-challenge",
@@ -131,7 +130,16 @@ class Past:
             at,
             body=b'{"method": "wait"}',
             media_type="application/json",
+            headers=headers,
         )
+
+    def round(self, at: int, *, who: str = "one", cookie: str = "") -> tuple[str, Sent]:
+        """The page of a challenge that is solved ten seconds later, whatever is offered."""
+        made = self.decided(at, who=who)
+        headers = {"cookie": cookie} if cookie else {}
+        page = self.get(made, at, **headers)
+        assert self.wait(made, at + 10 * SECOND_NS, **headers).status == 303
+        return offered(page), page
 
     def _ask(self, route: str, challenge: UUID, at: int, **members: Any) -> Sent:
         given = Given(
@@ -212,29 +220,84 @@ def test_nobody_waits_where_the_tenant_does_not_let_them(past: Past) -> None:
     assert code(past.wait(made, START_NS + MINUTE_NS)) == "challenge-failed"
 
 
-def test_an_actor_who_cannot_finish_is_not_sent_round_for_ever(past: Past) -> None:
+def offered(page: Sent) -> str:
+    """What a page offers."""
+    text = page.body.decode()
+    if "altcha-widget" in text:
+        return "check"
+    return "wait" if 'value="wait"' in text else "nothing"
+
+
+LOOPED = ["check"] * ROUNDS + ["wait"] * (MOST_ROUNDS - ROUNDS) + ["nothing"]
+"""What somebody is offered who solves challenge after challenge."""
+
+
+def kept(page: Sent) -> str:
+    """What a browser shows that keeps the cookies of a page."""
+    cookie, _, attributes = page.headers["set-cookie"].partition("; ")
+    assert attributes == "Max-Age=600; HttpOnly; SameSite=Lax"
+    return cookie
+
+
+def test_who_cannot_solve_is_not_sent_round_for_ever(past: Past) -> None:
     """First the check, then the other way, then nothing by itself; others see the check."""
-    seen = []
-    for _ in range(MOST_ROUNDS + 1):
-        page = past.get(past.decided()).body.decode()
-        seen.append(("altcha-widget" in page, 'value="wait"' in page))
-    assert seen == [
-        *[(True, True)] * ROUNDS,
-        *[(False, True)] * (MOST_ROUNDS - ROUNDS),
-        (False, False),
-    ]
-    assert "altcha-widget" in past.get(past.decided(who="two")).body.decode()
-    later = START_NS + ROUNDS_NS + MINUTE_NS
-    assert "altcha-widget" in past.get(past.decided(later), later).body.decode()
+    times = [START_NS + number * (PATIENCE_NS + SECOND_NS) for number in range(MOST_ROUNDS + 1)]
+    assert [offered(past.get(past.decided(at), at)) for at in times] == LOOPED
+    assert offered(past.get(past.decided(times[-1], who="two"), times[-1])) == "check"
+    later = times[-1] + ROUNDS_NS
+    assert offered(past.get(past.decided(later), later)) == "check"
+
+
+def test_who_keeps_no_cookies_is_not_sent_round_for_ever(past: Past) -> None:
+    """Each solution buys a pass that is not kept, so the next request is challenged."""
+    times = [START_NS + number * 10 * SECOND_NS for number in range(MOST_ROUNDS + 1)]
+    assert [past.round(at)[0] for at in times] == LOOPED
+
+
+def test_who_keeps_no_cookies_of_the_site_is_not_sent_round_for_ever(past: Past) -> None:
+    """Though the browser keeps those of this page; nor if its network changes each time."""
+    found, page = past.round(START_NS)
+    seen, cookie = [found], kept(page)
+    for number in range(1, MOST_ROUNDS + 1):
+        at = START_NS + number * 10 * SECOND_NS
+        found, page = past.round(at, who=f"network {number}", cookie=cookie)
+        assert kept(page) == cookie
+        seen.append(found)
+    # The first one was opened before the browser had a cookie.
+    assert seen == ["check", *LOOPED[:-1]]
+
+
+def test_who_gets_through_does_not_count_for_others(past: Past) -> None:
+    """Thirty people behind one address, with the same browser, one after the other."""
+    for number in range(30):
+        at = START_NS + number * 10 * SECOND_NS
+        made = past.decided(at)
+        page = past.get(made, at)
+        assert offered(page) == "check"
+        assert past.wait(made, at + 10 * SECOND_NS, cookie=f"a=b; {kept(page)}").status == 303
+
+
+def test_tabs_that_are_opened_together_are_no_rounds(past: Past) -> None:
+    """A browser that starts with thirty of them, or as many people at one time."""
+    assert {offered(past.get(past.decided())) for _ in range(30)} == {"check"}
+
+
+@pytest.mark.parametrize("cookie", ["tidegate_browser=", 'tidegate_browser=x"<', "x" * 20_000])
+def test_what_is_no_mark_of_ours_is_not_kept(past: Past, cookie: str) -> None:
+    """The browser gets a new one."""
+    mark = kept(past.get(past.decided(), cookie=cookie)).partition("=")[2]
+    assert len(mark) == 22
+    assert mark not in cookie
 
 
 def test_an_actor_may_still_start_the_check_by_hand(past: Past) -> None:
     """The page that stops says how; nothing starts by itself there."""
-    for _ in range(MOST_ROUNDS):
-        past.get(past.decided())
-    made = past.decided()
-    assert f"{made}?again=true" in past.get(made).body.decode()
-    page = past.get(made, query=b"again=true").body.decode()
+    for number in range(MOST_ROUNDS):
+        past.round(START_NS + number * 10 * SECOND_NS)
+    at = START_NS + MOST_ROUNDS * 10 * SECOND_NS
+    made = past.decided(at)
+    assert f"{made}?again=true" in past.get(made, at).body.decode()
+    page = past.get(made, at, query=b"again=true").body.decode()
     assert 'data-auto="off"' in page
 
 
@@ -261,8 +324,8 @@ def test_a_decision_of_an_earlier_version_has_its_page(past: Past) -> None:
     sent = past.wait(made, START_NS + MINUTE_NS)
     assert sent.headers["location"].startswith(f"{BACK}&service_challenge_proof=")
     with past.store.read() as connection:
-        kept = challenges.find(connection, made)
-    assert b"shop.example/secret" not in kept.sealed
+        opened = challenges.find(connection, made)
+    assert b"shop.example/secret" not in opened.sealed
 
 
 def test_a_challenge_whose_keys_are_gone_is_over(past: Past) -> None:

@@ -111,6 +111,12 @@ NO_OBJECTS = {
     "replace-definitions": "the differences of two documents",
     "read-timeline": "the numbers of a step of time",
     "simulate-policy": "a decision that is not kept",
+    "match-traffic": "counts of a look, with rows that name their tenant",
+    "count-traffic-values": "counts of a look",
+    "search-decisions": "a page of rows that name their tenant",
+    "read-language": "the language, which is the same for all tenants",
+    "read-status": "figures of the service",
+    "lift-mitigations": "a number",
 }
 """Operations below a tenant that answer with no object of the tenant."""
 BELOW_A_TENANT = {

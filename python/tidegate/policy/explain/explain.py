@@ -6,6 +6,7 @@ has for the event's entities, and every node's value is kept.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -14,12 +15,14 @@ from tidegate import notebook
 from tidegate.evaluation.trace import Step, Trace, trace
 from tidegate.language.tree import checked
 from tidegate.language.tree.diagnostics import Source
+from tidegate.language.tree.walk import children
 from tidegate.policy.decide import decide
 from tidegate.policy.explain.explain_text import render
 from tidegate.policy.explain.shown import Shown, clipped, show, show_time
+from tidegate.values import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tidegate.evaluation.encoder import AddressLookup
     from tidegate.evaluation.outcome import Outcome
@@ -44,12 +47,20 @@ MAX_STEPS = 500
 
 @attrs.frozen
 class StepExplanation:
-    """One node's value: the text of the node, and what it gave."""
+    """One node's value: the text of the node, and what it gave.
+
+    ``start`` and ``end`` count code points of the expression's text. ``type`` is of the value; None
+    where there is none. A node that was not ``reached`` was not evaluated; such nodes come last.
+    """
 
     text: str
     depth: int
     value: str | None
     error: str | None
+    start: int
+    end: int
+    type: str | None
+    reached: bool
 
 
 @attrs.frozen
@@ -189,7 +200,7 @@ def explain(
 
     def observe(place: str, expression: CheckedExpression, record: Mapping[str, Any]) -> Outcome:
         traced = trace(expression.root, record, lists=compiled.lists, limits=compiled.limits)
-        observed[place] = _expression(place, expression.text, traced, shown)
+        observed[place] = _expression(place, expression, traced, shown)
         return traced.outcome
 
     decided = decide(
@@ -369,7 +380,10 @@ def _why_no_entity(seen: tuple[ExpressionExplanation, ...]) -> str:
     return f"`{clipped(last.text)}` is empty" if last.value == show("") else PAST_BUDGET
 
 
-def _expression(place: str, text: str, traced: Trace, shown: Shown) -> ExpressionExplanation:
+def _expression(
+    place: str, expression: CheckedExpression, traced: Trace, shown: Shown
+) -> ExpressionExplanation:
+    text = expression.text
     outcome, failure = traced.outcome, traced.outcome.failure
     blamed = _blamed(traced)
     steps = traced.steps[:MAX_STEPS]
@@ -382,21 +396,50 @@ def _expression(place: str, text: str, traced: Trace, shown: Shown) -> Expressio
         message=shown.message(failure.message, secrets) if failure else None,
         excerpt=Source(text).excerpt(blamed) if blamed else None,
         cost=outcome.cost,
-        steps=tuple(
-            _step(text, each, None if each.failure else shown.value(each.value, secret))
-            for each, secret in zip(steps, secrets, strict=True)
+        steps=(
+            *(
+                _step(text, each, None if each.failure else shown.value(each.value, secret))
+                for each, secret in zip(steps, secrets, strict=True)
+            ),
+            *islice(_unreached(text, expression.root, traced), MAX_STEPS - len(steps)),
         ),
         steps_left_out=max(0, len(traced.steps) - MAX_STEPS),
     )
 
 
 def _step(text: str, step: Step, value: str | None) -> StepExplanation:
+    span = step.node.span
     return StepExplanation(
-        text=clipped(text[step.node.span.start : step.node.span.end]),
+        text=clipped(text[span.start : span.end]),
         depth=step.depth,
         value=value,
         error=step.failure.code if step.failure else None,
+        start=span.start,
+        end=span.end,
+        type=None if step.failure else kind_of(step.value),
+        reached=True,
     )
+
+
+def _unreached(text: str, root: checked.Checked, traced: Trace) -> Iterator[StepExplanation]:
+    """The outermost nodes that were not evaluated, and all within them."""
+    reached = {each.node.span for each in traced.steps}
+    ahead: list[tuple[checked.Checked, int]] = [(root, 0)]
+    while ahead:
+        node, depth = ahead.pop()
+        ahead += [(each, depth + 1) for each in reversed(children(node))]
+        span = node.span
+        if span not in reached:
+            yield StepExplanation(
+                text=clipped(text[span.start : span.end]),
+                depth=depth,
+                value=None,
+                error=None,
+                start=span.start,
+                end=span.end,
+                type=None,
+                reached=False,
+            )
 
 
 def _blamed(traced: Trace) -> Span | None:

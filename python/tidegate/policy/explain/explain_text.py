@@ -104,7 +104,7 @@ def _expression(expression: ExpressionExplanation, indent: int) -> Iterator[str]
     else:
         yield f"{blank}{clipped(expression.text)} = {expression.value}"
     # The root is written above; a constant's value is its text.
-    inner = [each for each in expression.steps[1:] if each.text != each.value]
+    inner = [each for each in expression.steps[1:] if each.reached and each.text != each.value]
     for step in inner[:MAX_STEPS]:
         given = step.value if step.error is None else f"error {step.error}"
         yield f"{blank}{'  ' * step.depth}{step.text} = {given}"

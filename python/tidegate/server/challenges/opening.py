@@ -15,6 +15,7 @@ import orjson
 
 from tidegate.limits import CLOCK_TOLERANCE
 from tidegate.policy.proofs import ChallengeContext
+from tidegate.server.challenges import browsers
 from tidegate.server.http.problems import Problem
 from tidegate.server.wire.tenants import all_settings
 from tidegate.stores.base import NotFoundError
@@ -36,10 +37,13 @@ OPEN_NS = 30 * MINUTE_NS
 SOLVE_NS = 15 * MINUTE_NS
 """How long after that it can be solved."""
 ROUNDS = 5
-"""Challenges of one actor in a while, after which the other way is offered."""
+"""Challenges that got one actor nowhere, after which the other way is offered."""
 MOST_ROUNDS = 10
-"""Challenges after which nothing starts by itself any more."""
+"""The same, after which nothing starts by itself any more."""
 ROUNDS_NS = 10 * MINUTE_NS
+"""How long a challenge counts."""
+PATIENCE_NS = MINUTE_NS // 2
+"""How long a challenge may be open until it counts as one that is not solved."""
 
 
 def session_of(call: Call) -> ChallengeSession:
@@ -104,7 +108,9 @@ def _session(
         raise NotFoundError("challenge")
     settings = settings_of(connection, tenant_id)
     actor = _actor(call, tenant_id, record, logged)
-    rounds = challenges.rounds(connection, tenant_id, actor, call.now - ROUNDS_NS)
+    rounds = challenges.rounds(
+        connection, tenant_id, actor, call.now - ROUNDS_NS, call.now - PATIENCE_NS
+    )
     expires_at = call.now + SOLVE_NS
     provider = call.app.challenges.providers[asked["provider"]]
     return ChallengeSession(
@@ -137,15 +143,16 @@ def _template(connection: Connection, tenant_id: UUID, mitigation: str | None) -
 
 
 def _actor(call: Call, tenant_id: UUID, record: Mapping[str, Any], logged: LoggedDecision) -> bytes:
-    """Stands for who is challenged: the first entity of the event, else who sent it."""
-    entities = record["entities"]
-    if entities:
-        who = str(entities[0]["entity_id"]).encode()
-    else:
-        keys = call.app.proof_keys(tenant_id)
-        context = keys.open(logged.decision_id, _sealed(call, tenant_id, logged))
-        client = keys.client(None, None) if context is None else context.client
-        who = (client.network or "").encode() + client.agent
+    """Stands for who is challenged: the browser, where it keeps cookies; else the client and the
+    first entity of the event."""
+    mark = browsers.mark_of(call.headers.get("cookie"))
+    if mark is not None:
+        return browsers.actor_of(tenant_id, mark)
+    keys = call.app.proof_keys(tenant_id)
+    context = keys.open(logged.decision_id, _sealed(call, tenant_id, logged))
+    client = keys.client(None, None) if context is None else context.client
+    entity = record["entities"][0]["entity_id"] if record["entities"] else ""
+    who = f"{entity} {client.network or ''} ".encode() + client.agent
     return hashlib.blake2b(tenant_id.bytes + who, digest_size=16).digest()
 
 

@@ -16,8 +16,8 @@ from tidegate.challenge.provider import WAIT, ProviderUnavailableError
 from tidegate.challenge.return_url import destination, with_proof
 from tidegate.policy.proofs import ChallengeContext
 from tidegate.server import wire
-from tidegate.server.challenges import view
-from tidegate.server.challenges.opening import context_of, session_of, settings_of
+from tidegate.server.challenges import browsers, view
+from tidegate.server.challenges.opening import ROUNDS_NS, context_of, session_of, settings_of
 from tidegate.server.http.call import Call
 from tidegate.server.http.headers import DATA_HEADERS
 from tidegate.server.http.ids import new_id
@@ -29,6 +29,12 @@ from tidegate.stores.objects.passes import Pass
 SECOND_NS = 1_000_000_000
 MAX_FAILURES = 20
 """Wrong solutions of one challenge; further ones are not looked at."""
+_ALERTS = {
+    "challenge-failed": "failed",
+    "challenge-too-early": "too_early",
+    "challenge-provider-unavailable": "busy_text",
+}
+"""The texts of refusals after which the visitor can try again on the same page."""
 
 
 @attrs.frozen
@@ -82,8 +88,15 @@ def show(call: Call) -> Response:
     if problem is not None:
         return _over(call, visit, problem)
     if visit.session.stage == "stopped" and not query.again:
-        return view.stopped(call, visit.session)
-    return _page(call, visit, is_manual=query.again)
+        page = view.stopped(call, visit.session)
+    else:
+        page = _page(call, visit, is_manual=query.again)
+    page.headers["set-cookie"] = browsers.set_cookie(
+        browsers.mark_of(call.headers.get("cookie")),
+        ROUNDS_NS // SECOND_NS,
+        is_secure=call.app.base_url().startswith("https:"),
+    )
+    return page
 
 
 def solve(call: Call) -> Response:
@@ -103,7 +116,9 @@ def solve(call: Call) -> Response:
         issued_at_ns=call.now,
         expires_at_ns=call.now + visit.proof_ttl_seconds * SECOND_NS,
     )
-    if not call.write(lambda connection: challenges.burn(connection, made)):
+    mark = browsers.mark_of(call.headers.get("cookie"))
+    actor = None if mark is None else browsers.actor_of(session.tenant_id, mark)
+    if not call.write(lambda connection: challenges.burn(connection, made, actor)):
         return _over(call, visit, Problem("challenge-solved"))
     seconds = (made.issued_at_ns - session.opened_at_ns) / SECOND_NS
     call.app.challenges.figures.solved(made.provider, seconds)
@@ -142,17 +157,19 @@ def _why_wrong(call: Call, visit: Visit, body: wire.ChallengeSolution) -> Proble
 
 def _refused(call: Call, visit: Visit, problem: Problem) -> Response:
     """The answer to a solution that bought nothing; a visitor can try again."""
-    if not call.wants_page or problem.code not in ("challenge-failed", "challenge-too-early"):
+    alert = _ALERTS.get(problem.code)
+    if not call.wants_page or alert is None:
         return _over(call, visit, problem)
-    is_early = problem.code == "challenge-too-early"
-    return _page(
+    page = _page(
         call,
         visit,
         is_manual=True,
-        alert="too_early" if is_early else "failed",
+        alert=alert,
         alert_seconds=int(problem.headers.get("retry-after", 0)),
         status=problem.status,
     )
+    page.headers.update(problem.headers)
+    return page
 
 
 def _over(call: Call, visit: Visit, problem: Problem) -> Response:

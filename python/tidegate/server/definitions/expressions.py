@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.errors import ExpressionError
 from tidegate.language.check.lint import key_warnings
+from tidegate.language.check.node_types import node_types
 from tidegate.language.printer import format as format_text
 from tidegate.language.tree.diagnostics import Source
 from tidegate.language.tree.schema import NamedList
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tidegate.language.tree.diagnostics import Diagnostic
+    from tidegate.language.tree.schema import Schema
 
 _USES: Mapping[wire.Purpose, Use] = {
     "action": Use.ACTION,
@@ -37,11 +39,13 @@ def check_expression(call: Call) -> Answer:
     use = _USES[body.purpose]
     if body.entity and body.purpose == "condition":
         use = Use.CONDITION_ON_ENTITY
+    expressions = _expressions(call)
+    nodes = _nodes(body.expression, expressions.schemas[use]) if body.types else ()
     try:
-        checked = _expressions(call).check(body.expression, use)
+        checked = expressions.check(body.expression, use)
     except ExpressionError as error:
         found = _findings(body.expression, error.diagnostics)
-        return Answer(body=wire.ExpressionReport(ok=False, diagnostics=found))
+        return Answer(body=wire.ExpressionReport(ok=False, diagnostics=found, nodes=nodes))
     of_key = key_warnings([(checked.root, checked.type)]) if body.purpose == "key-field" else [[]]
     return Answer(
         body=wire.ExpressionReport(
@@ -53,7 +57,19 @@ def check_expression(call: Call) -> Answer:
             cost_estimate=checked.cost_estimate.total,
             work_estimate=checked.cost_estimate.work,
             formatted=format_text(body.expression),
+            nodes=nodes,
         )
+    )
+
+
+def _nodes(text: str, schema: Schema) -> tuple[wire.TypedPart, ...]:
+    """Every part with its type; none of a text that does not parse."""
+    try:
+        found = node_types(text, schema)
+    except ExpressionError:
+        return ()
+    return tuple(
+        wire.TypedPart(start=span.start, end=span.end, type=str(kind)) for span, kind in found
     )
 
 

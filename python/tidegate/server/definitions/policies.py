@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from tidegate.server import wire
+from tidegate.server.definitions.changes import ObjectChange, SetChange, change_definitions
 from tidegate.server.definitions.objects import Handlers
 from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.pages import page_after, page_of
+from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.server.wire.kinds import POLICY, to_saved
 from tidegate.stores.objects import definitions, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from uuid import UUID
 
     from tidegate.server.engines.definition_set import DefinitionSet
     from tidegate.server.wire.kinds import FindId
     from tidegate.stores.objects.definitions import Definition
 
 handlers = Handlers(POLICY)
+STEP = 10
+"""Between the priorities of policies that were ordered: there is room for one between two."""
+DEFAULT_PRIORITY = 100
+"""Of a policy that names none."""
 
 
 def list_versions(call: Call) -> Answer:
@@ -53,6 +62,67 @@ def restore(call: Call) -> Answer:
         return {**version.body, "slug": before.slug}
 
     return handlers.save(call, "restore", body_of)
+
+
+def order(call: Call) -> Answer:
+    """Give all policies new priorities in one change; those that keep theirs are not touched.
+
+    ``If-Match`` holds the caller to the revision of the definitions as a whole.
+    """
+    body: wire.PoliciesOrder = call.body
+    ordered: list[definitions.Definition] = []
+    revision = 0
+
+    def prepare(present: DefinitionSet) -> SetChange | None:
+        nonlocal revision
+        call.require_revision(present.revision)
+        changes = []
+        ordered.clear()
+        for at, before in enumerate(_in_order(present, body.policy_ids), 1):
+            priority = at * STEP
+            after = before
+            if before.body.get("priority", DEFAULT_PRIORITY) != priority:
+                changed = attrs.evolve(before, body={**before.body, "priority": priority})
+                after = definitions.succeeding(before, changed, call.now)
+                changes.append(ObjectChange("update", before, after))
+            ordered.append(after)
+        revision = present.revision + bool(changes)
+        return SetChange(changes) if changes else None
+
+    change_definitions(call, prepare)
+    shown = [
+        wire.OrderedPolicy(
+            policy_id=each.object_id,
+            tenant_id=call.tenant_id,
+            name=each.name,
+            priority=each.body["priority"],
+        )
+        for each in ordered
+    ]
+    return Answer(body=shown, revision=revision)
+
+
+def _in_order(present: DefinitionSet, first: Sequence[UUID]) -> list[definitions.Definition]:
+    """The policies named, then the others as they decide now.
+
+    Raises:
+        Problem: ``invalid-request``; one is named twice, or is none of the tenant.
+    """
+    known = {each.object_id: each for each in present.objects[POLICY.section]}
+    errors = [
+        ErrorDetail(detail="the tenant has no such policy", pointer=f"/policy_ids/{at}")
+        for at, each in enumerate(first)
+        if each not in known
+    ]
+    if not errors and len(set(first)) != len(first):
+        errors = [ErrorDetail(detail="a policy is named twice", pointer="/policy_ids")]
+    if errors:
+        raise Problem("invalid-request", errors[0].detail, errors=errors)
+    named = set(first)
+    rest = [each for each in known.values() if each.object_id not in named]
+    # The sort is stable: policies of one priority decide in the order of their creation.
+    rest.sort(key=lambda each: each.body.get("priority", DEFAULT_PRIORITY))
+    return [*(known[each] for each in first), *rest]
 
 
 def _answer(version: versions.PolicyVersion, find_id: FindId) -> wire.PolicyVersion:

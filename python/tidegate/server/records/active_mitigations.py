@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
+
+import msgspec
 
 from tidegate.policy.state.standing import ActiveMitigation
 from tidegate.server import wire
@@ -11,11 +14,21 @@ from tidegate.server.http.call import Answer, Call
 from tidegate.server.http.pages import page_after, page_of
 from tidegate.server.http.problems import ErrorDetail, Problem
 from tidegate.stores.base import NotFoundError
+from tidegate.stores.objects import audit
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from tidegate.engine import BundledEngine
     from tidegate.policy.state.standing import EntityState
     from tidegate.server.engines.engines import Tenant
+    from tidegate.stores.objects.audit import AuditEntry
+
+MAX_ENTITIES = 500
+"""Whose mitigations one call lifts: each waits for a commit."""
+PAGE = 1_000
+KIND = "active-mitigation"
+"""In the audit."""
 
 
 def list_(call: Call) -> Answer:
@@ -48,6 +61,52 @@ def lift(call: Call) -> Answer:
     if not wanted or not call.app.runtime.lift(call.tenant_id, wanted, actor, call.request_id):
         raise NotFoundError("active mitigation")
     return Answer()
+
+
+def lift_many(call: Call) -> Answer:
+    """End the active mitigations of a policy, clause, definition or mode.
+
+    Those of each entity are ended and recorded at once, and audited; so is the call, with its
+    reason.
+    """
+    body: wire.MitigationsLift = call.body
+    live = call.app.runtime.find(call.tenant_id)
+    wanted = {} if live is None else _wanted(call, live)
+    entities = list(wanted.values())[:MAX_ENTITIES]
+    actor = str(call.operator.operator_id)
+    lifted = sum(
+        len(each)
+        for each in entities
+        if call.app.runtime.lift(call.tenant_id, each, actor, call.request_id)
+    )
+    after = {**msgspec.to_builtins(body), "lifted": lifted}
+    call.write(partial(_audit, entry=call.audit_entry("lift", KIND, call.tenant_id, after=after)))
+    complete = len(entities) == len(wanted)
+    return Answer(body=wire.MitigationsLifted(lifted=lifted, complete=complete))
+
+
+def _audit(connection: Connection, entry: AuditEntry) -> None:
+    audit.add(connection, entry)
+
+
+def _wanted(call: Call, live: Tenant) -> dict[str, list[ActiveMitigation]]:
+    """The mitigations that a call means, by their entity; of one entity more than it lifts."""
+    body: wire.MitigationsLift = call.body
+    found: dict[str, list[ActiveMitigation]] = {}
+    after = None
+    while page := live.engine.active_mitigations(call.now, PAGE, after):
+        for each in page:
+            if (
+                body.policy_id in (None, UUID(live.names.policies[each.policy]))
+                and body.clause in (None, each.clause)
+                and body.mode in (None, each.mode)
+                and body.entity_definition_id in (None, UUID(live.names.entities[each.definition]))
+            ):
+                found.setdefault(each.entity_id, []).append(each)
+        if len(found) > MAX_ENTITIES:
+            break
+        after = page[-1]
+    return found
 
 
 def entity_of(call: Call) -> tuple[Tenant, EntityState]:

@@ -32,6 +32,8 @@ def list_(call: Call) -> Answer:
             call.tenant_id,
             limit,
             before,
+            from_ns=query.from_ns,
+            to_ns=query.to_ns,
             actor=query.actor,
             kind=query.kind,
             object_id=query.object_id,

@@ -88,16 +88,31 @@ def timeline(call: Call) -> Answer:
     period = results.Period(from_ns=from_ns, to_ns=to_ns, clock=query.time)
     with indexed(call.app.store) as connection:
         found = results.timeline(connection, call.tenant_id, policy_id, period, step)
+        split = {}
+        if query.by == "policy":
+            split = results.totals_by_policy(connection, call.tenant_id, period, step)
     counts = {each.start_ns: each.counts for each in found}
     starts = (number * step_ns for number in range(first, end))
     return Answer(
         body=[
             wire.TimelineStep(
-                start=wire.time_text(start), **_counts(counts.get(start, results.Counts()))
+                start=wire.time_text(start),
+                series=_series(query.by, counts.get(start, results.Counts()), split.get(start, {})),
+                **_counts(counts.get(start, results.Counts())),
             )
             for start in starts
         ]
     )
+
+
+def _series(
+    by: str | None, counts: results.Counts, of_policies: dict[UUID, int]
+) -> dict[str, int] | None:
+    if by == "policy":
+        return {str(policy_id): total for policy_id, total in of_policies.items()}
+    if by == "action":
+        return {name: getattr(counts, name) for name in ("allow", "challenge", "block")}
+    return None
 
 
 def _period(query: wire.Period) -> results.Period:

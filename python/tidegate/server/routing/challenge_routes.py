@@ -21,7 +21,7 @@ _VISITORS: dict[str, Any] = {
     "tag": "challenges",
     "credential": Credential.NONE,
     "work": Work.VISIT,
-    "headers": ("accept", "accept-language"),
+    "headers": ("accept", "accept-language", "cookie"),
     "problem_page": view.problem_page,
     "answer_type": "text/html",
 }

@@ -27,7 +27,7 @@ from tidegate.server.routing.route import Credential, Route
 from tidegate.server.routing.routes import ROUTES, TAGS
 
 _REFERENCE = "#/components/schemas/{name}"
-VERSION = "1.1.0"
+VERSION = "1.2.0"
 """Of the interface: docs/versions.md says what changes which part."""
 _NAMED: Mapping[Any, str] = {
     list[wire.Event]: "EventBatch",

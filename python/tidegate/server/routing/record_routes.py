@@ -18,6 +18,7 @@ from tidegate.server.records import (
     replay_jobs,
     results,
     simulate,
+    status,
 )
 from tidegate.server.routing import health
 from tidegate.server.routing.route import Credential, Route
@@ -102,6 +103,7 @@ RECORD_ROUTES: tuple[Route, ...] = (
         path=f"{_TENANT}/results/timeline",
         name="read-timeline",
         summary="Count decisions by steps of time",
+        description="With `by`, each step has the counts of many series.",
         handler=results.timeline,
         query=wire.TimelineQuery,
         answer=list[wire.TimelineStep],
@@ -165,6 +167,31 @@ RECORD_ROUTES: tuple[Route, ...] = (
         query=wire.LiftQuery,
         status=204,
         refusals=("decision-log-unavailable", "overloaded"),
+    ),
+    Route(
+        method="POST",
+        path=f"{_TENANT}/active-mitigations/lift",
+        name="lift-mitigations",
+        summary="Lift the active mitigations of a policy, clause, definition or mode",
+        description=(
+            "Of 500 entities at most: `complete` is false when there are more. The audit has the"
+            " reason, and each mitigation."
+        ),
+        tag="records",
+        permission=Permission.WRITE_DEFINITIONS,
+        handler=active_mitigations.lift_many,
+        body=wire.MitigationsLift,
+        answer=wire.MitigationsLifted,
+        refusals=("decision-log-unavailable", "overloaded"),
+    ),
+    Route(
+        method="GET",
+        path=f"{_TENANT}/status",
+        name="read-status",
+        summary="How the service stands for the tenant",
+        handler=status.read_status,
+        answer=wire.Status,
+        **_RECORDS,
     ),
     Route(
         method="POST",

@@ -12,7 +12,7 @@ from typing import Any
 from tidegate.operators.permissions import Permission
 from tidegate.server import wire
 from tidegate.server.accounts import api_keys, memberships, tenants
-from tidegate.server.definitions import document, expressions, lists, policies
+from tidegate.server.definitions import document, expressions, language, lists, policies
 from tidegate.server.definitions.objects import Handlers
 from tidegate.server.http.cursor import Paging
 from tidegate.server.offload.kinds import Work
@@ -397,6 +397,35 @@ _DEFINITIONS: tuple[Route, ...] = (
         work=Work.CHECK,
         body=wire.ExpressionCheck,
         answer=wire.ExpressionReport,
+    ),
+    Route(
+        method="GET",
+        path=f"{_TENANT}/language",
+        name="read-language",
+        summary="What expressions are written with",
+        description="Functions, macros, words, types, fields and limits, as the checker has them.",
+        tag="definitions",
+        permission=Permission.READ_DEFINITIONS,
+        handler=language.read_language,
+        answer=wire.Language,
+    ),
+    Route(
+        method="POST",
+        path=f"{_TENANT}/policies/order",
+        name="order-policies",
+        summary="Put policies into an order, in one change",
+        description=(
+            "Those that are named come first, and the others follow as they stood: each gets a new"
+            " priority. `If-Match` has the revision of the definitions as a whole."
+        ),
+        tag="definitions",
+        permission=Permission.WRITE_DEFINITIONS,
+        handler=policies.order,
+        work=Work.COMPILE,
+        body=wire.PoliciesOrder,
+        answer=list[wire.OrderedPolicy],
+        conditional=True,
+        refusals=CONFLICTS,
     ),
     Route(
         method="GET",

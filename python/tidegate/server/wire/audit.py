@@ -13,10 +13,11 @@ from tidegate.server.http.cursor import Paging
 from tidegate.server.http.given_back import is_unstable
 from tidegate.server.wire.common import Time
 from tidegate.server.wire.definitions import MissingReference
+from tidegate.server.wire.period import Span
 
 
 @attrs.frozen(kw_only=True)
-class AuditQuery(Paging):
+class AuditQuery(Paging, Span):
     actor: Annotated[str | None, Meta(description="id of the operator")] = None
     kind: str | None = None
     object_id: str | None = None

@@ -201,6 +201,28 @@ answered_as(Policy, PolicyCreate, PolicyChange)
 
 
 @attrs.frozen(kw_only=True)
+class PoliciesOrder:
+    policy_ids: Annotated[
+        tuple[UUID, ...],
+        Meta(
+            min_length=1,
+            max_length=10_000,
+            description="those that come first, in this order; the others follow as they stood",
+        ),
+    ]
+
+
+@attrs.frozen(kw_only=True)
+class OrderedPolicy:
+    """The place of a policy."""
+
+    policy_id: UUID
+    tenant_id: UUID
+    name: str
+    priority: int
+
+
+@attrs.frozen(kw_only=True)
 class MissingReference:
     """A reference to an object that the tenant has no more."""
 

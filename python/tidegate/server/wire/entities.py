@@ -123,3 +123,22 @@ class LiftQuery:
     clause: (
         Annotated[str, Meta(max_length=200, description="only what this clause has set")] | None
     ) = None
+
+
+@attrs.frozen(kw_only=True)
+class MitigationsLift:
+    """The active mitigations that are lifted; what is left out does not matter."""
+
+    policy_id: UUID | None = None
+    clause: str | None = None
+    entity_definition_id: UUID | None = None
+    mode: ModeName | None = None
+    reason: Annotated[str, Meta(min_length=1, max_length=500, description="for the audit")]
+
+
+@attrs.frozen(kw_only=True)
+class MitigationsLifted:
+    lifted: int
+    complete: Annotated[
+        bool, Meta(description="false when there are more: the same call goes on with them")
+    ]

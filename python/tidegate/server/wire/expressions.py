@@ -17,6 +17,7 @@ class ExpressionCheck:
     expression: Annotated[str, Meta(max_length=DEFAULT.source_bytes)]
     purpose: Purpose = "condition"
     entity: Annotated[bool, Meta(description="the condition is of a clause with an entity")] = False
+    types: Annotated[bool, Meta(description="whether the type of each part is answered")] = False
 
 
 @attrs.frozen(kw_only=True)
@@ -32,6 +33,15 @@ class ExpressionFinding:
 
 
 @attrs.frozen(kw_only=True)
+class TypedPart:
+    """A part of an expression and its type; positions count code points."""
+
+    start: int
+    end: int
+    type: str
+
+
+@attrs.frozen(kw_only=True)
 class ExpressionReport:
     ok: bool
     diagnostics: tuple[ExpressionFinding, ...]
@@ -43,3 +53,56 @@ class ExpressionReport:
         int | None, Meta(description="of the budget of a decision, patterns at their worst")
     ] = None
     formatted: str | None = None
+    nodes: Annotated[
+        tuple[TypedPart, ...],
+        Meta(description="every part of a text that parses, outer parts first, if asked for"),
+    ] = ()
+
+
+@attrs.frozen(kw_only=True)
+class LanguageOverload:
+    """One way to call a function."""
+
+    receiver: Annotated[str | None, Meta(description="type of what stands before the dot")]
+    parameters: tuple[str, ...]
+    result: str
+    signature: str
+
+
+@attrs.frozen(kw_only=True)
+class LanguageFunction:
+    name: str
+    description: Annotated[str, Meta(description="what it does, with an example; Markdown")]
+    is_operator: bool
+    overloads: tuple[LanguageOverload, ...]
+
+
+@attrs.frozen(kw_only=True)
+class LanguageMacro:
+    """What is called like a function, and declares a variable or looks at a name."""
+
+    name: str
+    usage: str
+
+
+@attrs.frozen(kw_only=True)
+class LanguageField:
+    """A field of every event."""
+
+    name: str
+    type: str
+
+
+@attrs.frozen(kw_only=True)
+class Language:
+    """What expressions are written with: what the checker itself reads."""
+
+    functions: tuple[LanguageFunction, ...]
+    macros: tuple[LanguageMacro, ...]
+    keywords: Annotated[tuple[str, ...], Meta(description="words that are no names")]
+    types: tuple[str, ...]
+    fields: tuple[LanguageField, ...]
+    entity_fields: Annotated[
+        tuple[LanguageField, ...], Meta(description="of conditions of clauses with an entity")
+    ]
+    limits: Annotated[dict[str, int], Meta(description="bounds of one expression")]

@@ -73,8 +73,38 @@ class TimelineQuery(Period):
         | None
     ) = None
     policy_id: Annotated[UUID | None, Meta(description="of one policy only")] = None
+    by: Annotated[
+        Literal["action", "policy"] | None,
+        Meta(description="what each step is split by, in `series`"),
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
 class TimelineStep(Counts):
     start: Time
+    series: Annotated[
+        dict[str, int] | None,
+        Meta(
+            description="decisions by what `by` says: by action, or by id of a policy of which a"
+            " clause fired; null without it"
+        ),
+    ] = None
+
+
+@attrs.frozen(kw_only=True)
+class Status:
+    """How the service stands for a tenant."""
+
+    ready: Annotated[bool, Meta(description="decisions can be made and recorded")]
+    because: Annotated[str | None, Meta(description="why not")]
+    revision: Annotated[int, Meta(description="of the definitions as they are saved")]
+    active_revision: Annotated[int | None, Meta(description="of those that decide")]
+    keys: Annotated[int | None, Meta(description="entities remembered")]
+    max_keys: int | None
+    evictions: Annotated[int | None, Meta(description="entities forgotten for want of room")]
+    decisions_a_second: Annotated[float, Meta(description="received in the last whole minute")]
+    waiting: Annotated[
+        int | None, Meta(description="decisions of the log that no count knows yet, of all tenants")
+    ]
+    last_snapshot_at: Time | None
+    daemons: Annotated[int, Meta(description="seen in the last five minutes")]

@@ -114,6 +114,30 @@ def timeline(
     return [Step(row["start"] * minutes * MINUTE_NS, _counts(row)) for row in rows]
 
 
+def totals_by_policy(
+    connection: Connection, tenant_id: UUID, period: Period, step_seconds: int
+) -> dict[int, dict[UUID, int]]:
+    """For each step that has any, how many decisions each policy fired in.
+
+    Args:
+        connection: a connection of the store.
+        tenant_id: whose.
+        period: the time that the steps are of.
+        step_seconds: as for :func:`timeline`.
+
+    Returns:
+        By the time the step begins, in nanoseconds since 1970.
+    """
+    minutes = step_seconds // 60
+    start = (_minute(period.clock) // minutes).label("start")
+    query = select(start, table.c.policy_id, func.sum(table.c.total).label("total"))
+    query = _within(query, tenant_id, period).where(table.c.policy_id != ALL)
+    found: dict[int, dict[UUID, int]] = {}
+    for row in connection.execute(query.group_by(start, table.c.policy_id)):
+        found.setdefault(row.start * minutes * MINUTE_NS, {})[row.policy_id] = row.total
+    return found
+
+
 def received(connection: Connection, tenant_id: UUID, period: Period) -> list[tuple[int, int]]:
     """When the decisions of a period were received: spans of whole minutes, the newest first.
 

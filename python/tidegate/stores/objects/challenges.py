@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import UUID
 
 import attrs
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, or_, select, update
 
 from tidegate.stores.base import NotFoundError
 from tidegate.stores.objects import passes
@@ -37,7 +37,7 @@ class ChallengeSession:
         challenge_id: also the id of the decision.
         provider: which challenge it is.
         stage: which round of how many it was.
-        actor: stands for who is challenged, 16 bytes.
+        actor: stands for whom it counts as a round, 16 bytes.
         revision: of the definitions that challenged.
         parameters: against these alone a solution is checked.
         sealed: the return URL and the client.
@@ -104,20 +104,31 @@ def find(connection: Connection, challenge_id: UUID) -> ChallengeSession:
     return records.find(connection, table, ChallengeSession, "challenge", key)
 
 
-def rounds(connection: Connection, tenant_id: UUID, actor: bytes, since_ns: int) -> int:
-    """How many sessions an actor has opened since a time."""
+def rounds(
+    connection: Connection, tenant_id: UUID, actor: bytes, since_ns: int, patience_ns: int
+) -> int:
+    """How many sessions an actor has had: those that were solved, and those given up.
+
+    Args:
+        since_ns: of sessions opened at this time or later.
+        patience_ns: those opened after this time may still be solved, and do not count.
+    """
     query = select(func.count()).where(
-        table.c.tenant_id == tenant_id, table.c.actor == actor, table.c.opened_at_ns >= since_ns
+        table.c.tenant_id == tenant_id,
+        table.c.actor == actor,
+        table.c.opened_at_ns >= since_ns,
+        or_(table.c.solved_at_ns.is_not(None), table.c.opened_at_ns <= patience_ns),
     )
     return connection.execute(query).scalar_one()
 
 
-def burn(connection: Connection, made: Pass) -> bool:
+def burn(connection: Connection, made: Pass, actor: bytes | None = None) -> bool:
     """Spend the solution of a session for a pass; False when it is spent, or came too late.
 
     Args:
         connection: the connection of a write.
         made: the pass, of the challenge and the time of the solution.
+        actor: who it turned out to be; None for whom it was opened for.
     """
     spent = connection.execute(
         update(table)
@@ -126,7 +137,11 @@ def burn(connection: Connection, made: Pass) -> bool:
             table.c.solved_at_ns.is_(None),
             table.c.expires_at_ns > made.issued_at_ns,
         )
-        .values(solved_at_ns=made.issued_at_ns, solved_by=made.provider)
+        .values(
+            solved_at_ns=made.issued_at_ns,
+            solved_by=made.provider,
+            **({} if actor is None else {"actor": actor}),
+        )
     )
     if spent.rowcount:
         passes.add(connection, made)

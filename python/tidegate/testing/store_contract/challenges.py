@@ -111,8 +111,29 @@ class ChallengeContract(StorePlaces):
         run(store, challenges.open_session, session(3, actor=other))
         run(store, challenges.open_session, session(4, actor=actor, tenant_id=OTHER_TENANT))
         with store.read() as connection:
-            assert challenges.rounds(connection, TENANT, actor, START_NS) == 3
-            assert challenges.rounds(connection, TENANT, actor, START_NS + 1) == 2
+            counted = partial(challenges.rounds, connection, TENANT, actor)
+            assert counted(START_NS, END_NS) == 3
+            assert counted(START_NS + 1, END_NS) == 2
+
+    def test_a_session_that_may_still_be_solved_is_no_round(self, store: Store) -> None:
+        """It is one once it is solved, or open for long."""
+        actor = bytes(16)
+        for number in range(3):
+            run(store, challenges.open_session, session(number, actor=actor))
+        assert run(store, challenges.burn, bought(2, 2))
+        with store.read() as connection:
+            counted = partial(challenges.rounds, connection, TENANT, actor, START_NS)
+            assert [counted(START_NS + number) for number in (-1, 0, 1, 2)] == [1, 2, 3, 3]
+
+    def test_a_solution_says_whose_round_it_was(self, store: Store) -> None:
+        """Who turns out to be another is not counted with those who were taken for one."""
+        actor, other = b"a" * 16, b"b" * 16
+        for number in range(2):
+            run(store, challenges.open_session, session(number, actor=actor))
+        assert run(store, challenges.burn, bought(1, 1), other)
+        with store.read() as connection:
+            counted = partial(challenges.rounds, connection, TENANT)
+            assert [counted(each, START_NS, END_NS) for each in (actor, other)] == [1, 1]
 
     def test_challenges_are_counted_by_provider(self, store: Store) -> None:
         """In a span of time: issued, solved, failed, looped, and how long solving took."""

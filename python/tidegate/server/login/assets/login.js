@@ -96,14 +96,14 @@ async function showWho() {
     item.textContent = `${each.name}: ${each.role}`;
     byId("tenants").append(item);
   }
-  byId("out").hidden = false;
+  byId("console").hidden = byId("out").hidden = false;
 }
 
 async function logOut() {
   await ask("/api/v1/auth/token", localStorage.getItem(TOKEN), "DELETE");
   localStorage.removeItem(TOKEN);
   byId("tenants").replaceChildren();
-  byId("out").hidden = true;
+  byId("console").hidden = byId("out").hidden = true;
   fail("You are logged out.");
 }
 

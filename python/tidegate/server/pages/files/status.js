@@ -10,6 +10,11 @@ export function show(name) {
   status.textContent = status.dataset[name];
   if (name !== "failed") return;
   status.className = "alert";
+  offerAgain();
+}
+
+/** In place of a check that starts by itself: a link to start it, and the other way. */
+export function offerAgain() {
   widget.hidden = true;
   document.getElementById("again").hidden = false;
   const other = document.getElementById("other");

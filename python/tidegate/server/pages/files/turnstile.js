@@ -1,11 +1,14 @@
 // Shows the widget of Turnstile, and sends its solution.
-import { show } from "./status.js";
+import { offerAgain, show } from "./status.js";
 
 const form = document.getElementById("solution");
 const widget = document.getElementById("widget");
-const { sitekey, action, cdata, language } = widget.dataset;
+const { auto, sitekey, action, cdata, language } = widget.dataset;
 
-if (window.turnstile) {
+if (auto === "off") {
+  // The widget solves by itself, so a page after a failure would send one solution after another.
+  offerAgain();
+} else if (window.turnstile) {
   turnstile.render(widget, {
     sitekey,
     action,

@@ -1,0 +1,72 @@
+"""``language``: what expressions are written with, from the tables that the checker reads."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tidegate.functions import FUNCTIONS
+from tidegate.language.check.macros import USAGE
+from tidegate.language.check.resolve import TYPE_NAMES
+from tidegate.language.parse.tree_builder import RESERVED
+from tidegate.language.tree.schema import ENTITY_STATE, FIELD_MODEL
+from tidegate.limits import DEFAULT
+from tidegate.server import wire
+from tidegate.server.http.call import Answer, Call
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tidegate.functions.registry import Function
+    from tidegate.types import Signature, Type
+
+
+def read_language(call: Call) -> Answer:  # noqa: ARG001
+    """Functions, macros, words, types, fields and limits."""
+    return Answer(body=_language())
+
+
+@cache
+def _language() -> wire.Language:
+    return wire.Language(
+        functions=tuple(_function(each) for _, each in sorted(FUNCTIONS.items())),
+        macros=tuple(
+            wire.LanguageMacro(name=name, usage=usage) for name, usage in sorted(USAGE.items())
+        ),
+        keywords=tuple(sorted(RESERVED)),
+        types=tuple(TYPE_NAMES),
+        fields=_fields(FIELD_MODEL),
+        entity_fields=_fields(ENTITY_STATE),
+        limits=attrs.asdict(DEFAULT),
+    )
+
+
+def _function(function: Function) -> wire.LanguageFunction:
+    meanings = dict.fromkeys(each.meaning.__doc__ or "" for each in function.overloads)
+    return wire.LanguageFunction(
+        name=function.name,
+        description="\n\n".join(filter(None, map(_plain, meanings))),
+        is_operator=not function.name.replace(".", "").replace("_", "").isalnum(),
+        overloads=tuple(_overload(each.signature) for each in function.overloads),
+    )
+
+
+def _overload(signature: Signature) -> wire.LanguageOverload:
+    texts = tuple(map(str, signature.params))
+    return wire.LanguageOverload(
+        receiver=texts[0] if signature.member else None,
+        parameters=texts[1:] if signature.member else texts,
+        result=str(signature.result),
+        signature=str(signature),
+    )
+
+
+def _plain(text: str) -> str:
+    """A docstring as Markdown on one line a paragraph."""
+    return " ".join(text.replace("``", "`").split())
+
+
+def _fields(model: Mapping[str, Type]) -> tuple[wire.LanguageField, ...]:
+    return tuple(wire.LanguageField(name=name, type=str(kind)) for name, kind in model.items())
